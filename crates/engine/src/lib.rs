@@ -1,0 +1,19 @@
+//! Time, order, chance and parallel windows: what any exact discrete simulation needs.
+//!
+//! This crate knows no networks. It offers
+//! * [`time`]: integer cycles, picoseconds and the clock that converts between them;
+//! * [`id`]: typed indices;
+//! * [`random`]: one reproducible stream per component and purpose;
+//! * [`agenda`]: the calendar of one component, ordered by (cycle, slot);
+//! * [`calendar`]: which component has work in which window;
+//! * [`window`]: the driver that runs shards window by window, on one thread or several, with equal results.
+
+pub mod agenda;
+pub mod calendar;
+pub mod id;
+pub mod random;
+pub mod time;
+pub mod window;
+
+pub use id::NodeId;
+pub use time::{Clock, Cycle, Picos};

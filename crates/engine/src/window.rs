@@ -1,0 +1,370 @@
+//! Conservative windows: the one loop that runs every simulation, on one thread or several.
+//!
+//! Simulated time is cut into windows of equal length, no longer than the *lookahead*: what a component does in window
+//! `w` can be felt by another only in window `w + 1` or later. So within a window the components are independent. Each
+//! is run through the whole window before the next one (its state stays in the cache), and components are dealt out to
+//! *shards* that run side by side. What shards say to each other is mail, written in window `w` and read at the start
+//! of `w + 1`; they share nothing else, so a shard may as well be a process on another host.
+//!
+//! The result does not depend on the number of shards: a component sees the same mail in the same window, and mail
+//! from different senders must commute (that is the shard's part of the contract).
+
+use crate::Cycle;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One window of simulated time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its number from the start of the simulation.
+    pub number: u64,
+    /// Its first cycle.
+    pub start: Cycle,
+    /// The cycle after its last.
+    pub end: Cycle,
+}
+
+/// A set of components that run one after the other, and mail for the rest.
+pub trait Shard: Send {
+    /// What crosses from one shard to another.
+    type Mail: Send;
+
+    /// Takes a piece of mail that was written in an earlier window.
+    fn receive(&mut self, mail: Self::Mail);
+
+    /// Runs every component that has work through `window`. Mail for shard `s` goes to `outbox[s]`.
+    fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]);
+
+    /// The number of the next window with work, if any is known.
+    fn next_window(&self) -> Option<u64>;
+}
+
+/// Why a run came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Simulated time has reached the cycle asked for.
+    Reached,
+    /// Nothing is left to happen, ever.
+    Idle,
+    /// The stop flag was raised.
+    Stopped,
+}
+
+/// Shards and the windows they run through.
+#[derive(Debug)]
+pub struct Windows<S: Shard> {
+    shards: Vec<S>,
+    length: u64,
+    next: u64,
+}
+
+/// The mail and the agreement after one window. There are two, by parity: one is written while the other is read.
+struct Exchange<M> {
+    /// `boxes[from * shards + to]`
+    boxes: Vec<Mutex<Vec<M>>>,
+    /// What each shard proposes to do next.
+    proposals: Vec<AtomicU64>,
+}
+
+/// Proposals, smallest first: whoever wants to stop decides for all, then the earliest window.
+const STOP: u64 = 0;
+const NOTHING: u64 = u64::MAX;
+
+impl<S: Shard> Windows<S> {
+    /// `shards` with a common lookahead of `length` cycles.
+    ///
+    /// # Panics
+    /// If there are no shards or the windows are empty.
+    #[must_use]
+    pub fn new(shards: Vec<S>, length: u64) -> Self {
+        assert!(!shards.is_empty(), "a simulation has a shard");
+        assert!(length > 0, "a window is at least one cycle long");
+        Windows { shards, length, next: 0 }
+    }
+
+    /// The shards, in the order given.
+    #[must_use]
+    pub fn shards(&self) -> &[S] {
+        &self.shards
+    }
+
+    /// The shards, to be read out or changed between windows.
+    pub fn shards_mut(&mut self) -> &mut [S] {
+        &mut self.shards
+    }
+
+    /// The first cycle not yet simulated.
+    #[must_use]
+    pub fn now(&self) -> Cycle {
+        Cycle(self.next * self.length)
+    }
+
+    /// Runs whole windows until simulated time is at least `until`, nothing is left to do, or `stop` is raised.
+    pub fn run_until(&mut self, until: Cycle, stop: &AtomicBool) -> Outcome {
+        let last = until.0.div_ceil(self.length);
+        let count = self.shards.len();
+        let exchange = [Exchange::new(count), Exchange::new(count)];
+        let barrier = SpinBarrier::new(count);
+        let (length, first) = (self.length, self.next);
+        let run = |shard: &mut S, me: usize| {
+            Lane { me, length, first, last, exchange: &exchange, barrier: &barrier, stop }.run(shard)
+        };
+        let ends: Vec<(u64, Outcome)> = match &mut self.shards[..] {
+            [only] => vec![run(only, 0)],
+            shards => std::thread::scope(|scope| {
+                let threads: Vec<_> = shards
+                    .iter_mut()
+                    .enumerate()
+                    .map(|(me, shard)| {
+                        let run = &run;
+                        scope.spawn(move || run(shard, me))
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().expect("a shard does not panic")).collect()
+            }),
+        };
+        let (next, outcome) = ends[0];
+        debug_assert!(ends.iter().all(|end| *end == ends[0]), "all shards agree: {ends:?}");
+        self.next = next;
+        outcome
+    }
+}
+
+impl<M> Exchange<M> {
+    fn new(shards: usize) -> Self {
+        Exchange {
+            boxes: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
+            proposals: (0..shards).map(|_| AtomicU64::new(NOTHING)).collect(),
+        }
+    }
+
+    fn mailbox(&self, from: usize, to: usize) -> MutexGuard<'_, Vec<M>> {
+        let shards = self.proposals.len();
+        self.boxes[from * shards + to].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One shard's way through a run.
+struct Lane<'a, M> {
+    me: usize,
+    length: u64,
+    first: u64,
+    last: u64,
+    exchange: &'a [Exchange<M>; 2],
+    barrier: &'a SpinBarrier,
+    stop: &'a AtomicBool,
+}
+
+impl<M: Send> Lane<'_, M> {
+    /// Returns the window that comes next and why the run ended, the same in every lane.
+    fn run<S: Shard<Mail = M>>(&self, shard: &mut S) -> (u64, Outcome) {
+        let _guard = PoisonOnPanic(self.barrier);
+        let shards = self.exchange[0].proposals.len();
+        let mut outbox: Vec<Vec<M>> = (0..shards).map(|_| Vec::new()).collect();
+        let mut window = self.first;
+        for turn in 0.. {
+            let exchange: &Exchange<M> = &self.exchange[turn % 2];
+            let mailed = self.post(exchange, &mut outbox);
+            self.propose(exchange, if mailed { Some(window) } else { shard.next_window() }, window);
+            self.barrier.wait();
+            for from in 0..shards {
+                exchange.mailbox(from, self.me).drain(..).for_each(|mail| shard.receive(mail));
+            }
+            // Everyone reads the same proposals, so everyone takes the same decision.
+            let proposals = exchange.proposals.iter().map(|proposal| proposal.load(Ordering::Acquire));
+            match proposals.min().unwrap_or(NOTHING) {
+                STOP => return (window, Outcome::Stopped),
+                NOTHING => return (window.max(self.last), Outcome::Idle),
+                next if next - 1 >= self.last => return (window.max(self.last), Outcome::Reached),
+                next => window = next - 1,
+            }
+            let start = Cycle(window * self.length);
+            shard.run(Window { number: window, start, end: start + self.length }, &mut outbox);
+            window += 1;
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// Posts what was written; says whether that was anything.
+    fn post(&self, exchange: &Exchange<M>, outbox: &mut [Vec<M>]) -> bool {
+        let mut mailed = false;
+        for (to, mail) in outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+            mailed = true;
+            std::mem::swap(&mut *exchange.mailbox(self.me, to), mail);
+            debug_assert!(mail.is_empty(), "a box is emptied before it is filled again");
+        }
+        mailed
+    }
+
+    fn propose(&self, exchange: &Exchange<M>, next: Option<u64>, window: u64) {
+        let proposal = match next {
+            _ if self.stop.load(Ordering::Relaxed) => STOP,
+            Some(next) => next.max(window) + 1,
+            None => NOTHING,
+        };
+        exchange.proposals[self.me].store(proposal, Ordering::Release);
+    }
+}
+
+/// A barrier for threads that meet every few microseconds: spins, then gives way to others.
+struct SpinBarrier {
+    threads: usize,
+    waiting: AtomicUsize,
+    generation: AtomicUsize,
+    poisoned: AtomicBool,
+}
+
+impl SpinBarrier {
+    const SPINS: u32 = 2_000;
+
+    fn new(threads: usize) -> Self {
+        SpinBarrier {
+            threads,
+            waiting: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+            poisoned: AtomicBool::new(false),
+        }
+    }
+
+    fn wait(&self) {
+        if self.threads == 1 {
+            return;
+        }
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.waiting.store(0, Ordering::Release);
+            self.generation.fetch_add(1, Ordering::AcqRel);
+            return;
+        }
+        let mut spins = 0u32;
+        while self.generation.load(Ordering::Acquire) == generation {
+            assert!(!self.poisoned.load(Ordering::Relaxed), "another shard panicked");
+            if spins < Self::SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Frees the others from a barrier that a panicking shard will never reach.
+struct PoisonOnPanic<'a>(&'a SpinBarrier);
+
+impl Drop for PoisonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.poisoned.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::Calendar;
+
+    /// Counters that pass tokens on: token `t` at counter `c` goes to counter `(c * 7 + t) % n`, ten cycles later.
+    struct Ring {
+        me: usize,
+        shards: usize,
+        counters: u32,
+        calendar: Calendar,
+        waiting: Vec<(u64, u32, u32)>,
+        seen: Vec<(u64, u32, u32)>,
+    }
+
+    const LENGTH: u64 = 10;
+
+    impl Shard for Ring {
+        type Mail = (u64, u32, u32);
+
+        fn receive(&mut self, mail: Self::Mail) {
+            self.calendar.schedule(mail.1, mail.0 / LENGTH);
+            self.waiting.push(mail);
+        }
+
+        fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
+            let mut due = Vec::new();
+            self.calendar.take(window.number, &mut due);
+            let (now, later) = self.waiting.drain(..).partition(|mail| mail.0 < window.end.0);
+            self.waiting = later;
+            let mut now: Vec<Self::Mail> = now;
+            now.sort_unstable();
+            for (at, counter, token) in now {
+                assert!(at >= window.start.0 && due[counter as usize / 64] >> (counter % 64) & 1 == 1);
+                self.seen.push((at, counter, token));
+                let next = (counter * 7 + token) % self.counters;
+                let mail = (at + LENGTH + u64::from(token % 3) * 900, next, token);
+                let shard = next as usize % self.shards;
+                if shard == self.me { self.receive(mail) } else { outbox[shard].push(mail) }
+            }
+        }
+
+        fn next_window(&self) -> Option<u64> {
+            self.calendar.next()
+        }
+    }
+
+    fn run(shards: usize, stops: &[u64]) -> Vec<(u64, u32, u32)> {
+        let counters = 23;
+        let mut windows = Windows::new(
+            (0..shards)
+                .map(|me| Ring {
+                    me,
+                    shards,
+                    counters,
+                    calendar: Calendar::new(counters as usize),
+                    waiting: Vec::new(),
+                    seen: Vec::new(),
+                })
+                .collect(),
+            LENGTH,
+        );
+        for token in 0..9 {
+            windows.shards_mut()[token as usize % shards].receive((u64::from(token), token, token));
+        }
+        for &stop in stops {
+            assert_eq!(windows.run_until(Cycle(stop), &AtomicBool::new(false)), Outcome::Reached);
+            assert!(windows.now() >= Cycle(stop));
+        }
+        let mut seen: Vec<_> = windows.shards().iter().flat_map(|shard| shard.seen.clone()).collect();
+        seen.sort_unstable();
+        seen
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_the_number_of_shards_or_on_pauses() {
+        let one = run(1, &[5_000]);
+        assert!(one.len() > 1_000);
+        assert_eq!(one, run(1, &[7, 100, 101, 3_333, 5_000]));
+        for shards in [2, 3, 4] {
+            assert_eq!(one, run(shards, &[5_000]));
+            assert_eq!(one, run(shards, &[1_234, 5_000]));
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_stops_all_shards() {
+        for shards in [1, 3] {
+            let mut windows = Windows::new(
+                (0..shards)
+                    .map(|me| Ring {
+                        me,
+                        shards,
+                        counters: 5,
+                        calendar: Calendar::new(5),
+                        waiting: Vec::new(),
+                        seen: Vec::new(),
+                    })
+                    .collect(),
+                LENGTH,
+            );
+            assert_eq!(windows.run_until(Cycle(50), &AtomicBool::new(false)), Outcome::Idle);
+            windows.shards_mut()[0].receive((60, 0, 1));
+            assert_eq!(windows.run_until(Cycle(1_000), &AtomicBool::new(true)), Outcome::Stopped);
+            assert!(windows.shards().iter().all(|shard| shard.seen.is_empty()));
+        }
+    }
+}

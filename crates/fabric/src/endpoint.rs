@@ -1,0 +1,65 @@
+//! The contract between a node's NIC ports and what sits on top of them.
+//!
+//! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
+//! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
+
+use crate::RailId;
+use flitway_engine::{Cycle, NodeId};
+
+/// A packet that an endpoint hands to one of its NIC ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The node it is for. A packet to the node itself is legal and crosses the node's own switch.
+    pub destination: NodeId,
+    /// The rail it travels on.
+    pub rail: RailId,
+    /// The lane it keeps from end to end: a random number, of which the NIC port takes the remainder by the number of
+    /// lanes that the routing leaves free to choose.
+    pub lane: u32,
+    /// Payload in bytes, 1 to the MTU.
+    pub payload: u16,
+    /// When it came into being; not later than the cycle in which it is handed over.
+    pub created: Cycle,
+    /// Comes back unchanged with the [`Delivery`].
+    pub tag: u32,
+}
+
+/// A packet that has reached its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The node that sent it.
+    pub source: NodeId,
+    /// The node that it has reached.
+    pub destination: NodeId,
+    /// The rail it travelled on.
+    pub rail: RailId,
+    /// Payload in bytes.
+    pub payload: u16,
+    /// Length on the link in flits, header and trailer included.
+    pub flits: u16,
+    /// Switches crossed.
+    pub hops: u16,
+    /// When it came into being.
+    pub created: Cycle,
+    /// When its head left the source: the cycle in which the first flit was on the wire.
+    pub injected: Cycle,
+    /// When its last flit had been received: the cycle after the one in which that flit was on the receiver's wire.
+    pub delivered: Cycle,
+    /// What the sender gave.
+    pub tag: u32,
+}
+
+/// The packets of one call, on their way to the NIC ports.
+pub type Outgoing = Vec<Packet>;
+
+/// What sits on top of the NIC ports of one node.
+///
+/// Both calls may push packets to `out`; they reach their NIC port in cycle `now`. Both return the next cycle, after
+/// `now`, in which the endpoint wants to be woken; a later call's answer replaces an earlier one's.
+pub trait Endpoint: Send {
+    /// Called once in cycle 0, and in every cycle asked for.
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle>;
+
+    /// A packet has arrived; `now` is `delivery.delivered`.
+    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle>;
+}

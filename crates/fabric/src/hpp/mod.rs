@@ -1,0 +1,2 @@
+pub mod settings;
+pub use settings::HppSettings;

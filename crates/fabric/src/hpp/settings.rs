@@ -1,0 +1,92 @@
+//! Settings of the HPP Switch, in cycles and flits. Physical units are the machine crate's business.
+
+use crate::arbiter::ArbiterKind;
+
+/// One HPP Switch and the link layer of the NIC ports that talk to it.
+///
+/// Sources: hpp-switch.txt section 2.2 and 4; dawning5000.txt sections 3 and 6.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HppSettings {
+    /// Ports of a chip, 2 to 64.
+    pub ports: u32,
+    /// Data virtual channels per port, 1 to 16; each has its own input FIFO and its own crossbar.
+    pub vcs: u32,
+    /// Capacity of one input FIFO in credit units.
+    pub buffer_units: u32,
+    /// Payload flits that one credit unit holds (64 B of 2 B flits: 32).
+    pub unit_flits: u32,
+    /// Policy of the arbiter of each output of each crossbar.
+    pub arbiter: ArbiterKind,
+    /// Whether an idle link sends the start flit of the next packet ahead of time, saving a cycle when one comes.
+    pub show_ahead: bool,
+    /// Depth of each part of the pipeline.
+    pub pipeline: Pipeline,
+    /// Depth in flits of the FIFO between a crossbar output and the link.
+    pub tx_fifo: u32,
+    /// The packet format.
+    pub format: PacketFormat,
+    /// How free buffer space is advertised.
+    pub advert: AdvertSettings,
+}
+
+/// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// Receiving link control layer.
+    pub receive: u32,
+    /// Input queuing.
+    pub queue: u32,
+    /// Routing, requesting, arbitrating and granting; at least 1.
+    pub route: u32,
+    /// Transmitting buffer; at least 1, and at least 2 with show-ahead.
+    pub transmit_buffer: u32,
+    /// Transmitting link control layer; at least 1.
+    pub transmit: u32,
+}
+
+impl Pipeline {
+    /// Cycles from the input pin to the output pin when nothing is in the way and show-ahead misses.
+    #[must_use]
+    pub const fn depth(&self) -> u32 {
+        self.receive + self.queue + self.route + self.transmit_buffer + self.transmit
+    }
+}
+
+/// How payload becomes flits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketFormat {
+    /// Bytes of a flit.
+    pub flit_bytes: u32,
+    /// Flits before the payload: start, VC and length, route digits, tag.
+    pub header_flits: u32,
+    /// Flits after it: the check sum.
+    pub trailer_flits: u32,
+    /// Largest payload in bytes.
+    pub mtu_bytes: u32,
+}
+
+impl PacketFormat {
+    /// Payload flits of a packet: rounds up.
+    #[must_use]
+    pub const fn payload_flits(&self, payload_bytes: u32) -> u32 {
+        payload_bytes.div_ceil(self.flit_bytes)
+    }
+
+    /// Flits of a packet on the link.
+    #[must_use]
+    pub const fn packet_flits(&self, payload_bytes: u32) -> u32 {
+        self.header_flits + self.payload_flits(payload_bytes) + self.trailer_flits
+    }
+}
+
+/// Absolute credits: the receiver advertises, per virtual channel, the position up to which the sender may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdvertSettings {
+    /// Length of an advert on the reverse channel; 0 stands for wires of their own that cost no bandwidth.
+    pub flits: u32,
+    /// An advert is repeated when none has been sent for this many cycles; `None` for never.
+    pub refresh: Option<u32>,
+    /// Width of the position counters. Positions are compared modulo `2^bits`, so it must exceed
+    /// `log2(2 x buffer_units)`.
+    pub position_bits: u32,
+}

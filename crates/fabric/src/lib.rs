@@ -1,0 +1,28 @@
+//! The fabric: topology, routing, links, switches and NIC ports; what is wired and how flits move.
+//!
+//! This crate knows no files and prints nothing. What sits on top of a NIC port is an [`Endpoint`]; what the endpoint
+//! says, and why, the fabric does not know either.
+
+pub mod endpoint;
+pub mod topology;
+
+pub use endpoint::{Delivery, Endpoint, Outgoing, Packet};
+pub use flitway_engine::NodeId;
+
+flitway_engine::id! {
+    /// A switch (a chip) of one rail, from 0.
+    SwitchId
+}
+
+flitway_engine::id! {
+    /// A port of a switch, from 0.
+    PortId
+}
+
+flitway_engine::id! {
+    /// One of several identical networks that join the same nodes, from 0.
+    RailId
+}
+
+pub mod arbiter;
+pub mod hpp;
