@@ -181,10 +181,8 @@ mod tests {
             for _ in 0..2_000 {
                 let until = now + stream.below(40);
                 loop {
-                    let expected = (0..slots)
-                        .map(|slot| (model[slot], slot))
-                        .min()
-                        .filter(|&(at, _)| at < until);
+                    let expected =
+                        (0..slots).map(|slot| (model[slot], slot)).min().filter(|&(at, _)| at < until);
                     assert_eq!(agenda.pop(until), expected, "seed {seed}");
                     let Some((at, slot)) = expected else { break };
                     model[slot] = Cycle::NEVER;

@@ -26,3 +26,4 @@ flitway_engine::id! {
 
 pub mod arbiter;
 pub mod hpp;
+pub mod routing;

@@ -1,0 +1,44 @@
+//! d-mod-k routing in fat trees (OQ-D13): at level `i` a packet for node `d` goes down if `d` is below, otherwise up by
+//! port `(d / k^i) mod k`. Packets for different nodes of a leaf thus climb by different ports, and all packets for one
+//! node come down by one path.
+
+use super::{Arrival, Hop, Relation};
+use crate::topology::{Topology, TreeShape};
+use crate::{PortId, SwitchId};
+use flitway_engine::NodeId;
+
+#[derive(Debug)]
+pub(super) struct DModK {
+    arity: u32,
+    /// Per switch: the first node below it, one past the last, and how many nodes hang on each down-port.
+    below: Vec<(u32, u32, u32)>,
+}
+
+impl DModK {
+    pub(super) fn new(shape: &TreeShape, topology: &Topology) -> Self {
+        let below = (0..topology.switches()).map(|switch| {
+            let (level, subtree, _) = shape.place(SwitchId(switch));
+            let stride = shape.power(level) as u32;
+            if level + 1 == shape.levels {
+                (0, topology.nodes(), stride)
+            } else {
+                let span = stride * shape.arity;
+                (subtree as u32 * span, (subtree as u32 + 1) * span, stride)
+            }
+        });
+        DModK { arity: shape.arity, below: below.collect() }
+    }
+}
+
+impl Relation for DModK {
+    #[inline]
+    fn next(&self, here: SwitchId, _: Arrival, destination: NodeId) -> Hop {
+        let (first, end, stride) = self.below[here.index()];
+        let port = if (first..end).contains(&destination.0) {
+            (destination.0 - first) / stride
+        } else {
+            self.arity + destination.0 / stride % self.arity
+        };
+        Hop { port: PortId(port), class: 0 }
+    }
+}

@@ -1,0 +1,58 @@
+//! Dimension-order routing in meshes and tori: dimension 0 is finished before dimension 1 begins, and so on.
+//!
+//! In a torus the shorter way round is taken; when both are equal, even coordinates start upwards and odd ones
+//! downwards, which spreads the load. A packet travels in class 0 of each dimension until it crosses the *dateline*,
+//! the link between the last coordinate and the first, and in class 1 from that link on: no ring of dependencies closes.
+
+use super::{Arrival, Hop, Relation};
+use crate::topology::{Direction, GridShape};
+use crate::{PortId, SwitchId};
+use flitway_engine::NodeId;
+
+#[derive(Debug)]
+pub(super) struct DimensionOrder {
+    shape: GridShape,
+}
+
+impl DimensionOrder {
+    pub(super) fn new(shape: &GridShape) -> Self {
+        DimensionOrder { shape: shape.clone() }
+    }
+
+    fn direction(&self, here: u32, there: u32, size: u32) -> Direction {
+        if !self.shape.wraps {
+            return if there > here { Direction::Higher } else { Direction::Lower };
+        }
+        let up = (there + size - here) % size;
+        match (2 * up).cmp(&size) {
+            std::cmp::Ordering::Less => Direction::Higher,
+            std::cmp::Ordering::Greater => Direction::Lower,
+            std::cmp::Ordering::Equal if here % 2 == 0 => Direction::Higher,
+            std::cmp::Ordering::Equal => Direction::Lower,
+        }
+    }
+}
+
+impl Relation for DimensionOrder {
+    fn classes(&self) -> u32 {
+        if self.shape.wraps { 2 } else { 1 }
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
+        let target = SwitchId(destination.0 / self.shape.nodes_per_switch);
+        for (dimension, &size) in self.shape.dimensions.iter().enumerate() {
+            let (at, to) = (self.shape.coordinate(here, dimension), self.shape.coordinate(target, dimension));
+            if at == to {
+                continue;
+            }
+            let direction = self.direction(at, to, size);
+            let crosses = match direction {
+                Direction::Higher => at + 1 == size,
+                Direction::Lower => at == 0,
+            };
+            let crossed = self.shape.dimension_of(arrival.port) == Some(dimension) && arrival.class == 1;
+            return Hop { port: self.shape.port(dimension, direction), class: u8::from(crosses || crossed) };
+        }
+        Hop { port: PortId(destination.0 % self.shape.nodes_per_switch), class: arrival.class }
+    }
+}

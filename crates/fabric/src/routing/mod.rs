@@ -1,0 +1,200 @@
+//! Routing: a pure relation from (where a packet is, how it came, where it goes) to the next hop.
+//!
+//! A [`Relation`] can be walked by the checker, hop by hop, without a simulation. Sources of a source-routed network
+//! walk it once per packet and put the hops into the header; a [`Route`] is that header field.
+
+mod d_mod_k;
+mod dimension_order;
+mod up_down;
+
+use crate::topology::{End, Shape, Topology};
+use crate::{PortId, SwitchId};
+use flitway_engine::NodeId;
+use std::sync::Arc;
+
+/// How a packet has come to a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Arrival {
+    /// The port it came in by.
+    pub port: PortId,
+    /// The class of the virtual channel it came in on.
+    pub class: u8,
+}
+
+/// Where it goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hop {
+    /// The port it leaves by.
+    pub port: PortId,
+    /// The class of virtual channel it takes on that link. The `V` virtual channels of a link are divided into
+    /// classes of equal size; within its class a packet keeps its *lane*.
+    pub class: u8,
+}
+
+/// A deterministic routing algorithm on one topology.
+pub trait Relation: Send + Sync + std::fmt::Debug {
+    /// Classes of virtual channels that it needs to be free of deadlock.
+    fn classes(&self) -> u32 {
+        1
+    }
+
+    /// The next hop of a packet for `destination` at switch `here`. The last hop is the destination's own port.
+    fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop;
+}
+
+/// Which routing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutingKind {
+    /// Destination modulo k on the way up a fat tree (OQ-D13); the way down is unique.
+    DModK,
+    /// One dimension after the other, from 0; with dateline classes on a torus.
+    DimensionOrder,
+    /// Shortest path of up links followed by down links in a breadth-first order, on any topology.
+    UpDown,
+}
+
+/// Why a routing does not go with a topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutingError {
+    /// d-mod-k needs a fat tree.
+    NotATree,
+    /// Dimension order needs a mesh or torus.
+    NotAGrid,
+}
+
+impl std::fmt::Display for RoutingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            RoutingError::NotATree => "d-mod-k routing needs a fat tree",
+            RoutingError::NotAGrid => "dimension-order routing needs a mesh or a torus",
+        })
+    }
+}
+
+impl std::error::Error for RoutingError {}
+
+/// A routing on its topology.
+#[derive(Clone, Debug)]
+pub struct Routing {
+    topology: Arc<Topology>,
+    relation: Arc<dyn Relation>,
+}
+
+impl Routing {
+    /// Prepares `kind` on `topology`.
+    ///
+    /// # Errors
+    /// If the two do not go together.
+    pub fn new(kind: RoutingKind, topology: Arc<Topology>) -> Result<Self, RoutingError> {
+        let relation: Arc<dyn Relation> = match (kind, topology.shape()) {
+            (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, &topology)),
+            (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
+            (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
+                Arc::new(dimension_order::DimensionOrder::new(shape))
+            }
+            (RoutingKind::DimensionOrder, _) => return Err(RoutingError::NotAGrid),
+            (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
+        };
+        Ok(Routing { topology, relation })
+    }
+
+    /// The topology it routes on.
+    #[must_use]
+    pub fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    /// Classes of virtual channels it needs.
+    #[must_use]
+    pub fn classes(&self) -> u32 {
+        self.relation.classes()
+    }
+
+    /// The next hop of a packet for `destination`.
+    #[inline]
+    #[must_use]
+    pub fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
+        self.relation.next(here, arrival, destination)
+    }
+
+    /// How a packet of `source` arrives at its first switch.
+    #[must_use]
+    pub fn start(&self, source: NodeId) -> (SwitchId, Arrival) {
+        let (switch, port) = self.topology.home(source);
+        (switch, Arrival { port, class: 0 })
+    }
+
+    /// The switch and arrival after `hop` from `here`; `None` when the hop leads to a node.
+    #[must_use]
+    pub fn follow(&self, here: SwitchId, hop: Hop) -> Option<(SwitchId, Arrival)> {
+        match self.topology.wire(here, hop.port) {
+            Some((_, End::Switch(next, port))) => Some((next, Arrival { port, class: hop.class })),
+            Some((_, End::Node(_))) | None => None,
+        }
+    }
+
+    /// The hops of a packet from `source` to `destination`.
+    pub fn path(&self, source: NodeId, destination: NodeId) -> impl Iterator<Item = (SwitchId, Hop)> {
+        let mut at = Some(self.start(source));
+        std::iter::from_fn(move || {
+            let (here, arrival) = at?;
+            let hop = self.next(here, arrival, destination);
+            at = self.follow(here, hop);
+            Some((here, hop))
+        })
+    }
+
+    /// The next hops of a packet that arrives at `here`, as many as a header field holds.
+    #[must_use]
+    pub fn route(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Route {
+        let mut route = 0;
+        let mut at = (here, arrival);
+        for index in 0..Route::HOPS {
+            let hop = self.next(at.0, at.1, destination);
+            let digit = u64::from(hop.port.0) | u64::from(hop.class) << Route::PORT_BITS;
+            route |= digit << (index * Route::DIGIT_BITS);
+            match self.follow(at.0, hop) {
+                Some(next) => at = next,
+                None => return Route(route | 1 << ((index + 1) * Route::DIGIT_BITS)),
+            }
+        }
+        Route(route | 1 << (Route::HOPS * Route::DIGIT_BITS))
+    }
+}
+
+/// The next few hops of a packet, first in the lowest bits: 6 bits of port and one of class each, and a one above the
+/// last. A path longer than [`Route::HOPS`] is continued on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route(u64);
+
+impl Route {
+    /// Hops that fit.
+    pub const HOPS: u32 = 9;
+    const PORT_BITS: u32 = 6;
+    const DIGIT_BITS: u32 = 7;
+
+    /// The next hop.
+    #[inline]
+    #[must_use]
+    pub fn hop(self) -> Hop {
+        debug_assert!(!self.is_spent(), "a spent route has been continued");
+        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 1) as u8 }
+    }
+
+    /// The route after the next hop.
+    #[inline]
+    #[must_use]
+    pub fn rest(self) -> Route {
+        Route(self.0 >> Self::DIGIT_BITS)
+    }
+
+    /// Whether no hop is left in it.
+    #[inline]
+    #[must_use]
+    pub fn is_spent(self) -> bool {
+        self.0 <= 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

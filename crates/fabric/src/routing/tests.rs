@@ -1,0 +1,162 @@
+use super::*;
+use crate::topology::{Graph, GraphLink, TopologySettings};
+use flitway_engine::random::{Purpose, Stream};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
+    Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()
+}
+
+fn hops(routing: &Routing, source: u32, destination: u32) -> usize {
+    routing.path(NodeId(source), NodeId(destination)).count()
+}
+
+/// What every routing must keep: paths end at their destination, do not visit a channel twice, the header field says
+/// the same as the walk, and the dependencies between channels are free of cycles.
+fn conformance(routing: &Routing) {
+    let nodes = routing.topology().nodes();
+    let mut depends: BTreeMap<(SwitchId, Hop), BTreeSet<(SwitchId, Hop)>> = BTreeMap::new();
+    for source in (0..nodes).map(NodeId) {
+        for destination in (0..nodes).map(NodeId) {
+            let path: Vec<_> = routing.path(source, destination).take(1_000).collect();
+            let &(last, hop) = path.last().unwrap();
+            assert_eq!(routing.topology().wire(last, hop.port).unwrap().1, End::Node(destination));
+            assert_eq!(path.iter().collect::<BTreeSet<_>>().len(), path.len());
+            assert!(path.iter().all(|(_, hop)| u32::from(hop.class) < routing.classes()));
+            assert_eq!(unpacked(routing, source, destination), path);
+            for pair in path.windows(2) {
+                depends.entry(pair[0]).or_default().insert(pair[1]);
+            }
+        }
+    }
+    assert!(is_acyclic(&depends), "{routing:?}");
+}
+
+fn unpacked(routing: &Routing, source: NodeId, destination: NodeId) -> Vec<(SwitchId, Hop)> {
+    let (mut here, mut arrival) = routing.start(source);
+    let mut route = routing.route(here, arrival, destination);
+    let mut path = Vec::new();
+    loop {
+        path.push((here, route.hop()));
+        let Some(next) = routing.follow(here, route.hop()) else { return path };
+        (here, arrival) = next;
+        route = route.rest();
+        if route.is_spent() {
+            route = routing.route(here, arrival, destination);
+        }
+    }
+}
+
+fn is_acyclic<T: Ord + Copy>(depends: &BTreeMap<T, BTreeSet<T>>) -> bool {
+    let mut incoming: BTreeMap<T, usize> = BTreeMap::new();
+    for (&from, to) in depends {
+        incoming.entry(from).or_default();
+        for &to in to {
+            *incoming.entry(to).or_default() += 1;
+        }
+    }
+    let mut ready: Vec<T> = incoming.iter().filter(|&(_, &count)| count == 0).map(|(&at, _)| at).collect();
+    let mut done = 0;
+    while let Some(at) = ready.pop() {
+        done += 1;
+        for next in depends.get(&at).into_iter().flatten() {
+            let count = incoming.get_mut(next).unwrap();
+            *count -= 1;
+            if *count == 0 {
+                ready.push(*next);
+            }
+        }
+    }
+    done == incoming.len()
+}
+
+/// A connected random graph with `nodes` spread over its switches.
+pub(crate) fn random_graph(stream: &mut Stream) -> Graph {
+    let (switches, nodes) = (1 + stream.below(9) as u32, 1 + stream.below(12) as u32);
+    let mut ports = vec![0; switches as usize];
+    let mut take = |switch: u32| {
+        ports[switch as usize] += 1;
+        End::Switch(SwitchId(switch), PortId(ports[switch as usize] - 1))
+    };
+    let mut links = Vec::new();
+    for node in 0..nodes {
+        let switch = stream.below(u64::from(switches)) as u32;
+        links.push(GraphLink { ends: [End::Node(NodeId(node)), take(switch)], length_mm: None });
+    }
+    for switch in 1..switches {
+        let other = stream.below(u64::from(switch)) as u32;
+        links.push(GraphLink { ends: [take(switch), take(other)], length_mm: None });
+    }
+    for _ in 0..stream.below(8) {
+        let a = stream.below(u64::from(switches)) as u32;
+        let b = stream.below(u64::from(switches)) as u32;
+        if a != b {
+            links.push(GraphLink { ends: [take(a), take(b)], length_mm: None });
+        }
+    }
+    Graph { nodes, switches, links }
+}
+
+#[test]
+fn d_mod_k_climbs_to_the_lowest_common_switch_and_no_further() {
+    let ft = routing(RoutingKind::DModK, &TopologySettings::FatTree { ports: 16, levels: 3 });
+    assert_eq!([hops(&ft, 0, 7), hops(&ft, 0, 63), hops(&ft, 0, 64), hops(&ft, 0, 1023)], [1, 3, 5, 5]);
+    for settings in [
+        TopologySettings::FatTree { ports: 4, levels: 3 },
+        TopologySettings::FatTree { ports: 8, levels: 2 },
+        TopologySettings::FatTree { ports: 6, levels: 1 },
+        TopologySettings::KaryNTree { arity: 3, levels: 3 },
+    ] {
+        conformance(&routing(RoutingKind::DModK, &settings));
+    }
+}
+
+#[test]
+fn d_mod_k_gives_every_destination_of_a_leaf_its_own_way_up() {
+    let ft = routing(RoutingKind::DModK, &TopologySettings::FatTree { ports: 16, levels: 3 });
+    let first = |d| ft.path(NodeId(0), NodeId(d)).next().unwrap().1.port;
+    assert_eq!((512..520).map(first).collect::<BTreeSet<_>>().len(), 8);
+}
+
+#[test]
+fn dimension_order_takes_the_shortest_way() {
+    let mesh = routing(
+        RoutingKind::DimensionOrder,
+        &TopologySettings::Mesh { dimensions: vec![8, 8], nodes_per_switch: 1 },
+    );
+    assert_eq!([hops(&mesh, 0, 0), hops(&mesh, 0, 7), hops(&mesh, 0, 63)], [1, 8, 15]);
+    let torus = routing(
+        RoutingKind::DimensionOrder,
+        &TopologySettings::Torus { dimensions: vec![8, 8], nodes_per_switch: 1 },
+    );
+    assert_eq!(
+        [hops(&torus, 0, 0), hops(&torus, 0, 7), hops(&torus, 0, 63), hops(&torus, 0, 36)],
+        [1, 2, 3, 9]
+    );
+    for dimensions in [vec![5, 3], vec![2, 2, 2], vec![4], vec![1, 6]] {
+        let settings = TopologySettings::Torus { dimensions: dimensions.clone(), nodes_per_switch: 2 };
+        conformance(&routing(RoutingKind::DimensionOrder, &settings));
+        let settings = TopologySettings::Mesh { dimensions, nodes_per_switch: 1 };
+        conformance(&routing(RoutingKind::DimensionOrder, &settings));
+    }
+}
+
+#[test]
+fn up_down_reaches_everything_on_random_graphs_without_cycles() {
+    for seed in 0..200 {
+        let mut stream = Stream::new(seed, 0, Purpose::Test);
+        conformance(&routing(RoutingKind::UpDown, &TopologySettings::Graph(random_graph(&mut stream))));
+    }
+    conformance(&routing(RoutingKind::UpDown, &TopologySettings::FatTree { ports: 4, levels: 3 }));
+    conformance(&routing(
+        RoutingKind::UpDown,
+        &TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 },
+    ));
+}
+
+#[test]
+fn a_routing_refuses_a_topology_without_its_coordinates() {
+    let single = Arc::new(Topology::build(&TopologySettings::Single { nodes: 4 }).unwrap());
+    assert_eq!(Routing::new(RoutingKind::DModK, Arc::clone(&single)).unwrap_err(), RoutingError::NotATree);
+    assert_eq!(Routing::new(RoutingKind::DimensionOrder, single).unwrap_err(), RoutingError::NotAGrid);
+}

@@ -1,0 +1,101 @@
+//! k-ary n-cubes: meshes and tori of any size in each dimension.
+//!
+//! Switch `x + X (y + Y (z + ...))` has coordinates `(x, y, z, ...)`. Its first ports hold its nodes; then come, for
+//! dimension `i`, port `c + 2i` towards the next higher coordinate and port `c + 2i + 1` towards the next lower, where
+//! `c` is the number of nodes on a switch. In a torus the last coordinate is next to the first; a ring of two has two
+//! links, a ring of one has none.
+
+use super::{Builder, End, Shape, Topology, TopologyError};
+use crate::{PortId, SwitchId};
+use flitway_engine::NodeId;
+
+/// Coordinates in a mesh or torus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GridShape {
+    /// Switches in each dimension.
+    pub dimensions: Vec<u32>,
+    /// Nodes on every switch.
+    pub nodes_per_switch: u32,
+    /// Whether rows close to rings.
+    pub wraps: bool,
+}
+
+impl GridShape {
+    pub(super) fn new(dimensions: &[u32], nodes_per_switch: u32, wraps: bool) -> Result<Self, TopologyError> {
+        if dimensions.is_empty() || dimensions.contains(&0) || nodes_per_switch == 0 {
+            let what =
+                "a grid has at least one dimension, of at least one switch each, with at least one node";
+            return Err(TopologyError::Size(what.into()));
+        }
+        Ok(GridShape { dimensions: dimensions.to_vec(), nodes_per_switch, wraps })
+    }
+
+    /// The port of a switch towards the next higher coordinate (`up`) of `dimension`, or the next lower.
+    #[must_use]
+    pub fn port(&self, dimension: usize, direction: Direction) -> PortId {
+        PortId(self.nodes_per_switch + 2 * dimension as u32 + u32::from(direction == Direction::Lower))
+    }
+
+    /// The dimension that `port` lies in; `None` for a node's port.
+    #[must_use]
+    pub fn dimension_of(&self, port: PortId) -> Option<usize> {
+        port.0.checked_sub(self.nodes_per_switch).map(|port| (port / 2) as usize)
+    }
+
+    /// The coordinate of `switch` in `dimension`.
+    #[must_use]
+    pub fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
+        let stride: u32 = self.dimensions[..dimension].iter().product();
+        switch.0 / stride % self.dimensions[dimension]
+    }
+}
+
+/// Towards the next higher coordinate, or the next lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Coordinate plus one.
+    Higher,
+    /// Coordinate minus one.
+    Lower,
+}
+
+pub(super) fn build(shape: GridShape) -> Result<Topology, TopologyError> {
+    let overflow = || TopologyError::Size(format!("{:?} switches are too many", shape.dimensions));
+    let switches = shape
+        .dimensions
+        .iter()
+        .try_fold(1u64, |product, &size| product.checked_mul(u64::from(size)))
+        .filter(|&count| count <= super::MAX_COMPONENTS)
+        .ok_or_else(overflow)?;
+    let mut classes = vec!["node".to_owned()];
+    classes.extend((0..shape.dimensions.len()).map(|dimension| format!("dimension-{dimension}")));
+    let per_switch = shape.nodes_per_switch;
+    let mut builder = Builder::new(switches * u64::from(per_switch), switches, classes)?;
+    for switch in (0..switches as u32).map(SwitchId) {
+        for port in 0..per_switch {
+            builder.link(
+                [End::Node(NodeId(switch.0 * per_switch + port)), End::Switch(switch, PortId(port))],
+                0,
+            );
+        }
+    }
+    let mut stride = 1;
+    for (dimension, &size) in shape.dimensions.iter().enumerate() {
+        let (higher, lower) =
+            (shape.port(dimension, Direction::Higher), shape.port(dimension, Direction::Lower));
+        for switch in (0..switches as u32).map(SwitchId).filter(|_| size > 1) {
+            let here = shape.coordinate(switch, dimension);
+            let next = if here + 1 < size {
+                switch.0 + stride
+            } else if shape.wraps {
+                switch.0 - here * stride
+            } else {
+                continue;
+            };
+            let ends = [End::Switch(switch, higher), End::Switch(SwitchId(next), lower)];
+            builder.link(ends, dimension as u32 + 1);
+        }
+        stride *= size;
+    }
+    builder.finish(Shape::Grid(shape))
+}

@@ -1,0 +1,439 @@
+//! Topologies: immutable graphs of switches, nodes and links. They know nothing of routing, VCs or drawing.
+//!
+//! A [`Topology`] is one rail. Every link belongs to a *class* (`node`, `level-1`, `dimension-0`, ...), so that a
+//! machine can give cable lengths by class. [`Shape`] keeps the coordinates that structured routings compute with.
+
+mod grid;
+mod tree;
+
+pub use grid::{Direction, GridShape};
+pub use tree::TreeShape;
+
+use crate::{PortId, SwitchId};
+use flitway_engine::NodeId;
+
+/// What to build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologySettings {
+    /// FT(p, n): `n` levels of `p`-port switches, all ports used, `2 (p/2)^n` nodes.
+    FatTree {
+        /// Ports of a switch, even.
+        ports: u32,
+        /// Levels of switches.
+        levels: u32,
+    },
+    /// The k-ary n-tree: `n` levels of `k^(n-1)` switches with `k` ports down and `k` up (unused at the top), `k^n` nodes.
+    KaryNTree {
+        /// Ports down (and up) of a switch.
+        arity: u32,
+        /// Levels of switches.
+        levels: u32,
+    },
+    /// A k-ary n-cube without wrap-around, with `nodes_per_switch` nodes on every switch.
+    Mesh {
+        /// Switches in each dimension.
+        dimensions: Vec<u32>,
+        /// Nodes on every switch.
+        nodes_per_switch: u32,
+    },
+    /// A k-ary n-cube with wrap-around.
+    Torus {
+        /// Switches in each dimension.
+        dimensions: Vec<u32>,
+        /// Nodes on every switch.
+        nodes_per_switch: u32,
+    },
+    /// One switch with a node on each of its first `nodes` ports.
+    Single {
+        /// Nodes.
+        nodes: u32,
+    },
+    /// Whatever a file says.
+    Graph(Graph),
+}
+
+/// An explicit graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Number of switches.
+    pub switches: u32,
+    /// The links, each between two different ends; a port is used once.
+    pub links: Vec<GraphLink>,
+}
+
+/// A link of an explicit graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphLink {
+    /// Its two ends.
+    pub ends: [End; 2],
+    /// Cable length in millimetres; `None` for that of its class (`node` or `switch`).
+    pub length_mm: Option<u64>,
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// The NIC port of a node.
+    Node(NodeId),
+    /// A port of a switch.
+    Switch(SwitchId, PortId),
+}
+
+flitway_engine::id! {
+    /// A link of one rail, from 0.
+    LinkId
+}
+
+/// A link: a channel in each direction between its two ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its two ends.
+    pub ends: [End; 2],
+    /// Index into [`Topology::classes`].
+    pub class: u32,
+    /// Cable length in millimetres, where it differs from that of the class.
+    pub length_mm: Option<u64>,
+}
+
+/// The coordinates behind a topology, for routings that compute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A fat tree of either convention.
+    Tree(TreeShape),
+    /// A mesh or torus.
+    Grid(GridShape),
+    /// No structure that a routing could use.
+    Irregular,
+}
+
+/// A built topology: one rail.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    nodes: u32,
+    classes: Vec<String>,
+    links: Vec<Link>,
+    /// `wires[switch][port]`: the link there and the end it leads to.
+    wires: Vec<Vec<Option<(LinkId, End)>>>,
+    /// The switch port each node hangs on, and the link between.
+    homes: Vec<(SwitchId, PortId, LinkId)>,
+    shape: Shape,
+}
+
+/// Why settings do not describe a topology. The machine reader checks the same limits with a position in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologyError {
+    /// A size is zero, odd where it must be even, or too large to build.
+    Size(String),
+    /// A port is used twice, or beyond the ports of its switch.
+    Port(SwitchId, PortId),
+    /// A node is not on exactly one link.
+    Node(NodeId),
+    /// A switch cannot be reached from switch 0.
+    Unreachable(SwitchId),
+}
+
+impl std::fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TopologyError::Size(what) => f.write_str(what),
+            TopologyError::Port(switch, port) => write!(f, "port {port} of switch {switch} is used twice"),
+            TopologyError::Node(node) => write!(f, "node {node} is not on exactly one link"),
+            TopologyError::Unreachable(switch) => write!(f, "switch {switch} is not connected to switch 0"),
+        }
+    }
+}
+
+impl std::error::Error for TopologyError {}
+
+/// The most nodes or switches that can be built.
+pub const MAX_COMPONENTS: u64 = 1 << 24;
+
+impl Topology {
+    /// Builds what `settings` describe.
+    ///
+    /// # Errors
+    /// If a size is out of range, or an explicit graph is not well formed.
+    pub fn build(settings: &TopologySettings) -> Result<Self, TopologyError> {
+        match settings {
+            TopologySettings::FatTree { ports, levels } => tree::fat_tree(*ports, *levels),
+            TopologySettings::KaryNTree { arity, levels } => tree::kary_ntree(*arity, *levels),
+            TopologySettings::Mesh { dimensions, nodes_per_switch } => {
+                grid::build(GridShape::new(dimensions, *nodes_per_switch, false)?)
+            }
+            TopologySettings::Torus { dimensions, nodes_per_switch } => {
+                grid::build(GridShape::new(dimensions, *nodes_per_switch, true)?)
+            }
+            TopologySettings::Single { nodes } => single(*nodes),
+            TopologySettings::Graph(graph) => explicit(graph),
+        }
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// Number of switches.
+    #[must_use]
+    pub fn switches(&self) -> u32 {
+        self.wires.len() as u32
+    }
+
+    /// The links.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Names of the link classes.
+    #[must_use]
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// The coordinates behind it.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Ports of `switch` that could be wired: one more than the highest that is.
+    #[must_use]
+    pub fn ports(&self, switch: SwitchId) -> u32 {
+        self.wires[switch.index()].len() as u32
+    }
+
+    /// The most ports that any switch needs.
+    #[must_use]
+    pub fn ports_max(&self) -> u32 {
+        self.wires.iter().map(Vec::len).max().unwrap_or(0) as u32
+    }
+
+    /// The link at a port of a switch and the end it leads to; `None` where nothing is wired.
+    #[must_use]
+    pub fn wire(&self, switch: SwitchId, port: PortId) -> Option<(LinkId, End)> {
+        self.wires[switch.index()].get(port.index()).copied().flatten()
+    }
+
+    /// The switch port that `node` hangs on.
+    #[must_use]
+    pub fn home(&self, node: NodeId) -> (SwitchId, PortId) {
+        let (switch, port, _) = self.homes[node.index()];
+        (switch, port)
+    }
+
+    /// The link between `node` and its switch.
+    #[must_use]
+    pub fn node_link(&self, node: NodeId) -> LinkId {
+        self.homes[node.index()].2
+    }
+}
+
+/// Collects links, then checks that they make a topology.
+struct Builder {
+    nodes: u32,
+    switches: u32,
+    classes: Vec<String>,
+    links: Vec<Link>,
+}
+
+impl Builder {
+    fn new(nodes: u64, switches: u64, classes: Vec<String>) -> Result<Self, TopologyError> {
+        for (count, what) in [(nodes, "nodes"), (switches, "switches")] {
+            if count == 0 || count > MAX_COMPONENTS {
+                return Err(TopologyError::Size(format!("{count} {what}: expected 1 to {MAX_COMPONENTS}")));
+            }
+        }
+        Ok(Builder { nodes: nodes as u32, switches: switches as u32, classes, links: Vec::new() })
+    }
+
+    fn link(&mut self, ends: [End; 2], class: u32) {
+        self.links.push(Link { ends, class, length_mm: None });
+    }
+
+    fn finish(self, shape: Shape) -> Result<Topology, TopologyError> {
+        let mut wires: Vec<Vec<Option<(LinkId, End)>>> = vec![Vec::new(); self.switches as usize];
+        let mut homes = vec![None; self.nodes as usize];
+        for (index, link) in self.links.iter().enumerate() {
+            let id = LinkId::new(index);
+            for (end, other) in [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])] {
+                match end {
+                    End::Switch(switch, port) => {
+                        let ports = &mut wires[switch.index()];
+                        if ports.len() <= port.index() {
+                            ports.resize(port.index() + 1, None);
+                        }
+                        if ports[port.index()].replace((id, other)).is_some() {
+                            return Err(TopologyError::Port(switch, port));
+                        }
+                    }
+                    End::Node(node) => match other {
+                        End::Switch(switch, port) if homes[node.index()].is_none() => {
+                            homes[node.index()] = Some((switch, port, id));
+                        }
+                        _ => return Err(TopologyError::Node(node)),
+                    },
+                }
+            }
+        }
+        let lost = homes.iter().position(Option::is_none);
+        if let Some(node) = lost {
+            return Err(TopologyError::Node(NodeId::new(node)));
+        }
+        let homes = homes.into_iter().flatten().collect();
+        let topology =
+            Topology { nodes: self.nodes, classes: self.classes, links: self.links, wires, homes, shape };
+        topology.first_unreachable().map_or(Ok(topology), |switch| Err(TopologyError::Unreachable(switch)))
+    }
+}
+
+impl Topology {
+    fn first_unreachable(&self) -> Option<SwitchId> {
+        let mut seen = vec![false; self.wires.len()];
+        let mut stack = vec![0];
+        seen[0] = true;
+        while let Some(switch) = stack.pop() {
+            for (_, end) in self.wires[switch].iter().flatten() {
+                if let End::Switch(next, _) = end
+                    && !std::mem::replace(&mut seen[next.index()], true)
+                {
+                    stack.push(next.index());
+                }
+            }
+        }
+        seen.iter().position(|seen| !seen).map(SwitchId::new)
+    }
+}
+
+fn single(nodes: u32) -> Result<Topology, TopologyError> {
+    let mut builder = Builder::new(u64::from(nodes), 1, vec!["node".into()])?;
+    for node in 0..nodes {
+        builder.link([End::Node(NodeId(node)), End::Switch(SwitchId(0), PortId(node))], 0);
+    }
+    builder.finish(Shape::Irregular)
+}
+
+fn explicit(graph: &Graph) -> Result<Topology, TopologyError> {
+    let classes = vec!["node".into(), "switch".into()];
+    let mut builder = Builder::new(u64::from(graph.nodes), u64::from(graph.switches), classes)?;
+    for link in &graph.links {
+        for end in link.ends {
+            match end {
+                End::Node(node) if node.0 >= graph.nodes => return Err(TopologyError::Node(node)),
+                End::Switch(switch, port) if switch.0 >= graph.switches || port.0 >= 64 => {
+                    return Err(TopologyError::Port(switch, port));
+                }
+                _ => {}
+            }
+        }
+        let class = u32::from(link.ends.iter().all(|end| matches!(end, End::Switch(..))));
+        builder.links.push(Link { ends: link.ends, class, length_mm: link.length_mm });
+    }
+    builder.finish(Shape::Irregular)
+}
+
+/// `base^exponent`, or an error that names what is too large.
+fn power(base: u64, exponent: u32, what: &str) -> Result<u64, TopologyError> {
+    base.checked_pow(exponent).filter(|&value| value <= MAX_COMPONENTS).ok_or_else(|| {
+        TopologyError::Size(format!("{what}: {base}^{exponent} is more than {MAX_COMPONENTS}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(settings: &TopologySettings) -> Topology {
+        Topology::build(settings).unwrap()
+    }
+
+    #[test]
+    fn dawning_5000_is_ft_16_3() {
+        // dawning5000.txt section 4.1: 1024 nodes need 320 switches and 3072 links.
+        let topology = build(&TopologySettings::FatTree { ports: 16, levels: 3 });
+        assert_eq!((topology.nodes(), topology.switches(), topology.links().len()), (1024, 320, 3072));
+        assert_eq!(topology.ports_max(), 16);
+        assert_eq!(topology.classes(), ["node", "level-1", "level-2"]);
+    }
+
+    #[test]
+    fn the_two_fat_tree_conventions_differ_by_two() {
+        let ft = build(&TopologySettings::FatTree { ports: 8, levels: 3 });
+        assert_eq!((ft.nodes(), ft.switches()), (128, 80));
+        let tree = build(&TopologySettings::KaryNTree { arity: 4, levels: 3 });
+        assert_eq!((tree.nodes(), tree.switches()), (64, 48));
+        for topology in [&ft, &tree] {
+            let used: usize = (0..topology.switches())
+                .map(|switch| {
+                    (0..8).filter(|&port| topology.wire(SwitchId(switch), PortId(port)).is_some()).count()
+                })
+                .sum();
+            let nodes = topology.nodes() as usize;
+            assert_eq!(used, 2 * (topology.links().len() - nodes) + nodes, "each switch port is wired once");
+        }
+    }
+
+    #[test]
+    fn a_tree_of_one_level_is_one_switch() {
+        let ft = build(&TopologySettings::FatTree { ports: 8, levels: 1 });
+        assert_eq!((ft.nodes(), ft.switches(), ft.links().len()), (8, 1, 8));
+    }
+
+    #[test]
+    fn grids_have_the_links_they_should() {
+        let mesh = build(&TopologySettings::Mesh { dimensions: vec![8, 8], nodes_per_switch: 1 });
+        assert_eq!((mesh.nodes(), mesh.switches(), mesh.links().len()), (64, 64, 64 + 2 * 8 * 7));
+        let torus = build(&TopologySettings::Torus { dimensions: vec![3, 4, 5], nodes_per_switch: 2 });
+        assert_eq!((torus.nodes(), torus.switches(), torus.links().len()), (120, 60, 120 + 3 * 60));
+        let line = build(&TopologySettings::Torus { dimensions: vec![2, 1], nodes_per_switch: 1 });
+        assert_eq!(line.links().len(), 2 + 2, "a ring of two has two links, a ring of one none");
+    }
+
+    #[test]
+    fn every_wire_leads_back() {
+        for settings in [
+            TopologySettings::FatTree { ports: 6, levels: 3 },
+            TopologySettings::KaryNTree { arity: 3, levels: 3 },
+            TopologySettings::Torus { dimensions: vec![4, 3], nodes_per_switch: 2 },
+            TopologySettings::Single { nodes: 5 },
+        ] {
+            let topology = build(&settings);
+            for switch in (0..topology.switches()).map(SwitchId) {
+                for port in (0..topology.ports(switch)).map(PortId) {
+                    match topology.wire(switch, port) {
+                        Some((link, End::Switch(other, back))) => {
+                            assert_eq!(topology.wire(other, back), Some((link, End::Switch(switch, port))));
+                        }
+                        Some((_, End::Node(node))) => assert_eq!(topology.home(node), (switch, port)),
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_built_says_why() {
+        let failure = |settings| Topology::build(&settings).unwrap_err().to_string();
+        let wires = |links: &[[End; 2]]| {
+            TopologySettings::Graph(Graph {
+                nodes: 2,
+                switches: 2,
+                links: links.iter().map(|&ends| GraphLink { ends, length_mm: None }).collect(),
+            })
+        };
+        let (node, port) = (|n| End::Node(NodeId(n)), |s, p| End::Switch(SwitchId(s), PortId(p)));
+        assert!(failure(TopologySettings::FatTree { ports: 7, levels: 2 }).contains("even"));
+        assert!(failure(TopologySettings::FatTree { ports: 16, levels: 40 }).contains("more than"));
+        assert!(
+            failure(TopologySettings::Mesh { dimensions: vec![], nodes_per_switch: 1 }).contains("dimension")
+        );
+        assert!(failure(TopologySettings::Single { nodes: 0 }).contains("0 nodes"));
+        assert!(failure(wires(&[[node(0), port(0, 0)], [node(1), port(0, 0)]])).contains("used twice"));
+        assert!(failure(wires(&[[node(0), port(0, 0)]])).contains("node 1"));
+        assert!(failure(wires(&[[node(0), port(0, 0)], [node(1), port(1, 0)]])).contains("not connected"));
+    }
+}
