@@ -1,4 +1,16 @@
 //! Arbiters: requests in, one grant out.
+//!
+//! An [`ArbiterBank`] holds the arbiters of one switch, all of one kind. Requests are a bit mask of up to 64 inputs.
+//! A grant is always used, so choosing and updating are one step.
+//!
+//! * **Matrix** (hpp-switch.txt section 2.2, "strong fairness"): bit `W[i][j]` says that `i` goes before `j`; the winner
+//!   goes behind everyone. The bits of a matrix that starts upper triangular always spell out a total order, so it is
+//!   *least recently granted* in the form of hardware; [`Matrix`] is that form, and a test holds the two together.
+//! * **Round robin**: the first requester after the one granted last.
+//! * **Least recently granted**: a list; the winner goes to its end.
+//!
+//! Fairness: under matrix and least recently granted, an input that keeps requesting is passed over at most once by
+//! each other input; under round robin likewise, but who goes first depends on the neighbourhood, not on the past.
 
 /// Which arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,4 +21,151 @@ pub enum ArbiterKind {
     RoundRobin,
     /// Least recently granted, kept as a list.
     LeastRecentlyGranted,
+}
+
+/// The arbiters of one switch.
+#[derive(Clone, Debug)]
+pub struct ArbiterBank {
+    inputs: usize,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Per arbiter: the input granted last.
+    Last(Box<[u8]>),
+    /// Per arbiter: the inputs, least recently granted first.
+    Order(Box<[u8]>),
+}
+
+impl ArbiterBank {
+    /// `arbiters` arbiters over `inputs` inputs, 1 to 64; at first input 0 goes before input 1, and so on.
+    #[must_use]
+    pub fn new(kind: ArbiterKind, arbiters: usize, inputs: usize) -> Self {
+        assert!((1..=64).contains(&inputs), "requests are a mask of 64 bits");
+        let state = match kind {
+            ArbiterKind::RoundRobin => State::Last(vec![inputs as u8 - 1; arbiters].into()),
+            ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted => {
+                State::Order((0..arbiters).flat_map(|_| 0..inputs as u8).collect())
+            }
+        };
+        ArbiterBank { inputs, state }
+    }
+
+    /// Grants one of `requests` at `arbiter`.
+    ///
+    /// # Panics
+    /// If there are none.
+    #[inline]
+    pub fn grant(&mut self, arbiter: usize, requests: u64) -> usize {
+        assert!(requests != 0, "an arbiter grants when somebody requests");
+        match &mut self.state {
+            State::Last(last) => {
+                let last = &mut last[arbiter];
+                let after = requests & !(u64::MAX >> (63 - *last));
+                *last = if after != 0 { after } else { requests }.trailing_zeros() as u8;
+                usize::from(*last)
+            }
+            State::Order(order) => {
+                let order = &mut order[arbiter * self.inputs..(arbiter + 1) * self.inputs];
+                let place = order.iter().position(|&input| requests >> input & 1 == 1);
+                let place = place.expect("requests come from inputs that exist");
+                order[place..].rotate_left(1);
+                usize::from(order[self.inputs - 1])
+            }
+        }
+    }
+}
+
+/// One matrix arbiter as hardware has it.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    /// Bit `j` of `before[i]`: `i` goes before `j`.
+    before: Vec<u64>,
+}
+
+impl Matrix {
+    /// Over `inputs` inputs, upper triangular.
+    #[must_use]
+    pub fn new(inputs: usize) -> Self {
+        let all = if inputs == 64 { u64::MAX } else { (1 << inputs) - 1 };
+        Matrix { before: (0..inputs).map(|i| all & !(u64::MAX >> (63 - i))).collect() }
+    }
+
+    /// Grants the requester that goes before all others.
+    pub fn grant(&mut self, requests: u64) -> Option<usize> {
+        let winner = (0..self.before.len())
+            .find(|&i| requests >> i & 1 == 1 && requests & !(1 << i) & !self.before[i] == 0)?;
+        self.before[winner] = 0;
+        for (i, before) in self.before.iter_mut().enumerate().filter(|&(i, _)| i != winner) {
+            debug_assert!(i != winner);
+            *before |= 1 << winner;
+        }
+        Some(winner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+
+    const KINDS: [ArbiterKind; 3] =
+        [ArbiterKind::Matrix, ArbiterKind::RoundRobin, ArbiterKind::LeastRecentlyGranted];
+
+    fn requests(stream: &mut Stream, inputs: usize) -> u64 {
+        let mask = u64::MAX >> (64 - inputs);
+        (stream.bits() & stream.bits() & mask) | 1 << stream.below(inputs as u64)
+    }
+
+    #[test]
+    fn every_kind_grants_a_requester_and_passes_nobody_over_for_long() {
+        for kind in KINDS {
+            for inputs in [1, 2, 5, 16, 63, 64] {
+                let mut stream = Stream::new(inputs as u64, 0, Purpose::Test);
+                let mut bank = ArbiterBank::new(kind, 3, inputs);
+                let mut waited = vec![0; inputs];
+                let stubborn = stream.below(inputs as u64) as usize;
+                for _ in 0..2_000 {
+                    let requests = requests(&mut stream, inputs) | 1 << stubborn;
+                    let winner = bank.grant(1, requests);
+                    assert!(requests >> winner & 1 == 1);
+                    waited[stubborn] = if winner == stubborn { 0 } else { waited[stubborn] + 1 };
+                    assert!(waited[stubborn] < inputs, "{kind:?} with {inputs} inputs");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn with_everybody_requesting_each_is_granted_in_turn() {
+        for kind in KINDS {
+            let mut bank = ArbiterBank::new(kind, 1, 5);
+            let grants: Vec<usize> = (0..10).map(|_| bank.grant(0, 0b11111)).collect();
+            assert_eq!(grants, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4], "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn round_robin_goes_on_behind_the_last_and_least_recently_granted_looks_back() {
+        let mut round_robin = ArbiterBank::new(ArbiterKind::RoundRobin, 1, 4);
+        let mut least_recent = ArbiterBank::new(ArbiterKind::LeastRecentlyGranted, 1, 4);
+        let sequence = [0b0100, 0b1011, 0b0111];
+        assert_eq!(sequence.map(|requests| round_robin.grant(0, requests)), [2, 3, 0]);
+        assert_eq!(sequence.map(|requests| least_recent.grant(0, requests)), [2, 0, 1]);
+    }
+
+    #[test]
+    fn the_matrix_is_least_recently_granted_in_hardware() {
+        for inputs in [1, 2, 7, 16, 64] {
+            let mut stream = Stream::new(99, inputs as u64, Purpose::Test);
+            let mut matrix = Matrix::new(inputs);
+            let mut bank = ArbiterBank::new(ArbiterKind::Matrix, 1, inputs);
+            for _ in 0..3_000 {
+                let requests = requests(&mut stream, inputs);
+                assert_eq!(matrix.grant(requests), Some(bank.grant(0, requests)));
+            }
+            assert_eq!(matrix.grant(0), None);
+        }
+    }
 }

@@ -3,11 +3,19 @@
 //! This crate knows no files and prints nothing. What sits on top of a NIC port is an [`Endpoint`]; what the endpoint
 //! says, and why, the fabric does not know either.
 
+pub mod arbiter;
 pub mod endpoint;
+pub mod hpp;
+pub mod observer;
+mod pool;
+pub mod routing;
+pub mod simulation;
 pub mod topology;
 
 pub use endpoint::{Delivery, Endpoint, Outgoing, Packet};
 pub use flitway_engine::NodeId;
+pub use observer::{Observer, Unobserved};
+pub use simulation::{Fabric, Simulation, SwitchSettings};
 
 flitway_engine::id! {
     /// A switch (a chip) of one rail, from 0.
@@ -23,7 +31,3 @@ flitway_engine::id! {
     /// One of several identical networks that join the same nodes, from 0.
     RailId
 }
-
-pub mod arbiter;
-pub mod hpp;
-pub mod routing;

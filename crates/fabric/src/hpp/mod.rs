@@ -1,2 +1,150 @@
+//! The HPP Switch of Dawning 5000 and the NIC ports that talk to it.
+//!
+//! Sources: hpp-switch.txt sections 2.2 and 4; dawning5000.txt sections 3 and 6; `mechanisms.md` 1.2 to 1.4. What the
+//! papers leave open is decided as said in `docs/decisions/0002-hpp-switch-cycle-by-cycle.md`.
+//!
+//! # What happens in which cycle
+//!
+//! This text is normative: the per-flit reference model is its plainest transcription, and the fast engine must agree
+//! with it in every cycle. Names in code font are settings ([`HppSettings`]).
+//!
+//! **Packets.** A packet of `p` payload bytes is `n = header_flits + ceil(p / flit_bytes) + trailer_flits` flits. It
+//! takes `u = max(1, ceil(payload flits / unit_flits))` credit units: header and trailer are kept beside the payload
+//! RAM. Unit `k` (from 0) is complete with flit `header_flits + unit_flits (k + 1) - 1`, the last one with flit `n - 1`.
+//!
+//! **Channels.** A flit that a sender has *on its wire* in cycle `t` is on the receiver's wire in cycle `t + latency`.
+//! Every port has a sender half and a receiver half; adverts for what a port receives travel on the channel that the
+//! same port sends on.
+//!
+//! **Receiver.** A flit on a switch's wire in cycle `t` can cross the crossbar from cycle `t + receive + queue + route`
+//! on. Data VC `v` of input `i` is a FIFO of whole packets. A NIC takes each flit out of its buffer in cycle
+//! `t + receive`; a packet counts as delivered one cycle after its last flit was on the NIC's wire.
+//!
+//! **Cycle `t`**, in this order:
+//!
+//! 1. *Credits.* An advert whose last flit was on the wire in cycle `t - receive` replaces the sender's limit of its VC.
+//! 2. *Links.* Each link that has nothing on it decides what to send, in this order of preference:
+//!    1. barrier packets (not yet built; this is their place);
+//!    2. an advert, if for some VC the position `capacity + units taken out of the FIFO before cycle t` differs from
+//!       the one last advertised, or none has been sent for `refresh` cycles: the first such VC after the one
+//!       advertised last. It is `advert.flits` long and says that position.
+//!    3. a data packet: of the VCs that have one ready, the first after the VC served last. In a switch a packet is
+//!       ready when it is the first in TX FIFO `v` and its first flit went in before or in cycle `t - transmit_buffer`.
+//!       In a NIC it is ready when it is the first in the source queue of `v`, was created before or in cycle `t`,
+//!       and the credits of `v` suffice for all of it; sending takes the credits.
+//!
+//!    What is chosen in cycle `t` has its flit `j` on the wire in cycle `t + transmit + j`, and the link can decide again
+//!    in cycle `t + n`. *Show-ahead*: if the link had nothing on it in cycle `t - 1`, it has already sent the start flit,
+//!    so all of that happens one cycle earlier. (Before cycle 0 links are busy.)
+//! 3. *Crossbars.* A packet granted in an earlier cycle moves one flit from FIFO `(i, v)` to TX FIFO `(o, v)` of its
+//!    output, unless the latter holds `tx_fifo` flits. Flit `j` of a packet chosen in cycle `t` leaves the TX FIFO in
+//!    step 2 of cycle `t + j` and so makes room in that same cycle.
+//! 4. *Arbitration.* Output `o` of crossbar `v` is free unless a packet is still crossing to it after step 3. Requests
+//!    for a free output come from each input `i` whose FIFO `(i, v)` is not crossing after step 3, and whose first packet
+//!    is routed to `o`, had its first flit on the wire in or before cycle `t + 1 - receive - queue - route`, and fits
+//!    into the credits of the next hop: `limit - sent >= u`. The arbiter grants one of them; `sent` grows by `u`; its
+//!    first flit can cross in cycle `t + 1`.
+//!
+//! The VC on the next link is the same, unless the routing changes the VC *class* (a torus dateline): then the packet
+//! crosses the switch in the crossbar of the VC it came in on and is relabelled on the way out; credits and the packet's
+//! next FIFO are those of the new label. Where two crossbars feed one VC label they take credits in the order of
+//! (output, crossbar).
+//!
+//! A one-flit packet or advert that was sent ahead leaves its link free in cycle `t` itself: the link decides again.
+//!
+//! *Sideband adverts* (`advert.flits = 0`) are sent in the first cycle in which the position differs, all VCs at once,
+//! whatever the link does; they arrive like an advert of one flit that was not sent ahead, and are never repeated.
+
+mod credit;
+mod link;
+mod nic;
 pub mod settings;
-pub use settings::HppSettings;
+mod switch;
+mod timing;
+mod token;
+
+pub use settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+
+use crate::arbiter::ArbiterKind;
+use crate::pool::Pool;
+use crate::routing::Routing;
+use crate::simulation::{Architecture, Fabric, SwitchSettings, Wire};
+use crate::{RailId, SwitchId};
+use credit::Pending;
+use flitway_engine::Cycle;
+use nic::Port;
+use switch::Switch;
+use timing::Timing;
+use token::{Mail, Token};
+
+/// The architecture, as the simulation sees it.
+#[derive(Debug)]
+pub struct Hpp;
+
+/// What the switches and NIC ports of a shard share.
+#[derive(Debug)]
+pub struct Shared {
+    timing: Timing,
+    format: PacketFormat,
+    arbiter: ArbiterKind,
+    routing: Routing,
+    tokens: Pool<Token>,
+    adverts: Pool<Pending>,
+}
+
+impl Shared {
+    /// The token of a packet granted in cycle `now` in switch component `number`, as it waits for the link: its next
+    /// hop taken off the route, which is continued if that was its last digit.
+    #[inline]
+    fn forward(&self, mut token: Token, number: u32, next_vc: u8, now: Cycle) -> Token {
+        let hop = token.route.hop();
+        token.route = token.route.rest();
+        if token.route.is_spent() {
+            let here = SwitchId(number % self.routing.topology().switches());
+            if let Some((next, arrival)) = self.routing.follow(here, hop) {
+                token.route = self.routing.route(next, arrival, token.destination);
+            }
+        }
+        token.vc = next_vc;
+        token.at = now + 1 + self.timing.transmit_buffer;
+        token
+    }
+}
+
+impl Architecture for Hpp {
+    type Shared = Shared;
+    type Mail = Mail;
+    type Switch = Switch;
+    type Port = Port;
+
+    fn shared(fabric: &Fabric) -> Shared {
+        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        Shared {
+            timing: Timing::new(settings, fabric.routing.classes()),
+            format: settings.format,
+            arbiter: settings.arbiter,
+            routing: fabric.routing.clone(),
+            tokens: Pool::default(),
+            adverts: Pool::default(),
+        }
+    }
+
+    fn switch(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Switch {
+        Switch::new(shared, number, wires)
+    }
+
+    fn port(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Port {
+        Port::new(shared, number, rail, wire)
+    }
+
+    /// What a link decides in cycle `t` has its first flit at the other end `transmit + latency` cycles later, or one
+    /// earlier with show-ahead. From then it takes an arbiter `receive + queue + route - 1` cycles to feel it, an
+    /// endpoint the flits of the shortest packet, and a buffer or a waiting sender `receive` cycles.
+    fn lookahead(fabric: &Fabric, latency: u32) -> u64 {
+        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let timing = Timing::new(settings, fabric.routing.classes());
+        let shortest = u64::from(settings.format.packet_flits(1));
+        let felt = timing.receive.min(timing.to_crossbar - 1).min(shortest);
+        timing.transmit - timing.show_ahead + u64::from(latency) + felt
+    }
+}

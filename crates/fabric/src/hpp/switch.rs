@@ -1,0 +1,394 @@
+//! The switch at packet cost. What it does in which cycle is said in the [parent module](super).
+//!
+//! A granted packet moves in *runs* of one flit a cycle, so three decisions describe all of its flits: the grant, the
+//! choice by the link, and (if its TX FIFO filled up meanwhile) where it stalls. An [`Agenda`] slot stands for each
+//! decision that is due: first the links of a cycle, then requests, then arbiters.
+
+use super::Shared;
+use super::credit::{Receiver, Sender};
+use super::link::{Link, Receivers};
+use super::token::{Arriving, Limit, Mail};
+use crate::PortId;
+use crate::arbiter::ArbiterBank;
+use crate::observer::{Grant, Observer};
+use crate::pool::List;
+use crate::simulation::{Conservation, Context, SwitchModel, Wire};
+use flitway_engine::Cycle;
+use flitway_engine::agenda::Agenda;
+
+type Cx<'a, O> = Context<'a, Shared, Mail, O>;
+
+/// An HPP Switch.
+#[derive(Debug)]
+pub struct Switch {
+    number: u32,
+    vcs: usize,
+    agenda: Agenda,
+    /// The sending half of each port; `None` where nothing is connected.
+    links: Box<[Option<Link>]>,
+    /// FIFOs, `port * vcs + vc`.
+    inputs: Box<[Input]>,
+    /// Crossbar outputs, `port * vcs + vc`.
+    outputs: Box<[Output]>,
+    arbiters: ArbiterBank,
+}
+
+/// One input FIFO.
+#[derive(Clone, Debug)]
+struct Input {
+    receiver: Receiver,
+    /// Packets that have not been granted yet, some of them still on the way.
+    waiting: List,
+    /// The cycle in which the last flit of the packet now crossing crosses; `NEVER` while that is open.
+    crossed: Cycle,
+    /// Of the first waiting packet, once it has requested: its credit units and its VC on the next link.
+    units: u16,
+    next_vc: u8,
+}
+
+/// One output of one crossbar, with its TX FIFO and the sender half of the VC of the same number.
+#[derive(Clone, Debug)]
+struct Output {
+    sender: Sender,
+    /// Packets granted and not yet chosen by the link.
+    granted: List,
+    /// Their flits.
+    granted_flits: u32,
+    /// The cycle in which the last flit of the packet now crossing crosses; `NEVER` while that is open.
+    crossed: Cycle,
+    /// The input it crosses from.
+    from: u16,
+    /// Inputs whose first packet requests this output.
+    requests: u64,
+}
+
+/// The FIFOs of one port.
+struct Fifos<'a>(&'a mut [Input]);
+
+impl Receivers for Fifos<'_> {
+    #[inline]
+    fn get(&mut self, vc: usize) -> &mut Receiver {
+        &mut self.0[vc].receiver
+    }
+}
+
+impl Switch {
+    pub(super) fn new(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Self {
+        let (timing, ports) = (&shared.timing, wires.len());
+        let input = Input {
+            receiver: Receiver::new(timing),
+            waiting: List::default(),
+            crossed: Cycle::ZERO,
+            units: 0,
+            next_vc: 0,
+        };
+        let output = Output {
+            sender: Sender::new(timing),
+            granted: List::default(),
+            granted_flits: 0,
+            crossed: Cycle::ZERO,
+            from: 0,
+            requests: 0,
+        };
+        let planes = ports * timing.vcs;
+        Switch {
+            number,
+            vcs: timing.vcs,
+            agenda: Agenda::new(ports + 2 * planes),
+            links: (0..)
+                .zip(wires)
+                .map(|(port, wire)| wire.map(|wire| Link::new(number, port, wire)))
+                .collect(),
+            inputs: vec![input; planes].into(),
+            outputs: vec![output; planes].into(),
+            arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
+        }
+    }
+
+    // Slots of the agenda, in the order of the phases of a cycle.
+
+    fn link_slot(port: usize) -> usize {
+        port
+    }
+
+    fn request_slot(&self, input: usize) -> usize {
+        self.links.len() + input
+    }
+
+    fn arbiter_slot(&self, output: usize) -> usize {
+        self.links.len() + self.inputs.len() + output
+    }
+
+    /// Lets the first packet of FIFO `input` request as soon as it can, if that is known.
+    #[inline]
+    fn arm_request(&mut self, shared: &Shared, input: usize) {
+        let fifo = &self.inputs[input];
+        if let Some(first) = shared.tokens.first(&fifo.waiting)
+            && fifo.crossed != Cycle::NEVER
+        {
+            let at = fifo.crossed.max(first.at + shared.timing.to_crossbar - 1);
+            self.agenda.schedule(self.request_slot(input), at);
+        }
+    }
+
+    /// Sees to it that the link of `port` decides when it next can.
+    fn arm_link(&mut self, shared: &Shared, port: usize, now: Cycle) {
+        let Some(link) = &self.links[port] else { return };
+        let vcs = port * self.vcs..(port + 1) * self.vcs;
+        let mut at = link.next_advert(&mut Fifos(&mut self.inputs[vcs.clone()]), &shared.timing, now);
+        for output in &self.outputs[vcs] {
+            if let Some(first) = shared.tokens.first(&output.granted) {
+                at = at.min(first.at.max(link.free_at));
+            }
+        }
+        if at != Cycle::NEVER {
+            self.agenda.schedule(Self::link_slot(port), at);
+        }
+    }
+
+    /// The packet crossing from `input` goes on: units will be freed, and the next packet may request.
+    fn arm_after(&mut self, shared: &Shared, input: usize, now: Cycle) {
+        self.arm_request(shared, input);
+        let port = input / self.vcs;
+        if let Some(link) = &self.links[port] {
+            let change = self.inputs[input].receiver.next_change(&shared.timing, now + 1);
+            if change != Cycle::NEVER {
+                let at = if shared.timing.sideband { change } else { change.max(link.free_at) };
+                self.agenda.schedule(Self::link_slot(port), at);
+            }
+        }
+    }
+
+    /// The link of `port` decides.
+    fn decide<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let Some(link) = &mut self.links[port] else { return };
+        let timing = &cx.shared.timing;
+        if link.free_at <= now || timing.sideband {
+            let fifos = &mut Fifos(&mut self.inputs[port * self.vcs..(port + 1) * self.vcs]);
+            link.send_adverts(fifos, timing, now, &mut cx.effects);
+        }
+        if link.free_at <= now
+            && let Some(vc) = self.choose(cx.shared, port, now)
+        {
+            self.send(port, vc, now, cx);
+        }
+        self.arm_link(cx.shared, port, now);
+    }
+
+    /// Round robin over the VCs of `port` that have a packet ready.
+    #[inline]
+    fn choose(&self, shared: &Shared, port: usize, now: Cycle) -> Option<usize> {
+        let first = usize::from(self.links[port].as_ref()?.data_turn) + 1;
+        let ready = |vc: usize| {
+            let granted = &self.outputs[port * self.vcs + vc].granted;
+            shared.tokens.first(granted).is_some_and(|token| token.at <= now)
+        };
+        (first..first + self.vcs)
+            .map(|vc| if vc >= self.vcs { vc - self.vcs } else { vc })
+            .find(|&vc| ready(vc))
+    }
+
+    /// Sends the first granted packet of `vc` on the link of `port`.
+    fn send<O: Observer>(&mut self, port: usize, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let index = port * self.vcs + vc;
+        let output = &mut self.outputs[index];
+        let token = cx.shared.tokens.pop(&mut output.granted);
+        let (Some(link), Some(mut token)) = (&mut self.links[port], token) else { return };
+        let flits = u32::from(token.flits);
+        output.granted_flits -= flits;
+        link.data_turn = vc as u8;
+        token.at = link.send(&cx.shared.timing, now, u64::from(flits));
+        token.hops += 1;
+        let counters = &mut cx.effects.counters;
+        counters.packet_hops += 1;
+        counters.flit_hops += u64::from(flits);
+        cx.effects.post.send(link.wire.peer, Mail::Packet(Arriving { port: link.wire.port, token }));
+        if output.crossed == Cycle::NEVER {
+            // Its flits make room for the packet that is still crossing, which may be this one.
+            let input = usize::from(output.from) * self.vcs + vc;
+            let receiver = &mut self.inputs[input].receiver;
+            receiver.extend(now, flits);
+            if !receiver.is_open() {
+                self.close(input, index);
+            }
+            self.arm_after(cx.shared, input, now);
+        }
+    }
+
+    /// It has become known when the packet crossing from `input` to `output` will have crossed.
+    fn close(&mut self, input: usize, output: usize) {
+        let end = self.inputs[input].receiver.end();
+        self.inputs[input].crossed = end;
+        self.outputs[output].crossed = end;
+        if self.outputs[output].requests != 0 {
+            self.agenda.schedule(self.arbiter_slot(output), end);
+        }
+    }
+
+    /// The first packet of FIFO `input` requests its output.
+    fn request(&mut self, shared: &Shared, input: usize, now: Cycle) {
+        let (port, vc) = (input / self.vcs, input % self.vcs);
+        let fifo = &mut self.inputs[input];
+        let Some(first) = shared.tokens.first(&fifo.waiting) else { return };
+        let hop = first.route.hop();
+        fifo.units = first.units;
+        fifo.next_vc = shared.timing.relabel(vc, hop.class) as u8;
+        let index = hop.port.index() * self.vcs + vc;
+        let output = &mut self.outputs[index];
+        output.requests |= 1 << port;
+        if output.crossed != Cycle::NEVER {
+            let at = output.crossed.max(now);
+            self.agenda.schedule(self.arbiter_slot(index), at);
+        }
+    }
+
+    /// The arbiter of `output` looks at its requests.
+    fn arbitrate<O: Observer>(&mut self, output: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let crossed = self.outputs[output].crossed;
+        if self.outputs[output].requests == 0 || crossed > now {
+            // Woken for the credits of a packet that was granted meanwhile. When the end is still open, closing wakes it.
+            if self.outputs[output].requests != 0 && crossed != Cycle::NEVER {
+                self.agenda.schedule(self.arbiter_slot(output), crossed);
+            }
+            return;
+        }
+        let eligible = self.eligible(cx.shared, output, now);
+        if eligible == 0 {
+            self.await_credits(cx.shared, output);
+        } else {
+            let port = self.arbiters.grant(output, eligible);
+            self.grant(port, output, now, cx);
+        }
+    }
+
+    /// The requests at `output` for whose packets the credits suffice.
+    #[inline]
+    fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
+        let (port, vc) = (output / self.vcs, output % self.vcs);
+        let mut eligible = 0;
+        for from in bits(self.outputs[output].requests) {
+            let fifo = &self.inputs[from * self.vcs + vc];
+            let sender = &mut self.outputs[port * self.vcs + usize::from(fifo.next_vc)].sender;
+            if sender.available(&mut shared.adverts, now) >= u32::from(fifo.units) {
+                eligible |= 1 << from;
+            }
+        }
+        eligible
+    }
+
+    /// Has the arbiter of `output` look again when the next advert counts, or when one comes in.
+    fn await_credits(&mut self, shared: &Shared, output: usize) {
+        let (port, vc) = (output / self.vcs, output % self.vcs);
+        for from in bits(self.outputs[output].requests) {
+            let next_vc = usize::from(self.inputs[from * self.vcs + vc].next_vc);
+            if let Some(at) = self.outputs[port * self.vcs + next_vc].sender.next_advert(&shared.adverts) {
+                self.agenda.schedule(self.arbiter_slot(output), at);
+            }
+        }
+    }
+
+    /// The packet from input port `from` may cross to `index` from the next cycle on.
+    fn grant<O: Observer>(&mut self, from: usize, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let (port, vc) = (PortId::new(index / self.vcs), index % self.vcs);
+        let input = from * self.vcs + vc;
+        let fifo = &mut self.inputs[input];
+        let Some(token) = cx.shared.tokens.pop(&mut fifo.waiting) else { return };
+        let token = cx.shared.forward(token, self.number, fifo.next_vc, now);
+        let (flits, units) = (u32::from(token.flits), u32::from(token.units));
+        self.outputs[port.index() * self.vcs + usize::from(fifo.next_vc)].sender.take(units);
+        let output = &mut self.outputs[index];
+        output.requests &= !(1 << from);
+        output.from = from as u16;
+        let room = cx.shared.timing.tx_fifo.saturating_sub(output.granted_flits);
+        fifo.receiver.begin(now + 1, flits.min(room), flits, units);
+        output.granted_flits += flits;
+        cx.shared.tokens.push(&mut output.granted, token);
+        if fifo.receiver.is_open() {
+            (fifo.crossed, output.crossed) = (Cycle::NEVER, Cycle::NEVER);
+        } else {
+            self.close(input, index);
+        }
+        if let Some(link) = &self.links[port.index()] {
+            self.agenda.schedule(Self::link_slot(port.index()), token.at.max(link.free_at));
+        }
+        self.arm_after(cx.shared, input, now);
+        let grant =
+            Grant { cycle: now, switch: self.number, output: port, vc: vc as u8, input: PortId::new(from) };
+        cx.effects.observer.granted(&grant);
+    }
+}
+
+/// The positions of the ones in `mask`.
+#[inline]
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then_some(mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(bit)
+    })
+}
+
+impl SwitchModel for Switch {
+    type Shared = Shared;
+    type Mail = Mail;
+
+    fn receive(&mut self, shared: &mut Shared, mail: Mail) {
+        match mail {
+            Mail::Packet(Arriving { port, token }) => {
+                let input = usize::from(port) * self.vcs + usize::from(token.vc);
+                let first = self.inputs[input].waiting.is_empty();
+                shared.tokens.push(&mut self.inputs[input].waiting, token);
+                if first {
+                    self.arm_request(shared, input);
+                }
+            }
+            Mail::Advert(Limit { port, vc, from, position }) => {
+                let (port, vc) = (usize::from(port) * self.vcs, usize::from(vc));
+                let sender = &mut self.outputs[port + vc].sender;
+                sender.advertise(&mut shared.adverts, from, position);
+                if std::mem::take(&mut sender.starved) {
+                    // Every crossbar whose packets may be relabelled to this VC.
+                    for lane in (vc % shared.timing.lanes..self.vcs).step_by(shared.timing.lanes) {
+                        self.agenda.schedule(self.arbiter_slot(port + lane), from);
+                    }
+                }
+            }
+        }
+    }
+
+    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) {
+        let (requests, arbiters) = (self.links.len(), self.links.len() + self.inputs.len());
+        while let Some((now, slot)) = self.agenda.pop(until) {
+            cx.effects.counters.events += 1;
+            if slot < requests {
+                self.decide(slot, now, cx);
+            } else if slot < arbiters {
+                self.request(cx.shared, slot - requests, now);
+            } else {
+                self.arbitrate(slot - arbiters, now, cx);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Cycle> {
+        self.agenda.next()
+    }
+
+    fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {
+        for input in &self.inputs {
+            input.receiver.audit(&shared.timing, now, books);
+            for token in shared.tokens.iter(&input.waiting) {
+                books.in_network += 1;
+                books.units_held += u64::from(token.units);
+            }
+        }
+        for output in &self.outputs {
+            books.units_sent += u64::from(output.sender.sent());
+            // Their credits on the next link have been taken already.
+            for token in shared.tokens.iter(&output.granted) {
+                books.in_network += 1;
+                books.units_held += u64::from(token.units);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! From a description to running parts: latencies, wires, shards.
+
+use super::node::Node;
+use super::shard::{FabricShard, Parts};
+use super::{Address, Architecture, Simulation, Wire};
+use crate::hpp::HppSettings;
+use crate::observer::Observer;
+use crate::routing::Routing;
+use crate::topology::{End, Topology};
+use crate::{Endpoint, NodeId, PortId, RailId, SwitchId};
+use flitway_engine::window::Windows;
+
+/// A complete description of a fabric: nothing in it has a default.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    /// The routing, with the topology of one rail.
+    pub routing: Routing,
+    /// Identical planes; each node has a NIC port in every one.
+    pub rails: u32,
+    /// Cycles from wire to wire, per link of the topology; at least 1.
+    pub latencies: Vec<u32>,
+    /// The switches, and the link layer that they share with the NIC ports.
+    pub switch: SwitchSettings,
+}
+
+/// The settings of one switch architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SwitchSettings {
+    /// Input-queued virtual cut-through with one crossbar per VC.
+    Hpp(HppSettings),
+}
+
+impl Fabric {
+    /// The topology of one rail.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        self.routing.topology()
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.topology().nodes()
+    }
+}
+
+/// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.
+#[derive(Debug)]
+struct Wiring<'a> {
+    fabric: &'a Fabric,
+    addresses: Vec<Address>,
+}
+
+impl<'a> Wiring<'a> {
+    /// Deals the components out to `shards` shards of about equal size, neighbours together.
+    fn new(fabric: &'a Fabric, shards: u32) -> Self {
+        let topology = fabric.topology();
+        let (switches, nodes) = (topology.switches(), topology.nodes());
+        let order = by_neighbourhood(topology);
+        let mut shard_of_switch = vec![0; switches as usize];
+        for (position, switch) in order.into_iter().enumerate() {
+            shard_of_switch[switch] = (position as u64 * u64::from(shards) / u64::from(switches)) as u32;
+        }
+        let mut places = vec![0; shards as usize];
+        let mut address = |shard: u32| {
+            let place = &mut places[shard as usize];
+            *place += 1;
+            Address { shard, place: *place - 1 }
+        };
+        let mut addresses = Vec::with_capacity((switches * fabric.rails + nodes) as usize);
+        for switch in 0..switches * fabric.rails {
+            addresses.push(address(shard_of_switch[(switch % switches) as usize]));
+        }
+        for node in (0..nodes).map(NodeId) {
+            addresses.push(address(shard_of_switch[topology.home(node).0.index()]));
+        }
+        Wiring { fabric, addresses }
+    }
+
+    fn switch_number(&self, rail: RailId, switch: SwitchId) -> u32 {
+        rail.0 * self.fabric.topology().switches() + switch.0
+    }
+
+    fn node_number(&self, node: NodeId) -> u32 {
+        self.fabric.rails * self.fabric.topology().switches() + node.0
+    }
+
+    /// The wire to `end` in `rail`, over a link of `latency` cycles.
+    fn wire(&self, rail: RailId, end: End, latency: u32) -> Wire {
+        let (number, port) = match end {
+            End::Node(node) => (self.node_number(node), rail.0),
+            End::Switch(switch, port) => (self.switch_number(rail, switch), port.0),
+        };
+        Wire { peer: self.addresses[number as usize], port: port as u16, latency }
+    }
+
+    fn wires_of(&self, rail: RailId, switch: SwitchId) -> Vec<Option<Wire>> {
+        let topology = self.fabric.topology();
+        (0..topology.ports(switch))
+            .map(|port| {
+                let (link, end) = topology.wire(switch, PortId(port))?;
+                Some(self.wire(rail, end, self.fabric.latencies[link.index()]))
+            })
+            .collect()
+    }
+
+    fn wire_of(&self, rail: RailId, node: NodeId) -> Wire {
+        let topology = self.fabric.topology();
+        let (switch, port) = topology.home(node);
+        let latency = self.fabric.latencies[topology.node_link(node).index()];
+        self.wire(rail, End::Switch(switch, port), latency)
+    }
+}
+
+/// Switches in an order in which neighbours are close: by the mean of the first node below, taken again and again over
+/// neighbours. For a tree that cuts subtrees apart, for a grid rows.
+fn by_neighbourhood(topology: &Topology) -> Vec<usize> {
+    let switches = topology.switches() as usize;
+    let mut key = vec![f64::NAN; switches];
+    for node in 0..topology.nodes() {
+        let home = topology.home(NodeId(node)).0.index();
+        if key[home].is_nan() {
+            key[home] = f64::from(node);
+        }
+    }
+    while key.iter().any(|key| key.is_nan()) {
+        let before = key.clone();
+        for switch in (0..switches).filter(|&switch| before[switch].is_nan()) {
+            let id = SwitchId::new(switch);
+            let known = (0..topology.ports(id)).filter_map(|port| match topology.wire(id, PortId(port)) {
+                Some((_, End::Switch(next, _))) => Some(before[next.index()]).filter(|key| !key.is_nan()),
+                _ => None,
+            });
+            let (sum, count) = known.fold((0.0, 0.0), |(sum, count), key| (sum + key, count + 1.0));
+            if count > 0.0 {
+                key[switch] = sum / count;
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..switches).collect();
+    order.sort_by(|&a, &b| key[a].total_cmp(&key[b]).then(a.cmp(&b)));
+    order
+}
+
+pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
+    fabric: &Fabric,
+    endpoints: Vec<E>,
+    threads: u32,
+    mut observer: impl FnMut() -> O,
+) -> Simulation<A, E, O> {
+    assert_eq!(endpoints.len(), fabric.nodes() as usize, "every node has an endpoint");
+    assert_eq!(fabric.latencies.len(), fabric.topology().links().len(), "every link has a latency");
+    let shards = threads.clamp(1, fabric.topology().switches());
+    let wiring = Wiring::new(fabric, shards);
+    let shortest = fabric.latencies.iter().copied().min().unwrap_or(1);
+    let window_length = A::lookahead(fabric, shortest).max(1);
+    let mut parts: Vec<Parts<A, E, O>> = (0..shards)
+        .map(|number| Parts {
+            number,
+            shards,
+            window_length,
+            shared: A::shared(fabric),
+            switches: Vec::new(),
+            nodes: Vec::new(),
+            observer: observer(),
+        })
+        .collect();
+    for rail in (0..fabric.rails).map(RailId) {
+        for switch in (0..fabric.topology().switches()).map(SwitchId) {
+            let number = wiring.switch_number(rail, switch);
+            let shard = &mut parts[wiring.addresses[number as usize].shard as usize];
+            let built = A::switch(&shard.shared, number, &wiring.wires_of(rail, switch));
+            shard.switches.push(built);
+        }
+    }
+    let mut nodes = Vec::with_capacity(endpoints.len());
+    for (index, endpoint) in endpoints.into_iter().enumerate() {
+        let node = NodeId::new(index);
+        let number = wiring.node_number(node);
+        let address = wiring.addresses[number as usize];
+        let shard = &mut parts[address.shard as usize];
+        let rails = (0..fabric.rails).map(RailId);
+        let ports =
+            rails.map(|rail| A::port(&shard.shared, number, rail, wiring.wire_of(rail, node))).collect();
+        shard.nodes.push(Node::new(node, ports, endpoint));
+        nodes.push(address);
+    }
+    Simulation {
+        windows: Windows::new(parts.into_iter().map(FabricShard::new).collect(), window_length),
+        nodes,
+    }
+}

@@ -1,0 +1,59 @@
+//! A node: its NIC ports, one per rail, and the endpoint on top.
+
+use super::{Context, PortModel};
+use crate::observer::Observer;
+use crate::{Endpoint, NodeId, Outgoing};
+use flitway_engine::Cycle;
+
+#[derive(Debug)]
+pub(super) struct Node<P, E> {
+    pub(super) id: NodeId,
+    pub(super) ports: Box<[P]>,
+    pub(super) endpoint: E,
+    /// When the endpoint wants to be woken.
+    wake: Cycle,
+}
+
+impl<P: PortModel, E: Endpoint> Node<P, E> {
+    pub(super) fn new(id: NodeId, ports: Box<[P]>, endpoint: E) -> Self {
+        Node { id, ports, endpoint, wake: Cycle::ZERO }
+    }
+
+    pub(super) fn next(&self) -> Option<Cycle> {
+        let ports = self.ports.iter().filter_map(P::next).min().unwrap_or(Cycle::NEVER);
+        Some(ports.min(self.wake)).filter(|&at| at != Cycle::NEVER)
+    }
+
+    /// Does everything due before `until`, cycle by cycle: deliveries, the endpoint's own doings, then the ports.
+    pub(super) fn run<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, P::Shared, P::Mail, O>,
+        until: Cycle,
+        out: &mut Outgoing,
+    ) {
+        while let Some(now) = self.next().filter(|&next| next < until) {
+            cx.effects.counters.events += 1;
+            let woken = self.wake == now;
+            for port in &mut self.ports {
+                while let Some(delivery) = port.delivery(cx.shared, now) {
+                    cx.effects.counters.packets_delivered += 1;
+                    cx.effects.counters.flits_delivered += u64::from(delivery.flits);
+                    cx.effects.observer.delivered(&delivery);
+                    self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
+                }
+            }
+            if woken {
+                self.wake = self.endpoint.wake(now, out).unwrap_or(Cycle::NEVER);
+            }
+            assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
+            for packet in out.drain(..) {
+                cx.effects.counters.packets_created += 1;
+                cx.effects.observer.created(now, self.id, &packet);
+                self.ports[packet.rail.index()].submit(cx.shared, now, self.id, &packet);
+            }
+            for port in &mut self.ports {
+                port.advance(cx, now);
+            }
+        }
+    }
+}
