@@ -62,11 +62,8 @@ pub trait SwitchModel: Send {
     /// Takes a piece of mail; whatever it causes comes later.
     fn receive(&mut self, shared: &mut Self::Shared, mail: Self::Mail);
 
-    /// Does everything due before `until`.
-    fn run<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, until: Cycle);
-
-    /// When something is due next, as far as known.
-    fn next(&self) -> Option<Cycle>;
+    /// Does everything due before `until`. Returns when something is due next, as far as known, `NEVER` for nothing.
+    fn run<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, until: Cycle) -> Cycle;
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &Self::Shared, now: Cycle, books: &mut Conservation);
@@ -91,8 +88,16 @@ pub trait PortModel: Send {
     /// Does what is due in cycle `now`, after deliveries and submissions.
     fn advance<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, now: Cycle);
 
-    /// When something is due next, as far as known: a delivery or anything else.
-    fn next(&self) -> Option<Cycle>;
+    /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing.
+    fn next(&self) -> Cycle;
+
+    /// Ends a window: what the other end of the link must know of the cycles before `until` is said now. Returns when
+    /// the port must run again at the latest.
+    fn finish<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, Self::Shared, Self::Mail, O>,
+        until: Cycle,
+    ) -> Cycle;
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &Self::Shared, now: Cycle, books: &mut Conservation);

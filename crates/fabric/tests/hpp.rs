@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Deliveries, Script, fabric, hpp, random_scripts};
-use flitway_engine::window::Outcome;
 use flitway_engine::Cycle;
+use flitway_engine::window::Outcome;
 use flitway_fabric::hpp::{Hpp, HppSettings};
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::simulation::Counters;
@@ -27,7 +27,8 @@ fn run(fabric: &Fabric, scripts: Vec<Script>, threads: u32) -> (Vec<Delivery>, C
     assert_eq!((books.delivered, books.in_network, books.units_held), (packets as u64, 0, 0));
     let mut deliveries: Vec<Delivery> =
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
-    deliveries.sort_by_key(|delivery| (delivery.delivered, delivery.destination, delivery.source, delivery.tag));
+    deliveries
+        .sort_by_key(|delivery| (delivery.delivered, delivery.destination, delivery.source, delivery.tag));
     (deliveries, simulation.counters())
 }
 

@@ -76,40 +76,52 @@ impl Sender {
 /// The receiver half: how much has left its FIFO, and what it has said of that.
 ///
 /// The packet that is leaving is described by a *run*: from cycle `start` on, flits `from..upto` leave one a cycle. When
-/// they stall (a full TX FIFO), the next run begins where this one ends.
+/// they stall (a full TX FIFO), the next run begins where this one ends. Units are counted when somebody looks, and
+/// nobody looks back in time.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
-    /// The position when nothing of the leaving packet has left.
-    base: u32,
-    pub(super) advertised: u32,
+    /// Capacity plus units counted so far, those of the leaving packet included.
+    position: u32,
+    advertised: u32,
+    /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
+    change: Cycle,
+    /// The first cycle in which there is something to say that has not been advertised, as far as known.
+    pub(super) news: Cycle,
     pub(super) last_advert: Cycle,
     start: Cycle,
     from: u32,
     upto: u32,
     flits: u32,
-    units: u32,
+    units: u16,
+    /// Units of the leaving packet counted so far.
+    counted: u16,
 }
 
 impl Receiver {
     pub(super) fn new(timing: &Timing) -> Self {
         Receiver {
-            base: timing.capacity,
+            position: timing.capacity,
             advertised: timing.capacity,
+            change: Cycle::NEVER,
+            news: Cycle::NEVER,
             last_advert: Cycle::ZERO,
             start: Cycle::ZERO,
             from: 0,
             upto: 0,
             flits: 0,
             units: 0,
+            counted: 0,
         }
     }
 
     /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left.
     #[inline]
-    pub(super) fn begin(&mut self, start: Cycle, upto: u32, flits: u32, units: u32) {
+    pub(super) fn begin(&mut self, timing: &Timing, start: Cycle, upto: u32, flits: u32, units: u16) {
         debug_assert_eq!(self.upto, self.flits, "the packet before has left");
-        self.base = self.base.wrapping_add(self.units);
-        (self.start, self.from, self.upto, self.flits, self.units) = (start, 0, upto, flits, units);
+        self.position = self.position.wrapping_add(u32::from(self.units - self.counted));
+        (self.start, self.from, self.upto, self.flits) = (start, 0, upto, flits);
+        (self.units, self.counted) = (units, 0);
+        self.expect_unit(timing);
     }
 
     /// Whether it is not yet known when the leaving packet will have left.
@@ -120,11 +132,13 @@ impl Receiver {
 
     /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`.
     #[inline]
-    pub(super) fn extend(&mut self, at: Cycle, more: u32) {
+    pub(super) fn extend(&mut self, timing: &Timing, at: Cycle, more: u32) {
         if self.start + u64::from(self.upto - self.from) < at {
+            self.count(timing, at);
             (self.start, self.from) = (at, self.upto);
         }
         self.upto = self.flits.min(self.upto + more);
+        self.expect_unit(timing);
     }
 
     /// The cycle in which the last flit leaves, once that is known.
@@ -134,40 +148,47 @@ impl Receiver {
         self.start + u64::from(self.flits - 1 - self.from)
     }
 
-    /// Flits of the leaving packet that have left before cycle `now`.
+    /// The first cycle at whose start the first unit not yet counted has left, if the present run brings it.
     #[inline]
-    fn gone(&self, now: Cycle) -> u32 {
-        self.from + now.since(self.start).min(u64::from(self.upto - self.from)) as u32
-    }
-
-    /// The position at the start of cycle `now`: units taken out before it count.
-    #[inline]
-    pub(super) fn position(&self, timing: &Timing, now: Cycle) -> u32 {
-        if self.flits == 0 {
-            return self.base;
-        }
-        self.base.wrapping_add(timing.units_within(self.gone(now), self.flits, self.units))
-    }
-
-    /// The first cycle, `now` or later, at whose start the position differs from what was advertised, as far as known.
-    #[inline]
-    pub(super) fn next_change(&self, timing: &Timing, now: Cycle) -> Cycle {
-        if self.position(timing, now) != self.advertised {
-            return now;
-        }
-        let gone = self.gone(now);
-        if gone >= self.upto {
+    fn next_unit(&self, timing: &Timing) -> Cycle {
+        if self.counted == self.units {
             return Cycle::NEVER;
         }
-        let unit = timing.units_within(gone, self.flits, self.units);
-        let last = timing.last_flit(unit, self.flits, self.units);
+        let last = timing.last_flit(u32::from(self.counted), self.flits, u32::from(self.units));
         if last < self.upto { self.start + u64::from(last - self.from) + 1 } else { Cycle::NEVER }
+    }
+
+    #[inline]
+    fn expect_unit(&mut self, timing: &Timing) {
+        self.change = self.next_unit(timing);
+        if self.news == Cycle::NEVER {
+            self.news = self.change;
+        }
+    }
+
+    /// Counts the units that have left before cycle `now`.
+    #[inline]
+    fn count(&mut self, timing: &Timing, now: Cycle) {
+        while self.change <= now {
+            self.position = self.position.wrapping_add(1);
+            self.counted += 1;
+            self.change = self.next_unit(timing);
+        }
+    }
+
+    /// The position to advertise in cycle `now`, and whether it is new.
+    #[inline]
+    pub(super) fn advertise(&mut self, timing: &Timing, now: Cycle) -> (u32, bool) {
+        self.count(timing, now);
+        (self.last_advert, self.news) = (now, self.change);
+        (self.position, std::mem::replace(&mut self.advertised, self.position) != self.position)
     }
 
     /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.
     pub(super) fn audit(&self, timing: &Timing, now: Cycle, books: &mut Conservation) {
-        let position = self.position(timing, now);
-        books.units_freed += u64::from(position.wrapping_sub(timing.capacity));
-        books.units_held += u64::from(self.base.wrapping_add(self.units).wrapping_sub(position));
+        let mut receiver = self.clone();
+        receiver.count(timing, now);
+        books.units_freed += u64::from(receiver.position.wrapping_sub(timing.capacity));
+        books.units_held += u64::from(receiver.units - receiver.counted);
     }
 }

@@ -1,27 +1,51 @@
 //! The sending half of a port: when its link is free, and adverts for what the same port receives.
+//!
+//! Adverts are computed when somebody looks: before a data packet is chosen, before a receiver changes in a way that
+//! would blur its past, and at the end of a window, since the other side must know by then. In between nothing happens
+//! on the link, so looking late finds the same adverts in the same cycles.
 
 use super::credit::Receiver;
 use super::timing::Timing;
 use super::token::{Limit, Mail};
 use crate::PortId;
 use crate::observer::{Advert, Observer};
-use crate::simulation::{Effects, Wire};
+use crate::simulation::{Address, Effects, Wire};
 use flitway_engine::Cycle;
 
 #[derive(Clone, Debug)]
 pub(super) struct Link {
+    /// The first cycle in which it can decide again.
     pub(super) free_at: Cycle,
+    /// No advert is due before this cycle.
+    due_at: Cycle,
+    /// No advert has anything new to say before this cycle.
+    pub(super) news_at: Cycle,
     pub(super) wire: Wire,
+    advert_turn: u8,
+    pub(super) data_turn: u8,
     /// This port's own number, and its component's, for observers.
     port: PortId,
     component: u32,
-    advert_turn: u8,
-    pub(super) data_turn: u8,
+}
+
+/// The receiver halves of one port, by VC.
+pub(super) trait Receivers {
+    fn get(&mut self, vc: usize) -> &mut Receiver;
 }
 
 impl Link {
-    pub(super) fn new(component: u32, port: u32, wire: Wire) -> Self {
-        Link { free_at: Cycle::ZERO, wire, port: PortId(port), component, advert_turn: 0, data_turn: 0 }
+    pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>) -> Self {
+        let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
+        Link {
+            free_at: Cycle::ZERO,
+            due_at: timing.refresh.map_or(Cycle::NEVER, Cycle),
+            news_at: Cycle::NEVER,
+            wire: wire.unwrap_or(nowhere),
+            advert_turn: 0,
+            data_turn: 0,
+            port: PortId(port),
+            component,
+        }
     }
 
     /// The cycle in which the first flit of what is chosen in cycle `now` arrives at the other end; takes the link for
@@ -34,7 +58,20 @@ impl Link {
         now + timing.transmit + u64::from(self.wire.latency) - ahead
     }
 
-    /// Sends what adverts are due in cycle `now`. Afterwards the link may be busy.
+    /// There will be something new to say from cycle `news` on.
+    #[inline]
+    pub(super) fn expect_news(&mut self, news: Cycle) {
+        self.news_at = self.news_at.min(news);
+        self.due_at = self.due_at.min(news);
+    }
+
+    /// Whether an advert may be due in cycle `now` or have been before.
+    #[inline]
+    pub(super) fn is_due(&self, now: Cycle) -> bool {
+        self.due_at <= now
+    }
+
+    /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
     pub(super) fn send_adverts<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
@@ -43,26 +80,69 @@ impl Link {
         effects: &mut Effects<'_, Mail, O>,
     ) {
         if timing.sideband {
+            self.send_sideband(receivers, timing, now, effects);
+        } else {
+            self.send_due(receivers, timing, now, effects);
+        }
+    }
+
+    fn send_due<O: Observer>(
+        &mut self,
+        receivers: &mut impl Receivers,
+        timing: &Timing,
+        now: Cycle,
+        effects: &mut Effects<'_, Mail, O>,
+    ) {
+        let mut on_time = 0;
+        loop {
+            let (mut news, mut oldest) = (Cycle::NEVER, Cycle::NEVER);
             for vc in 0..timing.vcs {
-                if receivers.get(vc).next_change(timing, now) == now {
-                    let first = now + timing.transmit + u64::from(self.wire.latency);
-                    self.advertise(receivers.get(vc), vc, timing, now, first, effects);
-                }
+                let receiver = receivers.get(vc);
+                news = news.min(receiver.news);
+                oldest = oldest.min(receiver.last_advert);
             }
-            return;
+            let repeat = timing.refresh.map_or(Cycle::NEVER, |refresh| oldest + refresh);
+            let due = news.min(repeat);
+            let at = due.max(self.free_at);
+            if at > now {
+                (self.news_at, self.due_at) = (news.max(self.free_at), due);
+                return;
+            }
+            // Once every VC has been repeated exactly when it was due, each period is like the one before.
+            on_time = if at == repeat { on_time + 1 } else { 0 };
+            if on_time > timing.vcs && news == Cycle::NEVER {
+                on_time = 0;
+                self.skip_periods(receivers, timing, now.since(at), effects);
+                continue;
+            }
+            let is_due = |receiver: &Receiver| {
+                receiver.news <= at
+                    || timing.refresh.is_some_and(|refresh| receiver.last_advert + refresh <= at)
+            };
+            let Some(vc) = self.turn(timing, |vc| is_due(receivers.get(vc))) else { return };
+            let last = self.send(timing, at, timing.advert_flits) + timing.advert_flits - 1;
+            self.advertise(receivers.get(vc), vc, timing, at, last, effects);
         }
-        self.repeat_before(receivers, timing, now, effects);
-        if self.free_at > now {
-            return;
+    }
+
+    fn send_sideband<O: Observer>(
+        &mut self,
+        receivers: &mut impl Receivers,
+        timing: &Timing,
+        now: Cycle,
+        effects: &mut Effects<'_, Mail, O>,
+    ) {
+        let mut next = Cycle::NEVER;
+        for vc in 0..timing.vcs {
+            let receiver = receivers.get(vc);
+            while receiver.news <= now {
+                let at = receiver.news;
+                let arrival = at + timing.transmit + u64::from(self.wire.latency);
+                self.advertise(receiver, vc, timing, at, arrival, effects);
+            }
+            next = next.min(receiver.news);
         }
-        let due = |receiver: &Receiver| {
-            receiver.position(timing, now) != receiver.advertised
-                || timing.refresh.is_some_and(|refresh| receiver.last_advert + refresh <= now)
-        };
-        if let Some(vc) = self.turn(timing, |vc| due(receivers.get(vc))) {
-            let last = self.send(timing, now, timing.advert_flits) + timing.advert_flits - 1;
-            self.advertise(receivers.get(vc), vc, timing, now, last, effects);
-        }
+        (self.news_at, self.due_at) = (next, next);
     }
 
     fn advertise<O: Observer>(
@@ -75,10 +155,9 @@ impl Link {
         effects: &mut Effects<'_, Mail, O>,
     ) {
         self.advert_turn = vc as u8;
-        receiver.last_advert = now;
         effects.counters.adverts += 1;
-        let position = receiver.position(timing, now);
-        if std::mem::replace(&mut receiver.advertised, position) != position {
+        let (position, news) = receiver.advertise(timing, now);
+        if news {
             let (component, port) = (self.component, self.port);
             effects.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
             let limit =
@@ -91,76 +170,23 @@ impl Link {
     #[inline]
     fn turn(&self, timing: &Timing, mut wanted: impl FnMut(usize) -> bool) -> Option<usize> {
         let first = usize::from(self.advert_turn) + 1;
-        (first..first + timing.vcs)
-            .map(|vc| if vc >= timing.vcs { vc - timing.vcs } else { vc })
-            .find(|&vc| wanted(vc))
+        (first..timing.vcs).find(|&vc| wanted(vc)).or_else(|| (0..first).find(|&vc| wanted(vc)))
     }
 
-    /// Repeats adverts in the cycles before `now` in which the link was free and one was due. They say nothing new, so
-    /// nobody is told; but they take the link. This is done when somebody next looks, not cycle by cycle.
-    fn repeat_before<O: Observer>(
+    /// Lets the whole periods of repetition in `span` pass: they say nothing new.
+    fn skip_periods<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
         timing: &Timing,
-        now: Cycle,
+        span: u64,
         effects: &mut Effects<'_, Mail, O>,
     ) {
         let Some(refresh) = timing.refresh else { return };
-        let mut on_time = 0;
-        loop {
-            let due = (0..timing.vcs).map(|vc| receivers.get(vc).last_advert).min().unwrap_or(now) + refresh;
-            let at = due.max(self.free_at);
-            if at >= now {
-                return;
-            }
-            // Once every VC has been repeated exactly when it was due, each period is like the one before.
-            on_time = if at == due { on_time + 1 } else { 0 };
-            if on_time > timing.vcs {
-                self.skip_periods(
-                    (now.0 - 1 - at.0) / refresh * refresh,
-                    refresh,
-                    receivers,
-                    timing,
-                    effects,
-                );
-                on_time = 0;
-                continue;
-            }
-            let vc = self.turn(timing, |vc| receivers.get(vc).last_advert + refresh <= at);
-            let vc = vc.expect("the VC that is due");
-            self.send(timing, at, timing.advert_flits);
-            self.advert_turn = vc as u8;
-            receivers.get(vc).last_advert = at;
-            effects.counters.adverts += 1;
-        }
-    }
-
-    /// Lets whole periods of repetition pass.
-    fn skip_periods<O: Observer>(
-        &mut self,
-        span: u64,
-        refresh: u64,
-        receivers: &mut impl Receivers,
-        timing: &Timing,
-        effects: &mut Effects<'_, Mail, O>,
-    ) {
-        self.free_at += span;
+        let periods = span / refresh;
+        self.free_at += periods * refresh;
         for vc in 0..timing.vcs {
-            receivers.get(vc).last_advert += span;
+            receivers.get(vc).last_advert += periods * refresh;
         }
-        effects.counters.adverts += span / refresh * timing.vcs as u64;
+        effects.counters.adverts += periods * timing.vcs as u64;
     }
-
-    /// The first cycle, `now` or later, in which an advert has something new to say, as far as known.
-    #[inline]
-    pub(super) fn next_advert(&self, receivers: &mut impl Receivers, timing: &Timing, now: Cycle) -> Cycle {
-        let change = (0..timing.vcs).map(|vc| receivers.get(vc).next_change(timing, now)).min();
-        let change = change.unwrap_or(Cycle::NEVER);
-        if change == Cycle::NEVER || timing.sideband { change } else { change.max(self.free_at) }
-    }
-}
-
-/// The receiver halves of one port, by VC.
-pub(super) trait Receivers {
-    fn get(&mut self, vc: usize) -> &mut Receiver;
 }

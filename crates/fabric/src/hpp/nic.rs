@@ -46,7 +46,7 @@ impl Port {
         let (timing, vcs) = (&shared.timing, shared.timing.vcs);
         Port {
             rail,
-            link: Link::new(number, rail.0, wire),
+            link: Link::new(timing, number, rail.0, Some(wire)),
             receivers: vec![Receiver::new(timing); vcs].into(),
             senders: vec![Sender::new(timing); vcs].into(),
             queues: vec![List::default(); vcs].into(),
@@ -58,25 +58,29 @@ impl Port {
         }
     }
 
+    /// Sends the adverts that were due in the cycles up to `now`.
+    #[inline]
+    fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
+        if self.link.is_due(now) {
+            let buffers = &mut Buffers(&mut self.receivers);
+            self.link.send_adverts(buffers, &cx.shared.timing, now, &mut cx.effects);
+        }
+    }
+
     /// The first flit of a packet leaves the buffer in cycle `now`, the others follow.
-    fn drain(&mut self, shared: &mut Shared, now: Cycle) {
-        let Some(token) = shared.tokens.pop(&mut self.arriving) else { return };
+    fn drain<O: Observer>(&mut self, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
+        let Some(token) = cx.shared.tokens.pop(&mut self.arriving) else { return };
+        self.catch_up(now, cx);
         let flits = u32::from(token.flits);
         let receiver = &mut self.receivers[usize::from(token.vc)];
-        receiver.begin(now, flits, flits, u32::from(token.units));
-        let change = receiver.next_change(&shared.timing, now + 1);
-        let at = if shared.timing.sideband { change } else { change.max(self.link.free_at) };
-        self.decide_at = self.decide_at.min(at);
-        self.drain_at =
-            shared.tokens.first(&self.arriving).map_or(Cycle::NEVER, |next| next.at + shared.timing.receive);
+        receiver.begin(&cx.shared.timing, now, flits, flits, token.units);
+        self.link.expect_news(receiver.news);
+        let next = cx.shared.tokens.first(&self.arriving);
+        self.drain_at = next.map_or(Cycle::NEVER, |next| next.at + cx.shared.timing.receive);
     }
 
     fn decide<O: Observer>(&mut self, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
-        let timing = &cx.shared.timing;
-        if self.link.free_at <= now || timing.sideband {
-            let buffers = &mut Buffers(&mut self.receivers);
-            self.link.send_adverts(buffers, timing, now, &mut cx.effects);
-        }
+        self.catch_up(now, cx);
         if self.link.free_at <= now
             && let Some(vc) = self.choose(cx.shared, now)
         {
@@ -106,8 +110,7 @@ impl Port {
 
     /// Sees to it that the link decides when it next can.
     fn arm(&mut self, shared: &mut Shared, now: Cycle) {
-        let buffers = &mut Buffers(&mut self.receivers);
-        self.decide_at = self.link.next_advert(buffers, &shared.timing, now);
+        self.decide_at = Cycle::NEVER;
         for vc in 0..self.queues.len() {
             let Some(units) = shared.tokens.first(&self.queues[vc]).map(|token| u32::from(token.units))
             else {
@@ -196,15 +199,22 @@ impl PortModel for Port {
 
     fn advance<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, now: Cycle) {
         while self.drain_at <= now {
-            self.drain(cx.shared, now);
+            self.drain(now, cx);
         }
         while self.decide_at <= now {
             self.decide(now, cx);
         }
     }
 
-    fn next(&self) -> Option<Cycle> {
-        Some(self.drain_at.min(self.deliver_at).min(self.decide_at)).filter(|&at| at != Cycle::NEVER)
+    fn next(&self) -> Cycle {
+        self.drain_at.min(self.deliver_at).min(self.decide_at)
+    }
+
+    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, until: Cycle) -> Cycle {
+        if self.link.news_at < until {
+            self.catch_up(until - 1, cx);
+        }
+        self.link.news_at
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

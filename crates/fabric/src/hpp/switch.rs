@@ -24,8 +24,10 @@ pub struct Switch {
     number: u32,
     vcs: usize,
     agenda: Agenda,
-    /// The sending half of each port; `None` where nothing is connected.
-    links: Box<[Option<Link>]>,
+    /// The sending half of each port. Where nothing is connected nothing is ever routed to, nor received.
+    links: Box<[Link]>,
+    /// Ports that may have news to advertise.
+    newsy: u64,
     /// FIFOs, `port * vcs + vc`.
     inputs: Box<[Input]>,
     /// Crossbar outputs, `port * vcs + vc`.
@@ -52,6 +54,8 @@ struct Output {
     sender: Sender,
     /// Packets granted and not yet chosen by the link.
     granted: List,
+    /// When the first of them is ready for the link; `NEVER` if there is none.
+    ready: Cycle,
     /// Their flits.
     granted_flits: u32,
     /// The cycle in which the last flit of the packet now crossing crosses; `NEVER` while that is open.
@@ -85,6 +89,7 @@ impl Switch {
         let output = Output {
             sender: Sender::new(timing),
             granted: List::default(),
+            ready: Cycle::NEVER,
             granted_flits: 0,
             crossed: Cycle::ZERO,
             from: 0,
@@ -95,10 +100,8 @@ impl Switch {
             number,
             vcs: timing.vcs,
             agenda: Agenda::new(ports + 2 * planes),
-            links: (0..)
-                .zip(wires)
-                .map(|(port, wire)| wire.map(|wire| Link::new(number, port, wire)))
-                .collect(),
+            links: (0..).zip(wires).map(|(port, wire)| Link::new(timing, number, port, *wire)).collect(),
+            newsy: 0,
             inputs: vec![input; planes].into(),
             outputs: vec![output; planes].into(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
@@ -132,70 +135,66 @@ impl Switch {
     }
 
     /// Sees to it that the link of `port` decides when it next can.
-    fn arm_link(&mut self, shared: &Shared, port: usize, now: Cycle) {
-        let Some(link) = &self.links[port] else { return };
-        let vcs = port * self.vcs..(port + 1) * self.vcs;
-        let mut at = link.next_advert(&mut Fifos(&mut self.inputs[vcs.clone()]), &shared.timing, now);
-        for output in &self.outputs[vcs] {
-            if let Some(first) = shared.tokens.first(&output.granted) {
-                at = at.min(first.at.max(link.free_at));
-            }
+    #[inline]
+    fn arm_link(&mut self, port: usize) {
+        let mut ready = Cycle::NEVER;
+        for output in &self.outputs[port * self.vcs..(port + 1) * self.vcs] {
+            ready = ready.min(output.ready);
         }
-        if at != Cycle::NEVER {
-            self.agenda.schedule(Self::link_slot(port), at);
+        if ready != Cycle::NEVER {
+            self.agenda.schedule(Self::link_slot(port), ready.max(self.links[port].free_at));
+        }
+    }
+
+    /// Sends the adverts of `port` that were due in the cycles up to `now`.
+    #[inline]
+    fn catch_up<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let link = &mut self.links[port];
+        if link.is_due(now) {
+            let fifos = &mut Fifos(&mut self.inputs[port * self.vcs..(port + 1) * self.vcs]);
+            link.send_adverts(fifos, &cx.shared.timing, now, &mut cx.effects);
         }
     }
 
     /// The packet crossing from `input` goes on: units will be freed, and the next packet may request.
-    fn arm_after(&mut self, shared: &Shared, input: usize, now: Cycle) {
+    #[inline]
+    fn arm_after(&mut self, shared: &Shared, input: usize) {
         self.arm_request(shared, input);
         let port = input / self.vcs;
-        if let Some(link) = &self.links[port] {
-            let change = self.inputs[input].receiver.next_change(&shared.timing, now + 1);
-            if change != Cycle::NEVER {
-                let at = if shared.timing.sideband { change } else { change.max(link.free_at) };
-                self.agenda.schedule(Self::link_slot(port), at);
-            }
-        }
+        self.links[port].expect_news(self.inputs[input].receiver.news);
+        self.newsy |= 1 << port;
     }
 
     /// The link of `port` decides.
     fn decide<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let Some(link) = &mut self.links[port] else { return };
-        let timing = &cx.shared.timing;
-        if link.free_at <= now || timing.sideband {
-            let fifos = &mut Fifos(&mut self.inputs[port * self.vcs..(port + 1) * self.vcs]);
-            link.send_adverts(fifos, timing, now, &mut cx.effects);
-        }
-        if link.free_at <= now
-            && let Some(vc) = self.choose(cx.shared, port, now)
+        self.catch_up(port, now, cx);
+        if self.links[port].free_at <= now
+            && let Some(vc) = self.choose(port, now)
         {
             self.send(port, vc, now, cx);
         }
-        self.arm_link(cx.shared, port, now);
+        self.arm_link(port);
     }
 
     /// Round robin over the VCs of `port` that have a packet ready.
     #[inline]
-    fn choose(&self, shared: &Shared, port: usize, now: Cycle) -> Option<usize> {
-        let first = usize::from(self.links[port].as_ref()?.data_turn) + 1;
-        let ready = |vc: usize| {
-            let granted = &self.outputs[port * self.vcs + vc].granted;
-            shared.tokens.first(granted).is_some_and(|token| token.at <= now)
-        };
-        (first..first + self.vcs)
-            .map(|vc| if vc >= self.vcs { vc - self.vcs } else { vc })
-            .find(|&vc| ready(vc))
+    fn choose(&self, port: usize, now: Cycle) -> Option<usize> {
+        let first = usize::from(self.links[port].data_turn) + 1;
+        let outputs = &self.outputs[port * self.vcs..(port + 1) * self.vcs];
+        let ready = |vc: &usize| outputs[*vc].ready <= now;
+        (first..self.vcs).find(ready).or_else(|| (0..first).find(ready))
     }
 
     /// Sends the first granted packet of `vc` on the link of `port`.
     fn send<O: Observer>(&mut self, port: usize, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let index = port * self.vcs + vc;
         let output = &mut self.outputs[index];
-        let token = cx.shared.tokens.pop(&mut output.granted);
-        let (Some(link), Some(mut token)) = (&mut self.links[port], token) else { return };
+        let Some(mut token) = cx.shared.tokens.pop(&mut output.granted) else { return };
         let flits = u32::from(token.flits);
         output.granted_flits -= flits;
+        output.ready = cx.shared.tokens.first(&output.granted).map_or(Cycle::NEVER, |next| next.at);
+        let (open, from) = (output.crossed == Cycle::NEVER, usize::from(output.from));
+        let link = &mut self.links[port];
         link.data_turn = vc as u8;
         token.at = link.send(&cx.shared.timing, now, u64::from(flits));
         token.hops += 1;
@@ -203,15 +202,16 @@ impl Switch {
         counters.packet_hops += 1;
         counters.flit_hops += u64::from(flits);
         cx.effects.post.send(link.wire.peer, Mail::Packet(Arriving { port: link.wire.port, token }));
-        if output.crossed == Cycle::NEVER {
+        if open {
             // Its flits make room for the packet that is still crossing, which may be this one.
-            let input = usize::from(output.from) * self.vcs + vc;
+            let input = from * self.vcs + vc;
+            self.catch_up(from, now, cx);
             let receiver = &mut self.inputs[input].receiver;
-            receiver.extend(now, flits);
+            receiver.extend(&cx.shared.timing, now, flits);
             if !receiver.is_open() {
                 self.close(input, index);
             }
-            self.arm_after(cx.shared, input, now);
+            self.arm_after(cx.shared, input);
         }
     }
 
@@ -291,6 +291,7 @@ impl Switch {
     fn grant<O: Observer>(&mut self, from: usize, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let (port, vc) = (PortId::new(index / self.vcs), index % self.vcs);
         let input = from * self.vcs + vc;
+        self.catch_up(from, now, cx);
         let fifo = &mut self.inputs[input];
         let Some(token) = cx.shared.tokens.pop(&mut fifo.waiting) else { return };
         let token = cx.shared.forward(token, self.number, fifo.next_vc, now);
@@ -300,18 +301,18 @@ impl Switch {
         output.requests &= !(1 << from);
         output.from = from as u16;
         let room = cx.shared.timing.tx_fifo.saturating_sub(output.granted_flits);
-        fifo.receiver.begin(now + 1, flits.min(room), flits, units);
+        fifo.receiver.begin(&cx.shared.timing, now + 1, flits.min(room), flits, token.units);
         output.granted_flits += flits;
+        output.ready = output.ready.min(token.at);
         cx.shared.tokens.push(&mut output.granted, token);
         if fifo.receiver.is_open() {
             (fifo.crossed, output.crossed) = (Cycle::NEVER, Cycle::NEVER);
         } else {
             self.close(input, index);
         }
-        if let Some(link) = &self.links[port.index()] {
-            self.agenda.schedule(Self::link_slot(port.index()), token.at.max(link.free_at));
-        }
-        self.arm_after(cx.shared, input, now);
+        let decides = token.at.max(self.links[port.index()].free_at);
+        self.agenda.schedule(Self::link_slot(port.index()), decides);
+        self.arm_after(cx.shared, input);
         let grant =
             Grant { cycle: now, switch: self.number, output: port, vc: vc as u8, input: PortId::new(from) };
         cx.effects.observer.granted(&grant);
@@ -356,7 +357,7 @@ impl SwitchModel for Switch {
         }
     }
 
-    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) {
+    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Cycle {
         let (requests, arbiters) = (self.links.len(), self.links.len() + self.inputs.len());
         while let Some((now, slot)) = self.agenda.pop(until) {
             cx.effects.counters.events += 1;
@@ -368,10 +369,17 @@ impl SwitchModel for Switch {
                 self.arbitrate(slot - arbiters, now, cx);
             }
         }
-    }
-
-    fn next(&self) -> Option<Cycle> {
-        self.agenda.next()
+        let mut next = self.agenda.next().unwrap_or(Cycle::NEVER);
+        for port in bits(self.newsy) {
+            if self.links[port].news_at < until {
+                self.catch_up(port, until - 1, cx);
+            }
+            match self.links[port].news_at {
+                Cycle::NEVER => self.newsy &= !(1 << port),
+                news => next = next.min(news),
+            }
+        }
+        next
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

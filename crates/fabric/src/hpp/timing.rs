@@ -55,16 +55,6 @@ impl Timing {
         payload_flits.div_ceil(self.unit_flits).max(1)
     }
 
-    /// Units complete once the first `gone` of a packet's `flits` have left.
-    #[inline]
-    pub(super) fn units_within(&self, gone: u32, flits: u32, units: u32) -> u32 {
-        if gone >= flits {
-            units
-        } else {
-            (gone.saturating_sub(self.header_flits) / self.unit_flits).min(units - 1)
-        }
-    }
-
     /// The flit that completes unit `unit`.
     #[inline]
     pub(super) fn last_flit(&self, unit: u32, flits: u32, units: u32) -> u32 {

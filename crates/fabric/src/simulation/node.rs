@@ -19,19 +19,23 @@ impl<P: PortModel, E: Endpoint> Node<P, E> {
         Node { id, ports, endpoint, wake: Cycle::ZERO }
     }
 
-    pub(super) fn next(&self) -> Option<Cycle> {
-        let ports = self.ports.iter().filter_map(P::next).min().unwrap_or(Cycle::NEVER);
-        Some(ports.min(self.wake)).filter(|&at| at != Cycle::NEVER)
+    fn next(&self) -> Cycle {
+        self.ports.iter().map(P::next).fold(self.wake, Cycle::min)
     }
 
     /// Does everything due before `until`, cycle by cycle: deliveries, the endpoint's own doings, then the ports.
+    /// Returns when something is due next.
     pub(super) fn run<O: Observer>(
         &mut self,
         cx: &mut Context<'_, P::Shared, P::Mail, O>,
         until: Cycle,
         out: &mut Outgoing,
-    ) {
-        while let Some(now) = self.next().filter(|&next| next < until) {
+    ) -> Cycle {
+        loop {
+            let now = self.next();
+            if now >= until {
+                break;
+            }
             cx.effects.counters.events += 1;
             let woken = self.wake == now;
             for port in &mut self.ports {
@@ -55,5 +59,10 @@ impl<P: PortModel, E: Endpoint> Node<P, E> {
                 port.advance(cx, now);
             }
         }
+        let mut next = self.next();
+        for port in &mut self.ports {
+            next = next.min(port.finish(cx, until));
+        }
+        next
     }
 }

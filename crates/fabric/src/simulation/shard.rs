@@ -176,7 +176,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         books
     }
 
-    fn run_place(&mut self, place: usize, until: Cycle) -> Option<Cycle> {
+    fn run_place(&mut self, place: usize, until: Cycle) -> Cycle {
         let mut cx = Context {
             shared: &mut self.shared,
             effects: Effects {
@@ -188,15 +188,13 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         let inbox = &mut self.inboxes[place];
         if let Some(switch) = self.switches.get_mut(place) {
             inbox.drain(..).for_each(|mail| switch.receive(cx.shared, mail));
-            switch.run(&mut cx, until);
-            return switch.next();
+            return switch.run(&mut cx, until);
         }
         let node = &mut self.nodes[place - self.switches.len()];
         for mail in inbox.drain(..) {
             node.ports[mail.port()].receive(cx.shared, mail);
         }
-        node.run(&mut cx, until, &mut self.out);
-        node.next()
+        node.run(&mut cx, until, &mut self.out)
     }
 }
 
@@ -216,7 +214,8 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
             while bits != 0 {
                 let place = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                if let Some(next) = self.run_place(place, window.end) {
+                let next = self.run_place(place, window.end);
+                if next != Cycle::NEVER {
                     self.calendar.schedule(place as u32, next.0 / self.window_length);
                 }
             }

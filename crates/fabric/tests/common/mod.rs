@@ -1,12 +1,14 @@
 //! What the fabric's tests share: small fabrics and endpoints that follow a script.
 
-use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::Cycle;
+use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{Delivery, Endpoint, Fabric, NodeId, Observer, Outgoing, Packet, RailId, SwitchSettings};
+use flitway_fabric::{
+    Delivery, Endpoint, Fabric, NodeId, Observer, Outgoing, Packet, RailId, SwitchSettings,
+};
 use std::sync::Arc;
 
 /// The HPP Switch of hpp-switch.txt with `ports` ports, without repeated adverts.
