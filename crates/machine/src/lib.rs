@@ -1,1 +1,69 @@
+//! The machine: text becomes a checked description; every diagnostic and every unit.
+//!
+//! This crate is the only parser of machines. It knows no traffic, runs nothing and prints nothing: what is wrong is a
+//! value, [`Diagnostics`], which the command line renders.
+//!
+//! The way through it has three types and three steps:
+//!
+//! 1. [`Options`]: what a file and its overrides say, as written, with the place of each value ([`options`]);
+//! 2. [`Machine`]: complete, typed and cross-checked; nothing has a default after this ([`machine`]);
+//! 3. [`Machine::fabric`]: the fabric, in which nothing is configurable.
+//!
+//! What a file may say is data, one table of [`schema::Setting`], from which reading, `explain`, the reference pages
+//! and the effective values in results are made. The settings of a part and the checks of it stand together under
+//! `section/`.
+//!
+//! ```
+//! use flitway_machine::{Colour, Machine};
+//! let problems = Machine::load("hpp-switch", &["switch.buffer=4096".to_owned()]).unwrap_err();
+//! assert_eq!(problems.render(Colour::Plain), r#"
+//! error[FW-M013]: `switch.buffer` has no unit: 4096
+//!  --> --set:1:15
+//!   |
+//! 1 | switch.buffer=4096
+//!   |               ^^^^
+//!   |
+//!   = expected: a size from 1 B to 1 GiB, in B, KiB, MiB, GiB, kB, MB, GB
+//!   = help: write "4096 B" if that is meant"#.trim_start());
+//! ```
 
+pub mod code;
+mod convert;
+pub mod diagnostic;
+mod explain;
+mod graph;
+mod json;
+mod load;
+pub mod machine;
+mod nearest;
+pub mod options;
+mod render;
+pub mod schema;
+mod section;
+pub mod units;
+mod values;
+
+pub use code::Code;
+pub use convert::Value;
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use explain::{codes_reference, explain, settings_reference};
+pub use flitway_fabric::SwitchSettings;
+pub use flitway_fabric::routing::RoutingKind;
+pub use graph::GraphFile;
+pub use load::builtin;
+pub use machine::Machine;
+pub use options::{Options, Origin};
+pub use render::{Colour, render};
+pub use section::link::LinkSettings;
+pub use section::nic::NicSettings;
+pub use units::Dimension;
+pub use values::Effective;
+
+/// The switch architectures: name and what it is.
+#[must_use]
+pub fn architectures() -> Vec<(&'static str, &'static str)> {
+    match section::switch::ARCHITECTURE.kind {
+        schema::Kind::Choice(choices) => choices.iter().map(|choice| (choice.name, choice.doc)).collect(),
+        _ => Vec::new(),
+    }
+}

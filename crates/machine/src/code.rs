@@ -1,0 +1,239 @@
+//! The codes of diagnostics, each with its page.
+
+/// The page of a code: what it means, and an example of it.
+#[derive(Debug)]
+pub struct Page {
+    /// The code.
+    pub code: Code,
+    /// As it is printed: `FW-M013`.
+    pub id: &'static str,
+    /// In a few words.
+    pub title: &'static str,
+    /// What it means and what to do, in a few sentences.
+    pub text: &'static str,
+    /// An input that has the problem.
+    pub wrong: &'static str,
+    /// The same input without it.
+    pub right: &'static str,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident $id:literal: $text:literal; $wrong:literal => $right:literal)*) => {
+        /// The kind of a diagnostic. Its id never changes its meaning; a dropped one is not used again.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $($(#[doc = $doc])+ $name,)*
+        }
+
+        /// The page of every code, in the order of their ids.
+        pub static PAGES: &[Page] = &[
+            $(Page {
+                code: Code::$name,
+                id: $id,
+                title: concat!($($doc),+).trim_ascii(),
+                text: $text,
+                wrong: $wrong,
+                right: $right,
+            },)*
+        ];
+    };
+}
+
+codes! {
+    /// The text is not valid TOML
+    Syntax "FW-M001": "A machine file is TOML (toml.io): lines `key = value` under headers `[table]`. Text is \
+        written in quotes, comments begin with `#`. What is on a line with such an error is not checked further.";
+        "ports = = 16" => "ports = 16"
+    /// A setting is given twice
+    Duplicate "FW-M002": "Each setting is written once in a file, and named in one `--set` at most. Neither of two \
+        values silently wins; delete one. (A `--set` may replace what the file says: that is its purpose.)";
+        "vcs = 2\nvcs = 3" => "vcs = 3"
+    /// A file cannot be read
+    Unreadable "FW-M003": "The path of a machine file is relative to the current directory; the path of a graph file \
+        is relative to the machine file that names it, or to the current directory if a `--set` names it.";
+        "flitway check machines" => "flitway check machines/dawning5000.toml"
+    /// A file is not UTF-8 text
+    NotUtf8 "FW-M004": "Machine files and graph files are UTF-8 text. Save the file as UTF-8, or remove the character \
+        at the place shown.";
+        "description = \"caf\\xe9\"" => "description = \"café\""
+    /// A file is empty
+    Empty "FW-M005": "There is nothing to check in the file. Copy a built-in machine (`flitway list` names them) and \
+        change it.";
+        "(nothing)" => "name = \"my-machine\" ..."
+    /// There is no such machine
+    UnknownMachine "FW-M006": "A machine is a built-in name (`flitway list`) or the path of a TOML file. What ends \
+        in `.toml` or contains a `/` is a path; everything else is a name.";
+        "flitway run dawning500" => "flitway run dawning5000"
+    /// There is no such setting
+    UnknownSetting "FW-M010": "A misspelt setting would otherwise be ignored and its default used. The message names \
+        the setting that is spelt most like it. `docs/settings.md` lists all.";
+        "switch.vc = 3" => "switch.vcs = 3"
+    /// A required setting is missing
+    Missing "FW-M011": "The setting has no default because no value is right for most machines. `flitway explain \
+        PATH` says what it means and shows an example.";
+        "[switch]\narchitecture = \"hpp\"" => "[switch]\narchitecture = \"hpp\"\nports = 16"
+    /// A value is of the wrong type
+    WrongType "FW-M012": "A count is a bare whole number, a quantity is text with a unit, a name is text in quotes, \
+        a yes or no is `true` or `false`, a list stands in brackets.";
+        "switch.show_ahead = \"yes\"" => "switch.show_ahead = true"
+    /// A quantity has no unit
+    NoUnit "FW-M013": "A number alone does not say whether it is bytes or flits, nanoseconds or cycles. Write the \
+        unit inside the quotes: \"4 KiB\", \"5 ns/m\", \"3 cycles\".";
+        "switch.buffer = 4096" => "switch.buffer = \"4096 B\""
+    /// A unit is not one of this quantity
+    WrongUnit "FW-M014": "The unit is unknown, ambiguous, or one of something else. Units are written exactly as \
+        listed: MHz is not mhz. 1 KiB is 1024 B and 1 kB is 1000 B; KB is refused because it is used for both.";
+        "packet.mtu = \"1 KB\"" => "packet.mtu = \"1 KiB\""
+    /// A text is not a quantity
+    NotAQuantity "FW-M015": "A quantity is a decimal number without sign, exponent or thousands separator, and a \
+        unit. It must be a whole number of the base unit: picoseconds, hertz, bytes, millimetres, flits or cycles.";
+        "link.fixed = \"some ns\"" => "link.fixed = \"60 ns\""
+    /// A value is out of range
+    OutOfRange "FW-M016": "The message gives the smallest and the largest value. The limits are those of the \
+        hardware that is modelled or of the simulator; `flitway explain PATH` says more.";
+        "switch.vcs = 17" => "switch.vcs = 16"
+    /// There is no such choice
+    UnknownChoice "FW-M017": "The setting is one of a few names. The message lists them.";
+        "switch.arbiter = \"roundrobin2\"" => "switch.arbiter = \"round-robin\""
+    /// A setting does not apply here
+    NotApplicable "FW-M018": "The setting exists, but not for the kind of topology or switch that is chosen, so it \
+        would have no effect. Delete it, or choose the kind that it belongs to.";
+        "topology.arity = 4" => "topology.levels = 3"
+    /// A count has a unit
+    CountWithUnit "FW-M019": "Ports, levels, virtual channels, rails and nodes are counted: a bare whole number, \
+        without unit and without quotes.";
+        "switch.ports = \"16 ports\"" => "switch.ports = 16"
+    /// A --set is not of the form path=value
+    BadSet "FW-M020": "Write `--set path=value`, with the path as in `flitway explain`: `--set switch.vcs=2`, `--set \
+        switch.arbiter=round-robin`, `--set topology.dimensions=[4,4]`. A table replaces the whole table of the \
+        file: `--set 'topology={kind=\"single\", nodes=8}'`.";
+        "switch.vcs" => "switch.vcs = 2"
+    /// The routing does not fit the topology
+    RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree); dimension-order crosses the dimensions \
+        of a mesh or torus; up-down works on every topology.";
+        "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
+    /// The virtual channels do not suffice for the routing
+    TooFewVcs "FW-M031": "In a torus, dimension-order routing moves a packet to a second class of virtual channels \
+        when it crosses the dateline of a ring; without it the ring can deadlock. The virtual channels are split in \
+        two classes of the same size, so their number is even.";
+        "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 3"
+        => "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 4"
+    /// A switch has too few ports
+    TooFewPorts "FW-M032": "The topology connects more links to a switch than the switch has ports. FT(p, n) needs \
+        p; a k-ary n-tree 2k; a mesh or torus two for each dimension and one for each node on the switch.";
+        "switch.ports = 8" => "switch.ports = 16"
+    /// A buffer is too small for a packet
+    BufferTooSmall "FW-M033": "Under virtual cut-through a packet is sent only when the receiver has room for all of \
+        it, so that a buffer smaller than the largest packet would never accept it.";
+        "switch.buffer = \"512 B\"" => "switch.buffer = \"4 KiB\""
+    /// Credit positions are too narrow
+    PositionTooNarrow "FW-M034": "Credit positions are compared modulo 2^position_bits. To tell full from empty, \
+        2^position_bits must exceed twice the units of a buffer.";
+        "switch.credit.position_bits = 7" => "switch.credit.position_bits = 8"
+    /// A size is not a multiple of another
+    NotAMultiple "FW-M035": "A credit unit holds whole flits, and a buffer holds whole credit units.";
+        "switch.credit.unit = \"63 B\"" => "switch.credit.unit = \"64 B\""
+    /// A packet has too many flits
+    PacketTooLong "FW-M036": "A packet of the largest size, with header and trailer, has at most 65535 flits. Use a \
+        smaller MTU or a larger flit.";
+        "packet.flit = \"1 B\"\npacket.mtu = \"65535 B\"\nswitch.buffer = \"256 KiB\""
+        => "packet.flit = \"2 B\"\npacket.mtu = \"65535 B\"\nswitch.buffer = \"256 KiB\""
+    /// The machine is too large
+    TooLarge "FW-M037": "A machine has at most 16777216 nodes and 16777216 switches in a rail. A larger number \
+        is most often a slip in the number of levels or dimensions.";
+        "topology.levels = 16" => "topology.levels = 3"
+    /// A pipeline is too short
+    PipelineTooShort "FW-M038": "Show-ahead takes its cycle from the transmitting buffer, which therefore needs two \
+        stages.";
+        "switch.show_ahead = true\nswitch.pipeline.transmit_buffer = \"1 cycle\""
+        => "switch.show_ahead = false\nswitch.pipeline.transmit_buffer = \"1 cycle\""
+    /// A link is too long
+    LinkTooLong "FW-M039": "A link takes ceil((fixed + length x propagation) / cycle) cycles, at most 1000000. Look \
+        for a wrong unit: m for cm, or us for ns.";
+        "link.fixed = \"60 ms\"" => "link.fixed = \"60 ns\""
+    /// The topology has no such links
+    NoSuchClass "FW-M040": "Length overrides are named after the links of the topology. A tree of n levels of \
+        switches has level-1 (between the first and the second level of switches) to level-(n-1); a mesh or torus \
+        of d dimensions has dimension-0 to dimension-(d-1).";
+        "link.length.level-7 = \"3 m\"" => "link.length.level-2 = \"3 m\""
+    /// A link can carry only one packet at a time
+    StopAndWait "FW-M041": "The buffer holds one packet of the largest size but not two, so that after each such \
+        packet the sender waits for a credit. It is a warning: the run is exact, and large packets get about half \
+        of the bandwidth or less.";
+        "switch.buffer = \"1 KiB\"" => "switch.buffer = \"2 KiB\""
+    /// A line of a graph file is not understood
+    GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
+        a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \
+        `link END - END [LENGTH]` joins two of them, where the end at a switch is NAME:PORT.";
+        "link a:0 n0" => "link a:0 - n0"
+    /// A name in a graph file is declared twice
+    GraphDuplicate "FW-M051": "Switches and nodes share one set of names, and each is declared once.";
+        "switch a\nnode a" => "switch a\nnode n0"
+    /// A name in a graph file is not declared
+    GraphUnknown "FW-M052": "A link joins switches and nodes that a line `switch` or `node` above or below declares.";
+        "switch a\nlink a:0 - b:0" => "switch a b\nlink a:0 - b:0"
+    /// A port in a graph file is wrong
+    GraphPort "FW-M053": "The end of a link at a switch is NAME:PORT with a port from 0 to switch.ports - 1; a node \
+        has one NIC port in each rail and needs no number.";
+        "link a:99 - n0" => "link a:0 - n0"
+    /// An end in a graph file is used twice
+    GraphEndTaken "FW-M054": "A port of a switch carries one link, and a node is linked once in each rail. All rails \
+        are alike; set `rails` for more.";
+        "link a:0 - n0\nlink a:0 - n1" => "link a:0 - n0\nlink a:1 - n1"
+    /// A link in a graph file joins the wrong ends
+    GraphEnds "FW-M055": "A link joins two switches, or a switch and a node.";
+        "link n0 - n1" => "link a:0 - n0\nlink a:1 - n1"
+    /// A node in a graph file has no link
+    GraphUnlinked "FW-M056": "A node that nothing is wired to could neither send nor receive. Link it to a switch, \
+        or remove it.";
+        "node n0 n1\nlink a:0 - n0" => "node n0 n1\nlink a:0 - n0\nlink a:1 - n1"
+    /// A graph falls apart
+    GraphDisconnected "FW-M057": "Every switch must be reachable from every other, or some nodes could not talk to \
+        each other.";
+        "switch a b" => "switch a b\nlink a:1 - b:1"
+}
+
+impl Code {
+    /// Its page.
+    ///
+    /// # Panics
+    /// Never: the table and the enum are one text.
+    #[must_use]
+    pub fn page(self) -> &'static Page {
+        PAGES.iter().find(|page| page.code == self).expect("the macro lists every code in the table")
+    }
+
+    /// As it is printed: `FW-M013`.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        self.page().id
+    }
+
+    /// The code that is printed as `id`, in any case.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Code> {
+        PAGES.iter().find(|page| page.id.eq_ignore_ascii_case(id)).map(|page| page.code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_in_order() {
+        assert!(PAGES.windows(2).all(|pair| pair[0].id < pair[1].id));
+        assert!(
+            PAGES.iter().all(|page| page.code.id() == page.id && Code::from_id(page.id) == Some(page.code))
+        );
+    }
+
+    #[test]
+    fn every_page_says_something() {
+        for page in PAGES {
+            assert!(page.text.ends_with(['.', '`', ')']), "{}", page.id);
+            assert!(page.title.starts_with(char::is_uppercase), "{}", page.id);
+            assert_ne!(page.wrong, page.right, "{}", page.id);
+        }
+    }
+}

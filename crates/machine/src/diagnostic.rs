@@ -1,0 +1,209 @@
+//! Diagnostics: what is wrong with an input, as values.
+//!
+//! A [`Diagnostic`] says what was read, where, what was expected and what is likely meant, under a stable
+//! [`Code`] that has a page of its own. Reading never stops at the first: a failed load returns
+//! [`Diagnostics`], all of them, in the order of the text. Rendering is in [`render`](crate::render).
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::code::Code;
+use crate::render::{Colour, render};
+
+/// A text that was read: a machine file, a graph file, or one `--set`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// As the user named it.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// A place in a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Which text.
+    pub source: Arc<Source>,
+    /// Which bytes of it; empty at the end of a text and where the whole text is meant.
+    pub span: Range<usize>,
+}
+
+impl Location {
+    pub(crate) fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
+        Location { source: Arc::clone(source), span }
+    }
+
+    /// The place stands for the whole text.
+    pub(crate) fn whole(source: &Arc<Source>) -> Self {
+        Location::new(source, 0..0)
+    }
+
+    /// The text at the place.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.source.text.get(self.span.clone()).unwrap_or("")
+    }
+
+    /// The line of its first byte, from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        let before =
+            self.source.text.as_bytes().get(..self.span.start).unwrap_or(self.source.text.as_bytes());
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Nothing is run.
+    Error,
+    /// It runs; the user should know.
+    Warning,
+}
+
+/// A place that explains the primary one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Where.
+    pub location: Location,
+    /// What is there.
+    pub label: String,
+}
+
+/// One problem of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Its kind, stable over versions.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// Where it was read; `None` if it was not read from a text.
+    pub location: Option<Location>,
+    /// Other places that explain it.
+    pub related: Vec<Related>,
+    /// What would be accepted.
+    pub expected: Option<Box<str>>,
+    /// The likely fix.
+    pub help: Option<Box<str>>,
+}
+
+impl Diagnostic {
+    pub(crate) fn error(
+        code: Code,
+        location: impl Into<Option<Location>>,
+        message: impl Into<String>,
+    ) -> Self {
+        Diagnostic {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            location: location.into(),
+            related: Vec::new(),
+            expected: None,
+            help: None,
+        }
+    }
+
+    pub(crate) fn related(mut self, location: Location, label: impl Into<String>) -> Self {
+        self.related.push(Related { location, label: label.into() });
+        self
+    }
+
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into().into_boxed_str());
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into().into_boxed_str());
+        self
+    }
+
+    /// It runs all the same.
+    pub(crate) fn warning(self) -> Self {
+        Diagnostic { severity: Severity::Warning, ..self }
+    }
+
+    /// Adds the likely fix, if there is one.
+    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = self.help.or(help.map(String::into_boxed_str));
+        self
+    }
+}
+
+/// All problems of an input, in the order of the text. Never empty as an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// The problems.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All of them as pictures, with a blank line between.
+    #[must_use]
+    pub fn render(&self, colour: Colour) -> String {
+        let pictures: Vec<String> = self.list.iter().map(|diagnostic| render(diagnostic, colour)).collect();
+        pictures.join("\n\n")
+    }
+
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// In the order of the text; texts in the order in which `sources` lists them, what has no place first.
+    pub(crate) fn in_order(mut self, sources: &[Arc<Source>]) -> Self {
+        self.list.sort_by_key(|diagnostic| {
+            diagnostic.location.as_ref().map(|at| {
+                let rank = sources.iter().position(|source| Arc::ptr_eq(source, &at.source));
+                (rank.unwrap_or(sources.len()), at.span.start)
+            })
+        });
+        self
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Diagnostics { list: vec![diagnostic] }
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Colour::Plain))
+    }
+}
+
+impl std::error::Error for Diagnostics {}

@@ -1,0 +1,183 @@
+//! The reference: pages of settings and codes, made from the tables that the reader uses.
+
+use std::fmt::Write;
+
+use crate::code::{Code, PAGES, Page};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::nearest::nearest;
+use crate::schema::{self, Choice, Kind, Presence, Setting};
+use crate::units::show;
+
+/// The page of a setting, a table of settings, or a code, as plain text.
+///
+/// ```
+/// let page = flitway_machine::explain("switch.vcs").unwrap();
+/// assert!(page.contains("a whole number from 1 to 16"));
+/// assert!(flitway_machine::explain("FW-M013").unwrap().contains("unit"));
+/// ```
+///
+/// # Errors
+/// If there is no such setting, table or code; with the nearest.
+pub fn explain(topic: &str) -> Result<String, Diagnostics> {
+    if let Some(code) = Code::from_id(topic) {
+        return Ok(code_page(code.page()));
+    }
+    let pages: Vec<String> = schema::named(topic).map(setting_page).collect();
+    if !pages.is_empty() {
+        return Ok(pages.join("\n\n"));
+    }
+    if !topic.is_empty() && schema::is_table(topic) {
+        return Ok(table_page(topic));
+    }
+    Err(unknown_topic(topic).into())
+}
+
+fn setting_page(setting: &Setting) -> String {
+    let mut page = format!("{}\n\n{}\n", setting.path, indent(setting.doc, 2));
+    let mut row = |name: &str, text: &str| {
+        let _ = write!(page, "\n{name:<9} {text}");
+    };
+    row("value", &setting.accepts());
+    row("default", &default_text(setting));
+    if let Some(when) = &setting.when {
+        row("only for", &format!("{} {}", when.selector.path, quoted(when.values)));
+    }
+    row("example", &format!("{} = {}", setting.path.replace("-N", "-1"), setting.example));
+    row("source", setting.source);
+    for choice in choices(setting) {
+        let _ = write!(page, "\n\n  \"{}\"\n{}", choice.name, indent(choice.doc, 4));
+    }
+    page
+}
+
+fn table_page(table: &str) -> String {
+    let mut page = format!("[{table}]\n");
+    for setting in schema::settings().filter(|setting| schema::is_within(setting.path, table)) {
+        let condition = setting.when.as_ref().map_or_else(String::new, |when| {
+            format!("  (only for {} {})", when.selector.path, quoted(when.values))
+        });
+        let _ = write!(page, "\n{}{condition}\n{}", setting.path, indent(first_sentence(setting.doc), 2));
+    }
+    page
+}
+
+fn code_page(page: &Page) -> String {
+    format!(
+        "{}: {}\n\n{}\n\nwrong\n{}\n\nright\n{}",
+        page.id,
+        page.title,
+        indent(page.text, 2),
+        verbatim(page.wrong),
+        verbatim(page.right)
+    )
+}
+
+fn unknown_topic(topic: &str) -> Diagnostic {
+    let message = format!("there is no setting, table or code `{}`", show(topic));
+    let problem = Diagnostic::error(Code::UnknownSetting, None, message)
+        .expected("a path such as switch.vcs, a table such as switch, or a code such as FW-M013");
+    let paths = schema::settings().map(|setting| setting.path);
+    let ids = PAGES.iter().map(|page| page.id);
+    let key = topic.rsplit('.').next().unwrap_or(topic);
+    let by_key = || schema::settings().find(|setting| setting.key() == key).map(|setting| setting.path);
+    let meant = nearest(topic, paths.chain(ids)).or_else(by_key);
+    problem.maybe_help(meant.map(|path| format!("did you mean `{path}`?")))
+}
+
+/// The reference of all settings, in Markdown.
+#[must_use]
+pub fn settings_reference() -> String {
+    let mut text = String::from(
+        "# Settings of a machine file\n\n\
+         Made by `cargo xtask gen` from the table that the reader uses; do not edit.\n\n\
+         Quantities are text with a unit; a count is a bare number. Any setting can be overridden for one run with\n\
+         `--set path=value`.\n",
+    );
+    let mut table = None;
+    for setting in schema::settings() {
+        if table != Some(setting.table()) {
+            table = Some(setting.table());
+            let title = if setting.table().is_empty() { "Top of the file" } else { setting.table() };
+            let _ = write!(text, "\n## {title}\n");
+        }
+        setting_section(&mut text, setting);
+    }
+    text
+}
+
+fn setting_section(text: &mut String, setting: &Setting) {
+    let _ = write!(text, "\n### `{}`\n\n{}\n\n", setting.path, setting.doc);
+    let _ = writeln!(text, "* value: {}", setting.accepts());
+    let _ = writeln!(text, "* default: {}", default_text(setting));
+    if let Some(when) = &setting.when {
+        let _ = writeln!(text, "* only for: `{}` {}", when.selector.path, quoted(when.values));
+    }
+    let _ = writeln!(text, "* example: `{} = {}`", setting.key().replace("-N", "-1"), setting.example);
+    let _ = writeln!(text, "* source: {}", setting.source);
+    for choice in choices(setting) {
+        let _ = writeln!(text, "* `\"{}\"`: {}", choice.name, choice.doc);
+    }
+}
+
+/// The reference of all codes, in Markdown.
+#[must_use]
+pub fn codes_reference() -> String {
+    let mut text = String::from(
+        "# Diagnostics of machine files\n\n\
+         Made by `cargo xtask gen` from the table that the reader uses; do not edit.\n",
+    );
+    for page in PAGES {
+        let _ = write!(
+            text,
+            "\n## {}: {}\n\n{}\n\n```text\n{}\n```\n\nright:\n\n```text\n{}\n```\n",
+            page.id, page.title, page.text, page.wrong, page.right
+        );
+    }
+    text
+}
+
+fn choices(setting: &Setting) -> &'static [Choice] {
+    match setting.kind {
+        Kind::Choice(choices) => choices,
+        _ => &[],
+    }
+}
+
+fn default_text(setting: &Setting) -> String {
+    match setting.presence {
+        Presence::Required => "none: it must be written".to_owned(),
+        Presence::Default(text) => text.to_owned(),
+        Presence::Optional => "none: it may be left out".to_owned(),
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    quoted.join(", ")
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
+}
+
+fn verbatim(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
+    lines.join("\n")
+}
+
+/// The text in lines of at most 100 characters, each `margin` to the right.
+fn indent(text: &str, margin: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if margin + line.len() + 1 + word.len() <= 100 {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.iter().map(|line| format!("{:margin$}{line}", "")).collect::<Vec<_>>().join("\n")
+}

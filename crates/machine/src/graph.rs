@@ -1,0 +1,377 @@
+//! Graph files: an explicit topology, as text that people write.
+//!
+//! ```text
+//! # Two switches, three nodes.
+//! switch a b
+//! node n0..n2              # n0, n1 and n2; they become nodes 0, 1 and 2
+//! link a:0 - n0            # port 0 of switch a
+//! link a:1 - n1  3 m       # a cable of its own length
+//! link b:0 - n2
+//! link a:7 - b:7  12 m
+//! ```
+//!
+//! Each line is empty or one statement; `#` begins a comment. Switches and nodes are numbered in the order in which
+//! they are declared, which may be after the links that use them. A link without a length has that of its class, `node` or
+//! `switch`, in the machine file. All problems are reported at once.
+
+mod statement;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use flitway_fabric::topology::{End, Graph, GraphLink};
+use flitway_fabric::{NodeId, PortId, SwitchId};
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
+use crate::load;
+use crate::nearest::nearest;
+use crate::units::show;
+use statement::{EndText, Name, Statement};
+
+/// The most switches, and the most nodes, of a graph file.
+const DECLARED_MAX: usize = 1 << 20;
+
+/// Reading stops after so many problems: a range of names can be wrong a million times.
+const PROBLEMS_MAX: usize = 100;
+
+/// A graph that was read, with the places of its links.
+#[derive(Clone, Debug)]
+pub struct GraphFile {
+    /// What to build.
+    pub graph: Graph,
+    /// Names of the switches, by number.
+    pub switch_names: Vec<String>,
+    /// Names of the nodes, by number.
+    pub node_names: Vec<String>,
+    pub(crate) links: Vec<PlacedLink>,
+}
+
+/// A link with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedLink {
+    pub(crate) length_mm: Option<u64>,
+    pub(crate) location: Location,
+    /// The switch ports it uses, with their places.
+    ports: Vec<(u32, Location)>,
+}
+
+impl GraphFile {
+    /// Reports every port that a switch of `ports` ports does not have.
+    pub(crate) fn check_ports(&self, ports: u32, findings: &mut Diagnostics) {
+        for (port, location) in self.links.iter().flat_map(|link| &link.ports) {
+            if *port >= ports {
+                let message = format!("there is no port {port}: a switch has {ports} ports");
+                findings.push(
+                    Diagnostic::error(Code::GraphPort, location.clone(), message)
+                        .expected(format!("a port from 0 to {}", ports - 1)),
+                );
+            }
+        }
+    }
+}
+
+/// Reads a graph file. `named_at` is where the machine file names it.
+pub(crate) fn read(
+    path: &Path,
+    named_at: Option<&Location>,
+    findings: &mut Diagnostics,
+) -> Option<GraphFile> {
+    let shown = path.display().to_string();
+    match load::read_text(path, &shown, "graph file", named_at) {
+        Ok(text) => parse(&shown, text, findings),
+        Err(problem) => {
+            findings.push(problem);
+            None
+        }
+    }
+}
+
+/// Reads the text of a graph file.
+pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Option<GraphFile> {
+    let source = Arc::new(Source { name: name.to_owned(), text });
+    let mut reader = Reader {
+        source: Arc::clone(&source),
+        names: BTreeMap::new(),
+        switches: Vec::new(),
+        nodes: Vec::new(),
+        findings: Diagnostics::default(),
+    };
+    let mut links = Vec::new();
+    let mut start = 0;
+    for line in source.text.split_inclusive('\n') {
+        match statement::read(line, start) {
+            Ok(Some(Statement::Switches(names))) => reader.declare(names, Kind::Switch),
+            Ok(Some(Statement::Nodes(names))) => reader.declare(names, Kind::Node),
+            Ok(Some(Statement::Link(link))) => links.push(link),
+            Ok(None) => {}
+            Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
+        }
+        start += line.len();
+        if reader.findings.len() > PROBLEMS_MAX {
+            let message = format!("there are more than {PROBLEMS_MAX} problems; the rest is not listed");
+            let problem = Diagnostic::error(Code::GraphLine, Location::whole(&source), message);
+            reader.findings.push(problem);
+            break;
+        }
+    }
+    let file = reader.wire(links);
+    for problem in &reader.findings {
+        findings.push(problem.clone());
+    }
+    (!reader.findings.has_errors()).then_some(file)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Switch,
+    Node,
+}
+
+/// What is known of the file so far.
+struct Reader {
+    source: Arc<Source>,
+    names: BTreeMap<String, (Kind, u32, Range<usize>)>,
+    switches: Vec<Name>,
+    nodes: Vec<Name>,
+    findings: Diagnostics,
+}
+
+impl Reader {
+    fn at(&self, span: &Range<usize>) -> Location {
+        Location::new(&self.source, span.clone())
+    }
+
+    fn declare(&mut self, names: Vec<Name>, kind: Kind) {
+        for name in names {
+            if self.findings.len() > PROBLEMS_MAX {
+                return;
+            }
+            let list = if kind == Kind::Switch { &self.switches } else { &self.nodes };
+            if list.len() >= DECLARED_MAX {
+                let (message, expected) = statement::too_many(list.len() + 1);
+                let problem = Diagnostic::error(Code::TooLarge, self.at(&name.span), message);
+                self.findings.push(problem.expected(expected));
+                return;
+            }
+            if let Some((_, _, first)) = self.names.get(&name.text) {
+                let problem = Diagnostic::error(
+                    Code::GraphDuplicate,
+                    self.at(&name.span),
+                    format!("`{}` is declared twice", show(&name.text)),
+                )
+                .related(self.at(first), "first here");
+                self.findings.push(problem);
+                continue;
+            }
+            let number = list.len() as u32;
+            self.names.insert(name.text.clone(), (kind, number, name.span.clone()));
+            if kind == Kind::Switch { self.switches.push(name) } else { self.nodes.push(name) }
+        }
+    }
+
+    /// Resolves the ends of all links, then checks the whole.
+    fn wire(&mut self, links: Vec<statement::Link>) -> GraphFile {
+        let mut taken: BTreeMap<End, Range<usize>> = BTreeMap::new();
+        let mut placed = Vec::new();
+        let mut graph = Graph::default();
+        for link in links {
+            let ends = [self.end(&link.ends[0]), self.end(&link.ends[1])];
+            let [Some(first), Some(second)] = ends else { continue };
+            self.check_ends(&link, first, second);
+            let mut ports = Vec::new();
+            for (end, text) in [(first, &link.ends[0]), (second, &link.ends[1])] {
+                self.take(&mut taken, end, text);
+                if let End::Switch(_, port) = end {
+                    ports.push((port.0, self.at(&text.span)));
+                }
+            }
+            placed.push(PlacedLink { length_mm: link.length_mm, location: self.at(&link.span), ports });
+            graph.links.push(GraphLink { ends: [first, second], length_mm: link.length_mm });
+        }
+        graph.nodes = self.nodes.len() as u32;
+        graph.switches = self.switches.len() as u32;
+        if !self.findings.has_errors() {
+            self.check_whole(&graph, &taken);
+        }
+        GraphFile {
+            graph,
+            switch_names: self.switches.iter().map(|name| name.text.clone()).collect(),
+            node_names: self.nodes.iter().map(|name| name.text.clone()).collect(),
+            links: placed,
+        }
+    }
+
+    fn end(&mut self, text: &EndText) -> Option<End> {
+        let Some((kind, number, _)) = self.names.get(&text.name) else {
+            let meant = nearest(&text.name, self.names.keys().map(String::as_str));
+            let help = meant.map(|name| format!("did you mean `{name}`?"));
+            let message = format!("nothing is named `{}`", show(&text.name));
+            let problem = Diagnostic::error(Code::GraphUnknown, self.at(&text.span), message)
+                .expected("the name of a switch or node that the file declares")
+                .maybe_help(help);
+            self.findings.push(problem);
+            return None;
+        };
+        match (kind, text.port) {
+            (Kind::Switch, Some(port)) => Some(End::Switch(SwitchId(*number), PortId(port))),
+            (Kind::Node, None) => Some(End::Node(NodeId(*number))),
+            (Kind::Switch, None) => {
+                let name = &text.name;
+                let message = format!("the port of switch `{}` is missing", show(name));
+                let problem = Diagnostic::error(Code::GraphPort, self.at(&text.span), message)
+                    .expected(format!("a switch with its port, for example {}:0", show(name)));
+                self.findings.push(problem);
+                None
+            }
+            (Kind::Node, Some(_)) => {
+                let message = format!("`{}` is a node, and a node has no port numbers", show(&text.name));
+                let problem = Diagnostic::error(Code::GraphPort, self.at(&text.span), message)
+                    .expected(format!("`{}` alone", show(&text.name)));
+                self.findings.push(problem);
+                None
+            }
+        }
+    }
+
+    fn check_ends(&mut self, link: &statement::Link, first: End, second: End) {
+        let problem = match (first, second) {
+            (End::Node(_), End::Node(_)) => "a link joins two nodes",
+            (End::Switch(a, _), End::Switch(b, _)) if a == b => "a link joins a switch to itself",
+            _ => return,
+        };
+        let problem = Diagnostic::error(Code::GraphEnds, self.at(&link.span), problem)
+            .expected("two different switches, or a switch and a node");
+        self.findings.push(problem);
+    }
+
+    fn take(&mut self, taken: &mut BTreeMap<End, Range<usize>>, end: End, text: &EndText) {
+        let Some(first) = taken.insert(end, text.span.clone()) else { return };
+        let message = match end {
+            End::Node(_) => format!("node `{}` is linked twice", show(&text.name)),
+            End::Switch(_, port) => format!("port {port} of switch `{}` is used twice", show(&text.name)),
+        };
+        let problem = Diagnostic::error(Code::GraphEndTaken, self.at(&text.span), message)
+            .related(self.at(&first), "first here");
+        self.findings.push(problem);
+        taken.insert(end, first);
+    }
+
+    fn check_whole(&mut self, graph: &Graph, taken: &BTreeMap<End, Range<usize>>) {
+        if graph.nodes == 0 || graph.switches == 0 {
+            let what = if graph.switches == 0 { "switches" } else { "nodes" };
+            let at = Location::whole(&self.source);
+            let problem = Diagnostic::error(Code::Empty, at, format!("the graph file declares no {what}"));
+            self.findings
+                .push(problem.expected("lines `switch NAME ...`, `node NAME ...` and `link END - END`"));
+            return;
+        }
+        for (number, name) in self.nodes.iter().enumerate() {
+            if !taken.contains_key(&End::Node(NodeId::new(number))) {
+                let problem = Diagnostic::error(
+                    Code::GraphUnlinked,
+                    self.at(&name.span),
+                    format!("node `{}` has no link", show(&name.text)),
+                );
+                self.findings.push(problem.expected("one link to a switch"));
+            }
+        }
+        let reached = reachable(graph);
+        let lost: Vec<&Name> = self
+            .switches
+            .iter()
+            .zip(&reached)
+            .filter(|(_, reached)| !**reached)
+            .map(|(name, _)| name)
+            .collect();
+        if let Some(first) = lost.first() {
+            let root = &self.switches[0];
+            let message = match lost.len() {
+                1 => format!(
+                    "switch `{}` cannot be reached from switch `{}`",
+                    show(&first.text),
+                    show(&root.text)
+                ),
+                more => format!(
+                    "{more} switches cannot be reached from switch `{}`, the first is `{}`",
+                    show(&root.text),
+                    show(&first.text)
+                ),
+            };
+            let problem = Diagnostic::error(Code::GraphDisconnected, self.at(&first.span), message);
+            self.findings.push(problem.expected("links that join all switches"));
+        }
+    }
+}
+
+/// Which switches links lead to from switch 0.
+fn reachable(graph: &Graph) -> Vec<bool> {
+    let mut neighbours: Vec<Vec<usize>> = vec![Vec::new(); graph.switches as usize];
+    for link in &graph.links {
+        if let [End::Switch(a, _), End::Switch(b, _)] = link.ends {
+            neighbours[a.index()].push(b.index());
+            neighbours[b.index()].push(a.index());
+        }
+    }
+    let mut reached = vec![false; neighbours.len()];
+    let mut pending = vec![0];
+    while let Some(switch) = pending.pop() {
+        if !std::mem::replace(&mut reached[switch], true) {
+            pending.extend(&neighbours[switch]);
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<GraphFile, String> {
+        let mut findings = Diagnostics::default();
+        parse("test.graph", text.to_owned(), &mut findings).ok_or_else(|| findings.to_string())
+    }
+
+    #[test]
+    fn the_example_of_this_module_is_read() {
+        let text = "# Two switches, three nodes.\nswitch a b\nnode n0..n2 # three\nlink a:0 - n0\n\
+                    link a:1 - n1  3 m\nlink b:0-n2\nlink a:7 - b:7 12m\n";
+        let file = read(text).unwrap();
+        assert_eq!((file.graph.switches, file.graph.nodes), (2, 3));
+        assert_eq!(file.switch_names, ["a", "b"]);
+        assert_eq!(file.node_names, ["n0", "n1", "n2"]);
+        let port = |switch, port| End::Switch(SwitchId(switch), PortId(port));
+        let link = |a, b, length_mm| GraphLink { ends: [a, b], length_mm };
+        let node = |number| End::Node(NodeId(number));
+        assert_eq!(
+            file.graph.links,
+            [
+                link(port(0, 0), node(0), None),
+                link(port(0, 1), node(1), Some(3_000)),
+                link(port(1, 0), node(2), None),
+                link(port(0, 7), port(1, 7), Some(12_000)),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_can_be_declared_after_their_use_and_contain_hyphens() {
+        assert!(read("link leaf-1:0 - n-0\nnode n-0\nswitch leaf-1").is_ok());
+    }
+
+    #[test]
+    fn an_endless_range_is_refused_without_listing_it() {
+        assert!(
+            read("switch s\nnode n0..n4000000000").unwrap_err().contains("4000000001 names are too many")
+        );
+    }
+
+    #[test]
+    fn a_thousand_problems_are_not_all_listed() {
+        let problems = read("switch s\nnode n0..n999\nnode n0..n999\nnode n0..n999").unwrap_err();
+        assert!(problems.contains("more than 100 problems"));
+        assert_eq!(problems.matches("declared twice").count(), 101);
+    }
+}

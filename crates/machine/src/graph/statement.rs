@@ -1,0 +1,239 @@
+//! One line of a graph file becomes a statement.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::DECLARED_MAX;
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Location, Source};
+use crate::nearest::nearest;
+use crate::units::{self, Dimension, QuantityError, show};
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) enum Statement {
+    Switches(Vec<Name>),
+    Nodes(Vec<Name>),
+    Link(Link),
+}
+
+/// A declared name.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) span: Range<usize>,
+}
+
+/// A link as written.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) ends: [EndText; 2],
+    pub(super) length_mm: Option<u64>,
+    pub(super) span: Range<usize>,
+}
+
+/// An end of a link as written.
+#[derive(Debug)]
+pub(super) struct EndText {
+    pub(super) name: String,
+    pub(super) port: Option<u32>,
+    pub(super) span: Range<usize>,
+}
+
+/// Why a line is not understood.
+#[derive(Debug)]
+pub(super) struct LineError {
+    code: Code,
+    span: Range<usize>,
+    message: String,
+    expected: String,
+    help: Option<String>,
+}
+
+impl LineError {
+    fn new(span: Range<usize>, message: impl Into<String>, expected: impl Into<String>) -> Self {
+        let (message, expected) = (message.into(), expected.into());
+        LineError { code: Code::GraphLine, span, message, expected, help: None }
+    }
+
+    fn length(error: &QuantityError, start: usize) -> Self {
+        let code = match error.reason {
+            units::Reason::NoUnit => Code::NoUnit,
+            units::Reason::NoNumber | units::Reason::NotWhole(_) => Code::NotAQuantity,
+            units::Reason::Negative | units::Reason::TooLarge => Code::OutOfRange,
+            _ => Code::WrongUnit,
+        };
+        LineError {
+            code,
+            span: start..start + error.text.len(),
+            message: format!("the length of the link: {error}"),
+            expected: error.expectation(),
+            help: error.help().map(|help| help.replace('"', "`")),
+        }
+    }
+
+    pub(super) fn into_diagnostic(self, source: &Arc<Source>) -> Diagnostic {
+        Diagnostic::error(self.code, Location::new(source, self.span), self.message)
+            .expected(self.expected)
+            .maybe_help(self.help)
+    }
+}
+
+const LINK: &str = "`link END - END [LENGTH]`, for example `link a:0 - n0 3 m`";
+
+/// Reads one line that begins at byte `start` of the file; `None` if it says nothing.
+pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineError> {
+    let body = line.split('#').next().unwrap_or("");
+    let words = words(body, start);
+    let Some((keyword, rest)) = words.split_first() else { return Ok(None) };
+    match keyword.text.as_str() {
+        "switch" | "node" if rest.is_empty() => {
+            let expected = format!("`{} NAME ...`", keyword.text);
+            Err(LineError::new(keyword.span.clone(), "a name is missing", expected))
+        }
+        "switch" => names(rest).map(|names| Some(Statement::Switches(names))),
+        "node" => names(rest).map(|names| Some(Statement::Nodes(names))),
+        "link" => link(body, start, keyword.span.end).map(|link| Some(Statement::Link(link))),
+        other => {
+            let message = format!("`{}` does not begin a line of a graph file", show(other));
+            let mut error = LineError::new(keyword.span.clone(), message, "`switch`, `node` or `link`");
+            let singular = nearest(other, ["switch", "node", "link"]);
+            error.help = singular.map(|word| format!("did you mean `{word}`?"));
+            Err(error)
+        }
+    }
+}
+
+fn words(body: &str, start: usize) -> Vec<Name> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    for part in body.split_inclusive(char::is_whitespace) {
+        let text = part.trim_end();
+        if !text.is_empty() {
+            words.push(Name { text: text.to_owned(), span: start + at..start + at + text.len() });
+        }
+        at += part.len();
+    }
+    words
+}
+
+fn names(words: &[Name]) -> Result<Vec<Name>, LineError> {
+    let mut names = Vec::new();
+    for word in words {
+        match word.text.split_once("..") {
+            None => {
+                check_name(&word.text, &word.span)?;
+                names.push(word.clone());
+            }
+            Some((first, last)) => {
+                let Some((stem, numbers)) = range(first, last) else {
+                    let message = format!("`{}` is not a range of names", show(&word.text));
+                    return Err(LineError::new(word.span.clone(), message, "a range such as n0..n7"));
+                };
+                check_name(stem, &word.span)?;
+                if numbers.len() > DECLARED_MAX {
+                    let (message, expected) = too_many(numbers.len());
+                    return Err(LineError {
+                        code: Code::TooLarge,
+                        ..LineError::new(word.span.clone(), message, expected)
+                    });
+                }
+                for number in numbers {
+                    names.push(Name { text: format!("{stem}{number}"), span: word.span.clone() });
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Message and expectation for a graph of too many names.
+pub(super) fn too_many(count: usize) -> (String, String) {
+    let expected = format!("at most {DECLARED_MAX} switches and as many nodes in a graph file");
+    (format!("{count} names are too many"), expected)
+}
+
+/// The common stem and the numbers of `n0..n7`.
+fn range<'a>(first: &'a str, last: &str) -> Option<(&'a str, Range<usize>)> {
+    let split = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let stem = &first[..split(first)];
+    let (from, to): (u32, u32) = (first[stem.len()..].parse().ok()?, last[split(last)..].parse().ok()?);
+    let same = last[..split(last)] == *stem && !stem.is_empty() && from <= to;
+    same.then(|| (stem, from as usize..to as usize + 1))
+}
+
+fn check_name(name: &str, span: &Range<usize>) -> Result<(), LineError> {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if begins && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+        return Ok(());
+    }
+    let expected = "a letter, then letters, digits, `_`, `-` and `.`";
+    Err(LineError::new(span.clone(), format!("`{}` is not a name", show(name)), expected))
+}
+
+/// `END - END [LENGTH]`. The hyphen between the ends stands after a port or between spaces, because names may have one.
+fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
+    let text = &body[after - start..];
+    let trimmed = text.trim();
+    let begin = after + (text.len() - text.trim_start().len());
+    let span = begin..begin + trimmed.len();
+    let missing = |what: &str| LineError::new(after - 4..span.end.max(after), what.to_owned(), LINK);
+    if trimmed.is_empty() {
+        return Err(missing("the two ends of the link are missing"));
+    }
+    let Some(hyphen) = separator(trimmed) else {
+        return Err(missing("there is no ` - ` between the two ends of the link"));
+    };
+    let first = trimmed[..hyphen].trim_end();
+    let tail = &trimmed[hyphen + 1..];
+    let second_at = hyphen + 1 + (tail.len() - tail.trim_start().len());
+    let rest = &trimmed[second_at..];
+    let second = rest.split_whitespace().next().unwrap_or("");
+    if first.is_empty() || second.is_empty() {
+        return Err(missing("an end of the link is missing"));
+    }
+    let length = rest[second.len()..].trim_start();
+    let length_at = span.end - length.len();
+    let length_mm = if length.is_empty() {
+        None
+    } else {
+        let parsed = units::parse(length, Dimension::Length);
+        Some(parsed.map_err(|error| LineError::length(&error, length_at))?)
+    };
+    let ends = [end(first, begin)?, end(second, begin + second_at)?];
+    Ok(Link { ends, length_mm, span })
+}
+
+/// The byte of the hyphen between two ends: right after the port of the first, or between blanks.
+fn separator(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let after_port = text.find(':').and_then(|colon| {
+        let digits = text[colon + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        (bytes.get(colon + 1 + digits) == Some(&b'-')).then_some(colon + 1 + digits)
+    });
+    let spaced = text.match_indices('-').map(|(at, _)| at).find(|&at| {
+        let blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+        blank(at.checked_sub(1).and_then(|before| bytes.get(before))) && blank(bytes.get(at + 1))
+    });
+    match (after_port, spaced) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn end(text: &str, at: usize) -> Result<EndText, LineError> {
+    let span = at..at + text.len();
+    let (name, port) = match text.split_once(':') {
+        None => (text, None),
+        Some((name, port)) => match port.parse::<u32>() {
+            Ok(number) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(number)),
+            _ => {
+                let message = format!("`{}` is not a port number", show(port));
+                let expected = "a switch with its port, for example a:0";
+                return Err(LineError { code: Code::GraphPort, ..LineError::new(span, message, expected) });
+            }
+        },
+    };
+    check_name(name, &span)?;
+    Ok(EndText { name: name.to_owned(), port, span })
+}

@@ -1,0 +1,83 @@
+//! The checked machine as JSON, for results.
+//!
+//! The object has the tables and keys of the machine file, with every default filled in; quantities are text with a
+//! unit, as in the file, so that the object says everything needed to repeat a run. Beside them stand two keys that a
+//! machine file does not have:
+//!
+//! * `origin`: for each setting that the file does not give, who does: `default` or `--set`;
+//! * `graph`, for topology `graph`: `switches` and `nodes` (their names by number) and `links`, one text each in the
+//!   form of a graph file.
+
+use flitway_fabric::topology::End;
+use serde_json::{Map, Value};
+
+use crate::graph::GraphFile;
+use crate::machine::Machine;
+use crate::options::Origin;
+use crate::units::{self, Dimension};
+
+impl Machine {
+    /// The full checked description.
+    ///
+    /// ```
+    /// let machine = flitway_machine::Machine::load("hpp-switch", &[]).unwrap();
+    /// let json = machine.to_json();
+    /// assert_eq!(json["clock"], "312.5 MHz");
+    /// assert_eq!(json["switch"]["ports"], 16);
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        let mut origins = Map::new();
+        for effective in &self.effective {
+            insert(&mut object, &effective.path, effective.value.to_json());
+            if effective.origin != Origin::File {
+                origins.insert(effective.path.clone(), effective.origin.name().into());
+            }
+        }
+        object.insert("origin".to_owned(), origins.into());
+        if let Some(graph) = &self.graph {
+            object.insert("graph".to_owned(), graph_object(graph));
+        }
+        object.into()
+    }
+}
+
+/// Puts `value` at `path`, making the tables on the way.
+fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            object.insert(path.to_owned(), value);
+        }
+        Some((table, rest)) => {
+            let inner = object.entry(table).or_insert_with(|| Map::new().into());
+            if let Some(inner) = inner.as_object_mut() {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn graph_object(file: &GraphFile) -> Value {
+    let end = |end: End| match end {
+        End::Node(node) => file.node_names[node.index()].clone(),
+        End::Switch(switch, port) => format!("{}:{port}", file.switch_names[switch.index()]),
+    };
+    let links: Vec<String> = file
+        .graph
+        .links
+        .iter()
+        .map(|link| {
+            let ends = format!("{} - {}", end(link.ends[0]), end(link.ends[1]));
+            match link.length_mm {
+                Some(length) => format!("{ends} {}", units::format(length, Dimension::Length)),
+                None => ends,
+            }
+        })
+        .collect();
+    serde_json::json!({
+        "switches": file.switch_names,
+        "nodes": file.node_names,
+        "links": links,
+    })
+}

@@ -1,0 +1,117 @@
+//! Reading the text of machine files and graph files, and the built-in machines.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
+use crate::nearest::nearest;
+use crate::units::show;
+
+/// The machines that are built in: name and text, the smallest first.
+#[must_use]
+pub fn builtin() -> &'static [(&'static str, &'static str)] {
+    &[
+        ("hpp-switch", include_str!("../../../machines/hpp-switch.toml")),
+        ("mesh-8x8", include_str!("../../../machines/mesh-8x8.toml")),
+        ("torus-8x8", include_str!("../../../machines/torus-8x8.toml")),
+        ("fattree-128", include_str!("../../../machines/fattree-128.toml")),
+        ("dawning5000", include_str!("../../../machines/dawning5000.toml")),
+        ("dawning5000-asic", include_str!("../../../machines/dawning5000-asic.toml")),
+        ("dawning5000-hpp", include_str!("../../../machines/dawning5000-hpp.toml")),
+    ]
+}
+
+/// The text of a machine file and where it comes from.
+pub(crate) struct MachineText {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Where the paths in it begin.
+    pub(crate) folder: PathBuf,
+}
+
+pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostics> {
+    if let Some((name, text)) = builtin().iter().find(|(name, _)| *name == name_or_path) {
+        let name = format!("{name} (built in)");
+        return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
+    }
+    let is_path = name_or_path.contains(['/', '\\'])
+        || Path::new(name_or_path).extension().is_some_and(|e| e == "toml");
+    if !is_path {
+        return Err(unknown_machine(name_or_path).into());
+    }
+    let path = Path::new(name_or_path);
+    let text = read_text(path, name_or_path, "machine file", None)?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(MachineText { name: name_or_path.to_owned(), text, folder })
+}
+
+/// Reads a text file. `named_at` is where another file names it.
+pub(crate) fn read_text(
+    path: &Path,
+    shown: &str,
+    what: &str,
+    named_at: Option<&Location>,
+) -> Result<String, Diagnostic> {
+    let unreadable = |reason: String| {
+        Diagnostic::error(
+            Code::Unreadable,
+            named_at.cloned(),
+            format!("the {what} `{}` {reason}", show(shown)),
+        )
+    };
+    if path.is_dir() {
+        return Err(unreadable("is a directory".to_owned()).expected(format!("the path of a {what}")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => unreadable("does not exist".to_owned()).maybe_help(similar_file(path)),
+        io::ErrorKind::PermissionDenied => unreadable("may not be read by you".to_owned()),
+        _ => unreadable(format!("cannot be read: {error}")),
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        let source = Arc::new(Source { name: shown.to_owned(), text });
+        let end = source.text[valid..].chars().next().map_or(valid, |wrong| valid + wrong.len_utf8());
+        let byte = error.as_bytes().get(valid).copied().unwrap_or_default();
+        Diagnostic::error(
+            Code::NotUtf8,
+            Location::new(&source, valid..end),
+            format!("the {what} is not UTF-8 text: byte 0x{byte:02X} at offset {valid}"),
+        )
+        .help("save the file as UTF-8")
+    })
+}
+
+/// A file of almost the same name in the same folder.
+fn similar_file(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_str()?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let meant = nearest(wanted, names.iter().map(String::as_str))?;
+    Some(format!("did you mean `{}`?", path.with_file_name(meant).display()))
+}
+
+fn unknown_machine(name: &str) -> Diagnostic {
+    let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
+    let problem = Diagnostic::error(
+        Code::UnknownMachine,
+        None,
+        format!("there is no built-in machine `{}`", show(name)),
+    )
+    .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
+    if let Some(meant) = nearest(name, names) {
+        return problem.help(format!("did you mean `{meant}`?"));
+    }
+    let is_file = Path::new(name).exists();
+    problem.maybe_help(is_file.then(|| format!("write `./{name}` for the file of that name")))
+}

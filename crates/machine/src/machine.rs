@@ -1,0 +1,140 @@
+//! The checked machine: complete, typed, cross-checked. Nothing has a default after this.
+
+use flitway_engine::Clock;
+use flitway_fabric::hpp::settings::PacketFormat;
+use flitway_fabric::routing::{Routing, RoutingKind};
+use flitway_fabric::topology::{Topology, TopologySettings};
+use flitway_fabric::{Fabric, SwitchSettings};
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostics, Source};
+use crate::graph::GraphFile;
+use crate::options::Options;
+use crate::section::link::LinkSettings;
+use crate::section::nic::NicSettings;
+use crate::section::switch::Surroundings;
+use crate::section::{general, link, nic, packet, routing, switch, topology};
+use crate::values::{Effective, Values};
+
+/// A machine that passed every check.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a sentence or two; may be empty.
+    pub description: String,
+    /// Identical networks that join the same nodes.
+    pub rails: u32,
+    /// The clock of switches, links and NIC ports.
+    pub clock: Clock,
+    /// The topology of one rail.
+    pub topology: TopologySettings,
+    /// The graph file behind the topology, with the names in it.
+    pub graph: Option<GraphFile>,
+    /// How paths are chosen.
+    pub routing: RoutingKind,
+    /// How payload becomes flits.
+    pub packet: PacketFormat,
+    /// The chip.
+    pub switch: SwitchSettings,
+    /// The cables.
+    pub link: LinkSettings,
+    /// What a node does around its packets.
+    pub nic: NicSettings,
+    /// Every setting with its value and who gave it, in the order of the reference page.
+    pub effective: Vec<Effective>,
+    /// What the user should know; never an error.
+    pub warnings: Diagnostics,
+}
+
+impl Machine {
+    /// Loads a built-in machine or a machine file, with overrides `path=value`.
+    ///
+    /// ```
+    /// use flitway_machine::Machine;
+    /// let machine = Machine::load("dawning5000", &["switch.vcs=2".to_owned()]).expect("a built-in machine");
+    /// assert_eq!(machine.rails, 4);
+    /// let problems = Machine::load("dawning5000", &["switch.vc=2".to_owned()]).unwrap_err();
+    /// assert!(problems.to_string().contains("did you mean `switch.vcs`?"));
+    /// ```
+    ///
+    /// # Errors
+    /// All problems of the file and the overrides, in the order of the text.
+    pub fn load(name_or_path: &str, set: &[String]) -> Result<Machine, Diagnostics> {
+        let mut options = Options::read(name_or_path)?;
+        for text in set {
+            options.set(text);
+        }
+        options.check()
+    }
+
+    /// The second step: from what was written to what is meant.
+    pub(crate) fn from_options(mut options: Options) -> Result<Machine, Diagnostics> {
+        let mut findings = std::mem::take(&mut options.findings);
+        let mut sources: Vec<Arc<Source>> = vec![Arc::clone(&options.file)];
+        sources.extend(options.sets.iter().cloned());
+        let values = Values::resolve(&options, &mut findings);
+        let general = general::build(&values);
+        let topology = topology::build(&options, &values, &mut findings);
+        let routing = routing::build(&values, topology.as_ref(), &mut findings);
+        let packet = packet::build(&values, &mut findings);
+        let surroundings = Surroundings {
+            clock: general::clock(&values),
+            format: packet,
+            topology: topology.as_ref(),
+            routing,
+        };
+        let switch = switch::build(&values, &surroundings, &mut findings);
+        let link = link::build(&values, topology.as_ref(), &mut findings);
+        let nic = nic::build(&values);
+        let findings = findings.in_order(&sources);
+        if findings.has_errors() {
+            return Err(findings);
+        }
+        let parts = (general, topology, routing, packet, switch, link, nic);
+        let (Some(general), Some(topology), Some(routing), Some(packet), Some(switch), Some(link), Some(nic)) =
+            parts
+        else {
+            unreachable!("a part that cannot be built reports why");
+        };
+        Ok(Machine {
+            name: general.name,
+            description: general.description,
+            rails: general.rails,
+            clock: general.clock,
+            topology: topology.settings,
+            graph: topology.graph,
+            routing,
+            packet,
+            switch,
+            link,
+            nic,
+            effective: values.into_effective(),
+            warnings: findings,
+        })
+    }
+
+    /// Cycles that a flit spends on a link of `class`, or on one of its own length: rounds up, at least 1.
+    #[must_use]
+    pub fn link_cycles(&self, class: &str, own_length_mm: Option<u64>) -> u32 {
+        self.link.cycles(class, own_length_mm)
+    }
+
+    /// The third step: the fabric, with nothing left to configure.
+    ///
+    /// # Panics
+    /// If the fabric refuses what the checks of this crate let pass.
+    #[must_use]
+    pub fn fabric(&self) -> Fabric {
+        let topology = Topology::build(&self.topology).expect("a checked topology can be built");
+        let classes = topology.classes();
+        let latencies = topology
+            .links()
+            .iter()
+            .map(|link| self.link_cycles(&classes[link.class as usize], link.length_mm))
+            .collect();
+        let routing =
+            Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology");
+        Fabric { routing, rails: self.rails, latencies, switch: self.switch.clone() }
+    }
+}

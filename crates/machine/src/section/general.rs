@@ -1,0 +1,75 @@
+//! The top of the file: name, description, rails, clock.
+
+use flitway_engine::Clock;
+
+use crate::schema::{Kind, Presence, Setting};
+use crate::units::Dimension;
+use crate::values::Values;
+
+pub(crate) static SETTINGS: &[&Setting] = &[&NAME, &DESCRIPTION, &RAILS, &CLOCK];
+
+static NAME: Setting = Setting {
+    path: "name",
+    kind: Kind::Text { least: 1 },
+    presence: Presence::Required,
+    when: None,
+    doc: "Name of the machine, as results and reports print it.",
+    example: "\"dawning5000\"",
+    source: "Flitway",
+};
+
+static DESCRIPTION: Setting = Setting {
+    path: "description",
+    kind: Kind::Text { least: 0 },
+    presence: Presence::Default("\"\""),
+    when: None,
+    doc: "What the machine is, in a sentence or two.",
+    example: "\"1,024 nodes, 16-port switches\"",
+    source: "Flitway",
+};
+
+static RAILS: Setting = Setting {
+    path: "rails",
+    kind: Kind::Count { min: 1, max: 16 },
+    presence: Presence::Default("1"),
+    when: None,
+    doc: "Identical networks that join the same nodes. Each node has one NIC port in each rail; packets never change \
+          the rail.",
+    example: "4",
+    source: "dawning5000.txt sections 3.1 and 6 (P-DN-010, P-DN-012)",
+};
+
+static CLOCK: Setting = Setting {
+    path: "clock",
+    kind: Kind::Quantity { dimension: Dimension::Frequency, min: 1_000, max: 1_000_000_000_000 },
+    presence: Presence::Required,
+    when: None,
+    doc: "The clock of switches, links and NIC ports. A channel carries one flit in each cycle, so that its bandwidth \
+          is clock x flit.",
+    example: "\"312.5 MHz\"",
+    source: "hpp-switch.txt section 4 (P-HP-007)",
+};
+
+/// The top of the file.
+pub(crate) struct General {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) rails: u32,
+    pub(crate) clock: Clock,
+}
+
+pub(crate) fn build(values: &Values) -> Option<General> {
+    let clock = values.quantity(&CLOCK).and_then(Clock::new);
+    let (name, description) = (values.text(&NAME), values.text(&DESCRIPTION));
+    Some(General {
+        rails: values.count(&RAILS)?,
+        clock: clock?,
+        name: name?.to_owned(),
+        description: description?.to_owned(),
+    })
+}
+
+/// The clock alone, for sections that can be checked although the rest of this one is wrong.
+pub(crate) fn clock(values: &Values) -> Option<Clock> {
+    values.quantity(&CLOCK).and_then(Clock::new)
+}

@@ -1,0 +1,247 @@
+//! `[link]`: cables, and the time that a flit spends on them.
+//!
+//! A link of length `l` takes `ceil((fixed + l x propagation) / cycle)` cycles, at least one, in each direction.
+
+use flitway_engine::{Clock, Picos};
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::schema::{Kind, Presence, Setting, When};
+use crate::section::general;
+use crate::section::topology::{self, Topology};
+use crate::units::{self, Dimension};
+use crate::values::Values;
+
+pub(crate) static SETTINGS: &[&Setting] =
+    &[&PROPAGATION, &FIXED, &LENGTH_NODE, &LENGTH_SWITCH, &LENGTH_LEVEL, &LENGTH_DIMENSION];
+
+/// The longest cable, 100 km, in millimetres.
+const LENGTH_MAX: u64 = 100_000_000;
+/// The slowest link, in cycles.
+const CYCLES_MAX: u64 = 1_000_000;
+
+const LENGTH: Kind = Kind::Quantity { dimension: Dimension::Length, min: 0, max: LENGTH_MAX };
+
+static PROPAGATION: Setting = Setting {
+    path: "link.propagation",
+    kind: Kind::Quantity { dimension: Dimension::Propagation, min: 0, max: 1_000_000 },
+    presence: Presence::Default("\"5 ns/m\""),
+    when: None,
+    doc: "Delay of a cable for each metre.",
+    example: "\"5 ns/m\"",
+    source: "hpp-switch.txt section 3.4 (P-HP-076)",
+};
+
+static FIXED: Setting = Setting {
+    path: "link.fixed",
+    kind: Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000_000 },
+    presence: Presence::Default("\"0 ns\""),
+    when: None,
+    doc: "Delay of each link whatever its length: SerDes, connectors and the like, in one direction.",
+    example: "\"60 ns\"",
+    source: "OQ-D8",
+};
+
+static LENGTH_NODE: Setting = Setting {
+    path: "link.length.node",
+    kind: LENGTH,
+    presence: Presence::Required,
+    when: None,
+    doc: "Length of the links between nodes and switches.",
+    example: "\"8 m\"",
+    source: "hpp-switch.txt section 3.4 (P-HP-075)",
+};
+
+static LENGTH_SWITCH: Setting = Setting {
+    path: "link.length.switch",
+    kind: LENGTH,
+    presence: Presence::Required,
+    when: Some(When {
+        selector: &topology::KIND,
+        values: &["fat-tree", "k-ary-n-tree", "mesh", "torus", "graph"],
+    }),
+    doc: "Length of the links between switches, where nothing below or in the graph file says another.",
+    example: "\"8 m\"",
+    source: "hpp-switch.txt section 3.4 (P-HP-075)",
+};
+
+static LENGTH_LEVEL: Setting = Setting {
+    path: "link.length.level-N",
+    kind: LENGTH,
+    presence: Presence::Optional,
+    when: Some(When { selector: &topology::KIND, values: &["fat-tree", "k-ary-n-tree"] }),
+    doc: "Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.",
+    example: "\"3 m\"",
+    source: "Flitway",
+};
+
+static LENGTH_DIMENSION: Setting = Setting {
+    path: "link.length.dimension-N",
+    kind: LENGTH,
+    presence: Presence::Optional,
+    when: Some(When { selector: &topology::KIND, values: &["mesh", "torus"] }),
+    doc: "Length of the links of dimension N of a mesh or torus, counted from 0.",
+    example: "\"50 cm\"",
+    source: "Flitway",
+};
+
+/// The links of a machine by class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSettings {
+    clock: Clock,
+    /// Delay of every link.
+    pub fixed: Picos,
+    /// Delay of a cable for each metre, in picoseconds.
+    pub propagation_picos_per_metre: u64,
+    /// Length of the links to nodes.
+    pub node_mm: u64,
+    /// Length of the links between switches; `None` if the topology has none.
+    pub switch_mm: Option<u64>,
+    /// Class and length of those links between switches that differ.
+    pub overrides: Vec<(String, u64)>,
+}
+
+impl LinkSettings {
+    /// Length of the links of `class`: `node`, or a class of links between switches.
+    #[must_use]
+    pub fn length_mm(&self, class: &str) -> u64 {
+        if class == "node" {
+            return self.node_mm;
+        }
+        let exact = self.overrides.iter().find(|(name, _)| name == class).map(|(_, length)| *length);
+        exact.or(self.switch_mm).unwrap_or(self.node_mm)
+    }
+
+    /// Cycles that a flit spends on a link of `class`, or on one of its own length: rounds up, at least 1.
+    ///
+    /// # Panics
+    /// If `own_length_mm` is longer than a checked machine allows.
+    #[must_use]
+    pub fn cycles(&self, class: &str, own_length_mm: Option<u64>) -> u32 {
+        let length_mm = own_length_mm.unwrap_or_else(|| self.length_mm(class));
+        u32::try_from(self.exact_cycles(length_mm)).expect("a checked machine has no link of 2^32 cycles")
+    }
+
+    /// Exact: the product is in thousandths of a picosecond, 128 bits wide.
+    fn exact_cycles(&self, length_mm: u64) -> u128 {
+        let cable = u128::from(length_mm) * u128::from(self.propagation_picos_per_metre);
+        let total = u128::from(self.fixed.0) * 1_000 + cable;
+        let cycles = (total * u128::from(self.clock.hertz())).div_ceil(1_000 * 1_000_000_000_000);
+        cycles.max(1)
+    }
+}
+
+pub(crate) fn build(
+    values: &Values,
+    topology: Option<&Topology>,
+    findings: &mut Diagnostics,
+) -> Option<LinkSettings> {
+    let (levels, dimensions) = (values.numbered(&LENGTH_LEVEL), values.numbered(&LENGTH_DIMENSION));
+    let mut overrides = Vec::new();
+    let mut places = Vec::new();
+    for (prefix, list) in [("level", levels), ("dimension", dimensions)] {
+        for (number, length, location) in list {
+            let class = format!("{prefix}-{number}");
+            if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
+                findings.push(problem);
+            }
+            overrides.push((class, length));
+            places.push(location);
+        }
+    }
+    let (fixed, propagation) = (values.quantity(&FIXED), values.quantity(&PROPAGATION));
+    let (node, switch) = (values.quantity(&LENGTH_NODE), values.quantity(&LENGTH_SWITCH));
+    let links = LinkSettings {
+        clock: general::clock(values)?,
+        fixed: Picos(fixed?),
+        propagation_picos_per_metre: propagation?,
+        node_mm: node?,
+        switch_mm: switch,
+        overrides,
+    };
+    let mut lengths = vec![(Some(links.node_mm), values.location(&LENGTH_NODE))];
+    lengths.push((links.switch_mm, values.location(&LENGTH_SWITCH)));
+    lengths.extend(links.overrides.iter().map(|(_, length)| Some(*length)).zip(places));
+    for link in topology.and_then(|topology| topology.graph.as_ref()).iter().flat_map(|graph| &graph.links) {
+        lengths.push((link.length_mm, Some(link.location.clone())));
+    }
+    let slow = lengths.into_iter().find_map(|(length, at)| {
+        let cycles = links.exact_cycles(length?);
+        (cycles > u128::from(CYCLES_MAX)).then_some((length?, at, cycles))
+    });
+    if let Some((length, at, cycles)) = slow {
+        findings.push(too_slow(values, &links, length, at, cycles));
+        return None;
+    }
+    Some(links)
+}
+
+fn too_slow(
+    values: &Values,
+    links: &LinkSettings,
+    length_mm: u64,
+    at: Option<Location>,
+    cycles: u128,
+) -> Diagnostic {
+    let alone = LinkSettings { propagation_picos_per_metre: 0, ..links.clone() };
+    // Point at the delay if it is too long by itself, else at the length.
+    let at = if alone.exact_cycles(0) > u128::from(CYCLES_MAX) { values.location(&FIXED).or(at) } else { at };
+    let message = format!(
+        "a link of {} takes {cycles} cycles ({} fixed, {} propagation)",
+        units::format(length_mm, Dimension::Length),
+        units::format(links.fixed.0, Dimension::Time),
+        units::format(links.propagation_picos_per_metre, Dimension::Propagation)
+    );
+    Diagnostic::error(Code::LinkTooLong, at, message).expected(format!("at most {CYCLES_MAX} cycles"))
+}
+
+fn unknown_class(class: &str, topology: Option<&Topology>, at: Option<&Location>) -> Option<Diagnostic> {
+    let topology = topology?;
+    if topology.classes.iter().any(|name| name == class) {
+        return None;
+    }
+    let message = format!("the topology has no links `{class}`");
+    let expected = match (topology.classes.first(), topology.classes.last()) {
+        (Some(first), Some(last)) if first != last => format!("`{first}` to `{last}`"),
+        (Some(only), _) => format!("`{only}`"),
+        _ => "no override: a tree of one level has no links between switches".to_owned(),
+    };
+    Some(Diagnostic::error(Code::NoSuchClass, at.cloned(), message).expected(expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(hertz: u64, fixed: u64, propagation: u64) -> LinkSettings {
+        LinkSettings {
+            clock: Clock::new(hertz).unwrap(),
+            fixed: Picos(fixed),
+            propagation_picos_per_metre: propagation,
+            node_mm: 8_000,
+            switch_mm: Some(3_000),
+            overrides: vec![("level-2".to_owned(), 12_000)],
+        }
+    }
+
+    #[test]
+    fn eight_metres_at_five_nanoseconds_are_thirteen_cycles_of_the_hpp_switch() {
+        // hpp-switch.txt section 3.4: l = 40 ns; at 312.5 MHz that is 12.5 cycles.
+        assert_eq!(links(312_500_000, 0, 5_000).cycles("node", None), 13);
+    }
+
+    #[test]
+    fn the_prototype_link_is_ten_cycles_exactly() {
+        // OQ-D8: 0.1 us at 100 MHz; 60 ns fixed and 8 m at 5 ns/m.
+        let links = links(100_000_000, 60_000, 5_000);
+        assert_eq!(links.cycles("node", None), 10);
+        assert_eq!(links.cycles("node", Some(8_001)), 11, "a millimetre more waits for the next edge");
+    }
+
+    #[test]
+    fn a_class_without_its_own_length_has_that_of_switches() {
+        let links = links(1_000_000_000, 0, 1_000);
+        assert_eq!([links.cycles("level-1", None), links.cycles("level-2", None)], [3, 12]);
+        assert_eq!(links.cycles("switch", Some(0)), 1, "no link takes no time");
+    }
+}

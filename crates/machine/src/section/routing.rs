@@ -1,0 +1,81 @@
+//! `[routing]`: which way packets go.
+
+use flitway_fabric::routing::RoutingKind;
+
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::section::topology::{self, Topology};
+use crate::values::Values;
+
+pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM];
+
+const D_MOD_K: &str = "d-mod-k";
+const DIMENSION_ORDER: &str = "dimension-order";
+const UP_DOWN: &str = "up-down";
+
+pub(crate) static ALGORITHM: Setting = Setting {
+    path: "routing.algorithm",
+    kind: Kind::Choice(&[
+        Choice {
+            name: D_MOD_K,
+            doc: "For trees. On the way up, the destination number modulo the number of up ports picks the port; the \
+                  way down is then unique. All packets to a node come down one way (OQ-D13).",
+        },
+        Choice {
+            name: DIMENSION_ORDER,
+            doc: "For meshes and tori. One dimension after the other, from 0; a torus needs an even number of virtual \
+                  channels for its dateline classes.",
+        },
+        Choice {
+            name: UP_DOWN,
+            doc: "For every topology. A shortest path that goes up, then down, in a breadth-first order of the \
+                  switches.",
+        },
+    ]),
+    presence: Presence::Required,
+    when: None,
+    doc: "How the path of a packet is chosen. Every routing is deterministic and keeps the order of packets between \
+          two nodes.",
+    example: "\"d-mod-k\"",
+    source: "dawning5000.txt section 3 (P-DN-005); OQ-D13",
+};
+
+pub(crate) fn build(
+    values: &Values,
+    topology: Option<&Topology>,
+    findings: &mut Diagnostics,
+) -> Option<RoutingKind> {
+    let name = values.choice(&ALGORITHM)?;
+    let (routing, fits, needs) = match name {
+        D_MOD_K => {
+            (RoutingKind::DModK, topology.is_none_or(Topology::is_tree), "a fat-tree or a k-ary-n-tree")
+        }
+        DIMENSION_ORDER => {
+            (RoutingKind::DimensionOrder, topology.is_none_or(Topology::is_grid), "a mesh or a torus")
+        }
+        _ => (RoutingKind::UpDown, true, "any topology"),
+    };
+    if fits {
+        return Some(routing);
+    }
+    let kind = topology.map_or("", |topology| topology.kind);
+    let other = if topology.is_some_and(Topology::is_tree) {
+        D_MOD_K
+    } else if topology.is_some_and(Topology::is_grid) {
+        DIMENSION_ORDER
+    } else {
+        UP_DOWN
+    };
+    findings.push(
+        values
+            .conflict(
+                Code::RoutingMisfit,
+                &[&ALGORITHM, &topology::KIND],
+                format!("`{name}` routing does not work on topology \"{kind}\""),
+            )
+            .expected(format!("{needs} for `{name}`"))
+            .help(format!("write {} = \"{other}\"", ALGORITHM.key())),
+    );
+    None
+}

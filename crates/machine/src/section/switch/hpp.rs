@@ -1,0 +1,375 @@
+//! The HPP Switch: its settings and checks. Sources: hpp-switch.txt sections 2.2 and 4, dawning5000.txt sections 3 and 6.
+
+use flitway_engine::{Clock, Picos};
+use flitway_fabric::SwitchSettings;
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+
+use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::section::packet;
+use crate::units::{self, Dimension};
+use crate::values::{Span, Values};
+
+const NAME: &str = "hpp";
+
+pub(crate) const CHOICE: Choice = Choice {
+    name: NAME,
+    doc: "The HPP Switch: input queues and a crossbar of its own for each virtual channel, virtual cut-through, \
+          absolute credits.",
+};
+
+pub(crate) const ARCHITECTURE: Architecture = Architecture { name: NAME, settings: SETTINGS, build };
+
+static SETTINGS: &[&Setting] = &[
+    &PORTS,
+    &VCS,
+    &BUFFER,
+    &ARBITER,
+    &SHOW_AHEAD,
+    &TX_FIFO,
+    &RECEIVE,
+    &QUEUE,
+    &ROUTE,
+    &TRANSMIT_BUFFER,
+    &TRANSMIT,
+    &UNIT,
+    &ADVERT,
+    &REFRESH,
+    &POSITION_BITS,
+];
+
+const HPP: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[NAME] });
+
+static PORTS: Setting = Setting {
+    path: "switch.ports",
+    kind: Kind::Count { min: 2, max: 64 },
+    presence: Presence::Required,
+    when: HPP,
+    doc: "Ports of the chip. The topology may leave some unused.",
+    example: "16",
+    source: "hpp-switch.txt section 2.2 (P-HP-001)",
+};
+
+static VCS: Setting = Setting {
+    path: "switch.vcs",
+    kind: Kind::Count { min: 1, max: 16 },
+    presence: Presence::Default("3"),
+    when: HPP,
+    doc: "Data virtual channels of each port. Each has its own input FIFO and its own crossbar; a packet never leaves \
+          its virtual channel, except for the second dateline class of a torus.",
+    example: "3",
+    source: "hpp-switch.txt section 2.2 (P-HP-023, P-HP-024); the channel for barriers is not among them",
+};
+
+static BUFFER: Setting = Setting {
+    path: "switch.buffer",
+    kind: Kind::Quantity { dimension: Dimension::Size, min: 1, max: 1 << 30 },
+    presence: Presence::Default("\"4 KiB\""),
+    when: HPP,
+    doc: "Payload that the input FIFO of one virtual channel holds: a whole number of credit units, at least one \
+          packet of the MTU.",
+    example: "\"4 KiB\"",
+    source: "hpp-switch.txt section 3.2.2 (P-HP-028); dawning5000.txt section 6 (P-DN-055); OQ-D3, OQ-H11",
+};
+
+const MATRIX: &str = "matrix";
+const ROUND_ROBIN: &str = "round-robin";
+const LRG: &str = "lrg";
+
+static ARBITER: Setting = Setting {
+    path: "switch.arbiter",
+    kind: Kind::Choice(&[
+        Choice { name: MATRIX, doc: "The hardware matrix of bits: least recently served first." },
+        Choice { name: ROUND_ROBIN, doc: "The first requester after the last one served." },
+        Choice { name: LRG, doc: "Least recently granted, kept as a list." },
+    ]),
+    presence: Presence::Default("\"matrix\""),
+    when: HPP,
+    doc: "Policy of the arbiter of each output of each crossbar.",
+    example: "\"matrix\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-030)",
+};
+
+static SHOW_AHEAD: Setting = Setting {
+    path: "switch.show_ahead",
+    kind: Kind::Flag,
+    presence: Presence::Default("true"),
+    when: HPP,
+    doc: "Whether an idle output sends the start flit of the next packet ahead of time, which saves a cycle when a \
+          packet comes. A miss costs nothing (OQ-H4).",
+    example: "true",
+    source: "hpp-switch.txt section 2.2 (P-HP-016, P-HP-017)",
+};
+
+static TX_FIFO: Setting = Setting {
+    path: "switch.tx_fifo",
+    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
+    presence: Presence::Default("\"16 flits\""),
+    when: HPP,
+    doc: "Depth of the FIFO between a crossbar output and the link.",
+    example: "\"16 flits\"",
+    source: "hpp-switch.txt section 4 (P-HP-032)",
+};
+
+const fn stages(min: u64) -> Kind {
+    Kind::Quantity { dimension: Dimension::Cycles, min, max: 1_000 }
+}
+
+static RECEIVE: Setting = Setting {
+    path: "switch.pipeline.receive",
+    kind: stages(0),
+    presence: Presence::Default("\"2 cycles\""),
+    when: HPP,
+    doc: "Stages of the receiving link control layer. The sum of the five parts is the zero-load latency of the \
+          switch without show-ahead.",
+    example: "\"2 cycles\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-011)",
+};
+
+static QUEUE: Setting = Setting {
+    path: "switch.pipeline.queue",
+    kind: stages(0),
+    presence: Presence::Default("\"3 cycles\""),
+    when: HPP,
+    doc: "Stages of input queuing.",
+    example: "\"3 cycles\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-012)",
+};
+
+static ROUTE: Setting = Setting {
+    path: "switch.pipeline.route",
+    kind: stages(1),
+    presence: Presence::Default("\"4 cycles\""),
+    when: HPP,
+    doc: "Stages of routing, requesting, arbitrating and granting.",
+    example: "\"4 cycles\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-013)",
+};
+
+static TRANSMIT_BUFFER: Setting = Setting {
+    path: "switch.pipeline.transmit_buffer",
+    kind: stages(1),
+    presence: Presence::Default("\"2 cycles\""),
+    when: HPP,
+    doc: "Stages of the transmitting buffer; with show-ahead at least two.",
+    example: "\"2 cycles\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-014)",
+};
+
+static TRANSMIT: Setting = Setting {
+    path: "switch.pipeline.transmit",
+    kind: stages(1),
+    presence: Presence::Default("\"1 cycle\""),
+    when: HPP,
+    doc: "Stages of the transmitting link control layer.",
+    example: "\"1 cycle\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-015)",
+};
+
+static UNIT: Setting = Setting {
+    path: "switch.credit.unit",
+    kind: Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 },
+    presence: Presence::Default("\"64 B\""),
+    when: HPP,
+    doc: "Payload that one credit stands for: a whole number of flits. A packet takes whole units, at least one.",
+    example: "\"64 B\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-034)",
+};
+
+static ADVERT: Setting = Setting {
+    path: "switch.credit.advert",
+    kind: Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 },
+    presence: Presence::Default("\"2 flits\""),
+    when: HPP,
+    doc: "Length of a credit advert on the reverse channel, between packets. 0 stands for wires of their own that take \
+          no bandwidth.",
+    example: "\"2 flits\"",
+    source: "OQ-H3",
+};
+
+static REFRESH: Setting = Setting {
+    path: "switch.credit.refresh",
+    kind: Kind::SpanOrOff,
+    presence: Presence::Default("\"1 us\""),
+    when: HPP,
+    doc: "An advert is repeated when none has been sent for this long, so that a lost one is healed.",
+    example: "\"1 us\"",
+    source: "OQ-H3",
+};
+
+static POSITION_BITS: Setting = Setting {
+    path: "switch.credit.position_bits",
+    kind: Kind::Count { min: 2, max: 31 },
+    presence: Presence::Default("16"),
+    when: HPP,
+    doc: "Width of the position counters of absolute credits. 2^position_bits exceeds twice the credit units of a \
+          buffer.",
+    example: "16",
+    source: "spec/mechanisms.md section 1.3 (P-HP-033)",
+};
+
+fn build(
+    values: &Values,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<SwitchSettings> {
+    let (ports, vcs) = (values.count(&PORTS), values.count(&VCS));
+    if let Some(ports) = ports {
+        check_ports(values, &PORTS, ports, surroundings.topology, findings);
+    }
+    if let Some(vcs) = vcs {
+        check_vcs(values, &VCS, vcs, surroundings, findings);
+    }
+    let arbiter = match values.choice(&ARBITER) {
+        Some(MATRIX) => Some(ArbiterKind::Matrix),
+        Some(ROUND_ROBIN) => Some(ArbiterKind::RoundRobin),
+        Some(LRG) => Some(ArbiterKind::LeastRecentlyGranted),
+        _ => None,
+    };
+    let (show_ahead, tx_fifo) = (values.flag(&SHOW_AHEAD), values.quantity_u32(&TX_FIFO));
+    let pipeline = pipeline(values, show_ahead, findings);
+    let units = buffer_units(values, surroundings.format, findings);
+    let advert = advert(values, surroundings.clock, units.as_ref(), findings);
+    let format = surroundings.format?;
+    let units = units?;
+    Some(SwitchSettings::Hpp(HppSettings {
+        ports: ports?,
+        vcs: vcs?,
+        buffer_units: units.buffer,
+        unit_flits: units.flits,
+        arbiter: arbiter?,
+        show_ahead: show_ahead?,
+        pipeline: pipeline?,
+        tx_fifo: tx_fifo?,
+        format,
+        advert: advert?,
+    }))
+}
+
+fn pipeline(values: &Values, show_ahead: Option<bool>, findings: &mut Diagnostics) -> Option<Pipeline> {
+    let [receive, queue, route, transmit_buffer, transmit] =
+        [&RECEIVE, &QUEUE, &ROUTE, &TRANSMIT_BUFFER, &TRANSMIT].map(|setting| values.quantity_u32(setting));
+    if show_ahead == Some(true) && transmit_buffer == Some(1) {
+        let message = "show-ahead needs two stages of transmitting buffer, but there is 1".to_owned();
+        findings.push(
+            values
+                .conflict(Code::PipelineTooShort, &[&TRANSMIT_BUFFER, &SHOW_AHEAD], message)
+                .expected(format!("`{}` of at least 2 cycles", TRANSMIT_BUFFER.path))
+                .help(format!("or write {} = false", SHOW_AHEAD.key())),
+        );
+    }
+    Some(Pipeline {
+        receive: receive?,
+        queue: queue?,
+        route: route?,
+        transmit_buffer: transmit_buffer?,
+        transmit: transmit?,
+    })
+}
+
+/// The sizes behind credits.
+struct Units {
+    /// Of one buffer.
+    buffer: u32,
+    /// Flits in a unit.
+    flits: u32,
+}
+
+fn buffer_units(values: &Values, format: Option<PacketFormat>, findings: &mut Diagnostics) -> Option<Units> {
+    let (buffer, unit) = (values.quantity_u32(&BUFFER), values.quantity_u32(&UNIT));
+    let (buffer, unit) = (buffer?, unit?);
+    if !buffer.is_multiple_of(unit) {
+        let message = format!(
+            "the buffer of {} is not a whole number of credit units of {}",
+            bytes(buffer),
+            bytes(unit)
+        );
+        let problem = values.conflict(Code::NotAMultiple, &[&BUFFER, &UNIT], message);
+        findings.push(problem.expected(format!("a multiple of {unit} B")));
+        return None;
+    }
+    let format = format?;
+    let flit = format.flit_bytes;
+    if !unit.is_multiple_of(flit) {
+        let message =
+            format!("the credit unit of {} is not a whole number of flits of {}", bytes(unit), bytes(flit));
+        let problem = values.conflict(Code::NotAMultiple, &[&UNIT, &packet::FLIT], message);
+        findings.push(problem.expected(format!("a multiple of {flit} B")));
+        return None;
+    }
+    let (held, needed) = (buffer / unit, format.mtu_bytes.div_ceil(unit));
+    let sizes = format!(
+        "{} in units of {} is {held}, and a packet of {} takes {needed}",
+        bytes(buffer),
+        bytes(unit),
+        bytes(format.mtu_bytes)
+    );
+    let settings = [&BUFFER, &packet::MTU, &UNIT];
+    if held < needed {
+        let message = format!("the buffer is too small for a packet: {sizes}");
+        let problem = values.conflict(Code::BufferTooSmall, &settings, message);
+        findings.push(problem.expected(format!("a buffer of at least {}", bytes(needed * unit))));
+        return None;
+    }
+    if held < 2 * needed {
+        let message = format!("the buffer does not hold two packets of the MTU: {sizes}");
+        let problem = values.conflict(Code::StopAndWait, &settings, message).warning();
+        findings.push(problem.expected(format!("{} or more for full bandwidth", bytes(2 * needed * unit))));
+    }
+    Some(Units { buffer: held, flits: unit / flit })
+}
+
+fn bytes(value: u32) -> String {
+    units::format(u64::from(value), Dimension::Size)
+}
+
+fn advert(
+    values: &Values,
+    clock: Option<Clock>,
+    units: Option<&Units>,
+    findings: &mut Diagnostics,
+) -> Option<AdvertSettings> {
+    let (flits, bits) = (values.quantity_u32(&ADVERT), values.count(&POSITION_BITS));
+    let refresh = values.span_or_off(&REFRESH);
+    if let (Some(units), Some(bits)) = (units, bits) {
+        let twice = 2 * u64::from(units.buffer);
+        if 1_u64 << bits <= twice {
+            let least = u64::BITS - twice.leading_zeros();
+            let message = format!(
+                "positions of {bits} bits are too narrow for a buffer of {} credit units: 2^{bits} must exceed {twice}",
+                units.buffer
+            );
+            findings.push(
+                values
+                    .conflict(Code::PositionTooNarrow, &[&POSITION_BITS, &BUFFER, &UNIT], message)
+                    .expected(format!("at least {least} bits")),
+            );
+        }
+    }
+    let refresh = match refresh? {
+        None => None,
+        Some(span) => Some(refresh_cycles(values, span, clock?, findings)?),
+    };
+    Some(AdvertSettings { flits: flits?, refresh, position_bits: bits? })
+}
+
+/// Rounds up to the next cycle.
+fn refresh_cycles(values: &Values, span: Span, clock: Clock, findings: &mut Diagnostics) -> Option<u32> {
+    let cycles = match span {
+        Span::Cycles(cycles) => u128::from(cycles),
+        // In 128 bits, because an hour at a terahertz does not fit 64.
+        Span::Time(Picos(picos)) => {
+            (u128::from(picos) * u128::from(clock.hertz())).div_ceil(1_000_000_000_000)
+        }
+    };
+    let fits = u32::try_from(cycles).ok();
+    if fits.is_none() {
+        let message = format!("`{}` is {cycles} cycles", REFRESH.path);
+        let problem = values.conflict(Code::OutOfRange, &[&REFRESH], message);
+        findings.push(problem.expected(format!("at most {} cycles, or \"off\"", u32::MAX)));
+    }
+    fits
+}

@@ -1,0 +1,100 @@
+//! `[switch]`: the chip. `architecture` selects which of the tables below it are read.
+//!
+//! Each architecture has one file here with its settings and its checks, and one line in [`ARCHITECTURES`].
+
+pub(crate) mod hpp;
+
+use flitway_engine::Clock;
+use flitway_fabric::SwitchSettings;
+use flitway_fabric::hpp::settings::PacketFormat;
+use flitway_fabric::routing::RoutingKind;
+
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::schema::{Kind, Presence, Setting};
+use crate::section::routing;
+use crate::section::topology::{self, Topology};
+use crate::values::Values;
+
+pub(crate) static SETTINGS: &[&Setting] = &[&ARCHITECTURE];
+
+pub(crate) static ARCHITECTURE: Setting = Setting {
+    path: "switch.architecture",
+    kind: Kind::Choice(&[hpp::CHOICE]),
+    presence: Presence::Required,
+    when: None,
+    doc: "The switch architecture. The other settings of the table depend on it.",
+    example: "\"hpp\"",
+    source: "hpp-switch.txt section 2.2 (P-HP-018)",
+};
+
+/// A switch architecture.
+pub(crate) struct Architecture {
+    pub(crate) name: &'static str,
+    pub(crate) settings: &'static [&'static Setting],
+    pub(crate) build: fn(&Values, &Surroundings<'_>, &mut Diagnostics) -> Option<SwitchSettings>,
+}
+
+/// Every switch architecture.
+pub(crate) static ARCHITECTURES: &[Architecture] = &[hpp::ARCHITECTURE];
+
+/// What a switch is checked against; `None` where that part is wrong itself.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) clock: Option<Clock>,
+    pub(crate) format: Option<PacketFormat>,
+    pub(crate) topology: Option<&'a Topology>,
+    pub(crate) routing: Option<RoutingKind>,
+}
+
+pub(crate) fn build(
+    values: &Values,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<SwitchSettings> {
+    let name = values.choice(&ARCHITECTURE)?;
+    let architecture = ARCHITECTURES.iter().find(|architecture| architecture.name == name)?;
+    (architecture.build)(values, surroundings, findings)
+}
+
+/// Checks the `ports` of the chip, whose setting is `setting`, against what the topology wires.
+fn check_ports(
+    values: &Values,
+    setting: &'static Setting,
+    ports: u32,
+    topology: Option<&Topology>,
+    findings: &mut Diagnostics,
+) {
+    let Some(topology) = topology else { return };
+    if let Some(graph) = &topology.graph {
+        graph.check_ports(ports, findings);
+    } else if topology.ports > u64::from(ports) {
+        let message =
+            format!("a switch has {ports} ports, but the {} wires {} of each", topology.kind, topology.ports);
+        findings.push(
+            values
+                .conflict(Code::TooFewPorts, &[setting, &topology::KIND], message)
+                .expected(format!("at least {} ports", topology.ports)),
+        );
+    }
+}
+
+/// Checks the `vcs` of the chip, whose setting is `setting`, against the classes that the routing needs.
+fn check_vcs(
+    values: &Values,
+    setting: &'static Setting,
+    vcs: u32,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    let torus = surroundings.topology.is_some_and(Topology::is_torus);
+    let datelines = torus && surroundings.routing == Some(RoutingKind::DimensionOrder);
+    if datelines && !vcs.is_multiple_of(2) {
+        let message = format!("dimension-order routing on a torus cannot use {vcs} virtual channels");
+        findings.push(
+            values
+                .conflict(Code::TooFewVcs, &[setting, &topology::KIND, &routing::ALGORITHM], message)
+                .expected("an even number, for two dateline classes of the same size")
+                .help(format!("write {} = {}", setting.key(), vcs + 1)),
+        );
+    }
+}

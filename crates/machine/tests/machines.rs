@@ -1,0 +1,357 @@
+//! The built-in machines, overrides, the reference pages and the JSON form.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+use flitway_engine::{Clock, Picos};
+use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::topology::TopologySettings;
+use flitway_fabric::{SwitchSettings, arbiter::ArbiterKind};
+use flitway_machine::code::PAGES;
+use flitway_machine::schema::{self, Presence};
+use flitway_machine::{
+    Code, Colour, Machine, Options, Origin, RoutingKind, architectures, builtin, codes_reference, explain,
+    settings_reference,
+};
+use std::path::Path;
+
+fn load(name: &str, set: &[&str]) -> Machine {
+    let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+    Machine::load(name, &set).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn codes(name: &str, set: &[&str]) -> Vec<Code> {
+    let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+    match Machine::load(name, &set) {
+        Ok(machine) => machine.warnings.iter().map(|problem| problem.code).collect(),
+        Err(problems) => problems.iter().map(|problem| problem.code).collect(),
+    }
+}
+
+fn hpp(machine: &Machine) -> &HppSettings {
+    let SwitchSettings::Hpp(settings) = &machine.switch;
+    settings
+}
+
+#[test]
+fn every_built_in_machine_loads_without_a_warning_and_builds() {
+    let expected = [
+        ("hpp-switch", 1, 16, 1),
+        ("mesh-8x8", 1, 64, 64),
+        ("torus-8x8", 1, 64, 64),
+        ("fattree-128", 1, 128, 80),
+        ("dawning5000", 4, 1_024, 320),
+        ("dawning5000-asic", 4, 1_024, 320),
+        ("dawning5000-hpp", 4, 1_024, 320),
+    ];
+    assert_eq!(builtin().len(), expected.len());
+    for (name, rails, nodes, switches) in expected {
+        let machine = load(name, &[]);
+        assert!(machine.warnings.is_empty(), "{}", machine.warnings);
+        let fabric = machine.fabric();
+        let sizes = (machine.rails, fabric.nodes(), fabric.topology().switches());
+        assert_eq!((machine.name.as_str(), sizes), (name, (rails, nodes, switches)));
+    }
+}
+
+#[test]
+fn a_built_in_machine_gives_every_setting_a_value_and_a_source() {
+    for (name, text) in builtin() {
+        for effective in &load(name, &[]).effective {
+            assert_eq!(effective.origin, Origin::File, "{name}: {} is left to its default", effective.path);
+        }
+        let sourced = |line: &&str| line.contains('#') || !line.contains('=');
+        let without: Vec<&str> = text.lines().filter(|line| !sourced(line)).collect();
+        assert!(
+            without.iter().all(|line| ["name", "description", "kind", "algorithm", "architecture"]
+                .iter()
+                .any(|key| line.starts_with(key))),
+            "{name}: no source for {without:?}"
+        );
+    }
+}
+
+#[test]
+fn dawning_5000_has_the_timing_of_the_prototype() {
+    let machine = load("dawning5000", &[]);
+    assert_eq!(machine.clock, Clock::new(100_000_000).unwrap());
+    assert_eq!(machine.topology, TopologySettings::FatTree { ports: 16, levels: 3 });
+    assert_eq!(machine.routing, RoutingKind::DModK);
+    // P-DN-072: 0.13 us are 13 cycles. OQ-D8: 0.1 us per link are 10.
+    assert_eq!(hpp(&machine).pipeline.depth(), 13);
+    assert_eq!(["node", "level-1", "level-2"].map(|class| machine.link_cycles(class, None)), [10; 3]);
+    assert_eq!(machine.fabric().latencies, vec![10; 3_072]);
+    assert_eq!(
+        (machine.nic.send_overhead, machine.nic.receive_overhead, machine.nic.stripe_threshold_bytes),
+        (Picos(700_000), Picos(700_000), 1_024)
+    );
+}
+
+#[test]
+fn the_hpp_switch_is_the_chip_of_the_paper() {
+    let format = PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1_024 };
+    let chip = HppSettings {
+        ports: 16,
+        vcs: 3,
+        buffer_units: 64,
+        unit_flits: 32,
+        arbiter: ArbiterKind::Matrix,
+        show_ahead: true,
+        pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
+        tx_fifo: 16,
+        format,
+        // OQ-H3: 1 us at 312.5 MHz is 312.5 cycles, rounded up.
+        advert: AdvertSettings { flits: 2, refresh: Some(313), position_bits: 16 },
+    };
+    for name in ["hpp-switch", "dawning5000-hpp", "mesh-8x8"] {
+        assert_eq!(hpp(&load(name, &[])), &chip, "{name}");
+    }
+    // hpp-switch.txt section 3.4: 8 m at 5 ns/m are 40 ns, 12.5 cycles.
+    assert_eq!(load("dawning5000-hpp", &[]).link_cycles("level-2", None), 13);
+    assert_eq!(load("hpp-switch", &[]).link_cycles("node", None), 1);
+}
+
+#[test]
+fn a_setting_left_out_has_its_documented_default() {
+    let text = "name = \"small\"\nclock = \"1 GHz\"\ntopology = { kind = \"single\", nodes = 4 }\n\
+                routing.algorithm = \"up-down\"\nswitch = { architecture = \"hpp\", ports = 4 }\n\
+                packet = { flit = \"2 B\", header = \"4 flits\", trailer = \"1 flit\", mtu = \"1 KiB\" }\n\
+                link.length.node = \"1 m\"\n";
+    let machine = Options::from_text("small.toml", text.to_owned(), Path::new("")).check().unwrap();
+    let chip = load("hpp-switch", &["clock=1 GHz", "switch.ports=4", "topology.nodes=4"]);
+    assert_eq!(hpp(&machine), hpp(&chip), "the defaults are those of the chip");
+    assert_eq!(
+        (machine.rails, machine.nic.send_overhead, machine.link_cycles("node", None)),
+        (1, Picos(0), 5)
+    );
+    for effective in machine.effective.iter().filter(|effective| effective.origin == Origin::Default) {
+        let Presence::Default(text) = effective.setting.presence else {
+            panic!("{} has a default", effective.path)
+        };
+        assert!(
+            explain(&effective.path).unwrap().contains(&format!("default   {text}")),
+            "{}",
+            effective.path
+        );
+    }
+}
+
+#[test]
+fn overrides_are_as_good_as_the_file() {
+    let machine = load(
+        "dawning5000",
+        &[
+            "switch.vcs=2",
+            "switch.arbiter=round-robin",
+            "switch.show_ahead = true",
+            "clock=312.5MHz",
+            "switch.credit.refresh=off",
+            "link.length={ node = \"2 m\", switch = \"4 m\", level-2 = \"20 m\" }",
+            "link.fixed='0 ns'",
+            "description=two words",
+        ],
+    );
+    let chip = hpp(&machine);
+    assert_eq!((chip.vcs, chip.arbiter, chip.show_ahead), (2, ArbiterKind::RoundRobin, true));
+    assert_eq!((chip.advert.refresh, machine.description.as_str()), (None, "two words"));
+    // 2 m, 4 m and 20 m at 5 ns/m and 3.2 ns: 3.1, 6.3 and 31.3 cycles.
+    assert_eq!(["node", "level-1", "level-2"].map(|class| machine.link_cycles(class, None)), [4, 7, 32]);
+    let torus = load(
+        "mesh-8x8",
+        &["topology={kind=\"torus\", dimensions=[4,4]}", "switch.vcs=4", "link.length.dimension-1=3 m"],
+    );
+    assert_eq!(
+        torus.topology,
+        TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 },
+        "a table replaces the whole table"
+    );
+    assert_eq!(["dimension-0", "dimension-1"].map(|class| torus.link_cycles(class, None)), [2, 5]);
+    let cycles = load("hpp-switch", &["switch.credit.refresh=100 cycles"]);
+    assert_eq!(hpp(&cycles).advert.refresh, Some(100));
+    assert_eq!(load("mesh-8x8", &["topology.dimensions=[2,3,4]"]).fabric().nodes(), 24);
+}
+
+#[test]
+fn a_graph_file_is_found_next_to_the_machine_file() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("graph-machine");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("pair.graph"),
+        "switch a b\nnode n0 n1\nlink a:0 - n0\nlink b:0 - n1\nlink a:1 - b:1 30 m\n",
+    )
+    .unwrap();
+    let (_, base) = builtin().iter().find(|(name, _)| *name == "hpp-switch").unwrap();
+    let text = base
+        .replace("kind = \"single\"\n", "kind = \"graph\"\nfile = \"pair.graph\"\n")
+        .replace("nodes = 16", "# nodes")
+        .replace("[link.length]\n", "[link.length]\nswitch = \"5 m\"\n");
+    std::fs::write(folder.join("pair.toml"), text).unwrap();
+    let path = folder.join("pair.toml").display().to_string();
+    let machine = load(&path, &[]);
+    // No length, and 30 m at 5 ns/m and 3.2 ns: 46.9 cycles.
+    assert_eq!(machine.fabric().latencies, [1, 1, 47]);
+    let graph = machine.graph.as_ref().unwrap();
+    assert_eq!(graph.switch_names, ["a", "b"]);
+    assert_eq!(
+        machine.to_json()["graph"],
+        serde_json::json!({
+            "switches": ["a", "b"],
+            "nodes": ["n0", "n1"],
+            "links": ["a:0 - n0", "b:0 - n1", "a:1 - b:1 30 m"],
+        })
+    );
+    let missing = Machine::load(&path, &["topology.file=pair.graph".to_owned()]).unwrap_err();
+    assert_eq!(
+        missing.iter().next().unwrap().code,
+        Code::Unreadable,
+        "a --set is relative to the current directory"
+    );
+}
+
+/// The JSON of a machine as the text of a machine file.
+fn toml_of(table: &serde_json::Map<String, serde_json::Value>, prefix: &str) -> String {
+    let mut text = String::new();
+    for (key, value) in table {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value.as_object() {
+            Some(inner) => text += &toml_of(inner, &path),
+            None => text += &format!("{path} = {value}\n"),
+        }
+    }
+    text
+}
+
+#[test]
+fn the_json_of_a_machine_describes_it_completely() {
+    for (name, _) in builtin() {
+        let machine = load(name, &["switch.credit.position_bits=12"]);
+        let mut json = machine.to_json();
+        assert_eq!(json["origin"], serde_json::json!({ "switch.credit.position_bits": "--set" }));
+        assert_eq!(json["switch"]["credit"]["position_bits"], 12);
+        let table = json.as_object_mut().unwrap();
+        table.remove("origin");
+        let again = Options::from_text("again.toml", toml_of(table, ""), Path::new("")).check().unwrap();
+        assert_eq!(format!("{:?}", again.fabric().latencies), format!("{:?}", machine.fabric().latencies));
+        assert_eq!((&again.switch, &again.link, &again.nic), (&machine.switch, &machine.link, &machine.nic));
+        assert_eq!(
+            (&again.topology, again.routing, again.clock),
+            (&machine.topology, machine.routing, machine.clock)
+        );
+    }
+    let json = load("dawning5000", &[]).to_json();
+    assert_eq!(
+        [&json["clock"], &json["switch"]["buffer"], &json["link"]["propagation"], &json["packet"]["header"]],
+        ["100 MHz", "4 KiB", "5 ns/m", "4 flits"]
+    );
+    let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "name",
+            "description",
+            "rails",
+            "clock",
+            "topology",
+            "routing",
+            "packet",
+            "switch",
+            "link",
+            "nic",
+            "origin"
+        ]
+    );
+}
+
+#[test]
+fn every_setting_can_be_explained_and_its_example_is_accepted() {
+    for setting in schema::settings() {
+        let path = setting.path.replace("-N", "-1");
+        let page = explain(&path).unwrap();
+        for part in [setting.path, setting.source, setting.example] {
+            assert!(page.contains(part), "{path}: {part}");
+        }
+        assert!(settings_reference().contains(&format!("### `{}`", setting.path)));
+        assert!(setting.doc.ends_with('.'), "{path}");
+        let base = match path.as_str() {
+            "topology.arity" | "topology.file" => continue,
+            "topology.dimensions" | "topology.nodes_per_switch" | "link.length.dimension-1" => "mesh-8x8",
+            "topology.nodes" => "hpp-switch",
+            _ => "dawning5000",
+        };
+        let base = if path == "topology.kind" || path == "routing.algorithm" { "dawning5000" } else { base };
+        load(base, &[&format!("{path}={}", setting.example)]);
+    }
+    load("dawning5000", &["topology={kind=\"k-ary-n-tree\", arity=4, levels=2}"]);
+}
+
+#[test]
+fn tables_can_be_explained_and_what_is_not_there_says_so() {
+    let page = explain("switch").unwrap();
+    assert!(page.contains("switch.pipeline.route") && page.contains("switch.vcs"));
+    let problem = explain("switch.vc").unwrap_err().to_string();
+    assert!(problem.contains("did you mean `switch.vcs`?"), "{problem}");
+    assert!(explain("buffer").unwrap_err().to_string().contains("did you mean `switch.buffer`?"));
+    assert!(explain("").is_err());
+    assert_eq!(architectures().iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["hpp"]);
+}
+
+#[test]
+fn the_page_of_a_setting_can_be_read_by_a_person() {
+    assert_eq!(
+        explain("switch.arbiter").unwrap(),
+        "switch.arbiter\n\n  Policy of the arbiter of each output of each crossbar.\n\n\
+         value     \"matrix\", \"round-robin\" or \"lrg\"\n\
+         default   \"matrix\"\n\
+         only for  switch.architecture \"hpp\"\n\
+         example   switch.arbiter = \"matrix\"\n\
+         source    hpp-switch.txt section 2.2 (P-HP-030)\n\n\
+         \x20 \"matrix\"\n    The hardware matrix of bits: least recently served first.\n\n\
+         \x20 \"round-robin\"\n    The first requester after the last one served.\n\n\
+         \x20 \"lrg\"\n    Least recently granted, kept as a list."
+    );
+}
+
+#[test]
+fn every_code_can_be_explained() {
+    for page in PAGES {
+        let text = explain(page.id).unwrap();
+        assert!(
+            text.contains(page.title) && text.contains(page.wrong.lines().next().unwrap()),
+            "{}",
+            page.id
+        );
+        assert!(codes_reference().contains(&format!("## {}: {}", page.id, page.title)));
+    }
+}
+
+/// The examples that are settings must do what their page says, given as overrides of a built-in machine.
+#[test]
+fn the_example_of_a_code_has_the_problem_and_its_correction_has_not() {
+    let mut tried = 0;
+    for page in PAGES {
+        let is_setting = |line: &str| {
+            line.split_once('=').is_some_and(|(path, _)| path.contains('.') || path.trim() == "topology")
+        };
+        if !page.right.lines().all(is_setting) {
+            continue;
+        }
+        let base = if page.wrong.contains("topology = {") { "mesh-8x8" } else { "dawning5000" };
+        let wrong: Vec<&str> = page.wrong.lines().collect();
+        let right: Vec<&str> = page.right.lines().collect();
+        assert!(codes(base, &wrong).contains(&page.code), "{}: {:?}", page.id, codes(base, &wrong));
+        assert_eq!(codes(base, &right), [], "{}", page.id);
+        tried += 1;
+    }
+    assert!(tried >= 20, "{tried} examples are settings");
+}
+
+#[test]
+fn the_coloured_picture_is_the_plain_one_with_escapes() {
+    let problems = Machine::load("dawning5000", &["switch.vcs=17".to_owned()]).unwrap_err();
+    let coloured = problems.render(Colour::Ansi);
+    assert!(coloured.contains('\x1b'));
+    let mut plain = String::new();
+    for (index, part) in coloured.split('\x1b').enumerate() {
+        plain += if index == 0 { part } else { part.split_once('m').unwrap().1 };
+    }
+    assert_eq!(plain, problems.render(Colour::Plain));
+}
