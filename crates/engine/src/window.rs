@@ -93,6 +93,12 @@ impl<S: Shard> Windows<S> {
         &mut self.shards
     }
 
+    /// Cycles of a window.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The first cycle not yet simulated.
     #[must_use]
     pub fn now(&self) -> Cycle {
@@ -175,7 +181,7 @@ impl<M: Send> Lane<'_, M> {
             match proposals.min().unwrap_or(NOTHING) {
                 STOP => return (window, Outcome::Stopped),
                 NOTHING => return (window.max(self.last), Outcome::Idle),
-                next if next - 1 >= self.last => return (window.max(self.last), Outcome::Reached),
+                next if next > self.last => return (window.max(self.last), Outcome::Reached),
                 next => window = next - 1,
             }
             let start = Cycle(window * self.length);

@@ -77,6 +77,24 @@ impl<T: Copy> Pool<T> {
         Some(place.0)
     }
 
+    /// Moves the first item of `from` to the end of `to`, changed by `change`.
+    #[inline]
+    pub(crate) fn transfer(&mut self, from: &mut List, to: &mut List, change: impl FnOnce(&mut T)) {
+        if from.head == NONE {
+            return;
+        }
+        let slot = from.head;
+        let place = &mut self.slots[slot as usize];
+        from.head = std::mem::replace(&mut place.1, NONE);
+        change(&mut place.0);
+        if to.head == NONE {
+            to.head = slot;
+        } else {
+            self.slots[to.tail as usize].1 = slot;
+        }
+        to.tail = slot;
+    }
+
     /// The first item of `list`.
     #[inline]
     #[must_use]
@@ -110,8 +128,10 @@ mod tests {
         assert_eq!(pool.iter(&a).copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!((pool.pop(&mut a), pool.first(&a).copied()), (Some(0), Some(1)));
         pool.push(&mut b, 14);
+        pool.transfer(&mut a, &mut b, |item| *item += 50);
         assert_eq!(pool.slots.len(), 8, "the freed slot was used again");
-        assert_eq!(std::iter::from_fn(|| pool.pop(&mut b)).collect::<Vec<_>>(), [10, 11, 12, 13, 14]);
+        assert_eq!(pool.iter(&a).copied().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(std::iter::from_fn(|| pool.pop(&mut b)).collect::<Vec<_>>(), [10, 11, 12, 13, 14, 51]);
         assert!(b.is_empty() && pool.pop(&mut b).is_none());
     }
 }

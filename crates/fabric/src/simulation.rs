@@ -202,6 +202,12 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         self.windows.now()
     }
 
+    /// Cycles of a window; a run ends between two of them.
+    #[must_use]
+    pub fn window_length(&self) -> u64 {
+        self.windows.length()
+    }
+
     /// Runs until simulated time is at least `until` (a whole window may pass it), nothing is left to do, or `stop` is
     /// raised.
     pub fn run_until(&mut self, until: Cycle, stop: &AtomicBool) -> Outcome {

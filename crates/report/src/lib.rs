@@ -1,1 +1,9 @@
+//! Observers and statistics, and what is made of them: results as values, JSON and tables.
+//!
+//! This crate reads a running simulation and decides how long it runs; it changes nothing in it, reads no files and
+//! prints nothing.
 
+pub mod measure;
+pub mod point;
+pub mod recorder;
+pub mod stats;

@@ -37,16 +37,16 @@ impl Sender {
         pool.push(&mut self.pending, Pending { from, position });
     }
 
-    /// Units it may send in cycle `now`.
+    /// Whether it may send `units` in cycle `now`.
     #[inline]
-    pub(super) fn available(&mut self, pool: &mut Pool<Pending>, now: Cycle) -> u32 {
+    pub(super) fn has(&mut self, pool: &mut Pool<Pending>, now: Cycle, units: u32) -> bool {
         while let Some(&pending) = pool.first(&self.pending)
             && pending.from <= now
         {
             self.limit = pending.position;
             pool.pop(&mut self.pending);
         }
-        self.limit.wrapping_sub(self.sent)
+        self.limit.wrapping_sub(self.sent) >= units
     }
 
     /// When the next advert begins to count; `None` marks the sender as starved, so that the next one is noticed.

@@ -65,13 +65,12 @@ mod token;
 
 pub use settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
 
+use crate::RailId;
 use crate::arbiter::ArbiterKind;
 use crate::pool::Pool;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Fabric, SwitchSettings, Wire};
-use crate::{RailId, SwitchId};
 use credit::Pending;
-use flitway_engine::Cycle;
 use nic::Port;
 use switch::Switch;
 use timing::Timing;
@@ -90,25 +89,6 @@ pub struct Shared {
     routing: Routing,
     tokens: Pool<Token>,
     adverts: Pool<Pending>,
-}
-
-impl Shared {
-    /// The token of a packet granted in cycle `now` in switch component `number`, as it waits for the link: its next
-    /// hop taken off the route, which is continued if that was its last digit.
-    #[inline]
-    fn forward(&self, mut token: Token, number: u32, next_vc: u8, now: Cycle) -> Token {
-        let hop = token.route.hop();
-        token.route = token.route.rest();
-        if token.route.is_spent() {
-            let here = SwitchId(number % self.routing.topology().switches());
-            if let Some((next, arrival)) = self.routing.follow(here, hop) {
-                token.route = self.routing.route(next, arrival, token.destination);
-            }
-        }
-        token.vc = next_vc;
-        token.at = now + 1 + self.timing.transmit_buffer;
-        token
-    }
 }
 
 impl Architecture for Hpp {

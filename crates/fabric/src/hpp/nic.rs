@@ -94,7 +94,7 @@ impl Port {
         let (first, vcs) = (usize::from(self.link.data_turn) + 1, self.queues.len());
         (first..first + vcs).map(|vc| if vc >= vcs { vc - vcs } else { vc }).find(|&vc| {
             let units = shared.tokens.first(&self.queues[vc]).map(|token| u32::from(token.units));
-            units.is_some_and(|units| self.senders[vc].available(&mut shared.adverts, now) >= units)
+            units.is_some_and(|units| self.senders[vc].has(&mut shared.adverts, now, units))
         })
     }
 
@@ -117,7 +117,7 @@ impl Port {
                 continue;
             };
             let sender = &mut self.senders[vc];
-            let credits = if sender.available(&mut shared.adverts, now) >= units {
+            let credits = if sender.has(&mut shared.adverts, now, units) {
                 Some(now)
             } else {
                 sender.next_advert(&shared.adverts)

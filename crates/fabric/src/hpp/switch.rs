@@ -2,7 +2,7 @@
 //!
 //! A granted packet moves in *runs* of one flit a cycle, so three decisions describe all of its flits: the grant, the
 //! choice by the link, and (if its TX FIFO filled up meanwhile) where it stalls. An [`Agenda`] slot stands for each
-//! decision that is due: first the links of a cycle, then requests, then arbiters.
+//! decision that is due: first the links of a cycle, then the arbiters.
 
 use super::Shared;
 use super::credit::{Receiver, Sender};
@@ -43,7 +43,9 @@ struct Input {
     waiting: List,
     /// The cycle in which the last flit of the packet now crossing crosses; `NEVER` while that is open.
     crossed: Cycle,
-    /// Of the first waiting packet, once it has requested: its credit units and its VC on the next link.
+    /// Of the first waiting packet, once that is known: when it begins to request, its credit units, and its VC on the
+    /// next link.
+    requests_from: Cycle,
     units: u16,
     next_vc: u8,
 }
@@ -62,7 +64,7 @@ struct Output {
     crossed: Cycle,
     /// The input it crosses from.
     from: u16,
-    /// Inputs whose first packet requests this output.
+    /// Inputs whose first packet requests this output, now or from a known cycle on.
     requests: u64,
 }
 
@@ -83,6 +85,7 @@ impl Switch {
             receiver: Receiver::new(timing),
             waiting: List::default(),
             crossed: Cycle::ZERO,
+            requests_from: Cycle::ZERO,
             units: 0,
             next_vc: 0,
         };
@@ -99,7 +102,7 @@ impl Switch {
         Switch {
             number,
             vcs: timing.vcs,
-            agenda: Agenda::new(ports + 2 * planes),
+            agenda: Agenda::new(ports + planes),
             links: (0..).zip(wires).map(|(port, wire)| Link::new(timing, number, port, *wire)).collect(),
             newsy: 0,
             inputs: vec![input; planes].into(),
@@ -114,23 +117,30 @@ impl Switch {
         port
     }
 
-    fn request_slot(&self, input: usize) -> usize {
-        self.links.len() + input
-    }
-
     fn arbiter_slot(&self, output: usize) -> usize {
-        self.links.len() + self.inputs.len() + output
+        self.links.len() + output
     }
 
-    /// Lets the first packet of FIFO `input` request as soon as it can, if that is known.
+    /// Lets the first packet of FIFO `input` request its output from the first cycle on in which it can, if that is
+    /// known.
     #[inline]
-    fn arm_request(&mut self, shared: &Shared, input: usize) {
-        let fifo = &self.inputs[input];
-        if let Some(first) = shared.tokens.first(&fifo.waiting)
-            && fifo.crossed != Cycle::NEVER
-        {
-            let at = fifo.crossed.max(first.at + shared.timing.to_crossbar - 1);
-            self.agenda.schedule(self.request_slot(input), at);
+    fn request(&mut self, shared: &Shared, input: usize) {
+        let fifo = &mut self.inputs[input];
+        let Some(first) = shared.tokens.first(&fifo.waiting).filter(|_| fifo.crossed != Cycle::NEVER) else {
+            return;
+        };
+        let (port, vc) = (input / self.vcs, input % self.vcs);
+        let hop = first.route.hop();
+        fifo.requests_from = fifo.crossed.max(first.at + shared.timing.to_crossbar - 1);
+        fifo.units = first.units;
+        fifo.next_vc = shared.timing.relabel(vc, hop.class) as u8;
+        let at = fifo.requests_from;
+        let index = hop.port.index() * self.vcs + vc;
+        let output = &mut self.outputs[index];
+        output.requests |= 1 << port;
+        if output.crossed != Cycle::NEVER {
+            let at = at.max(output.crossed);
+            self.agenda.schedule(self.arbiter_slot(index), at);
         }
     }
 
@@ -159,7 +169,7 @@ impl Switch {
     /// The packet crossing from `input` goes on: units will be freed, and the next packet may request.
     #[inline]
     fn arm_after(&mut self, shared: &Shared, input: usize) {
-        self.arm_request(shared, input);
+        self.request(shared, input);
         let port = input / self.vcs;
         self.links[port].expect_news(self.inputs[input].receiver.news);
         self.newsy |= 1 << port;
@@ -225,43 +235,27 @@ impl Switch {
         }
     }
 
-    /// The first packet of FIFO `input` requests its output.
-    fn request(&mut self, shared: &Shared, input: usize, now: Cycle) {
-        let (port, vc) = (input / self.vcs, input % self.vcs);
-        let fifo = &mut self.inputs[input];
-        let Some(first) = shared.tokens.first(&fifo.waiting) else { return };
-        let hop = first.route.hop();
-        fifo.units = first.units;
-        fifo.next_vc = shared.timing.relabel(vc, hop.class) as u8;
-        let index = hop.port.index() * self.vcs + vc;
-        let output = &mut self.outputs[index];
-        output.requests |= 1 << port;
-        if output.crossed != Cycle::NEVER {
-            let at = output.crossed.max(now);
-            self.agenda.schedule(self.arbiter_slot(index), at);
-        }
-    }
-
     /// The arbiter of `output` looks at its requests.
     fn arbitrate<O: Observer>(&mut self, output: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let crossed = self.outputs[output].crossed;
-        if self.outputs[output].requests == 0 || crossed > now {
-            // Woken for the credits of a packet that was granted meanwhile. When the end is still open, closing wakes it.
-            if self.outputs[output].requests != 0 && crossed != Cycle::NEVER {
-                self.agenda.schedule(self.arbiter_slot(output), crossed);
-            }
+        let (requests, crossed) = (self.outputs[output].requests, self.outputs[output].crossed);
+        if requests == 0 || crossed == Cycle::NEVER {
+            // While a packet is crossing with open end, its end wakes the arbiter.
+            return;
+        }
+        if crossed > now {
+            self.agenda.schedule(self.arbiter_slot(output), crossed);
             return;
         }
         let eligible = self.eligible(cx.shared, output, now);
         if eligible == 0 {
-            self.await_credits(cx.shared, output);
+            self.await_chance(cx.shared, output, now);
         } else {
             let port = self.arbiters.grant(output, eligible);
             self.grant(port, output, now, cx);
         }
     }
 
-    /// The requests at `output` for whose packets the credits suffice.
+    /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
     #[inline]
     fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
         let (port, vc) = (output / self.vcs, output % self.vcs);
@@ -269,19 +263,24 @@ impl Switch {
         for from in bits(self.outputs[output].requests) {
             let fifo = &self.inputs[from * self.vcs + vc];
             let sender = &mut self.outputs[port * self.vcs + usize::from(fifo.next_vc)].sender;
-            if sender.available(&mut shared.adverts, now) >= u32::from(fifo.units) {
+            if fifo.requests_from <= now && sender.has(&mut shared.adverts, now, u32::from(fifo.units)) {
                 eligible |= 1 << from;
             }
         }
         eligible
     }
 
-    /// Has the arbiter of `output` look again when the next advert counts, or when one comes in.
-    fn await_credits(&mut self, shared: &Shared, output: usize) {
+    /// Has the arbiter of `output` look again when the next request stands, or the next advert counts or comes in.
+    fn await_chance(&mut self, shared: &Shared, output: usize, now: Cycle) {
         let (port, vc) = (output / self.vcs, output % self.vcs);
         for from in bits(self.outputs[output].requests) {
-            let next_vc = usize::from(self.inputs[from * self.vcs + vc].next_vc);
-            if let Some(at) = self.outputs[port * self.vcs + next_vc].sender.next_advert(&shared.adverts) {
+            let fifo = &self.inputs[from * self.vcs + vc];
+            if fifo.requests_from > now {
+                self.agenda.schedule(self.arbiter_slot(output), fifo.requests_from);
+                continue;
+            }
+            let sender = &mut self.outputs[port * self.vcs + usize::from(fifo.next_vc)].sender;
+            if let Some(at) = sender.next_advert(&shared.adverts) {
                 self.agenda.schedule(self.arbiter_slot(output), at);
             }
         }
@@ -293,24 +292,29 @@ impl Switch {
         let input = from * self.vcs + vc;
         self.catch_up(from, now, cx);
         let fifo = &mut self.inputs[input];
-        let Some(token) = cx.shared.tokens.pop(&mut fifo.waiting) else { return };
-        let token = cx.shared.forward(token, self.number, fifo.next_vc, now);
-        let (flits, units) = (u32::from(token.flits), u32::from(token.units));
+        let units = u32::from(fifo.units);
         self.outputs[port.index() * self.vcs + usize::from(fifo.next_vc)].sender.take(units);
         let output = &mut self.outputs[index];
         output.requests &= !(1 << from);
         output.from = from as u16;
-        let room = cx.shared.timing.tx_fifo.saturating_sub(output.granted_flits);
-        fifo.receiver.begin(&cx.shared.timing, now + 1, flits.min(room), flits, token.units);
+        let (timing, routing) = (&cx.shared.timing, &cx.shared.routing);
+        let ready = now + 1 + timing.transmit_buffer;
+        let mut flits = 0;
+        cx.shared.tokens.transfer(&mut fifo.waiting, &mut output.granted, |token| {
+            flits = u32::from(token.flits);
+            token.advance(routing, self.number, fifo.next_vc);
+            token.at = ready;
+        });
+        let room = timing.tx_fifo.saturating_sub(output.granted_flits);
+        fifo.receiver.begin(timing, now + 1, flits.min(room), flits, fifo.units);
         output.granted_flits += flits;
-        output.ready = output.ready.min(token.at);
-        cx.shared.tokens.push(&mut output.granted, token);
+        output.ready = output.ready.min(ready);
         if fifo.receiver.is_open() {
             (fifo.crossed, output.crossed) = (Cycle::NEVER, Cycle::NEVER);
         } else {
             self.close(input, index);
         }
-        let decides = token.at.max(self.links[port.index()].free_at);
+        let decides = ready.max(self.links[port.index()].free_at);
         self.agenda.schedule(Self::link_slot(port.index()), decides);
         self.arm_after(cx.shared, input);
         let grant =
@@ -340,7 +344,7 @@ impl SwitchModel for Switch {
                 let first = self.inputs[input].waiting.is_empty();
                 shared.tokens.push(&mut self.inputs[input].waiting, token);
                 if first {
-                    self.arm_request(shared, input);
+                    self.request(shared, input);
                 }
             }
             Mail::Advert(Limit { port, vc, from, position }) => {
@@ -358,13 +362,11 @@ impl SwitchModel for Switch {
     }
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Cycle {
-        let (requests, arbiters) = (self.links.len(), self.links.len() + self.inputs.len());
+        let arbiters = self.links.len();
         while let Some((now, slot)) = self.agenda.pop(until) {
             cx.effects.counters.events += 1;
-            if slot < requests {
+            if slot < arbiters {
                 self.decide(slot, now, cx);
-            } else if slot < arbiters {
-                self.request(cx.shared, slot - requests, now);
             } else {
                 self.arbitrate(slot - arbiters, now, cx);
             }

@@ -1,6 +1,7 @@
 //! A packet as it travels, and the mail that carries it.
 
-use crate::routing::Route;
+use crate::SwitchId;
+use crate::routing::{Route, Routing};
 use crate::simulation::{ChannelMail, Conservation};
 use flitway_engine::{Cycle, NodeId};
 
@@ -21,6 +22,23 @@ pub(super) struct Token {
     pub(super) hops: u16,
     /// The VC it is labelled with: on the way, that of the link; in a TX FIFO, that of the next link.
     pub(super) vc: u8,
+}
+
+impl Token {
+    /// Takes the next hop off the route, in switch component `number`; a route that is spent is continued from the next
+    /// switch.
+    #[inline]
+    pub(super) fn advance(&mut self, routing: &Routing, number: u32, next_vc: u8) {
+        let hop = self.route.hop();
+        self.route = self.route.rest();
+        self.vc = next_vc;
+        if self.route.is_spent() {
+            let here = SwitchId(number % routing.topology().switches());
+            if let Some((next, arrival)) = routing.follow(here, hop) {
+                self.route = routing.route(next, arrival, self.destination);
+            }
+        }
+    }
 }
 
 /// What one port tells the port at the other end of its link.

@@ -1,0 +1,291 @@
+//! A measurement of synthetic traffic at one load: runs batch after batch until the mean packet latency is known well
+//! enough, or until it is clear that there is none because the network is saturated.
+//!
+//! * The **warm-up** is found from the data (see [`stats`]), unless it is given.
+//! * **Steady**: the run ends when the 95 % confidence interval of the mean packet latency is within the precision asked
+//!   for, and so is that of the accepted load.
+//! * **Saturated**: packets are created faster than they are delivered. That is so when in each of the last four
+//!   quarters of the second half of the run the number of flits under way (source queues included) has grown, and over
+//!   that half by more than the precision, as a fraction of the flits created. Latencies of a saturated run are those of
+//!   the packets delivered while it was watched; they would grow for ever.
+//! * **Unsettled**: neither, when the limit of simulated time is reached.
+
+use crate::recorder::{Batch, Recorder};
+use crate::stats::{self, Estimate};
+use flitway_engine::Cycle;
+use flitway_engine::window::Outcome;
+use flitway_fabric::simulation::{Architecture, Conservation, Counters};
+use flitway_fabric::{Endpoint, Simulation};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// How to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Half-width of the confidence interval to reach, as a fraction of the mean.
+    pub precision: f64,
+    /// Cycles of a batch; rounded up to whole windows.
+    pub batch: u64,
+    /// Cycles of warm-up; `None` to find it from the data.
+    pub warm_up: Option<u64>,
+    /// Cycles to measure after the warm-up; `None` until the precision is reached.
+    pub duration: Option<u64>,
+    /// Batches after which an unsettled run is given up.
+    pub batches_max: usize,
+}
+
+/// How a measurement has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The means are steady and known to the precision asked for, or the duration asked for is over.
+    Steady,
+    /// Packets are created faster than they are delivered.
+    Saturated,
+    /// The limit of simulated time came first.
+    Unsettled,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// What was measured, in cycles and flits.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// How it has ended.
+    pub verdict: Verdict,
+    /// Everything created and delivered after the warm-up.
+    pub total: Batch,
+    /// Mean packet latency.
+    pub packet_latency: Estimate,
+    /// Mean network latency.
+    pub network_latency: Estimate,
+    /// Accepted flits per cycle, over all nodes and rails.
+    pub accepted: Estimate,
+    /// Flits per cycle delivered after the warm-up, over all rails, by the node that sent them.
+    pub accepted_of: Vec<f64>,
+    /// Cycles of warm-up.
+    pub warm_up: u64,
+    /// Cycles measured after it.
+    pub duration: u64,
+    /// Totals over both.
+    pub counters: Counters,
+    /// The books at the end.
+    pub books: Conservation,
+    /// Wall-clock time of the run.
+    pub wall: Duration,
+}
+
+/// How far a measurement is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Batches run.
+    pub batches: usize,
+    /// Cycles simulated.
+    pub now: Cycle,
+    /// Half-width of the interval as a fraction of the mean, once there is one.
+    pub precision: Option<f64>,
+}
+
+/// The fewest batches from which anything is concluded.
+const BATCHES_FIRST: usize = 20;
+
+/// The most snapshots that are kept.
+const SNAPSHOTS_MAX: usize = 16;
+
+/// Measures `simulation` as `plan` says; `progress` is called after every batch.
+pub fn measure<A: Architecture, E: Endpoint>(
+    simulation: &mut Simulation<A, E, Recorder>,
+    plan: &Plan,
+    stop: &AtomicBool,
+    mut progress: impl FnMut(Progress),
+) -> Measurement {
+    let started = Instant::now();
+    let length = plan.batch.max(1).next_multiple_of(simulation.window_length());
+    let mut series =
+        Series { length, plan, batches: Vec::new(), snapshots: vec![(0, delivered_of(simulation))] };
+    let mut precision = None;
+    let (verdict, cut) = loop {
+        let outcome = simulation.run_until(simulation.now() + length, stop);
+        if outcome == Outcome::Stopped {
+            break (Verdict::Stopped, series.fallback());
+        }
+        series.push(simulation);
+        progress(Progress { batches: series.batches.len(), now: simulation.now(), precision });
+        match series.judge() {
+            Judgement::Over(verdict, cut) => break (verdict, cut),
+            Judgement::GoOn(reached) => precision = reached,
+        }
+    };
+    let mut measurement = series.measurement(verdict, cut);
+    measurement.counters = simulation.counters();
+    measurement.books = simulation.audit();
+    measurement.wall = started.elapsed();
+    measurement
+}
+
+/// The batches so far.
+struct Series<'a> {
+    length: u64,
+    plan: &'a Plan,
+    batches: Vec<Batch>,
+    /// Flits delivered by source node after so many batches: a few snapshots, evenly spaced, and the last one.
+    snapshots: Vec<(usize, Vec<u64>)>,
+}
+
+enum Judgement {
+    /// It ends so, with the first batches cut off.
+    Over(Verdict, usize),
+    /// It goes on; this is the precision reached.
+    GoOn(Option<f64>),
+}
+
+impl Series<'_> {
+    fn push<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) {
+        let mut batch = Batch::default();
+        for recorder in simulation.observers_mut() {
+            batch.add(&recorder.take());
+        }
+        self.batches.push(batch);
+        self.snapshots.push((self.batches.len(), delivered_of(simulation)));
+        self.thin_snapshots();
+    }
+
+    /// Keeps at most `SNAPSHOTS_MAX`, evenly spaced: a snapshot of a large machine is large.
+    fn thin_snapshots(&mut self) {
+        let count = self.batches.len();
+        let spacing = count.div_ceil(SNAPSHOTS_MAX).next_power_of_two();
+        self.snapshots.retain(|&(after, _)| after % spacing == 0 || after == count);
+    }
+
+    fn judge(&self) -> Judgement {
+        let count = self.batches.len();
+        if let (warm_up, Some(duration)) = (self.plan.warm_up, self.plan.duration) {
+            let cut = warm_up.map_or_else(|| self.found_warm_up(), |cycles| Some(self.batches_in(cycles)));
+            let verdict = if self.is_saturated() { Verdict::Saturated } else { Verdict::Steady };
+            return match cut {
+                Some(cut) if count >= cut + self.batches_in(duration).max(1) => Judgement::Over(verdict, cut),
+                _ => self.give_up_or_go_on(None),
+            };
+        }
+        if count < BATCHES_FIRST {
+            return Judgement::GoOn(None);
+        }
+        if self.is_saturated() && self.estimate(count / 2, Self::accepted).is_within(self.plan.precision) {
+            return Judgement::Over(Verdict::Saturated, self.fallback());
+        }
+        let cut = match self.plan.warm_up {
+            Some(cycles) => Some(self.batches_in(cycles)).filter(|&cut| cut < count),
+            None => self.found_warm_up(),
+        };
+        let Some(cut) = cut else { return self.give_up_or_go_on(None) };
+        let latency = self.estimate(cut, Batch::mean_packet_latency);
+        let accepted = self.estimate(cut, Self::accepted);
+        if latency.is_within(self.plan.precision) && accepted.is_within(self.plan.precision) {
+            return Judgement::Over(Verdict::Steady, cut);
+        }
+        self.give_up_or_go_on(Some(latency.half_width / latency.mean).filter(|reached| reached.is_finite()))
+    }
+
+    fn give_up_or_go_on(&self, reached: Option<f64>) -> Judgement {
+        if self.batches.len() < self.plan.batches_max {
+            return Judgement::GoOn(reached);
+        }
+        let verdict = if self.is_saturated() { Verdict::Saturated } else { Verdict::Unsettled };
+        Judgement::Over(verdict, self.fallback())
+    }
+
+    /// The warm-up as the data show it, when every batch has packets to show.
+    fn found_warm_up(&self) -> Option<usize> {
+        let first = self.batches.iter().position(|batch| batch.packets > 0)?;
+        let rest = &self.batches[first..];
+        if rest.len() < BATCHES_FIRST || rest.iter().any(|batch| batch.packets == 0) {
+            return None;
+        }
+        let latencies: Vec<f64> = rest.iter().map(Batch::mean_packet_latency).collect();
+        Some(first + stats::warm_up(&latencies)?)
+    }
+
+    /// Where to cut when the data show no end of the warm-up: in the middle, or where the plan says.
+    fn fallback(&self) -> usize {
+        let planned = self.plan.warm_up.map(|cycles| self.batches_in(cycles));
+        planned.filter(|&cut| cut < self.batches.len()).unwrap_or(self.batches.len() / 2)
+    }
+
+    fn batches_in(&self, cycles: u64) -> usize {
+        cycles.div_ceil(self.length) as usize
+    }
+
+    fn accepted(batch: &Batch) -> f64 {
+        batch.flits as f64
+    }
+
+    fn estimate(&self, cut: usize, value: impl Fn(&Batch) -> f64) -> Estimate {
+        let batches = self.batches[cut..].iter().filter(|batch| batch.packets > 0);
+        stats::estimate(&batches.map(value).collect::<Vec<_>>())
+    }
+
+    fn is_saturated(&self) -> bool {
+        let half = &self.batches[self.batches.len() / 2..];
+        if half.len() < BATCHES_FIRST / 2 {
+            return false;
+        }
+        let grown = |batches: &[Batch]| {
+            let sums = batches
+                .iter()
+                .fold((0, 0), |sums, batch| (sums.0 + batch.created_flits, sums.1 + batch.flits));
+            (sums.0 as f64 - sums.1 as f64) / sums.0.max(1) as f64
+        };
+        grown(half) > self.plan.precision && half.chunks(half.len().div_ceil(4)).all(|part| grown(part) > 0.0)
+    }
+
+    /// Flits per cycle by source node, from the first snapshot at or after the cut on (or the last one before the end).
+    fn accepted_of(&self, cut: usize) -> Vec<f64> {
+        let [earlier @ .., (end, last)] = &self.snapshots[..] else { return Vec::new() };
+        let start = earlier.iter().find(|(after, _)| *after >= cut).or_else(|| earlier.last());
+        let Some((start, first)) = start else { return Vec::new() };
+        let cycles = ((end - start) as u64 * self.length) as f64;
+        last.iter().zip(first).map(|(last, first)| (last - first) as f64 / cycles).collect()
+    }
+
+    fn measurement(&self, verdict: Verdict, cut: usize) -> Measurement {
+        let mut total = Batch::default();
+        self.batches[cut..].iter().for_each(|batch| total.add(batch));
+        let per_cycle = |estimate: Estimate| Estimate {
+            mean: estimate.mean / self.length as f64,
+            half_width: estimate.half_width / self.length as f64,
+        };
+        let network = |batch: &Batch| batch.network_latency as f64 / batch.packets as f64;
+        // The mean is that over packets; batches, which differ a little in size, tell how far to trust it.
+        let over_packets =
+            |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
+        Measurement {
+            verdict,
+            packet_latency: over_packets(
+                total.packet_latency,
+                self.estimate(cut, Batch::mean_packet_latency),
+            ),
+            network_latency: over_packets(total.network_latency, self.estimate(cut, network)),
+            accepted: per_cycle(Estimate {
+                mean: total.flits as f64 / (self.batches.len() - cut).max(1) as f64,
+                ..self.estimate(cut, Self::accepted)
+            }),
+            accepted_of: self.accepted_of(cut),
+            warm_up: cut as u64 * self.length,
+            duration: (self.batches.len() - cut) as u64 * self.length,
+            counters: Counters::default(),
+            books: Conservation::default(),
+            wall: Duration::ZERO,
+            total,
+        }
+    }
+}
+
+/// Flits delivered since the start, by source node.
+fn delivered_of<A: Architecture, E: Endpoint>(simulation: &mut Simulation<A, E, Recorder>) -> Vec<u64> {
+    let mut sums: Vec<u64> = Vec::new();
+    for recorder in simulation.observers_mut() {
+        let part = recorder.delivered_of();
+        sums.resize(part.len(), 0);
+        sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+    }
+    sums
+}

@@ -1,0 +1,207 @@
+//! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
+
+use crate::measure::{Measurement, Verdict};
+use crate::recorder::Latencies;
+use crate::stats::Estimate;
+use flitway_engine::Clock;
+use serde_json::{Map, Value, json};
+
+/// One latency, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    /// The mean over packets.
+    pub mean: f64,
+    /// Half-width of its 95 % confidence interval; `None` where there were too few batches.
+    pub ci95: Option<f64>,
+    /// Half of the packets were at least this fast.
+    pub p50: f64,
+    /// 99 % of the packets were at least this fast.
+    pub p99: f64,
+    /// 99.9 % of the packets were at least this fast.
+    pub p999: f64,
+    /// The slowest packet.
+    pub max: f64,
+}
+
+/// One load point.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Offered load as asked for: a fraction of a node's injection rate.
+    pub offered_load: f64,
+    /// Load delivered: flits, header and trailer included, as a fraction of the injection rate of all nodes.
+    pub accepted_load: f64,
+    /// Half-width of its 95 % confidence interval.
+    pub accepted_load_ci95: Option<f64>,
+    /// The part of the accepted load that is payload.
+    pub accepted_payload: f64,
+    /// How the measurement has ended.
+    pub verdict: Verdict,
+    /// Packets measured.
+    pub packets: u64,
+    /// Their mean payload in bytes.
+    pub packet_bytes: f64,
+    /// Switches crossed by a packet, in the mean.
+    pub hops_mean: f64,
+    /// From creation to the last flit delivered, source queue included. `None` if no packet was delivered.
+    pub packet_latency: Option<Latency>,
+    /// From the head leaving the source to the last flit delivered.
+    pub network_latency: Option<Latency>,
+    /// Accepted load of the node that got least through.
+    pub accepted_min_node: f64,
+    /// Accepted load of the node that got most through.
+    pub accepted_max_node: f64,
+    /// Simulated time measured, in nanoseconds.
+    pub duration_ns: f64,
+    /// Simulated time before that.
+    pub warmup_ns: f64,
+    /// Things that components did, warm-up included; and so for the next two.
+    pub events: u64,
+    /// Packets that have left a switch.
+    pub packet_hops: u64,
+    /// Their flits.
+    pub flit_hops: u64,
+    /// Adverts sent.
+    pub adverts: u64,
+    /// Wall-clock time in seconds.
+    pub wall_s: f64,
+    /// The most memory that the process has used so far, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// What turns cycles and flits into nanoseconds and loads.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// The network clock.
+    pub clock: Clock,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// NIC ports of a node; each can inject a flit a cycle.
+    pub rails: u32,
+    /// Bytes of a flit.
+    pub flit_bytes: u32,
+}
+
+impl Point {
+    /// What `measurement` says at `offered_load`.
+    #[must_use]
+    pub fn new(offered_load: f64, measurement: &Measurement, scale: Scale) -> Self {
+        let total = &measurement.total;
+        let packets = total.packets as f64;
+        let per_node = f64::from(scale.rails);
+        let everything = f64::from(scale.nodes) * per_node;
+        let nodes = measurement.accepted_of.iter().map(|flits| flits / per_node);
+        let payload_flits = total.payload as f64 / f64::from(scale.flit_bytes);
+        Point {
+            offered_load,
+            accepted_load: measurement.accepted.mean / everything,
+            accepted_load_ci95: finite(measurement.accepted.half_width / everything),
+            accepted_payload: payload_flits / (everything * measurement.duration.max(1) as f64),
+            verdict: measurement.verdict,
+            packets: total.packets,
+            packet_bytes: total.payload as f64 / packets.max(1.0),
+            hops_mean: total.hops as f64 / packets.max(1.0),
+            packet_latency: latency(total, measurement.packet_latency, &total.packet_latencies, scale.clock),
+            network_latency: latency(
+                total,
+                measurement.network_latency,
+                &total.network_latencies,
+                scale.clock,
+            ),
+            accepted_min_node: nodes.clone().fold(f64::INFINITY, f64::min),
+            accepted_max_node: nodes.fold(0.0, f64::max),
+            duration_ns: scale.clock.nanos(measurement.duration as f64),
+            warmup_ns: scale.clock.nanos(measurement.warm_up as f64),
+            events: measurement.counters.events,
+            packet_hops: measurement.counters.packet_hops,
+            flit_hops: measurement.counters.flit_hops,
+            adverts: measurement.counters.adverts,
+            wall_s: measurement.wall.as_secs_f64(),
+            peak_rss_bytes: peak_rss_bytes(),
+        }
+    }
+
+    /// The object that `--json` has in `points`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut point = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                point.insert(key.to_owned(), value);
+            }
+        };
+        put("offered_load", Some(json!(self.offered_load)));
+        put("accepted_load", Some(json!(self.accepted_load)));
+        put("accepted_load_ci95", self.accepted_load_ci95.map(|half| json!(half)));
+        put("accepted_payload", Some(json!(self.accepted_payload)));
+        put("saturated", Some(json!(self.verdict == Verdict::Saturated)));
+        put("verdict", Some(json!(self.verdict.name())));
+        put("packets", Some(json!(self.packets)));
+        put("packet_bytes", Some(json!(self.packet_bytes)));
+        put("hops_mean", Some(json!(self.hops_mean)));
+        put("packet_latency_ns", self.packet_latency.as_ref().map(Latency::to_json));
+        put("network_latency_ns", self.network_latency.as_ref().map(Latency::to_json));
+        put("accepted_min_node", finite(self.accepted_min_node).map(|load| json!(load)));
+        put("accepted_max_node", Some(json!(self.accepted_max_node)));
+        put("duration_ns", Some(json!(self.duration_ns)));
+        put("warmup_ns", Some(json!(self.warmup_ns)));
+        put("events", Some(json!(self.events)));
+        put("packet_hops", Some(json!(self.packet_hops)));
+        put("flit_hops", Some(json!(self.flit_hops)));
+        put("adverts", Some(json!(self.adverts)));
+        put("wall_s", Some(json!(self.wall_s)));
+        put("peak_rss_bytes", self.peak_rss_bytes.map(|bytes| json!(bytes)));
+        Value::Object(point)
+    }
+}
+
+impl Latency {
+    fn to_json(&self) -> Value {
+        let mut latency = Map::new();
+        latency.insert("mean".to_owned(), json!(self.mean));
+        if let Some(ci95) = self.ci95 {
+            latency.insert("ci95".to_owned(), json!(ci95));
+        }
+        for (key, value) in [("p50", self.p50), ("p99", self.p99), ("p999", self.p999), ("max", self.max)] {
+            latency.insert(key.to_owned(), json!(value));
+        }
+        Value::Object(latency)
+    }
+}
+
+impl Verdict {
+    /// The word for it in tables and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Steady => "steady",
+            Verdict::Saturated => "saturated",
+            Verdict::Unsettled => "unsettled",
+            Verdict::Stopped => "stopped",
+        }
+    }
+}
+
+fn latency(estimate: Estimate, histogram: &Latencies, max: u64, clock: Clock) -> Latency {
+    // A bucket's upper edge may lie above the largest value in it.
+    let quantile = |quantile| clock.nanos(histogram.value_at_quantile(quantile).min(max) as f64);
+    Latency {
+        mean: clock.nanos(estimate.mean),
+        ci95: finite(clock.nanos(estimate.half_width)),
+        p50: quantile(0.5),
+        p99: quantile(0.99),
+        p999: quantile(0.999),
+        max: clock.nanos(max as f64),
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// The high-water mark of resident memory, as Linux tells it.
+#[must_use]
+pub fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}

@@ -1,0 +1,145 @@
+//! The observer that a measurement is made with: what was created and delivered, batch by batch.
+
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::hpp::PacketFormat;
+use flitway_fabric::{Delivery, Observer, Packet};
+use hdrhistogram::Histogram;
+
+/// Latencies in cycles, exact to three significant digits.
+pub type Latencies = Histogram<u32>;
+
+/// An empty histogram of latencies.
+#[must_use]
+pub fn latencies() -> Latencies {
+    Histogram::new(3).expect("three significant digits are allowed")
+}
+
+/// What happened in one batch: packets count where they are delivered, or created.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Packets handed to NIC ports, and their flits.
+    pub created: u64,
+    /// Flits of the packets created.
+    pub created_flits: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Their flits.
+    pub flits: u64,
+    /// Their payload bytes.
+    pub payload: u64,
+    /// Their hops.
+    pub hops: u64,
+    /// Sum of their packet latencies in cycles.
+    pub packet_latency: u64,
+    /// Sum of their network latencies in cycles.
+    pub network_latency: u64,
+    /// The largest packet latency, exactly.
+    pub packet_latency_max: u64,
+    /// The largest network latency, exactly.
+    pub network_latency_max: u64,
+    /// Their packet latencies.
+    pub packet_latencies: Latencies,
+    /// Their network latencies.
+    pub network_latencies: Latencies,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch {
+            created: 0,
+            created_flits: 0,
+            packets: 0,
+            flits: 0,
+            payload: 0,
+            hops: 0,
+            packet_latency: 0,
+            network_latency: 0,
+            packet_latency_max: 0,
+            network_latency_max: 0,
+            packet_latencies: latencies(),
+            network_latencies: latencies(),
+        }
+    }
+}
+
+impl Batch {
+    /// Adds what another shard, or another batch, has seen.
+    pub fn add(&mut self, other: &Batch) {
+        self.created += other.created;
+        self.created_flits += other.created_flits;
+        self.packets += other.packets;
+        self.flits += other.flits;
+        self.payload += other.payload;
+        self.hops += other.hops;
+        self.packet_latency += other.packet_latency;
+        self.network_latency += other.network_latency;
+        self.packet_latency_max = self.packet_latency_max.max(other.packet_latency_max);
+        self.network_latency_max = self.network_latency_max.max(other.network_latency_max);
+        for (sum, part) in [
+            (&mut self.packet_latencies, &other.packet_latencies),
+            (&mut self.network_latencies, &other.network_latencies),
+        ] {
+            sum.add(part).expect("histograms of one precision that grow as needed can be added");
+        }
+    }
+
+    /// Mean packet latency in cycles, of the packets delivered.
+    #[must_use]
+    pub fn mean_packet_latency(&self) -> f64 {
+        self.packet_latency as f64 / self.packets as f64
+    }
+}
+
+/// Records what one shard sees.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    format: PacketFormat,
+    batch: Batch,
+    /// Flits delivered since the start, by the node that sent them.
+    delivered_of: Vec<u64>,
+}
+
+impl Recorder {
+    /// A recorder for `nodes` nodes whose packets have `format`.
+    #[must_use]
+    pub fn new(nodes: u32, format: PacketFormat) -> Self {
+        Recorder { format, batch: Batch::default(), delivered_of: vec![0; nodes as usize] }
+    }
+
+    /// What has been seen since the last call.
+    pub fn take(&mut self) -> Batch {
+        std::mem::take(&mut self.batch)
+    }
+
+    /// Flits delivered since the start, by the node that sent them.
+    #[must_use]
+    pub fn delivered_of(&self) -> &[u64] {
+        &self.delivered_of
+    }
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet) {
+        self.batch.created += 1;
+        self.batch.created_flits += u64::from(self.format.packet_flits(u32::from(packet.payload)));
+    }
+
+    #[inline]
+    fn delivered(&mut self, delivery: &Delivery) {
+        let batch = &mut self.batch;
+        let packet_latency = delivery.delivered.since(delivery.created);
+        let network_latency = delivery.delivered.since(delivery.injected);
+        batch.packets += 1;
+        batch.flits += u64::from(delivery.flits);
+        batch.payload += u64::from(delivery.payload);
+        batch.hops += u64::from(delivery.hops);
+        batch.packet_latency += packet_latency;
+        batch.network_latency += network_latency;
+        batch.packet_latency_max = batch.packet_latency_max.max(packet_latency);
+        batch.network_latency_max = batch.network_latency_max.max(network_latency);
+        batch.packet_latencies.saturating_record(packet_latency);
+        batch.network_latencies.saturating_record(network_latency);
+        self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
+    }
+}

@@ -1,0 +1,181 @@
+//! The statistics of a steady-state simulation: where the warm-up ends, and how far a mean can be trusted.
+//!
+//! A run is cut into batches of equal length, and each batch gives one number (say, the mean latency of the packets
+//! delivered in it).
+//!
+//! * **Warm-up**: MSER (White, *Simulation* 69(6), 1997): of all prefixes up to half of the batches, the one is cut off
+//!   that leaves the smallest standard error of the mean. If that is half of them, the series has not settled.
+//! * **Confidence**: batch means with Student's t. Neighbouring batches are first joined until their lag-1
+//!   autocorrelation is no longer significant.
+
+/// Mean and half-width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the width of the interval; infinite when there are too few batches to tell.
+    pub half_width: f64,
+}
+
+impl Estimate {
+    /// Whether the interval is within `precision` (a fraction) of the mean on either side.
+    #[must_use]
+    pub fn is_within(&self, precision: f64) -> bool {
+        self.half_width <= precision * self.mean.abs()
+    }
+}
+
+/// The number of batches to cut off as warm-up; `None` while the series has not settled.
+#[must_use]
+pub fn warm_up(batches: &[f64]) -> Option<usize> {
+    let half = batches.len() / 2;
+    // Sums over suffixes, from the end, so that every prefix is judged in one pass.
+    let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, half));
+    for start in (0..batches.len()).rev() {
+        sum += batches[start];
+        squares += batches[start] * batches[start];
+        let count = (batches.len() - start) as f64;
+        let error = (squares - sum * sum / count).max(0.0) / (count * count);
+        if start <= half && error <= best.0 {
+            best = (error, start);
+        }
+    }
+    (best.1 < half).then_some(best.1)
+}
+
+/// The fewest joined batches from which an interval is made.
+const BATCHES_MIN: usize = 10;
+
+/// Mean and confidence interval of a settled series of batches of equal weight.
+#[must_use]
+pub fn estimate(batches: &[f64]) -> Estimate {
+    let mut joined = batches.to_vec();
+    while joined.len() >= 2 * BATCHES_MIN && is_correlated(&joined) {
+        joined = joined.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
+    }
+    let count = joined.len() as f64;
+    let mean = batches.iter().sum::<f64>() / batches.len() as f64;
+    if joined.len() < BATCHES_MIN {
+        return Estimate { mean, half_width: f64::INFINITY };
+    }
+    let centre = joined.iter().sum::<f64>() / count;
+    let variance = joined.iter().map(|batch| (batch - centre).powi(2)).sum::<f64>() / (count - 1.0);
+    Estimate { mean, half_width: student_95(joined.len() - 1) * (variance / count).sqrt() }
+}
+
+/// Whether the lag-1 autocorrelation is significantly positive: above 1.65 standard errors (one-sided 95 %).
+fn is_correlated(series: &[f64]) -> bool {
+    let count = series.len() as f64;
+    let mean = series.iter().sum::<f64>() / count;
+    let variance: f64 = series.iter().map(|value| (value - mean).powi(2)).sum();
+    let covariance: f64 = series.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    variance > 0.0 && covariance / variance > 1.65 / count.sqrt()
+}
+
+/// The two-sided 95 % quantile of Student's t. Between the entries of the usual table the next smaller number of
+/// degrees of freedom is taken, which widens the interval a little.
+fn student_95(freedom: usize) -> f64 {
+    const TABLE: [(usize, f64); 34] = [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (4, 2.776),
+        (5, 2.571),
+        (6, 2.447),
+        (7, 2.365),
+        (8, 2.306),
+        (9, 2.262),
+        (10, 2.228),
+        (11, 2.201),
+        (12, 2.179),
+        (13, 2.160),
+        (14, 2.145),
+        (15, 2.131),
+        (16, 2.120),
+        (17, 2.110),
+        (18, 2.101),
+        (19, 2.093),
+        (20, 2.086),
+        (21, 2.080),
+        (22, 2.074),
+        (23, 2.069),
+        (24, 2.064),
+        (25, 2.060),
+        (26, 2.056),
+        (27, 2.052),
+        (28, 2.048),
+        (29, 2.045),
+        (30, 2.042),
+        (40, 2.021),
+        (60, 2.000),
+        (120, 1.980),
+        (1_000, 1.962),
+    ];
+    TABLE.iter().rev().find(|&&(entry, _)| entry <= freedom).map_or(f64::INFINITY, |&(_, quantile)| quantile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+
+    /// A sum of uniform numbers: mean 0, variance 1.
+    fn noise(stream: &mut Stream) -> f64 {
+        (0..12).map(|_| stream.bits() as f64 / 2f64.powi(64)).sum::<f64>() - 6.0
+    }
+
+    #[test]
+    fn the_warm_up_of_a_decaying_start_is_cut_off() {
+        let mut stream = Stream::new(3, 0, Purpose::Test);
+        let series: Vec<f64> =
+            (0..100).map(|i| 50.0 + 40.0 * (-f64::from(i) / 5.0).exp() + noise(&mut stream)).collect();
+        let cut = warm_up(&series).unwrap();
+        assert!((10..40).contains(&cut), "{cut}");
+        let steady: Vec<f64> = (0..100).map(|_| 50.0 + noise(&mut stream)).collect();
+        assert!(warm_up(&steady).unwrap() < 40);
+    }
+
+    #[test]
+    fn a_growing_series_never_settles() {
+        let series: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(warm_up(&series), None);
+    }
+
+    #[test]
+    fn the_interval_covers_the_true_mean_as_often_as_it_says() {
+        let mut covered = 0;
+        for seed in 0..1_000 {
+            let mut stream = Stream::new(seed, 1, Purpose::Test);
+            let series: Vec<f64> = (0..32).map(|_| 10.0 + noise(&mut stream)).collect();
+            let estimate = estimate(&series);
+            covered += u32::from((estimate.mean - 10.0).abs() <= estimate.half_width);
+        }
+        // 950 expected, standard deviation 7; joining batches that are correlated by chance only widens intervals.
+        assert!((925..=985).contains(&covered), "{covered} of 1000");
+    }
+
+    #[test]
+    fn correlated_batches_are_joined_until_the_interval_is_honest() {
+        let mut covered = 0;
+        for seed in 0..500 {
+            let mut stream = Stream::new(seed, 2, Purpose::Test);
+            let mut state = 0.0;
+            let series: Vec<f64> = (0..512)
+                .map(|_| {
+                    state = 0.8 * state + noise(&mut stream);
+                    10.0 + state
+                })
+                .collect();
+            let estimate = estimate(&series);
+            covered += u32::from((estimate.mean - 10.0).abs() <= estimate.half_width);
+        }
+        // Without joining it would be about 320 of 500.
+        assert!(covered >= 430, "{covered} of 500");
+    }
+
+    #[test]
+    fn too_few_batches_give_no_interval() {
+        assert_eq!(estimate(&[1.0; 5]).half_width, f64::INFINITY);
+        assert_eq!(estimate(&[2.0; 12]), Estimate { mean: 2.0, half_width: 0.0 });
+    }
+}
