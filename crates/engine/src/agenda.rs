@@ -45,6 +45,12 @@ impl Agenda {
         }
     }
 
+    /// Bytes that an agenda of `slots` slots has outside itself.
+    #[must_use]
+    pub fn bytes(slots: usize) -> usize {
+        8 * (slots.div_ceil(64) * (BLOCK + BLOCKS) as usize + slots)
+    }
+
     /// Asks for `slot` to come out at cycle `at`, or earlier if it was asked for earlier.
     #[inline]
     pub fn schedule(&mut self, slot: usize, at: Cycle) {

@@ -21,7 +21,7 @@ pub struct Packet {
     /// When it came into being; not later than the cycle in which it is handed over.
     pub created: Cycle,
     /// Comes back unchanged with the [`Delivery`].
-    pub tag: u32,
+    pub tag: u64,
 }
 
 /// A packet that has reached its destination.
@@ -46,7 +46,7 @@ pub struct Delivery {
     /// When its last flit had been received: the cycle after the one in which that flit was on the receiver's wire.
     pub delivered: Cycle,
     /// What the sender gave.
-    pub tag: u32,
+    pub tag: u64,
 }
 
 /// The packets of one call, on their way to the NIC ports.

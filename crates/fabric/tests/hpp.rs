@@ -62,6 +62,9 @@ fn zero_load_latency_is_the_sum_of_its_parts() {
                     let per_switch = 12 - u64::from(show_ahead);
                     let latency = (1 - u64::from(show_ahead)) + 13 * (hops + 1) + per_switch * hops + flits;
                     assert_eq!(delivery.delivered, Cycle(100 + latency), "{hops} hops, {payload} B");
+                    let closed = fabric.zero_load_cycles(NodeId(0), NodeId(destination), u32::from(payload));
+                    assert_eq!(closed, (latency, hops as u32));
+                    assert!(fabric.zero_load_cycles_max(u32::from(payload)) >= latency);
                     assert_eq!(u64::from(delivery.hops), hops);
                     assert_eq!(delivery.injected, Cycle(100 + 1 - u64::from(show_ahead)));
                 }

@@ -1,1 +1,20 @@
+//! What sits on top of a node's NIC ports: it turns messages into packets and packets back into messages.
+//!
+//! This crate knows packets, rails and ranks. It knows **no** switches, links or routing, and of two nodes each acts on
+//! its own state only; what both look at is immutable and shared.
+//!
+//! * [`Injector`]: synthetic traffic, one source for each node;
+//! * [`Messenger`]: the ranks of a task graph that run on a node.
+//!
+//! Both implement [`flitway_fabric::Endpoint`].
 
+mod assembly;
+mod exchange;
+mod injector;
+mod messenger;
+#[cfg(test)]
+mod testing;
+
+pub use exchange::{Exchange, ExchangeError, MessengerSettings};
+pub use injector::{Injector, InjectorCounts};
+pub use messenger::{Messenger, MessengerCounts, stuck, summary};

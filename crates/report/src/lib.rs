@@ -3,7 +3,10 @@
 //! This crate reads a running simulation and decides how long it runs; it changes nothing in it, reads no files and
 //! prints nothing.
 
+pub mod facts;
+pub mod graph;
 pub mod measure;
 pub mod point;
 pub mod recorder;
+pub mod session;
 pub mod stats;

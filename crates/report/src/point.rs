@@ -100,13 +100,14 @@ impl Point {
             packets: total.packets,
             packet_bytes: total.payload as f64 / packets.max(1.0),
             hops_mean: total.hops as f64 / packets.max(1.0),
-            packet_latency: latency(total, measurement.packet_latency, &total.packet_latencies, scale.clock),
-            network_latency: latency(
-                total,
-                measurement.network_latency,
-                &total.network_latencies,
-                scale.clock,
-            ),
+            packet_latency: (total.packets > 0).then(|| {
+                let max = total.packet_latency_max;
+                latency(measurement.packet_latency, &total.packet_latencies, max, scale.clock)
+            }),
+            network_latency: (total.packets > 0).then(|| {
+                let max = total.network_latency_max;
+                latency(measurement.network_latency, &total.network_latencies, max, scale.clock)
+            }),
             accepted_min_node: nodes.clone().fold(f64::INFINITY, f64::min),
             accepted_max_node: nodes.fold(0.0, f64::max),
             duration_ns: scale.clock.nanos(measurement.duration as f64),

@@ -1,1 +1,17 @@
+//! What the nodes of a machine send: synthetic traffic and task graphs.
+//!
+//! This crate knows nodes, messages and bytes. It knows **no** switches, rails or routing (a pattern that depends on
+//! the machine is given a [`traffic::Shape`]), opens no files (readers take a `BufRead` or text) and prints nothing.
+//!
+//! * [`traffic`]: to whom, how large and when, three independent choices, and the [`traffic::Source`] that a node
+//!   draws its packets from;
+//! * [`graph`]: task graphs in the GOAL text format, the state machine of one rank, and where ranks are placed;
+//! * [`catalog`]: the tables of names that are parsed, listed and explained;
+//! * [`fraction`]: exact fractions, and what an integer simulation makes of them.
 
+pub mod catalog;
+pub mod fraction;
+pub mod graph;
+pub mod traffic;
+
+pub use fraction::Fraction;

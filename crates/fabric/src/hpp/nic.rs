@@ -129,6 +129,11 @@ impl Port {
     }
 }
 
+/// Bytes of a NIC port.
+pub(super) fn bytes_per_port(vcs: usize) -> usize {
+    size_of::<Port>() + vcs * (size_of::<Receiver>() + size_of::<Sender>() + size_of::<List>())
+}
+
 impl PortModel for Port {
     type Shared = Shared;
     type Mail = Mail;

@@ -29,6 +29,32 @@ pub struct HppSettings {
     pub advert: AdvertSettings,
 }
 
+impl HppSettings {
+    /// Cycles that a packet spends in its NIC port, in `hops` switches and in its own length when nothing is in the way:
+    /// everything but the links.
+    #[must_use]
+    pub fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64 {
+        let ahead = u32::from(self.show_ahead);
+        let nic = self.pipeline.transmit - ahead;
+        let switches = u64::from(hops) * u64::from(self.pipeline.depth() - ahead);
+        u64::from(nic) + switches + u64::from(self.format.packet_flits(payload_bytes))
+    }
+}
+
+impl HppSettings {
+    /// Memory that the simulation needs for a switch port without packets, about, in bytes.
+    #[must_use]
+    pub fn bytes_per_switch_port(&self) -> u64 {
+        super::switch::bytes_per_port(self.vcs as usize, self.ports as usize) as u64
+    }
+
+    /// Memory that it needs for a NIC port without packets, about, in bytes.
+    #[must_use]
+    pub fn bytes_per_nic_port(&self) -> u64 {
+        super::nic::bytes_per_port(self.vcs as usize) as u64
+    }
+}
+
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipeline {

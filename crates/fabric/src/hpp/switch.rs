@@ -323,6 +323,13 @@ impl Switch {
     }
 }
 
+/// Bytes of a switch per port.
+pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
+    let per_vc = size_of::<Input>() + size_of::<Output>() + ports;
+    let slots = ports * (1 + vcs);
+    size_of::<Link>() + vcs * per_vc + (size_of::<Switch>() + Agenda::bytes(slots)) / ports
+}
+
 /// The positions of the ones in `mask`.
 #[inline]
 fn bits(mut mask: u64) -> impl Iterator<Item = usize> {

@@ -15,7 +15,7 @@ pub(super) struct Token {
     pub(super) injected: Cycle,
     pub(super) source: NodeId,
     pub(super) destination: NodeId,
-    pub(super) tag: u32,
+    pub(super) tag: u64,
     pub(super) flits: u16,
     pub(super) units: u16,
     pub(super) payload: u16,

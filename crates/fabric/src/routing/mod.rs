@@ -144,6 +144,20 @@ impl Routing {
         })
     }
 
+    /// No less than the hops of any packet: switches crossed between the two most distant nodes, where the topology
+    /// tells, or its number of switches.
+    #[must_use]
+    pub fn hops_max(&self) -> u32 {
+        match self.topology.shape() {
+            Shape::Tree(tree) => 2 * tree.levels - 1,
+            Shape::Grid(grid) => {
+                let side = |&size: &u32| if grid.wraps { size / 2 } else { size - 1 };
+                grid.dimensions.iter().map(side).sum::<u32>() + 1
+            }
+            Shape::Irregular => self.topology.switches(),
+        }
+    }
+
     /// The next hops of a packet that arrives at `here`, as many as a header field holds.
     #[must_use]
     pub fn route(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Route {

@@ -42,6 +42,31 @@ impl Fabric {
     pub fn nodes(&self) -> u32 {
         self.topology().nodes()
     }
+
+    /// Packet latency in cycles from `source` to `destination` when nothing is in the way, in closed form, and the
+    /// number of hops.
+    #[must_use]
+    pub fn zero_load_cycles(&self, source: NodeId, destination: NodeId, payload_bytes: u32) -> (u64, u32) {
+        let topology = self.topology();
+        let mut links = u64::from(self.latencies[topology.node_link(source).index()]);
+        let mut hops = 0;
+        for (switch, hop) in self.routing.path(source, destination) {
+            let link = topology.wire(switch, hop.port).map(|(link, _)| link);
+            links += link.map_or(0, |link| u64::from(self.latencies[link.index()]));
+            hops += 1;
+        }
+        let SwitchSettings::Hpp(settings) = &self.switch;
+        (links + settings.zero_load_cycles(hops, payload_bytes), hops)
+    }
+
+    /// No less than the packet latency between any two nodes when nothing is in the way.
+    #[must_use]
+    pub fn zero_load_cycles_max(&self, payload_bytes: u32) -> u64 {
+        let hops = self.routing.hops_max();
+        let longest = u64::from(self.latencies.iter().copied().max().unwrap_or(0));
+        let SwitchSettings::Hpp(settings) = &self.switch;
+        longest * u64::from(hops + 1) + settings.zero_load_cycles(hops, payload_bytes)
+    }
 }
 
 /// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.

@@ -75,7 +75,7 @@ pub fn random_scripts(seed: u64, fabric: &Fabric, gap: u64, until: u64, payload_
                     lane: stream.bits() as u32,
                     payload: 1 + stream.below(payload_max) as u16,
                     created: Cycle(at),
-                    tag: packets.len() as u32,
+                    tag: packets.len() as u64,
                 });
                 at += stream.below(2 * gap);
             }

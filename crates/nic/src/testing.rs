@@ -1,0 +1,50 @@
+//! A network for tests: a fixed latency for each rail, infinite bandwidth.
+
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::{Delivery, Endpoint, Packet};
+
+/// Runs endpoints, node by node in every cycle, until nothing is left to do or cycle `end` has come. Returns all
+/// packets in the order in which they were handed over, with the node and the cycle.
+pub(crate) fn run<E: Endpoint>(endpoints: &mut [E], latency: &[u64], end: u64) -> Vec<(u64, u32, Packet)> {
+    let mut wakes: Vec<Option<Cycle>> = vec![Some(Cycle::ZERO); endpoints.len()];
+    let mut flying: Vec<(Cycle, NodeId, Packet)> = Vec::new();
+    let mut sent = Vec::new();
+    loop {
+        let due = wakes.iter().flatten().copied().chain(flying.iter().map(|&(at, ..)| at)).min();
+        let Some(now) = due.filter(|now| now.0 < end) else { return sent };
+        for (node, endpoint) in endpoints.iter_mut().enumerate() {
+            let node = NodeId::new(node);
+            let mut out = Vec::new();
+            let landed: Vec<_> =
+                flying.extract_if(.., |(at, _, packet)| *at == now && packet.destination == node).collect();
+            for (_, source, packet) in landed {
+                let delivery = delivery(source, &packet, now);
+                wakes[node.index()] = endpoint.deliver(now, &delivery, &mut out);
+            }
+            if wakes[node.index()] == Some(now) {
+                wakes[node.index()] = endpoint.wake(now, &mut out);
+            }
+            assert!(wakes[node.index()].is_none_or(|wake| wake > now), "{node} asks for a later cycle");
+            for packet in out {
+                assert!(packet.created <= now && packet.payload > 0);
+                sent.push((now.0, node.0, packet));
+                flying.push((now + latency[packet.rail.index()], node, packet));
+            }
+        }
+    }
+}
+
+fn delivery(source: NodeId, packet: &Packet, now: Cycle) -> Delivery {
+    Delivery {
+        source,
+        destination: packet.destination,
+        rail: packet.rail,
+        payload: packet.payload,
+        flits: 1,
+        hops: 1,
+        created: packet.created,
+        injected: packet.created,
+        delivered: now,
+        tag: packet.tag,
+    }
+}

@@ -1,0 +1,161 @@
+//! What follows from a machine without running it: sizes, distances, latencies when nothing is in the way.
+
+use flitway_engine::NodeId;
+use flitway_fabric::topology::{Shape, Topology};
+use flitway_fabric::{Fabric, SwitchSettings};
+use flitway_machine::Machine;
+use serde_json::{Value, json};
+
+/// Facts derived from a machine.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Nodes.
+    pub nodes: u32,
+    /// Rails.
+    pub rails: u32,
+    /// Switches of one rail.
+    pub switches_per_rail: u32,
+    /// Links of one rail.
+    pub links_per_rail: u32,
+    /// Links of one rail that join the two halves of the nodes; `None` for an irregular topology.
+    pub bisection_links: Option<u64>,
+    /// Bits a second that a NIC port injects: one flit a cycle.
+    pub injection_bits_per_second: u64,
+    /// Distances, shortest first.
+    pub distances: Vec<Distance>,
+    /// Mean hops between two different nodes.
+    pub hops_mean: f64,
+    /// Whether distances are those of all pairs of nodes; otherwise those from a sample of sources.
+    pub all_pairs: bool,
+    /// Payload of the packets whose latencies the distances give.
+    pub payload_bytes: u32,
+    /// Memory for switches and NIC ports without packets, about, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// Pairs of nodes so many hops apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distance {
+    /// Switches crossed.
+    pub hops: u32,
+    /// The part of the ordered pairs of different nodes.
+    pub share: f64,
+    /// Packet latency when nothing is in the way, of the nearest pair, in nanoseconds.
+    pub latency_min_ns: f64,
+    /// And of the farthest; they differ where cables do.
+    pub latency_max_ns: f64,
+}
+
+/// Nodes up to which all pairs are looked at, and sources that are sampled beyond.
+const ALL_PAIRS_MAX: u32 = 2_048;
+const SAMPLE: u32 = 256;
+
+impl Facts {
+    /// The facts of `machine`, with latencies of packets of `payload_bytes`.
+    #[must_use]
+    pub fn new(machine: &Machine, fabric: &Fabric, payload_bytes: u32) -> Self {
+        let topology = fabric.topology();
+        let nodes = topology.nodes();
+        let all_pairs = nodes <= ALL_PAIRS_MAX;
+        let stride = if all_pairs { 1 } else { nodes / SAMPLE };
+        let mut found: Vec<Option<(u64, u64, u64)>> = Vec::new();
+        for source in (0..nodes).step_by(stride as usize).map(NodeId) {
+            for destination in (0..nodes).map(NodeId).filter(|&destination| destination != source) {
+                let (cycles, hops) = fabric.zero_load_cycles(source, destination, payload_bytes);
+                if found.len() <= hops as usize {
+                    found.resize(hops as usize + 1, None);
+                }
+                let entry = found[hops as usize].get_or_insert((0, cycles, cycles));
+                *entry = (entry.0 + 1, entry.1.min(cycles), entry.2.max(cycles));
+            }
+        }
+        let pairs: u64 = found.iter().flatten().map(|entry| entry.0).sum();
+        let nanos = |cycles: u64| machine.clock.nanos(cycles as f64);
+        let distances: Vec<Distance> = (0..)
+            .zip(&found)
+            .filter_map(|(hops, entry)| {
+                let (count, least, most) = (*entry)?;
+                let share = count as f64 / pairs as f64;
+                Some(Distance { hops, share, latency_min_ns: nanos(least), latency_max_ns: nanos(most) })
+            })
+            .collect();
+        Facts {
+            nodes,
+            rails: fabric.rails,
+            switches_per_rail: topology.switches(),
+            links_per_rail: topology.links().len() as u32,
+            bisection_links: bisection_links(topology),
+            injection_bits_per_second: machine.clock.hertz() * u64::from(machine.packet.flit_bytes) * 8,
+            hops_mean: distances.iter().map(|distance| f64::from(distance.hops) * distance.share).sum(),
+            distances,
+            all_pairs,
+            payload_bytes,
+            memory_bytes: memory_bytes(fabric),
+        }
+    }
+
+    /// As an object.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let distances: Vec<Value> = self
+            .distances
+            .iter()
+            .map(|distance| {
+                json!({
+                    "hops": distance.hops,
+                    "share": distance.share,
+                    "latency_min_ns": distance.latency_min_ns,
+                    "latency_max_ns": distance.latency_max_ns,
+                })
+            })
+            .collect();
+        let mut facts = json!({
+            "nodes": self.nodes,
+            "rails": self.rails,
+            "switches_per_rail": self.switches_per_rail,
+            "links_per_rail": self.links_per_rail,
+            "injection_bits_per_second": self.injection_bits_per_second,
+            "hops_mean": self.hops_mean,
+            "all_pairs": self.all_pairs,
+            "payload_bytes": self.payload_bytes,
+            "distances": distances,
+            "memory_bytes": self.memory_bytes,
+        });
+        if let Some(links) = self.bisection_links {
+            facts["bisection_links"] = json!(links);
+        }
+        facts
+    }
+}
+
+/// Links between the halves of a structured topology: the fewest that cut its nodes in two.
+fn bisection_links(topology: &Topology) -> Option<u64> {
+    match topology.shape() {
+        // Every level of a fat tree has as many links up as there are nodes below: half of the nodes reach the other half.
+        Shape::Tree(_) => Some(u64::from(topology.nodes() / 2)),
+        Shape::Grid(grid) => {
+            let longest = grid.dimensions.iter().copied().max().unwrap_or(1);
+            let rows: u64 = u64::from(topology.switches() / longest);
+            let across = match (grid.wraps, longest) {
+                (_, 1) => return None,
+                (true, _) => 2,
+                (false, _) => 1,
+            };
+            Some(rows * across)
+        }
+        Shape::Irregular if topology.switches() == 1 => Some(u64::from(topology.nodes() / 2)),
+        Shape::Irregular => None,
+    }
+}
+
+fn memory_bytes(fabric: &Fabric) -> u64 {
+    let topology = fabric.topology();
+    let ports: u64 = (0..topology.switches())
+        .map(|switch| u64::from(topology.ports(flitway_fabric::SwitchId(switch))))
+        .sum();
+    let SwitchSettings::Hpp(settings) = &fabric.switch;
+    let rails = u64::from(fabric.rails);
+    rails
+        * (ports * settings.bytes_per_switch_port()
+            + u64::from(topology.nodes()) * settings.bytes_per_nic_port())
+}

@@ -1,0 +1,112 @@
+//! What a run of a task graph came to, in the units of people, as a value and as JSON.
+
+use crate::point::peak_rss_bytes;
+use flitway_engine::Clock;
+use flitway_fabric::simulation::{Conservation, Counters};
+use flitway_workload::graph::GraphSummary;
+use flitway_workload::graph::stuck::Stuck;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A run of a task graph.
+#[derive(Clone, Debug)]
+pub struct GraphResult {
+    /// What all ranks came to.
+    pub summary: GraphSummary,
+    /// What is left undone; `None` if every task has completed and every message was received.
+    pub stuck: Option<Stuck>,
+    /// Whether somebody stopped it.
+    pub stopped: bool,
+    /// Totals.
+    pub counters: Counters,
+    /// The books at the end.
+    pub books: Conservation,
+    /// Wall-clock time of the run.
+    pub wall: Duration,
+    /// The network clock, in whose cycles the summary counts.
+    pub clock: Clock,
+}
+
+impl GraphResult {
+    /// Tasks listed for each rank that is stuck, and unmatched messages listed.
+    pub const STUCK_MAX: usize = 8;
+
+    /// The object that `--json` has in `points`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let nanos = |cycles: u64| self.clock.nanos(cycles as f64);
+        let ranks: Vec<Value> = self
+            .summary
+            .ranks
+            .iter()
+            .map(|rank| {
+                let mut entry = json!({
+                    "rank": rank.rank.0,
+                    "computing_ns": nanos(rank.computing),
+                    "overhead_ns": nanos(rank.overhead),
+                    "waiting_ns": nanos(rank.waiting),
+                    "communication_share": rank.communication_share(),
+                    "messages_sent": rank.messages_sent,
+                    "bytes_sent": rank.bytes_sent,
+                    "messages_received": rank.messages_received,
+                    "bytes_received": rank.bytes_received,
+                });
+                if let Some(completion) = rank.completion {
+                    entry["completion_ns"] = json!(nanos(completion.0));
+                }
+                entry
+            })
+            .collect();
+        let [least, mean, most] = self.summary.communication_share;
+        let mut graph = json!({
+            "completed": self.stuck.is_none() && !self.stopped,
+            "messages": self.summary.messages,
+            "bytes": self.summary.bytes,
+            "communication_share": { "min": least, "mean": mean, "max": most },
+            "ranks": ranks,
+        });
+        if let Some(completion) = self.summary.completion {
+            graph["completion_ns"] = json!(nanos(completion.0));
+        }
+        if let Some(stuck) = &self.stuck {
+            graph["waiting"] = json!(waiting(stuck));
+        }
+        let mut point = json!({
+            "packets": self.counters.packets_delivered,
+            "graph": graph,
+            "events": self.counters.events,
+            "packet_hops": self.counters.packet_hops,
+            "flit_hops": self.counters.flit_hops,
+            "adverts": self.counters.adverts,
+            "wall_s": self.wall.as_secs_f64(),
+        });
+        if let Some(bytes) = peak_rss_bytes() {
+            point["peak_rss_bytes"] = json!(bytes);
+        }
+        point
+    }
+}
+
+/// What is left undone, a line each: what ranks wait for, then messages that nobody received.
+#[must_use]
+pub fn waiting(stuck: &Stuck) -> Vec<String> {
+    let mut lines = Vec::new();
+    for rank in &stuck.ranks {
+        lines.extend(rank.tasks.iter().map(ToString::to_string));
+        if rank.unfinished > rank.tasks.len() {
+            lines.push(format!(
+                "rank {}: {} more tasks unfinished",
+                rank.rank,
+                rank.unfinished - rank.tasks.len()
+            ));
+        }
+    }
+    lines.extend(stuck.unmatched.iter().map(ToString::to_string));
+    if stuck.unmatched_count > stuck.unmatched.len() {
+        lines.push(format!(
+            "{} more messages were never received",
+            stuck.unmatched_count - stuck.unmatched.len()
+        ));
+    }
+    lines
+}

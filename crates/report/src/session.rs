@@ -1,0 +1,221 @@
+//! A machine that is ready to run: the way from a checked machine and a workload to a result.
+//!
+//! ```text
+//! Machine -> Fabric + endpoints -> Simulation -> measurement -> Point or GraphResult
+//! ```
+
+use crate::graph::GraphResult;
+use crate::measure::{Plan, Progress, measure};
+use crate::point::{Point, Scale};
+use crate::recorder::Recorder;
+use flitway_engine::window::Outcome;
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::hpp::Hpp;
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::topology::Shape as TopologyShape;
+use flitway_fabric::{Fabric, Simulation, SwitchSettings, Unobserved};
+use flitway_machine::Machine;
+use flitway_nic::{Exchange, ExchangeError, Injector, Messenger, MessengerSettings};
+use flitway_workload::Fraction;
+use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
+use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// A machine, built.
+#[derive(Debug)]
+pub struct Session {
+    machine: Machine,
+    fabric: Fabric,
+    shape: Shape,
+    seed: u64,
+    threads: u32,
+}
+
+/// How to measure, in simulated time where that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patience {
+    /// Half-width of the confidence interval to reach, as a fraction of the mean.
+    pub precision: f64,
+    /// Warm-up; `None` to find it from the data.
+    pub warm_up: Option<Cycle>,
+    /// Time measured after the warm-up; `None` until the precision is reached.
+    pub duration: Option<Cycle>,
+}
+
+/// Packets that a batch should hold.
+const PACKETS_PER_BATCH: f64 = 4_000.0;
+
+/// Batches after which an unsettled run is given up.
+const BATCHES_MAX: usize = 400;
+
+impl Session {
+    /// Builds `machine`. Every random choice follows from `seed`; results do not depend on `threads`.
+    #[must_use]
+    pub fn new(machine: Machine, seed: u64, threads: u32) -> Self {
+        let fabric = machine.fabric();
+        let shape = shape(&fabric);
+        Session { machine, fabric, shape, seed, threads }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The fabric built from it.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// What turns cycles and flits into nanoseconds and loads.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        Scale {
+            clock: self.machine.clock,
+            nodes: self.fabric.nodes(),
+            rails: self.fabric.rails,
+            flit_bytes: self.machine.packet.flit_bytes,
+        }
+    }
+
+    /// Fits `choice` to the machine at `load`.
+    ///
+    /// # Errors
+    /// If the pattern or the packets do not fit.
+    pub fn traffic(&self, choice: &TrafficChoice, load: Fraction) -> Result<Traffic, TrafficError> {
+        let format = self.machine.packet;
+        let injection = Injection {
+            rails: self.fabric.rails,
+            mtu: format.mtu_bytes as u16,
+            flits: &|payload| format.packet_flits(u32::from(payload)) as u16,
+            load,
+        };
+        Traffic::build(choice, &self.shape, &injection, self.seed)
+    }
+
+    /// Measures `traffic`, offered at `offered_load`.
+    pub fn point(
+        &self,
+        traffic: &Arc<Traffic>,
+        offered_load: f64,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        match self.fabric.switch {
+            SwitchSettings::Hpp(_) => self.point_on::<Hpp>(traffic, offered_load, patience, stop, progress),
+        }
+    }
+
+    fn point_on<A: Architecture>(
+        &self,
+        traffic: &Arc<Traffic>,
+        offered_load: f64,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        let nodes = self.fabric.nodes();
+        let injectors = (0..nodes)
+            .map(|node| Injector::new(traffic, NodeId(node), self.fabric.rails, self.seed))
+            .collect();
+        let recorder = || Recorder::new(nodes, self.machine.packet);
+        let mut simulation = Simulation::<A, _, _>::new(&self.fabric, injectors, self.threads, recorder);
+        let plan = self.plan(traffic, patience);
+        let measurement = measure(&mut simulation, &plan, stop, progress);
+        Point::new(offered_load, &measurement, self.scale())
+    }
+
+    /// Batches long enough for their packets to be many and to cross the whole machine.
+    fn plan(&self, traffic: &Traffic, patience: Patience) -> Plan {
+        let active = f64::from(self.fabric.nodes() - traffic.destinations().silent_nodes());
+        let packets_per_cycle = (traffic.rate().as_f64() * active).max(1e-12);
+        let crossing = 2 * self.fabric.zero_load_cycles_max(self.machine.packet.mtu_bytes);
+        Plan {
+            precision: patience.precision,
+            batch: ((PACKETS_PER_BATCH / packets_per_cycle).ceil() as u64).max(crossing),
+            warm_up: patience.warm_up.map(|cycles| cycles.0),
+            duration: patience.duration.map(|cycles| cycles.0),
+            batches_max: BATCHES_MAX,
+        }
+    }
+
+    /// Runs `graph` to its end.
+    ///
+    /// # Errors
+    /// If the graph does not go with the placement or the machine.
+    pub fn graph(
+        &self,
+        graph: &Arc<TaskGraph>,
+        placement: Placement,
+        stop: &AtomicBool,
+        progress: impl FnMut(Cycle),
+    ) -> Result<GraphResult, ExchangeError> {
+        let settings = MessengerSettings {
+            rails: self.fabric.rails,
+            mtu: self.machine.packet.mtu_bytes as u16,
+            whole_up_to: self.machine.nic.stripe_threshold_bytes,
+            costs: RankCosts {
+                clock: self.machine.clock,
+                send_overhead: self.machine.nic.send_overhead,
+                receive_overhead: self.machine.nic.receive_overhead,
+            },
+            seed: self.seed,
+        };
+        let exchange = Arc::new(Exchange::new(Arc::clone(graph), placement, settings)?);
+        Ok(match self.fabric.switch {
+            SwitchSettings::Hpp(_) => self.graph_on::<Hpp>(&exchange, stop, progress),
+        })
+    }
+
+    fn graph_on<A: Architecture>(
+        &self,
+        exchange: &Arc<Exchange>,
+        stop: &AtomicBool,
+        mut progress: impl FnMut(Cycle),
+    ) -> GraphResult {
+        /// Cycles between two looks at the clock on the wall.
+        const STRIDE: u64 = 1 << 16;
+        let started = Instant::now();
+        let messengers =
+            (0..self.fabric.nodes()).map(|node| Messenger::new(exchange, NodeId(node))).collect();
+        let mut simulation =
+            Simulation::<A, _, _>::new(&self.fabric, messengers, self.threads, || Unobserved);
+        let outcome = loop {
+            let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
+            if outcome != Outcome::Reached {
+                break outcome;
+            }
+            progress(simulation.now());
+        };
+        GraphResult {
+            summary: flitway_nic::summary(simulation.endpoints()),
+            stuck: flitway_nic::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
+            stopped: outcome == Outcome::Stopped,
+            counters: simulation.counters(),
+            books: simulation.audit(),
+            wall: started.elapsed(),
+            clock: self.machine.clock,
+        }
+    }
+}
+
+/// What patterns may know of the fabric.
+fn shape(fabric: &Fabric) -> Shape {
+    let topology = fabric.topology();
+    let dimensions = match topology.shape() {
+        TopologyShape::Grid(grid) => {
+            // The nodes of a switch extend its first dimension: numbers run through them first.
+            let mut dimensions = grid.dimensions.clone();
+            dimensions[0] *= grid.nodes_per_switch;
+            dimensions
+        }
+        TopologyShape::Tree(_) | TopologyShape::Irregular => vec![topology.nodes()],
+    };
+    let leaf = (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0.0).collect();
+    Shape { nodes: topology.nodes(), dimensions, leaf }
+}

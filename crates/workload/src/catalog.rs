@@ -1,0 +1,386 @@
+//! Tables of names: what can be chosen, what other tools call it, and what it takes.
+//!
+//! One table per choice is the only list of its names: parsing looks up in it, `flitway list` and `flitway explain`
+//! print it. A choice is written `name`, or `name(parameter=value, ...)`, or, in the order of the table,
+//! `name(value, ...)`. Case does not matter, nor whether words are joined by `-` or `_`.
+
+use crate::fraction::Fraction;
+use std::fmt;
+
+/// One name that can be chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name that output uses.
+    pub name: &'static str,
+    /// Other names that are understood.
+    pub aliases: &'static [Alias],
+    /// One line: what it is.
+    pub doc: &'static str,
+    /// The exact definition, what it asks of the machine, and where tools differ.
+    pub details: &'static str,
+    /// What it takes, in positional order.
+    pub parameters: &'static [Parameter],
+}
+
+/// Another name for an entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The name, in lower case with hyphens.
+    pub name: &'static str,
+    /// The tool that uses it.
+    pub tool: &'static str,
+}
+
+/// Something an entry takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What is expected, with the unit.
+    pub expected: &'static str,
+    /// What it is when not given; `None` if it must be given.
+    pub default: Option<&'static str>,
+    /// What it does, and the source of the default.
+    pub doc: &'static str,
+}
+
+/// The names of one choice, each with the function that reads its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalog<R: 'static> {
+    subject: &'static str,
+    rows: &'static [(Entry, R)],
+}
+
+/// Why a text is not a choice from a catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChoiceError {
+    /// No entry or alias has this name.
+    UnknownName {
+        /// What is chosen: `traffic pattern`.
+        subject: &'static str,
+        /// What was read.
+        read: String,
+        /// The nearest name, if one is near.
+        nearest: Option<&'static str>,
+        /// All names, aliases left out.
+        valid: Vec<&'static str>,
+    },
+    /// The entry takes no such parameter, or not so many.
+    UnknownParameter {
+        /// The entry.
+        name: &'static str,
+        /// What was read.
+        read: String,
+        /// The nearest parameter, if one is near.
+        nearest: Option<&'static str>,
+        /// All parameters of the entry.
+        valid: Vec<&'static str>,
+    },
+    /// A parameter was given twice.
+    Repeated {
+        /// The entry.
+        name: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// A parameter without default was not given.
+    Missing {
+        /// The entry.
+        name: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What is expected.
+        expected: &'static str,
+    },
+    /// A parameter has a value that it cannot have.
+    BadValue {
+        /// The entry.
+        name: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What was read.
+        read: String,
+        /// What is expected.
+        expected: &'static str,
+    },
+    /// The text is not of the form `name(parameter=value, ...)`.
+    Malformed {
+        /// What is chosen: `traffic pattern`.
+        subject: &'static str,
+        /// What was read.
+        read: String,
+    },
+}
+
+impl fmt::Display for ChoiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |names: &[&str]| names.join(", ");
+        match self {
+            ChoiceError::UnknownName { subject, read, nearest, valid } => {
+                write!(f, "there is no {subject} `{read}`")?;
+                if let Some(nearest) = nearest {
+                    write!(f, "; did you mean `{nearest}`?")?;
+                }
+                write!(f, " (known: {})", list(valid))
+            }
+            ChoiceError::UnknownParameter { name, read, valid, .. } if valid.is_empty() => {
+                write!(f, "`{name}` takes no parameter, but `{read}` was given")
+            }
+            ChoiceError::UnknownParameter { name, read, nearest, valid } => {
+                write!(f, "`{name}` takes no parameter `{read}`")?;
+                if let Some(nearest) = nearest {
+                    write!(f, "; did you mean `{nearest}`?")?;
+                }
+                write!(f, " (it takes: {})", list(valid))
+            }
+            ChoiceError::Repeated { name, parameter } => {
+                write!(f, "`{parameter}` of `{name}` was given twice")
+            }
+            ChoiceError::Missing { name, parameter, expected } => {
+                write!(f, "`{name}` needs `{parameter}`: {expected}")
+            }
+            ChoiceError::BadValue { name, parameter, read, expected } => {
+                write!(f, "`{parameter}` of `{name}` cannot be `{read}`: expected {expected}")
+            }
+            ChoiceError::Malformed { subject, read } => {
+                write!(f, "`{read}` is no {subject}: expected `name` or `name(parameter=value, ...)`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ChoiceError {}
+
+impl<R: Copy> Catalog<R> {
+    pub(crate) const fn new(subject: &'static str, rows: &'static [(Entry, R)]) -> Self {
+        Catalog { subject, rows }
+    }
+
+    /// What is chosen: `traffic pattern`.
+    #[must_use]
+    pub const fn subject(&self) -> &'static str {
+        self.subject
+    }
+
+    /// What can be chosen, in the order in which it is listed.
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<R> {
+        self.rows.iter().map(|(entry, _)| entry)
+    }
+
+    /// The entry of a name or alias.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&'static Entry> {
+        self.row(name).map(|(entry, _)| entry)
+    }
+
+    fn row(&self, name: &str) -> Option<&'static (Entry, R)> {
+        let name = normal(name);
+        self.rows.iter().find(|(entry, _)| entry.names().any(|known| known == name))
+    }
+
+    /// Reads `name` or `name(parameter=value, ...)`: the choice, and what reads its parameters.
+    pub(crate) fn choose(&self, text: &str) -> Result<(Choice, R), ChoiceError> {
+        let malformed = || ChoiceError::Malformed { subject: self.subject, read: text.to_owned() };
+        let text = text.trim();
+        let (name, list) = match text.split_once('(') {
+            Some((name, rest)) => (name.trim(), Some(rest.strip_suffix(')').ok_or_else(malformed)?)),
+            None => (text, None),
+        };
+        if name.is_empty() || list.is_some_and(|list| list.contains(['(', ')'])) {
+            return Err(malformed());
+        }
+        let (entry, read) = self.row(name).ok_or_else(|| self.unknown(name))?;
+        let mut values = vec![None; entry.parameters.len()];
+        for (position, argument) in list.unwrap_or("").split(',').enumerate() {
+            let argument = argument.trim();
+            if argument.is_empty() && !list.unwrap_or("").contains(',') {
+                continue;
+            }
+            let (place, value) = entry.place(position, argument)?;
+            if values[place].replace(value.to_owned()).is_some() {
+                let parameter = entry.parameters[place].name;
+                return Err(ChoiceError::Repeated { name: entry.name, parameter });
+            }
+        }
+        for (value, parameter) in values.iter_mut().zip(entry.parameters) {
+            if value.is_none() {
+                *value = Some(parameter.default.map(str::to_owned).ok_or(ChoiceError::Missing {
+                    name: entry.name,
+                    parameter: parameter.name,
+                    expected: parameter.expected,
+                })?);
+            }
+        }
+        Ok((Choice { entry, values: values.into_iter().flatten().collect() }, *read))
+    }
+
+    fn unknown(&self, read: &str) -> ChoiceError {
+        let name = normal(read);
+        ChoiceError::UnknownName {
+            subject: self.subject,
+            read: read.to_owned(),
+            nearest: nearest(&name, self.entries().flat_map(Entry::names)),
+            valid: self.entries().map(|entry| entry.name).collect(),
+        }
+    }
+}
+
+impl Entry {
+    fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().map(|alias| alias.name))
+    }
+
+    /// Which parameter an argument is for, and its value.
+    fn place<'a>(&self, position: usize, argument: &'a str) -> Result<(usize, &'a str), ChoiceError> {
+        let unknown = |read: &str| ChoiceError::UnknownParameter {
+            name: self.name,
+            read: read.to_owned(),
+            nearest: nearest(&normal(read), self.parameters.iter().map(|parameter| parameter.name)),
+            valid: self.parameters.iter().map(|parameter| parameter.name).collect(),
+        };
+        match argument.split_once('=') {
+            Some((key, value)) => {
+                let key = key.trim();
+                let wanted = normal(key);
+                let place = self.parameters.iter().position(|parameter| parameter.name == wanted);
+                Ok((place.ok_or_else(|| unknown(key))?, value.trim()))
+            }
+            None if position < self.parameters.len() => Ok((position, argument)),
+            None => Err(unknown(argument)),
+        }
+    }
+}
+
+/// An entry with the value of every parameter, as text.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    entry: &'static Entry,
+    values: Vec<String>,
+}
+
+impl Choice {
+    /// The value of the parameter at `place`, read by `read`.
+    pub(crate) fn value<T>(
+        &self,
+        place: usize,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, ChoiceError> {
+        let text = &self.values[place];
+        read(text).ok_or_else(|| ChoiceError::BadValue {
+            name: self.entry.name,
+            parameter: self.entry.parameters[place].name,
+            read: text.clone(),
+            expected: self.entry.parameters[place].expected,
+        })
+    }
+
+    /// The value of the parameter at `place`: a fraction of at most one.
+    pub(crate) fn part(&self, place: usize) -> Result<Fraction, ChoiceError> {
+        self.value(place, |text| text.parse().ok().filter(|fraction: &Fraction| fraction.is_part()))
+    }
+
+    /// The value of the parameter at `place`: a number of bytes with its unit.
+    pub(crate) fn bytes(&self, place: usize) -> Result<u16, ChoiceError> {
+        self.value(place, bytes)
+    }
+}
+
+/// A number of bytes with its unit: `256B`, `1 KiB`, `1 kB`. `KB` means two different numbers and is refused.
+pub(crate) fn bytes(text: &str) -> Option<u16> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u16 = text[..end].parse().ok()?;
+    match text[end..].trim() {
+        "B" | "b" => Some(number),
+        "kB" => number.checked_mul(1_000),
+        "KiB" => number.checked_mul(1_024),
+        _ => None,
+    }
+}
+
+/// Lower case, words joined by hyphens, without Noxim's prefix.
+fn normal(name: &str) -> String {
+    let name = name.trim().to_ascii_lowercase().replace('_', "-");
+    name.strip_prefix("traffic-").map_or_else(|| name.clone(), str::to_owned)
+}
+
+/// The candidate nearest to `read` by edits, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(read: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (strsim::damerau_levenshtein(read, candidate), candidate))
+        .min_by_key(|&(distance, _)| distance)
+        .filter(|&(distance, candidate)| distance <= candidate.len().max(read.len()) / 3 + 1)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Entry = Entry { name: "plain", aliases: &[], doc: "", details: "", parameters: &[] };
+    const TWO_WORDS: Entry = Entry {
+        name: "two-words",
+        aliases: &[Alias { name: "tw", tool: "T" }],
+        doc: "",
+        details: "",
+        parameters: &[
+            Parameter { name: "size", expected: "a size", default: None, doc: "" },
+            Parameter { name: "share", expected: "a share", default: Some("1/2"), doc: "" },
+        ],
+    };
+    const CATALOG: Catalog<()> = Catalog::new("test thing", &[(PLAIN, ()), (TWO_WORDS, ())]);
+
+    fn parse(text: &str) -> Result<Choice, ChoiceError> {
+        CATALOG.choose(text).map(|(choice, ())| choice)
+    }
+
+    fn values(text: &str) -> Vec<String> {
+        parse(text).unwrap().values
+    }
+
+    #[test]
+    fn a_choice_is_read_by_name_alias_position_and_key() {
+        assert_eq!(parse(" plain ").unwrap().entry.name, "plain");
+        assert_eq!(parse("plain()").unwrap().entry.name, "plain");
+        assert_eq!(parse("TRAFFIC_PLAIN").unwrap().entry.name, "plain");
+        for text in ["TW(3)", "two_words( size = 3 )", "two-words(share=1/2, size=3)", "tw(3,share=1/2)"] {
+            assert_eq!(values(text), ["3", "1/2"], "{text}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_has_its_error() {
+        let error = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(
+            error("plian"),
+            "there is no test thing `plian`; did you mean `plain`? (known: plain, two-words)"
+        );
+        assert_eq!(error("xyzzy"), "there is no test thing `xyzzy` (known: plain, two-words)");
+        assert_eq!(error("plain(3)"), "`plain` takes no parameter, but `3` was given");
+        assert_eq!(
+            error("tw(sise=3)"),
+            "`two-words` takes no parameter `sise`; did you mean `size`? (it takes: size, share)"
+        );
+        assert_eq!(error("tw(3, size=4)"), "`size` of `two-words` was given twice");
+        assert_eq!(error("tw"), "`two-words` needs `size`: a size");
+        for text in ["tw(3", "(3)", "tw(3)x", "tw((3))", ""] {
+            assert!(error(text).ends_with("expected `name` or `name(parameter=value, ...)`"), "{text}");
+        }
+        let choice = parse("tw(3)").unwrap();
+        assert_eq!(
+            choice.bytes(0).unwrap_err().to_string(),
+            "`size` of `two-words` cannot be `3`: expected a size"
+        );
+        assert_eq!(choice.part(1), Ok(Fraction::percent(50)));
+    }
+
+    #[test]
+    fn a_number_of_bytes_needs_an_unambiguous_unit() {
+        assert_eq!(bytes("256B"), Some(256));
+        assert_eq!(bytes("1 KiB"), Some(1024));
+        assert_eq!(bytes("1 kB"), Some(1000));
+        for text in ["256", "1 KB", "B", "-1B", "65536B", "64 KiB", ""] {
+            assert_eq!(bytes(text), None, "{text}");
+        }
+    }
+}

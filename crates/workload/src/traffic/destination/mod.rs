@@ -1,0 +1,285 @@
+//! To whom: the destination of each packet.
+//!
+//! **Destination = source.** A pattern that draws its destination draws among the *other* nodes, never the node
+//! itself. A permutation may map a node to itself: that node stays silent, and [`Destinations::silent_nodes`] says how
+//! many do. (BookSim2's and Garnet's `uniform` include the node itself: at equal offered load they offer `1/n` less to
+//! the network.)
+//!
+//! Adding a pattern: one file with its entry, its reader and its [`Pattern`], and one line in [`CATALOG`].
+
+mod favoured;
+mod hot_region;
+mod hotspot;
+mod permutation;
+mod sphere;
+mod uniform;
+
+use crate::catalog::{Catalog, Choice, ChoiceError};
+use crate::traffic::Shape;
+use favoured::Favoured;
+use flitway_engine::NodeId;
+use flitway_engine::random::Stream;
+use permutation::Permutation;
+use std::fmt;
+use std::sync::Arc;
+use uniform::Uniform;
+
+/// Reads the parameters of a pattern.
+pub type Reader = fn(&DestinationArguments) -> Result<DestinationChoice, ChoiceError>;
+
+/// The parameters of a pattern, as written.
+#[derive(Debug)]
+pub struct DestinationArguments(Choice);
+
+/// A pattern with its parameters, not yet fitted to a machine.
+pub type DestinationChoice = Arc<dyn Pattern>;
+
+/// All patterns.
+pub const CATALOG: Catalog<Reader> = Catalog::new(
+    "traffic pattern",
+    &[
+        (uniform::ENTRY, uniform::read),
+        (permutation::bit_complement::ENTRY, permutation::bit_complement::read),
+        (permutation::bit_reverse::ENTRY, permutation::bit_reverse::read),
+        (permutation::bit_rotation::ENTRY, permutation::bit_rotation::read),
+        (permutation::butterfly::ENTRY, permutation::butterfly::read),
+        (permutation::shuffle::ENTRY, permutation::shuffle::read),
+        (permutation::transpose::ENTRY, permutation::transpose::read),
+        (permutation::anti_transpose::ENTRY, permutation::anti_transpose::read),
+        (permutation::tornado::ENTRY, permutation::tornado::read),
+        (permutation::neighbor::ENTRY, permutation::neighbor::read),
+        (permutation::random::ENTRY, permutation::random::read),
+        (hotspot::ENTRY, hotspot::read),
+        (hot_region::ENTRY, hot_region::read),
+        (sphere::ENTRY, sphere::read),
+    ],
+);
+
+/// Reads a pattern: `uniform`, `hotspot(nodes=0+5, fraction=10%)`.
+///
+/// # Errors
+/// If it is not in [`CATALOG`] or its parameters are wrong.
+///
+/// ```
+/// use flitway_workload::traffic::destination;
+/// assert!(destination::parse("bitcomp").is_ok());
+/// let error = destination::parse("tornadoe").expect_err("misspelt");
+/// assert!(error.to_string().contains("did you mean `tornado`?"));
+/// ```
+pub fn parse(text: &str) -> Result<DestinationChoice, ChoiceError> {
+    let (choice, read) = CATALOG.choose(text)?;
+    read(&DestinationArguments(choice))
+}
+
+/// A pattern that can be fitted to a machine.
+pub trait Pattern: fmt::Debug + Send + Sync {
+    /// Its name in [`CATALOG`].
+    fn name(&self) -> &'static str;
+
+    /// Fits it to a machine. `seed` matters to patterns that draw something once for the whole machine.
+    ///
+    /// # Errors
+    /// If the machine does not have what the pattern needs.
+    fn fit(&self, shape: &Shape, seed: u64) -> Result<Destinations, Misfit>;
+}
+
+/// Why a pattern does not fit a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The pattern.
+    pub pattern: &'static str,
+    /// What the machine lacks.
+    pub lack: Lack,
+}
+
+/// What a machine lacks for a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// A second node to send to.
+    SecondNode,
+    /// A power of two of nodes.
+    PowerOfTwo {
+        /// The nodes it has.
+        nodes: u32,
+    },
+    /// A square number of nodes.
+    Square {
+        /// The nodes it has.
+        nodes: u32,
+    },
+    /// An even number of nodes.
+    Even {
+        /// The nodes it has.
+        nodes: u32,
+    },
+    /// Dimensions whose product is the number of nodes.
+    Dimensions {
+        /// The nodes it has.
+        nodes: u32,
+    },
+    /// A node that the pattern names.
+    Node {
+        /// The node named.
+        node: u32,
+        /// The nodes it has.
+        nodes: u32,
+    },
+    /// Two nodes on one leaf switch.
+    LeafNeighbors,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` needs ", self.pattern)?;
+        match self.lack {
+            Lack::SecondNode => f.write_str("a machine of two nodes or more"),
+            Lack::PowerOfTwo { nodes } => {
+                write!(f, "a power of two of nodes, and the machine has {nodes}")
+            }
+            Lack::Square { nodes } => {
+                write!(f, "a square number of nodes, and the machine has {nodes}")
+            }
+            Lack::Even { nodes } => write!(f, "an even number of nodes, and the machine has {nodes}"),
+            Lack::Dimensions { nodes } => {
+                write!(f, "dimensions whose product is the number of nodes, {nodes}")
+            }
+            Lack::Node { node, nodes } => {
+                write!(f, "node {node}, and the machine has {nodes} nodes, numbered from 0")
+            }
+            Lack::LeafNeighbors => f.write_str("a leaf switch that carries two nodes or more"),
+        }
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+/// A pattern fitted to a machine: one of three kinds, chosen once.
+#[derive(Clone, Debug)]
+pub struct Destinations {
+    nodes: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Uniform(Uniform),
+    Permutation(Permutation),
+    Favoured(Favoured),
+}
+
+impl Destinations {
+    /// Nodes of the machine.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// The destination of the next packet of `source`; `None` if that node stays silent.
+    #[inline]
+    pub fn draw(&self, source: NodeId, stream: &mut Stream) -> Option<NodeId> {
+        match &self.kind {
+            Kind::Uniform(uniform) => Some(uniform.draw(source, stream)),
+            Kind::Permutation(permutation) => permutation.destination(source),
+            Kind::Favoured(favoured) => Some(favoured.draw(source, stream)),
+        }
+    }
+
+    /// True if `source` never sends.
+    #[must_use]
+    pub fn is_silent(&self, source: NodeId) -> bool {
+        matches!(&self.kind, Kind::Permutation(permutation) if permutation.destination(source).is_none())
+    }
+
+    /// How many nodes never send, because a permutation maps them to themselves.
+    #[must_use]
+    pub fn silent_nodes(&self) -> u32 {
+        (0..self.nodes).map(|node| u32::from(self.is_silent(NodeId(node)))).sum()
+    }
+
+    /// The probability that a packet of `source` is for `destination`: the traffic matrix, for theory. A row sums to
+    /// one, or to zero for a silent node.
+    #[must_use]
+    pub fn weight(&self, source: NodeId, destination: NodeId) -> f64 {
+        match &self.kind {
+            Kind::Uniform(uniform) => uniform.weight(source, destination),
+            Kind::Permutation(permutation) => {
+                f64::from(u8::from(permutation.destination(source) == Some(destination)))
+            }
+            Kind::Favoured(favoured) => favoured.weight(source, destination),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::random::Purpose;
+
+    /// An 8 x 8 mesh with two nodes on a switch would be 4 x 16; here: 64 nodes, four on a leaf.
+    pub(super) fn shape() -> Shape {
+        Shape { nodes: 64, dimensions: vec![8, 8], leaf: (0..64).map(|node| node / 4).collect() }
+    }
+
+    /// The conformance kit of every pattern.
+    #[test]
+    fn draws_follow_the_traffic_matrix_and_never_come_back() {
+        for entry in CATALOG.entries() {
+            let pattern = parse(entry.name).unwrap();
+            assert_eq!(pattern.name(), entry.name);
+            let destinations = pattern.fit(&shape(), 5).unwrap();
+            for source in [0, 1, 9, 37, 63].map(NodeId) {
+                let mut stream = Stream::new(11, source.0.into(), Purpose::Destination);
+                let draws = 40_000;
+                let mut counts = [0u32; 64];
+                for _ in 0..draws {
+                    match destinations.draw(source, &mut stream) {
+                        Some(destination) => counts[destination.index()] += 1,
+                        None => assert!(destinations.is_silent(source)),
+                    }
+                }
+                assert_eq!(counts[source.index()], 0, "{}: {source} sends to itself", entry.name);
+                let weight = |node| destinations.weight(source, NodeId(node));
+                let sum: f64 = (0..64).map(weight).sum();
+                let expected = f64::from(u8::from(!destinations.is_silent(source)));
+                assert!((sum - expected).abs() < 1e-12, "{}: row {source} sums to {sum}", entry.name);
+                for node in 0..64 {
+                    let mean = weight(node) * f64::from(draws);
+                    let wide = 5.0 * mean.sqrt();
+                    let count = f64::from(counts[node as usize]);
+                    assert!((count - mean).abs() <= wide, "{}: {source} to {node}", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_alias_and_name_is_unique_and_understood() {
+        let mut names: Vec<&str> = Vec::new();
+        for entry in CATALOG.entries() {
+            names.push(entry.name);
+            names.extend(entry.aliases.iter().map(|alias| alias.name));
+            assert!(!entry.doc.is_empty() && !entry.details.is_empty(), "{}", entry.name);
+        }
+        for name in &names {
+            assert!(parse(name).is_ok(), "{name}");
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for tool in
+            ["uniform_random", "TRAFFIC_BIT_REVERSAL", "TRAFFIC_TRANSPOSE1", "bit_rotation", "randperm"]
+        {
+            assert!(parse(tool).is_ok(), "{tool}");
+        }
+    }
+
+    #[test]
+    fn no_pattern_fits_a_machine_of_one_node() {
+        let shape = Shape { nodes: 1, dimensions: vec![1], leaf: vec![0] };
+        for entry in CATALOG.entries() {
+            let misfit = parse(entry.name).unwrap().fit(&shape, 1).unwrap_err();
+            assert_eq!(misfit.lack, Lack::SecondNode, "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Most packets stay on the leaf switch of their source (OQ-D6).
+
+use super::favoured::Favoured;
+use super::uniform::Uniform;
+use super::{DestinationArguments, DestinationChoice, Destinations, Kind, Lack, Misfit, Pattern};
+use crate::catalog::{ChoiceError, Entry, Parameter};
+use crate::fraction::Fraction;
+use crate::traffic::Shape;
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "sphere",
+    aliases: &[],
+    doc: "most packets to nodes on the same leaf switch, the rest uniform",
+    details: "With probability `fraction` to one of the other nodes on the source's leaf switch, each equally likely; \
+              else to any other node. All packets of a node that is alone on its switch are uniform. Needs a leaf \
+              switch with two nodes or more.",
+    parameters: &[Parameter {
+        name: "fraction",
+        expected: "a fraction from 0 to 1, such as `80 %`",
+        default: Some("80%"),
+        doc: "The part of the packets that stays on the leaf switch. Default: OQ-D6.",
+    }],
+};
+
+pub(super) fn read(arguments: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+    Ok(Arc::new(Sphere { fraction: arguments.0.part(0)? }))
+}
+
+#[derive(Debug)]
+struct Sphere {
+    fraction: Fraction,
+}
+
+impl Pattern for Sphere {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn fit(&self, shape: &Shape, _seed: u64) -> Result<Destinations, Misfit> {
+        let rest = Uniform::new(shape, ENTRY.name)?;
+        assert_eq!(shape.leaf.len(), shape.nodes as usize, "a shape knows the leaf switch of every node");
+        let leaves = shape.leaf.iter().map(|&leaf| leaf as usize + 1).max().unwrap_or(0);
+        let mut groups = vec![Vec::new(); leaves];
+        for (node, &leaf) in (0u32..).zip(&shape.leaf) {
+            groups[leaf as usize].push(node);
+        }
+        if groups.iter().all(|group| group.len() < 2) {
+            return Err(Misfit { pattern: ENTRY.name, lack: Lack::LeafNeighbors });
+        }
+        // A switch without nodes has a number but no group.
+        let mut place = vec![0; leaves];
+        let mut kept = 0;
+        for (leaf, group) in groups.iter().enumerate() {
+            place[leaf] = kept;
+            kept += u32::from(!group.is_empty());
+        }
+        groups.retain(|group| !group.is_empty());
+        let group_of = shape.leaf.iter().map(|&leaf| place[leaf as usize]).collect();
+        let favoured = Favoured::groups(self.fraction, rest, groups, group_of);
+        Ok(Destinations { nodes: shape.nodes, kind: Kind::Favoured(favoured) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+    use flitway_engine::NodeId;
+
+    /// "Sphere: 80 % to the same leaf switch, rest uniform" (OQ-D6).
+    #[test]
+    fn four_packets_of_five_stay_on_the_leaf() {
+        // Leaf switches 1, 3 and 4; node 4 is alone.
+        let shape = Shape { nodes: 5, dimensions: vec![5], leaf: vec![1, 1, 3, 3, 4] };
+        let sphere = parse("sphere").unwrap().fit(&shape, 0).unwrap();
+        let weight = |source, destination| sphere.weight(NodeId(source), NodeId(destination));
+        assert!((weight(0, 1) - (0.8 + 0.2 / 4.0)).abs() < 1e-12);
+        assert!((weight(2, 3) - (0.8 + 0.2 / 4.0)).abs() < 1e-12);
+        assert!((weight(2, 0) - 0.05).abs() < 1e-12);
+        assert!((weight(4, 0) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_machine_with_one_node_on_each_switch_has_no_sphere() {
+        let shape = Shape { nodes: 4, dimensions: vec![4], leaf: vec![0, 1, 2, 3] };
+        let misfit = parse("sphere").unwrap().fit(&shape, 0).unwrap_err();
+        assert_eq!(misfit.lack, Lack::LeafNeighbors);
+    }
+}
