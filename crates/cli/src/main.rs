@@ -1,1 +1,41 @@
-fn main() {}
+//! `flitway`: arguments and rendering, nothing else.
+//!
+//! The way through a run, one function each:
+//! machine file -> [`Machine`](flitway_machine::Machine) -> [`Session`](flitway_report::session::Session) (fabric and
+//! workload) -> simulation -> point -> table, chart, JSON.
+//!
+//! Exit status: 0 done; 1 the simulation found a fault in the network or the graph; 2 wrong input, nothing run.
+
+mod args;
+mod chart;
+mod check;
+mod compare;
+mod explain;
+mod failure;
+mod input;
+mod list;
+mod output;
+mod progress;
+mod run;
+mod table;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match &arguments.command {
+        Command::Run(run) => run::run(run),
+        Command::Check(check) => check::check(check),
+        Command::List(list) => list::list(list),
+        Command::Explain(explain) => explain::explain(explain),
+        Command::Compare(compare) => compare::compare(compare),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Silenced) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

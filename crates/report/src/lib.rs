@@ -10,3 +10,4 @@ pub mod point;
 pub mod recorder;
 pub mod session;
 pub mod stats;
+pub mod theory;

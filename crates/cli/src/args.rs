@@ -1,0 +1,128 @@
+//! The arguments. Scripts depend on them.
+
+use clap::{Args, Parser, Subcommand};
+
+/// Simulates HPC interconnection networks exactly, at the cost of packets.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 110)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a workload on a machine
+    Run(RunArguments),
+    /// Check a machine and tell what follows from it: all problems at once, or sizes, distances, latencies
+    Check(CheckArguments),
+    /// List machines, traffic, packet sizes, arrivals and switch architectures
+    List(ListArguments),
+    /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a traffic pattern (`tornado`) or an error code
+    Explain(ExplainArguments),
+    /// Compare two results point by point
+    Compare(CompareArguments),
+}
+
+/// A machine.
+#[derive(Args, Debug)]
+pub(crate) struct MachineArguments {
+    /// A built-in name (see `flitway list`) or a path to a machine file
+    pub(crate) machine: String,
+    /// Override a setting of the machine file, as often as needed
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArguments,
+    #[command(flatten)]
+    pub(crate) graph: GraphArguments,
+    /// Seed of every random choice
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Threads; the result does not depend on them
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) threads: u32,
+    /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
+}
+
+/// Synthetic traffic: to whom x how large x when.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Synthetic traffic")]
+pub(crate) struct TrafficArguments {
+    /// To whom: uniform, transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)
+    #[arg(long, value_name = "PATTERN", default_value = "uniform", conflicts_with = "graph")]
+    pub(crate) traffic: String,
+    /// How large: 256B, bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)
+    #[arg(long, value_name = "SIZE", default_value = "256B", conflicts_with = "graph")]
+    pub(crate) packet: String,
+    /// When: bernoulli, exponential, bursts(...), periodic, saturating
+    #[arg(long, value_name = "ARRIVAL", default_value = "bernoulli", conflicts_with = "graph")]
+    pub(crate) arrival: String,
+    /// Offered load as a fraction of a node's injection rate: one (0.3), several (0.1,0.5), a range (0.1..0.9:0.1) or
+    /// `max` (sources that always have a packet)
+    #[arg(long, value_name = "LOAD", default_value = "0.1..0.9:0.1", conflicts_with = "graph")]
+    pub(crate) load: String,
+    /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side)
+    #[arg(long, value_name = "FRACTION", default_value = "2%", conflicts_with = "graph")]
+    pub(crate) precision: String,
+    /// Warm-up in simulated time, instead of finding it from the data
+    #[arg(long, value_name = "TIME", conflicts_with = "graph")]
+    pub(crate) warm_up: Option<String>,
+    /// Simulated time to measure after the warm-up, instead of running to the precision
+    #[arg(long, value_name = "TIME", conflicts_with = "graph")]
+    pub(crate) duration: Option<String>,
+}
+
+/// A task graph.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Task graph")]
+pub(crate) struct GraphArguments {
+    /// Run a task graph (GOAL text, plain or gzip) instead of synthetic traffic
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graph: Option<String>,
+    /// Where ranks run: linear, random, or a file with a node number for each rank
+    #[arg(long, value_name = "PLACEMENT", default_value = "linear", requires = "graph")]
+    pub(crate) placement: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
+    /// Payload of the packets whose zero-load latency is shown
+    #[arg(long, value_name = "SIZE", default_value = "256B")]
+    pub(crate) packet: String,
+    /// Write the facts as JSON to a file, or to standard output with `-`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArguments {
+    /// Only this: machines, traffic, sizes, arrivals or architectures
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArguments {
+    /// A setting, a table of settings, a pattern or an error code
+    #[arg(value_name = "PATH|NAME|CODE")]
+    pub(crate) topic: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArguments {
+    /// A result of `flitway run --json`
+    pub(crate) a: String,
+    /// Another one
+    pub(crate) b: String,
+}

@@ -1,0 +1,102 @@
+//! `flitway compare`: two results, point by point.
+
+use crate::args::CompareArguments;
+use crate::failure::Failure;
+use crate::output::say;
+use crate::table::bare_table;
+use serde_json::Value;
+
+/// Quantities that are compared: path in a point, and heading.
+const QUANTITIES: [(&str, &str); 5] = [
+    ("/accepted_load", "accepted"),
+    ("/packet_latency_ns/mean", "latency ns"),
+    ("/packet_latency_ns/p99", "p99 ns"),
+    ("/network_latency_ns/mean", "network ns"),
+    ("/graph/completion_ns", "completion ns"),
+];
+
+/// Compares the results that `arguments` name.
+pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    let name =
+        |result: &Value| result.pointer("/machine/name").and_then(Value::as_str).unwrap_or("?").to_owned();
+    say(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)))?;
+    let differences = settings_that_differ(&a, &b);
+    if !differences.is_empty() {
+        say(&format!("\nsettings that differ:\n{}", differences.join("\n")))?;
+    }
+    let mut table = bare_table(&["offered", "", "A", "B", "B / A"]);
+    let mut paired = 0;
+    for (point, partner) in pairs(&a, &b) {
+        paired += 1;
+        for (path, heading) in QUANTITIES {
+            let value = |point: &Value| point.pointer(path).and_then(Value::as_f64);
+            let (Some(left), Some(right)) = (value(point), value(partner)) else { continue };
+            let offered = point.get("offered_load").and_then(Value::as_f64);
+            table.add_row([
+                offered.map_or_else(String::new, |load| format!("{load:.3}")),
+                heading.to_owned(),
+                format!("{left:.4}"),
+                format!("{right:.4}"),
+                if left == 0.0 { "-".to_owned() } else { format!("{:.3}", right / left) },
+            ]);
+        }
+    }
+    if paired == 0 {
+        return Err(Failure::input("the results have no load point in common", None));
+    }
+    say(&format!("\n{table}"))
+}
+
+/// Points of the same offered load, or the two runs of task graphs.
+fn pairs<'a>(a: &'a Value, b: &'a Value) -> impl Iterator<Item = (&'a Value, &'a Value)> {
+    let points = |result: &'a Value| result["points"].as_array().map_or(&[][..], Vec::as_slice);
+    points(a).iter().filter_map(move |point| {
+        let partner =
+            points(b).iter().find(|partner| partner.get("offered_load") == point.get("offered_load"));
+        partner.map(|partner| (point, partner))
+    })
+}
+
+/// Leaves of the machine descriptions that are not the same.
+fn settings_that_differ(a: &Value, b: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let description = |result: &Value| result.pointer("/machine/description").cloned().unwrap_or(Value::Null);
+    walk("", &description(a), &description(b), &mut lines);
+    lines.retain(|line| !line.starts_with("  description:") && !line.starts_with("  origin"));
+    lines
+}
+
+fn walk(path: &str, a: &Value, b: &Value, lines: &mut Vec<String>) {
+    if a == b {
+        return;
+    }
+    match (a, b) {
+        (Value::Object(left), Value::Object(right)) => {
+            let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            for key in keys {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let missing = Value::Null;
+                walk(&path, left.get(key).unwrap_or(&missing), right.get(key).unwrap_or(&missing), lines);
+            }
+        }
+        _ => lines.push(format!("  {path}: {a} -> {b}")),
+    }
+}
+
+fn read(path: &str) -> Result<Value, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("{path}: cannot read: {error}"), None))?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::input(format!("{path}: this is no JSON: {error}"), None))?;
+    match value.get("schema").and_then(Value::as_str) {
+        Some("flitway/result/1") => Ok(value),
+        other => {
+            let read = other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"));
+            let help = "expected a result of `flitway run --json`, schema `flitway/result/1`";
+            Err(Failure::input(format!("{path}: {read}"), Some(help.into())))
+        }
+    }
+}

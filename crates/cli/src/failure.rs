@@ -1,0 +1,62 @@
+//! How a command fails: what is printed, and the exit status.
+
+use flitway_machine::{Colour, Diagnostics};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The machine is wrong.
+    Machine(Diagnostics),
+    /// Something else of the input is wrong; one message, finished but for the word `error`.
+    Input(String),
+    /// The simulation found a fault in the network or in the task graph; it has been printed.
+    Fault(String),
+    /// Whoever read our output has had enough.
+    Silenced,
+}
+
+impl Failure {
+    /// Wrong input, in one sentence, and the likely fix in another.
+    pub(crate) fn input(message: impl Into<String>, help: Option<String>) -> Self {
+        let message = message.into();
+        Failure::Input(match help {
+            Some(help) => format!("error: {message}\n  = help: {help}"),
+            None => format!("error: {message}"),
+        })
+    }
+
+    /// Prints it and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        let (text, status) = match self {
+            Failure::Machine(diagnostics) => (diagnostics.render(colour()), 2),
+            Failure::Input(text) => (text, 2),
+            Failure::Fault(text) => (text, 1),
+            Failure::Silenced => return ExitCode::SUCCESS,
+        };
+        crate::output::complain(&text);
+        ExitCode::from(status)
+    }
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Failure::Machine(diagnostics)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Failure::Silenced,
+            _ => Failure::input(format!("cannot write: {error}"), None),
+        }
+    }
+}
+
+/// Colours go to a terminal that wants them.
+pub(crate) fn colour() -> Colour {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted && std::io::stderr().is_terminal() { Colour::Ansi } else { Colour::Plain }
+}

@@ -1,0 +1,73 @@
+//! `flitway list`: everything that has a name.
+
+use crate::args::ListArguments;
+use crate::failure::Failure;
+use crate::output::say;
+use flitway_machine::{architectures, builtin};
+use flitway_workload::catalog::Entry;
+use flitway_workload::traffic::{arrival, destination, size};
+use std::fmt::Write;
+
+/// A section: its name, its title and its lines of name and meaning.
+type Section = (&'static str, &'static str, Vec<(String, String)>);
+
+/// Lists what `arguments` say.
+pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
+    let sections = sections();
+    let chosen: Vec<&Section> = match &arguments.what {
+        None => sections.iter().collect(),
+        Some(what) => {
+            let found: Vec<&Section> = sections.iter().filter(|section| section.0 == what).collect();
+            if found.is_empty() {
+                let names: Vec<&str> = sections.iter().map(|section| section.0).collect();
+                return Err(Failure::input(
+                    format!("there is no list of `{what}`"),
+                    Some(format!("expected one of: {}", names.join(", "))),
+                ));
+            }
+            found
+        }
+    };
+    let mut text = String::new();
+    for (_, title, lines) in chosen {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{title}");
+        let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, meaning) in lines {
+            let _ = writeln!(text, "  {name:width$}  {meaning}");
+        }
+        text.push('\n');
+    }
+    text.push_str("`flitway explain NAME` tells more of each.");
+    say(&text)
+}
+
+fn sections() -> Vec<Section> {
+    let machines = builtin().iter().map(|(name, text)| ((*name).to_owned(), description(text))).collect();
+    let entries = |entries: Vec<&'static Entry>| {
+        entries.into_iter().map(|entry| (entry.name.to_owned(), meaning(entry))).collect()
+    };
+    let own = |list: Vec<(&'static str, &'static str)>| {
+        list.into_iter().map(|(name, doc)| (name.to_owned(), doc.to_owned())).collect()
+    };
+    vec![
+        ("machines", "Machines", machines),
+        ("traffic", "Traffic patterns (--traffic)", entries(destination::CATALOG.entries().collect())),
+        ("sizes", "Packet sizes (--packet)", entries(size::CATALOG.entries().collect())),
+        ("arrivals", "Arrivals (--arrival)", entries(arrival::CATALOG.entries().collect())),
+        ("architectures", "Switch architectures (switch.architecture)", own(architectures())),
+    ]
+}
+
+fn description(text: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix("description = \""));
+    line.and_then(|line| line.strip_suffix('"')).unwrap_or("").to_owned()
+}
+
+fn meaning(entry: &Entry) -> String {
+    if entry.aliases.is_empty() {
+        return entry.doc.to_owned();
+    }
+    let aliases: Vec<&str> = entry.aliases.iter().map(|alias| alias.name).collect();
+    format!("{} (also: {})", entry.doc, aliases.join(", "))
+}

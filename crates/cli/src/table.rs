@@ -1,0 +1,259 @@
+//! Tables for people: numbers with their definitions beside them, and theory beside measurement.
+
+use crate::args::TrafficArguments;
+use comfy_table::{CellAlignment, Table, presets};
+use flitway_report::facts::Facts;
+use flitway_report::graph::GraphResult;
+use flitway_report::measure::Verdict;
+use flitway_report::point::{Latency, Point};
+use flitway_report::session::Session;
+use flitway_report::theory::Theory;
+use flitway_workload::graph::TaskGraph;
+use flitway_workload::traffic::Traffic;
+use std::fmt::Write;
+
+/// What is about to be measured, and what theory says of it.
+pub(crate) fn traffic_header(
+    session: &Session,
+    arguments: &TrafficArguments,
+    traffic: &Traffic,
+    theory: Option<&Theory>,
+) -> String {
+    let (machine, fabric) = (session.machine(), session.fabric());
+    let mut text = format!(
+        "{}: {} nodes, {} rail{} of {} switches; {} traffic, {} packets, {} arrivals",
+        machine.name,
+        fabric.nodes(),
+        fabric.rails,
+        if fabric.rails == 1 { "" } else { "s" },
+        fabric.topology().switches(),
+        arguments.traffic,
+        arguments.packet,
+        if arguments.load == "max" { "saturating" } else { &arguments.arrival },
+    );
+    let silent = traffic.destinations().silent_nodes();
+    if silent > 0 {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{silent} nodes are silent: the pattern sends them to themselves");
+    }
+    if let Some(theory) = theory {
+        let zero_load = machine.clock.nanos(theory.zero_load_cycles);
+        let _ = write!(
+            text,
+            "\ntheory: zero-load latency {zero_load:.0} ns in the mean; the busiest channel is full at load {:.3}",
+            theory.channel_bound
+        );
+        if let Some(limit) = theory.head_of_line {
+            let _ = write!(text, "; head-of-line limit {limit:.3} (uniform)");
+        }
+    }
+    text
+}
+
+const COLUMNS: [(&str, usize); 9] = [
+    ("offered", 7),
+    ("accepted", 8),
+    ("latency ns", 18),
+    ("p50", 8),
+    ("p99", 9),
+    ("p99.9", 9),
+    ("network ns", 10),
+    ("packets", 9),
+    ("", 9),
+];
+
+/// The heading of the table of load points, which is printed line by line as points come in.
+pub(crate) fn point_heading() -> String {
+    let cells = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
+    format!("\n{}", cells.join("  ").trim_end())
+}
+
+/// A line of that table.
+pub(crate) fn point(point: &Point) -> String {
+    let latency = |pick: fn(&Latency) -> f64| {
+        point
+            .packet_latency
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), |latency| format!("{:.0}", pick(latency)))
+    };
+    let mean = point.packet_latency.as_ref().map_or_else(
+        || "-".to_owned(),
+        |latency| match latency.ci95 {
+            Some(ci95) => format!("{:.1} +-{:.1}", latency.mean, ci95),
+            None => format!("{:.1}", latency.mean),
+        },
+    );
+    let network = point.network_latency.as_ref().map_or_else(|| "-".to_owned(), |l| format!("{:.1}", l.mean));
+    let verdict = if point.verdict == Verdict::Steady { "" } else { point.verdict.name() };
+    let cells = [
+        format!("{:.3}", point.offered_load),
+        format!("{:.4}", point.accepted_load),
+        mean,
+        latency(|latency| latency.p50),
+        latency(|latency| latency.p99),
+        latency(|latency| latency.p999),
+        network,
+        point.packets.to_string(),
+        verdict.to_owned(),
+    ];
+    let cells: Vec<String> =
+        cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();
+    cells.join("  ").trim_end().to_owned()
+}
+
+/// What the numbers of the table mean, and the rest of what was measured.
+pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
+    let mut text = String::from(
+        "\noffered, accepted  flits created, delivered; fraction of the injection rate, header and trailer included\n\
+         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval\n\
+         network            head leaves the source to last flit delivered; mean",
+    );
+    if points.iter().any(|point| point.verdict == Verdict::Saturated) {
+        text.push_str(
+            "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
+        );
+    }
+    if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
+        text.push_str("\nunsettled          the precision was not reached; try --precision or --duration");
+    }
+    let wall: f64 = points.iter().map(|point| point.wall_s).sum();
+    let hops: u64 = points.iter().map(|point| point.packet_hops).sum();
+    if let Some(point) = points.last() {
+        let scale = session.scale();
+        let rate = scale.clock.hertz() as f64 * f64::from(scale.flit_bytes) * f64::from(scale.rails) / 1e6;
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "\n\nat the last point: accepted payload {:.1} MB/s per node of {rate:.0} MB/s; load of single nodes {:.4} to {:.4}; {:.2} hops",
+            point.accepted_payload * rate,
+            point.accepted_min_node,
+            point.accepted_max_node,
+            point.hops_mean
+        );
+    }
+    let _ =
+        write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops.max(1) as f64);
+    text
+}
+
+/// What a task graph came to.
+pub(crate) fn graph(session: &Session, path: &str, graph: &TaskGraph, result: &GraphResult) -> String {
+    let machine = session.machine();
+    let milliseconds = |cycles: u64| machine.clock.nanos(cycles as f64) / 1e6;
+    let summary = &result.summary;
+    let mut text = format!(
+        "{}: {path}, {} ranks, {} tasks\n{} messages, {} bytes, {} packets\n",
+        machine.name,
+        graph.ranks(),
+        graph.tasks(),
+        summary.messages,
+        summary.bytes,
+        result.counters.packets_delivered
+    );
+    // Writing to a string does not fail.
+    let _ = match summary.completion {
+        Some(completion) => writeln!(text, "completion: {:.3} ms", milliseconds(completion.0)),
+        None => writeln!(text, "not completed"),
+    };
+    let [least, mean, most] = summary.communication_share.map(|share| share * 100.0);
+    let _ = writeln!(
+        text,
+        "communication share: {mean:.1} % in the mean over ranks, {least:.1} % to {most:.1} %\n"
+    );
+    let mut table = bare_table(&[
+        "rank",
+        "completion ms",
+        "computing ms",
+        "overhead ms",
+        "waiting ms",
+        "comm. %",
+        "sent",
+        "received",
+    ]);
+    for rank in &summary.ranks {
+        table.add_row([
+            rank.rank.to_string(),
+            rank.completion.map_or_else(|| "-".to_owned(), |at| format!("{:.3}", milliseconds(at.0))),
+            format!("{:.3}", milliseconds(rank.computing)),
+            format!("{:.3}", milliseconds(rank.overhead)),
+            format!("{:.3}", milliseconds(rank.waiting)),
+            format!("{:.1}", rank.communication_share() * 100.0),
+            rank.messages_sent.to_string(),
+            rank.messages_received.to_string(),
+        ]);
+    }
+    let _ = write!(
+        text,
+        "{table}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\ncommunication share: (overhead + waiting) / all\n{} packet-hops in {:.1} s",
+        result.counters.packet_hops,
+        result.wall.as_secs_f64()
+    );
+    text
+}
+
+/// The facts of a machine.
+pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
+    let machine = session.machine();
+    let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut text = format!(
+        "{}: {}\n\n{} nodes, {}; in each rail {} switches and {} links\n",
+        machine.name,
+        machine.description,
+        facts.nodes,
+        plural(facts.rails, "rail"),
+        facts.switches_per_rail,
+        facts.links_per_rail,
+    );
+    let gigabits = facts.injection_bits_per_second as f64 / 1e9;
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "injection rate: {gigabits:.3} Gbit/s per NIC port, {:.3} Gbit/s per node",
+        gigabits * f64::from(facts.rails)
+    );
+    if let Some(links) = facts.bisection_links {
+        let _ = writeln!(
+            text,
+            "bisection: {links} links per rail, {:.1} Gbit/s each way over all rails",
+            links as f64 * gigabits * f64::from(facts.rails)
+        );
+    }
+    let diameter = facts.distances.last().map_or(0, |distance| distance.hops);
+    let _ = writeln!(
+        text,
+        "diameter: {}; {:.3} hops in the mean between two nodes{}",
+        plural(diameter, "hop"),
+        facts.hops_mean,
+        if facts.all_pairs { "" } else { " (from a sample of sources)" }
+    );
+    let _ = writeln!(
+        text,
+        "memory for switches and NIC ports without packets: about {:.1} MiB\n",
+        facts.memory_bytes as f64 / f64::from(1 << 20)
+    );
+    let mut table = bare_table(&["hops", "pairs %", "zero-load latency ns"]);
+    for distance in &facts.distances {
+        let latency = if distance.latency_min_ns == distance.latency_max_ns {
+            format!("{:.1}", distance.latency_min_ns)
+        } else {
+            format!("{:.1} to {:.1}", distance.latency_min_ns, distance.latency_max_ns)
+        };
+        table.add_row([distance.hops.to_string(), format!("{:.3}", distance.share * 100.0), latency]);
+    }
+    let _ = write!(
+        text,
+        "{table}\n\nzero-load latency: creation to last flit delivered of a packet of {} B with nothing in its way",
+        facts.payload_bytes
+    );
+    text
+}
+
+/// A table without lines, numbers to the right.
+pub(crate) fn bare_table(heading: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(heading.iter().copied());
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
