@@ -52,6 +52,15 @@ pub trait ChannelMail: Copy + Send {
     fn audit(&self, books: &mut Conservation);
 }
 
+/// How a component goes to rest at the end of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// When something is due next, as far as known; `NEVER` for nothing.
+    pub next: Cycle,
+    /// Whether it waits for mail that is sent without a date.
+    pub waits: bool,
+}
+
 /// A switch, driven from outside.
 pub trait SwitchModel: Send {
     /// What the shard keeps for it.
@@ -62,8 +71,11 @@ pub trait SwitchModel: Send {
     /// Takes a piece of mail; whatever it causes comes later.
     fn receive(&mut self, shared: &mut Self::Shared, mail: Self::Mail);
 
-    /// Does everything due before `until`. Returns when something is due next, as far as known, `NEVER` for nothing.
-    fn run<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, until: Cycle) -> Cycle;
+    /// Does everything due before `until`.
+    fn run<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, until: Cycle) -> Rest;
+
+    /// Does what was put off in the cycles before `now` because nobody looked.
+    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, now: Cycle);
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &Self::Shared, now: Cycle, books: &mut Conservation);
@@ -91,13 +103,15 @@ pub trait PortModel: Send {
     /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing.
     fn next(&self) -> Cycle;
 
-    /// Ends a window: what the other end of the link must know of the cycles before `until` is said now. Returns when
-    /// the port must run again at the latest.
+    /// Ends a window: what the other end of the link must know of the cycles before `until` is said now.
     fn finish<O: Observer>(
         &mut self,
         cx: &mut Context<'_, Self::Shared, Self::Mail, O>,
         until: Cycle,
-    ) -> Cycle;
+    ) -> Rest;
+
+    /// Does what was put off in the cycles before `now` because nobody looked.
+    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, now: Cycle);
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &Self::Shared, now: Cycle, books: &mut Conservation);
@@ -149,24 +163,30 @@ pub struct Post<M> {
     shard: u32,
     /// Mail of this window, by place in this shard.
     here: Vec<Vec<M>>,
-    /// Places in this shard that got mail in this window.
-    addressed: Vec<u32>,
+    /// Places in this shard that got mail in this window, and by when they must read it.
+    addressed: Vec<(u32, Cycle)>,
     /// Mail for other shards.
-    away: Vec<Vec<(u32, M)>>,
+    away: Vec<Vec<Letter<M>>>,
+}
+
+/// Mail between shards.
+#[derive(Clone, Copy, Debug)]
+pub struct Letter<M> {
+    place: u32,
+    by: Cycle,
+    mail: M,
 }
 
 impl<M> Post<M> {
-    /// Sends `mail` to a component, which reads it in the next window.
+    /// Sends `mail` to a component, which reads it when it runs next after this window: no later than in cycle `by`,
+    /// which is in a later window. Mail without a date (`NEVER`) wakes nobody but a component that waits for it.
     #[inline]
-    pub fn send(&mut self, to: Address, mail: M) {
+    pub fn send(&mut self, to: Address, by: Cycle, mail: M) {
         if to.shard == self.shard {
-            let inbox = &mut self.here[to.place as usize];
-            if inbox.is_empty() {
-                self.addressed.push(to.place);
-            }
-            inbox.push(mail);
+            self.here[to.place as usize].push(mail);
+            self.addressed.push((to.place, by));
         } else {
-            self.away[to.shard as usize].push((to.place, mail));
+            self.away[to.shard as usize].push(Letter { place: to.place, by, mail });
         }
     }
 }
@@ -235,7 +255,16 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         self.windows.shards_mut().iter_mut().map(FabricShard::observer_mut)
     }
 
-    /// Totals since the start.
+    /// Brings everything up to this moment: what nobody has looked at is put off, adverts above all. Counters and
+    /// observers are complete after it; what happens later is not changed by it.
+    pub fn settle(&mut self) {
+        let now = self.now();
+        for shard in self.windows.shards_mut() {
+            shard.settle(now);
+        }
+    }
+
+    /// Totals since the start; see [`Simulation::settle`].
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.windows.shards().iter().map(FabricShard::counters).sum()

@@ -23,6 +23,7 @@ fn run(fabric: &Fabric, scripts: Vec<Script>, threads: u32) -> (Vec<Delivery>, C
         assert!(simulation.audit().holds(), "{:?}", simulation.audit());
         assert!(until < FOREVER || outcome == Outcome::Idle);
     }
+    simulation.settle();
     let books = simulation.audit();
     assert_eq!((books.delivered, books.in_network, books.units_held), (packets as u64, 0, 0));
     let mut deliveries: Vec<Delivery> =

@@ -116,6 +116,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         }
     };
     let mut measurement = series.measurement(verdict, cut);
+    simulation.settle();
     measurement.counters = simulation.counters();
     measurement.books = simulation.audit();
     measurement.wall = started.elapsed();

@@ -138,10 +138,9 @@ impl Observer for Recorder {
         batch.network_latency += network_latency;
         batch.packet_latency_max = batch.packet_latency_max.max(packet_latency);
         batch.network_latency_max = batch.network_latency_max.max(network_latency);
-        for (latencies, latency) in [
-            (&mut batch.packet_latencies, packet_latency),
-            (&mut batch.network_latencies, network_latency),
-        ] {
+        for (latencies, latency) in
+            [(&mut batch.packet_latencies, packet_latency), (&mut batch.network_latencies, network_latency)]
+        {
             latencies.record(latency).expect("a histogram that grows as needed takes any latency");
         }
         self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);

@@ -45,7 +45,7 @@ pub struct Patience {
 }
 
 /// Packets that a batch should hold.
-const PACKETS_PER_BATCH: f64 = 4_000.0;
+const PACKETS_PER_BATCH: f64 = 2_000.0;
 
 /// Batches after which an unsettled run is given up.
 const BATCHES_MAX: usize = 400;
@@ -134,7 +134,7 @@ impl Session {
     fn plan(&self, traffic: &Traffic, patience: Patience) -> Plan {
         let active = f64::from(self.fabric.nodes() - traffic.destinations().silent_nodes());
         let packets_per_cycle = (traffic.rate().as_f64() * active).max(1e-12);
-        let crossing = 2 * self.fabric.zero_load_cycles_max(self.machine.packet.mtu_bytes);
+        let crossing = self.fabric.zero_load_cycles_max(traffic.sizes().mean().ceil() as u32);
         Plan {
             precision: patience.precision,
             batch: ((PACKETS_PER_BATCH / packets_per_cycle).ceil() as u64).max(crossing),
@@ -192,6 +192,7 @@ impl Session {
             }
             progress(simulation.now());
         };
+        simulation.settle();
         GraphResult {
             summary: flitway_nic::summary(simulation.endpoints()),
             stuck: flitway_nic::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),

@@ -83,11 +83,16 @@ pub(super) struct Receiver {
     /// Capacity plus units counted so far, those of the leaving packet included.
     position: u32,
     advertised: u32,
+    /// The last position that the sender was told of, and units that have arrived from it.
+    told: u32,
+    arrived: u32,
     /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
     change: Cycle,
     /// The first cycle in which there is something to say that has not been advertised, as far as known.
     pub(super) news: Cycle,
     pub(super) last_advert: Cycle,
+    /// When the last advert with news counts at the other end.
+    pub(super) counts_from: Cycle,
     start: Cycle,
     from: u32,
     upto: u32,
@@ -102,9 +107,12 @@ impl Receiver {
         Receiver {
             position: timing.capacity,
             advertised: timing.capacity,
+            told: timing.capacity,
+            arrived: 0,
             change: Cycle::NEVER,
             news: Cycle::NEVER,
             last_advert: Cycle::ZERO,
+            counts_from: Cycle::ZERO,
             start: Cycle::ZERO,
             from: 0,
             upto: 0,
@@ -182,6 +190,24 @@ impl Receiver {
         self.count(timing, now);
         (self.last_advert, self.news) = (now, self.change);
         (self.position, std::mem::replace(&mut self.advertised, self.position) != self.position)
+    }
+
+    /// `units` have arrived.
+    #[inline]
+    pub(super) fn arrive(&mut self, units: u16) {
+        self.arrived = self.arrived.wrapping_add(u32::from(units));
+    }
+
+    /// Whether the sender may come to need what it has not been told; see [`Timing::slack`].
+    #[inline]
+    pub(super) fn is_tight(&self, timing: &Timing) -> bool {
+        self.told.wrapping_sub(self.arrived) < timing.slack
+    }
+
+    /// Marks the last advert as told, and gives it if it had not been.
+    #[inline]
+    pub(super) fn tell(&mut self) -> Option<u32> {
+        (std::mem::replace(&mut self.told, self.advertised) != self.advertised).then_some(self.advertised)
     }
 
     /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.

@@ -160,10 +160,44 @@ impl Link {
         if news {
             let (component, port) = (self.component, self.port);
             effects.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
-            let limit =
-                Limit { port: self.wire.port, vc: vc as u8, from: arrival + timing.receive, position };
-            effects.post.send(self.wire.peer, Mail::Advert(limit));
+            receiver.counts_from = arrival + timing.receive;
+            if receiver.is_tight(timing) {
+                self.tell(receiver, vc, effects);
+            }
         }
+    }
+
+    /// Tells the other end the last advert of `vc`, if it has not been told.
+    #[inline]
+    fn tell<O: Observer>(&self, receiver: &mut Receiver, vc: usize, effects: &mut Effects<'_, Mail, O>) {
+        if let Some(position) = receiver.tell() {
+            let limit = Limit { port: self.wire.port, vc: vc as u8, from: receiver.counts_from, position };
+            effects.post.send(self.wire.peer, Cycle::NEVER, Mail::Advert(limit));
+        }
+    }
+
+    /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
+    /// to say, if that is urgent.
+    pub(super) fn finish<O: Observer>(
+        &mut self,
+        receivers: &mut impl Receivers,
+        timing: &Timing,
+        until: Cycle,
+        effects: &mut Effects<'_, Mail, O>,
+    ) -> Cycle {
+        if (0..timing.vcs).all(|vc| !receivers.get(vc).is_tight(timing)) {
+            return Cycle::NEVER;
+        }
+        if self.news_at < until {
+            self.send_adverts(receivers, timing, until - 1, effects);
+        }
+        for vc in 0..timing.vcs {
+            let receiver = receivers.get(vc);
+            if receiver.is_tight(timing) {
+                self.tell(receiver, vc, effects);
+            }
+        }
+        self.news_at
     }
 
     /// The first VC after the one advertised last for which `wanted` holds.

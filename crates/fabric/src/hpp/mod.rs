@@ -100,7 +100,7 @@ impl Architecture for Hpp {
     fn shared(fabric: &Fabric) -> Shared {
         let SwitchSettings::Hpp(settings) = &fabric.switch;
         Shared {
-            timing: Timing::new(settings, fabric.routing.classes()),
+            timing: Timing::new(fabric),
             format: settings.format,
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),
@@ -122,9 +122,9 @@ impl Architecture for Hpp {
     /// endpoint the flits of the shortest packet, and a buffer or a waiting sender `receive` cycles.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64 {
         let SwitchSettings::Hpp(settings) = &fabric.switch;
-        let timing = Timing::new(settings, fabric.routing.classes());
-        let shortest = u64::from(settings.format.packet_flits(1));
-        let felt = timing.receive.min(timing.to_crossbar - 1).min(shortest);
-        timing.transmit - timing.show_ahead + u64::from(latency) + felt
+        let pipeline = &settings.pipeline;
+        let arbiter = pipeline.receive + pipeline.queue + pipeline.route - 1;
+        let felt = pipeline.receive.min(arbiter).min(settings.format.packet_flits(1));
+        u64::from(pipeline.transmit - u32::from(settings.show_ahead) + latency + felt)
     }
 }

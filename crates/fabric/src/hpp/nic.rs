@@ -7,7 +7,7 @@ use super::link::{Link, Receivers};
 use super::token::{Arriving, Limit, Mail, Token};
 use crate::observer::Observer;
 use crate::pool::List;
-use crate::simulation::{Conservation, Context, PortModel, Wire};
+use crate::simulation::{Conservation, Context, PortModel, Rest, Wire};
 use crate::{Delivery, NodeId, Packet, RailId};
 use flitway_engine::Cycle;
 
@@ -73,6 +73,7 @@ impl Port {
         self.catch_up(now, cx);
         let flits = u32::from(token.flits);
         let receiver = &mut self.receivers[usize::from(token.vc)];
+        receiver.arrive(token.units);
         receiver.begin(&cx.shared.timing, now, flits, flits, token.units);
         self.link.expect_news(receiver.news);
         let next = cx.shared.tokens.first(&self.arriving);
@@ -105,7 +106,8 @@ impl Port {
         token.at = self.link.send(&cx.shared.timing, now, u64::from(token.flits));
         token.injected = token.at - u64::from(self.link.wire.latency);
         let arriving = Arriving { port: self.link.wire.port, token };
-        cx.effects.post.send(self.link.wire.peer, Mail::Packet(arriving));
+        let by = token.at + cx.shared.timing.receive;
+        cx.effects.post.send(self.link.wire.peer, by, Mail::Packet(arriving));
     }
 
     /// Sees to it that the link decides when it next can.
@@ -215,11 +217,16 @@ impl PortModel for Port {
         self.drain_at.min(self.deliver_at).min(self.decide_at)
     }
 
-    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, until: Cycle) -> Cycle {
-        if self.link.news_at < until {
-            self.catch_up(until - 1, cx);
+    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, until: Cycle) -> Rest {
+        let buffers = &mut Buffers(&mut self.receivers);
+        let next = self.link.finish(buffers, &cx.shared.timing, until, &mut cx.effects);
+        Rest { next, waits: self.senders.iter().any(|sender| sender.starved) }
+    }
+
+    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, now: Cycle) {
+        if now > Cycle::ZERO {
+            self.catch_up(now - 1, cx);
         }
-        self.link.news_at
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

@@ -12,7 +12,7 @@ use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::observer::{Grant, Observer};
 use crate::pool::List;
-use crate::simulation::{Conservation, Context, SwitchModel, Wire};
+use crate::simulation::{Conservation, Context, Rest, SwitchModel, Wire};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
 
@@ -26,8 +26,12 @@ pub struct Switch {
     agenda: Agenda,
     /// The sending half of each port. Where nothing is connected nothing is ever routed to, nor received.
     links: Box<[Link]>,
-    /// Ports that may have news to advertise.
+    /// Ports that may have news that the other end needs.
     newsy: u64,
+    /// Senders that wait for adverts.
+    starving: u32,
+    /// The first cycle not yet run.
+    now: Cycle,
     /// FIFOs, `port * vcs + vc`.
     inputs: Box<[Input]>,
     /// Crossbar outputs, `port * vcs + vc`.
@@ -105,6 +109,8 @@ impl Switch {
             agenda: Agenda::new(ports + planes),
             links: (0..).zip(wires).map(|(port, wire)| Link::new(timing, number, port, *wire)).collect(),
             newsy: 0,
+            starving: 0,
+            now: Cycle::ZERO,
             inputs: vec![input; planes].into(),
             outputs: vec![output; planes].into(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
@@ -211,7 +217,8 @@ impl Switch {
         let counters = &mut cx.effects.counters;
         counters.packet_hops += 1;
         counters.flit_hops += u64::from(flits);
-        cx.effects.post.send(link.wire.peer, Mail::Packet(Arriving { port: link.wire.port, token }));
+        let by = token.at + cx.shared.timing.receive;
+        cx.effects.post.send(link.wire.peer, by, Mail::Packet(Arriving { port: link.wire.port, token }));
         if open {
             // Its flits make room for the packet that is still crossing, which may be this one.
             let input = from * self.vcs + vc;
@@ -280,8 +287,10 @@ impl Switch {
                 continue;
             }
             let sender = &mut self.outputs[port * self.vcs + usize::from(fifo.next_vc)].sender;
-            if let Some(at) = sender.next_advert(&shared.adverts) {
-                self.agenda.schedule(self.arbiter_slot(output), at);
+            let starved = sender.starved;
+            match sender.next_advert(&shared.adverts) {
+                Some(at) => self.agenda.schedule(self.arbiter_slot(output), at),
+                None => self.starving += u32::from(!starved),
             }
         }
     }
@@ -348,8 +357,13 @@ impl SwitchModel for Switch {
         match mail {
             Mail::Packet(Arriving { port, token }) => {
                 let input = usize::from(port) * self.vcs + usize::from(token.vc);
-                let first = self.inputs[input].waiting.is_empty();
-                shared.tokens.push(&mut self.inputs[input].waiting, token);
+                let fifo = &mut self.inputs[input];
+                fifo.receiver.arrive(token.units);
+                if fifo.receiver.is_tight(&shared.timing) {
+                    self.newsy |= 1 << port;
+                }
+                let first = fifo.waiting.is_empty();
+                shared.tokens.push(&mut fifo.waiting, token);
                 if first {
                     self.request(shared, input);
                 }
@@ -359,6 +373,8 @@ impl SwitchModel for Switch {
                 let sender = &mut self.outputs[port + vc].sender;
                 sender.advertise(&mut shared.adverts, from, position);
                 if std::mem::take(&mut sender.starved) {
+                    self.starving -= 1;
+                    let from = from.max(self.now);
                     // Every crossbar whose packets may be relabelled to this VC.
                     for lane in (vc % shared.timing.lanes..self.vcs).step_by(shared.timing.lanes) {
                         self.agenda.schedule(self.arbiter_slot(port + lane), from);
@@ -368,7 +384,7 @@ impl SwitchModel for Switch {
         }
     }
 
-    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Cycle {
+    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
         let arbiters = self.links.len();
         while let Some((now, slot)) = self.agenda.pop(until) {
             cx.effects.counters.events += 1;
@@ -380,15 +396,20 @@ impl SwitchModel for Switch {
         }
         let mut next = self.agenda.next().unwrap_or(Cycle::NEVER);
         for port in bits(self.newsy) {
-            if self.links[port].news_at < until {
-                self.catch_up(port, until - 1, cx);
-            }
-            match self.links[port].news_at {
+            let fifos = &mut Fifos(&mut self.inputs[port * self.vcs..(port + 1) * self.vcs]);
+            match self.links[port].finish(fifos, &cx.shared.timing, until, &mut cx.effects) {
                 Cycle::NEVER => self.newsy &= !(1 << port),
                 news => next = next.min(news),
             }
         }
-        next
+        self.now = until;
+        Rest { next, waits: self.starving > 0 }
+    }
+
+    fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        for port in (0..self.links.len()).filter(|_| now > Cycle::ZERO) {
+            self.catch_up(port, now - 1, cx);
+        }
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

@@ -1,6 +1,7 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
-use super::HppSettings;
+use super::{Hpp, HppSettings};
+use crate::simulation::{Architecture, Fabric, SwitchSettings};
 
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
@@ -21,12 +22,22 @@ pub(super) struct Timing {
     pub(super) header_flits: u32,
     pub(super) unit_flits: u32,
     pub(super) capacity: u32,
+    /// Adverts need not be told to a sender that has at least this many units more than have arrived from it.
+    ///
+    /// What it has taken without our knowing is bounded: flits cross to one link at one a cycle (per class), so since
+    /// the last packet that we know of no more can have crossed than a full TX FIFO and the cycles until now, and one
+    /// packet may have been granted beyond that. While the rest still holds the largest packet, the old limit answers
+    /// every question as the new one would. It is enough to look when a packet has been read: until then nothing here
+    /// changes for the worse.
+    pub(super) slack: u32,
 }
 
 impl Timing {
-    pub(super) fn new(settings: &HppSettings, classes: u32) -> Self {
+    pub(super) fn new(fabric: &Fabric) -> Self {
+        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let classes = fabric.routing.classes();
         let pipeline = &settings.pipeline;
-        Timing {
+        let mut timing = Timing {
             vcs: settings.vcs as usize,
             lanes: (settings.vcs / classes) as usize,
             to_crossbar: u64::from(pipeline.receive + pipeline.queue + pipeline.route),
@@ -41,7 +52,23 @@ impl Timing {
             header_flits: settings.format.header_flits,
             unit_flits: settings.unit_flits,
             capacity: settings.buffer_units,
-        }
+            slack: 0,
+        };
+        timing.slack = timing.slack(fabric, settings);
+        timing
+    }
+
+    fn slack(&self, fabric: &Fabric, settings: &HppSettings) -> u32 {
+        let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
+        let window = Hpp::lookahead(fabric, fabric.latencies.iter().copied().min().unwrap_or(1));
+        // From a decision at the sender to our having read it, and from our advert to its counting there.
+        let unread = self.transmit + longest + self.to_crossbar.max(self.receive) + window;
+        let untold = self.transmit + longest + self.advert_flits.max(1) + self.receive + window;
+        let crossed = u64::from(self.tx_fifo) + unread + untold;
+        let smallest = u64::from(settings.format.packet_flits(1)).min(u64::from(self.unit_flits));
+        let classes = u64::from(fabric.routing.classes());
+        let largest = u64::from(self.units(settings.format.payload_flits(settings.format.mtu_bytes)));
+        (classes * (crossed / smallest + 1 + largest) + largest).try_into().unwrap_or(u32::MAX)
     }
 
     /// The virtual channel that a packet on `vc` takes on a link where the routing wants `class`.

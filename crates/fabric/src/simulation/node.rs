@@ -1,6 +1,6 @@
 //! A node: its NIC ports, one per rail, and the endpoint on top.
 
-use super::{Context, PortModel};
+use super::{Context, PortModel, Rest};
 use crate::observer::Observer;
 use crate::{Endpoint, NodeId, Outgoing};
 use flitway_engine::Cycle;
@@ -24,13 +24,12 @@ impl<P: PortModel, E: Endpoint> Node<P, E> {
     }
 
     /// Does everything due before `until`, cycle by cycle: deliveries, the endpoint's own doings, then the ports.
-    /// Returns when something is due next.
     pub(super) fn run<O: Observer>(
         &mut self,
         cx: &mut Context<'_, P::Shared, P::Mail, O>,
         until: Cycle,
         out: &mut Outgoing,
-    ) -> Cycle {
+    ) -> Rest {
         loop {
             let now = self.next();
             if now >= until {
@@ -59,10 +58,11 @@ impl<P: PortModel, E: Endpoint> Node<P, E> {
                 port.advance(cx, now);
             }
         }
-        let mut next = self.next();
+        let mut rest = Rest { next: self.next(), waits: false };
         for port in &mut self.ports {
-            next = next.min(port.finish(cx, until));
+            let port = port.finish(cx, until);
+            rest = Rest { next: rest.next.min(port.next), waits: rest.waits || port.waits };
         }
-        next
+        rest
     }
 }

@@ -1,7 +1,7 @@
 //! One shard: some switches and some nodes, their mail and their calendar.
 
 use super::node::Node;
-use super::{Architecture, ChannelMail, Context, Effects, PortModel, Post, SwitchModel};
+use super::{Architecture, ChannelMail, Context, Effects, Letter, PortModel, Post, Rest, SwitchModel};
 use crate::observer::Observer;
 use crate::{Endpoint, Outgoing};
 use flitway_engine::Cycle;
@@ -98,8 +98,10 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
     calendar: Calendar,
     window_length: u64,
     post: Post<A::Mail>,
-    /// Mail of the window before, by place.
+    /// Mail of windows before, by place.
     inboxes: Vec<Vec<A::Mail>>,
+    /// Places that wait for mail without a date.
+    waiting: Vec<bool>,
     observer: O,
     counters: Counters,
     // Kept between windows for their memory.
@@ -138,6 +140,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
                 away: (0..parts.shards).map(|_| Vec::new()).collect(),
             },
             inboxes: (0..places).map(|_| Vec::new()).collect(),
+            waiting: vec![false; places],
             observer: parts.observer,
             counters: Counters::default(),
             due: Vec::new(),
@@ -155,6 +158,25 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
 
     pub(super) fn counters(&self) -> Counters {
         self.counters
+    }
+
+    pub(super) fn settle(&mut self, now: Cycle) {
+        let mut cx = Context {
+            shared: &mut self.shared,
+            effects: Effects {
+                post: &mut self.post,
+                observer: &mut self.observer,
+                counters: &mut self.counters,
+            },
+        };
+        for switch in &mut self.switches {
+            switch.settle(&mut cx, now);
+        }
+        for port in self.nodes.iter_mut().flat_map(|node| &mut node.ports) {
+            port.settle(&mut cx, now);
+        }
+        let quiet = self.post.addressed.is_empty() && self.post.away.iter().all(Vec::is_empty);
+        debug_assert!(quiet, "whatever somebody needs to know has been said when the window ended");
     }
 
     pub(super) fn audit(&self, now: Cycle) -> Conservation {
@@ -176,7 +198,18 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         books
     }
 
-    fn run_place(&mut self, place: usize, until: Cycle) -> Cycle {
+    /// Has the component at `place`, which has got mail, run by cycle `by`; without a date only if it waits.
+    #[inline]
+    fn call(&mut self, place: u32, by: Cycle) {
+        if by != Cycle::NEVER {
+            self.calendar.schedule(place, by.0 / self.window_length);
+        } else if self.waiting[place as usize] {
+            // The calendar stands before the next window; that is when it is to be read.
+            self.calendar.schedule(place, 0);
+        }
+    }
+
+    fn run_place(&mut self, place: usize, until: Cycle) -> Rest {
         let mut cx = Context {
             shared: &mut self.shared,
             effects: Effects {
@@ -199,12 +232,11 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
 }
 
 impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
-    type Mail = (u32, A::Mail);
+    type Mail = Letter<A::Mail>;
 
-    fn receive(&mut self, (place, mail): Self::Mail) {
-        // The calendar stands before the next window; that is when it is to be read.
-        self.inboxes[place as usize].push(mail);
-        self.calendar.schedule(place, 0);
+    fn receive(&mut self, letter: Self::Mail) {
+        self.inboxes[letter.place as usize].push(letter.mail);
+        self.call(letter.place, letter.by);
     }
 
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
@@ -214,19 +246,26 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
             while bits != 0 {
                 let place = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let next = self.run_place(place, window.end);
-                if next != Cycle::NEVER {
-                    self.calendar.schedule(place as u32, next.0 / self.window_length);
+                let rest = self.run_place(place, window.end);
+                self.waiting[place] = rest.waits;
+                if rest.next != Cycle::NEVER {
+                    self.calendar.schedule(place as u32, rest.next.0 / self.window_length);
                 }
             }
         }
         self.due = due;
-        // The mail of this window becomes the mail to be read in the next; every inbox has been emptied.
-        for place in self.post.addressed.drain(..) {
-            let place_index = place as usize;
-            std::mem::swap(&mut self.inboxes[place_index], &mut self.post.here[place_index]);
-            self.calendar.schedule(place, window.number + 1);
+        // The mail of this window is to be read from the next on.
+        let mut addressed = std::mem::take(&mut self.post.addressed);
+        for (place, by) in addressed.drain(..) {
+            let (inbox, new) = (&mut self.inboxes[place as usize], &mut self.post.here[place as usize]);
+            if inbox.is_empty() {
+                std::mem::swap(inbox, new);
+            } else {
+                inbox.append(new);
+            }
+            self.call(place, by);
         }
+        self.post.addressed = addressed;
         for (away, outbox) in self.post.away.iter_mut().zip(outbox) {
             std::mem::swap(away, outbox);
         }
