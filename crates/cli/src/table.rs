@@ -21,12 +21,13 @@ pub(crate) fn traffic_header(
 ) -> String {
     let (machine, fabric) = (session.machine(), session.fabric());
     let mut text = format!(
-        "{}: {} nodes, {} rail{} of {} switches; {} traffic, {} packets, {} arrivals",
+        "{}: {} nodes, {} rail{} of {} switch{}; {} traffic, {} packets, {} arrivals",
         machine.name,
         fabric.nodes(),
         fabric.rails,
         if fabric.rails == 1 { "" } else { "s" },
         fabric.topology().switches(),
+        if fabric.topology().switches() == 1 { "" } else { "es" },
         arguments.traffic,
         arguments.packet,
         if arguments.load == "max" { "saturating" } else { &arguments.arrival },

@@ -1,0 +1,241 @@
+//! `flitway` as a user and a script meet it: what is printed, what is written, the exit status.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn flitway(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flitway")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A file of this test run.
+fn scratch(name: &str, text: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = flitway(&[arguments, &["--json", "-"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+/// The result without what may differ between equal runs.
+fn reproducible(mut result: Value) -> Value {
+    result.as_object_mut().unwrap().remove("command");
+    for point in result["points"].as_array_mut().unwrap() {
+        let point = point.as_object_mut().unwrap();
+        point.remove("wall_s");
+        point.remove("peak_rss_bytes");
+    }
+    result
+}
+
+fn assert_valid(result: &Value) {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/result.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(result).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+const QUICK: [&str; 6] = ["--load", "0.2,0.5", "--warm-up", "5us", "--duration", "20us"];
+
+const GRAPH: &str = "num_ranks 2
+rank 0 {\na: calc 1000\nb: send 5000b to 1 tag 3\nb requires a\n}
+rank 1 {\na: recv 5000b from 0 tag 3\nb: calc 500\nb requires a\n}\n";
+
+#[test]
+fn results_keep_to_the_schema() {
+    let result = json(&[&["run", "hpp-switch"], &QUICK[..]].concat());
+    assert_valid(&result);
+    assert_eq!(result["points"].as_array().unwrap().len(), 2);
+    assert_eq!(result["machine"]["name"], "hpp-switch");
+    assert_valid(&json(&["run", "hpp-switch", "--load", "max", "--duration", "20us"]));
+    let graph = scratch("schema.goal", GRAPH);
+    let result = json(&["run", "dawning5000", "--graph", graph.to_str().unwrap()]);
+    assert_valid(&result);
+    // 1,000 ns of calc, o_s and o_r of 700 ns, 500 ns of calc, and the network: 5 packets over 4 rails.
+    let completion = result["points"][0]["graph"]["completion_ns"].as_f64().unwrap();
+    assert!((2_900.0 + 5_000.0..2_900.0 + 15_000.0).contains(&completion), "{completion}");
+}
+
+#[test]
+fn results_do_not_depend_on_threads_and_repeat() {
+    let run = |threads: &str, seed: &str| {
+        let arguments = ["run", "fattree-128", "--traffic", "uniform", "--threads", threads, "--seed", seed];
+        reproducible(json(&[&arguments, &QUICK[..]].concat()))
+    };
+    let one = run("1", "1");
+    assert_eq!(one, run("1", "1"));
+    assert_eq!(one, run("2", "1"));
+    assert_eq!(one, run("4", "1"));
+    assert_ne!(one["points"], run("1", "2")["points"]);
+}
+
+#[test]
+fn a_file_is_written_whole_or_not_at_all() {
+    let path = scratch("result.json", "before");
+    let name = path.to_str().unwrap();
+    let wrong = flitway(&["run", "hpp-switch", "--load", "often", "--json", name]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "before", "wrong input overwrites nothing");
+    let right = flitway(&[&["run", "hpp-switch", "--json", name], &QUICK[..]].concat());
+    assert!(right.status.success());
+    assert!(
+        stdout(&right).contains("creation to last flit delivered"),
+        "the definition stands beside the number"
+    );
+    assert_valid(&serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap());
+    let folder = flitway(&["run", "hpp-switch", "--json", env!("CARGO_TARGET_TMPDIR")]);
+    assert_eq!(folder.status.code(), Some(2));
+    assert!(stderr(&folder).contains("this is a folder"));
+    let nowhere = flitway(&["run", "hpp-switch", "--json", "no/such/folder/x.json"]);
+    assert!(stderr(&nowhere).contains("cannot write there"), "{}", stderr(&nowhere));
+}
+
+#[test]
+fn every_wrong_argument_has_its_message_and_status_2() {
+    let sizes = scratch("sizes.txt", "64 1\nbig 2\n");
+    let sizes = format!("file({})", sizes.display());
+    let placement = scratch("placement.txt", "0 99999\n");
+    let graph = scratch("fine.goal", GRAPH);
+    let broken =
+        scratch("broken.goal", "num_ranks 2\nrank 0 {\na: sned 5b to 1\n}\nrank 1 {\nb: recv 5b from 7\n}\n");
+    let (placement, graph, broken) =
+        (placement.to_str().unwrap(), graph.to_str().unwrap(), broken.to_str().unwrap());
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "dawning500"],
+            &["there is no built-in machine `dawning500`", "did you mean `dawning5000`"],
+        ),
+        (&["run", "nowhere.toml"], &["nowhere.toml"]),
+        (&["run", "hpp-switch", "--set", "switch.vc=2"], &["did you mean `switch.vcs`"]),
+        (&["run", "hpp-switch", "--traffic", "tornadoo"], &["did you mean `tornado`"]),
+        (&["run", "hpp-switch", "--traffic", "hotspot(fraction=2)"], &["--traffic", "`fraction`"]),
+        (&["run", "hpp-switch", "--packet", "256"], &["--packet", "with a unit"]),
+        (&["run", "hpp-switch", "--packet", "2KiB"], &["--packet", "1024"]),
+        (&["run", "hpp-switch", "--packet", "256KB"], &["--packet"]),
+        (&["run", "hpp-switch", "--packet", &sizes], &["--packet", "big"]),
+        (&["run", "hpp-switch", "--packet", "file(none.txt)"], &["none.txt: cannot read"]),
+        (&["run", "hpp-switch", "--arrival", "randomly"], &["--arrival", "bernoulli"]),
+        (&["run", "hpp-switch", "--arrival", "bursts(length=3)"], &["--arrival", "`length`"]),
+        (&["run", "hpp-switch", "--load", "0"], &["--load", "above 0"]),
+        (&["run", "hpp-switch", "--load", "0.1..0.9"], &["no step"]),
+        (&["run", "hpp-switch", "--precision", "2"], &["--precision", "between 0 and 1"]),
+        (&["run", "hpp-switch", "--warm-up", "5"], &["--warm-up", "unit"]),
+        (&["run", "hpp-switch", "--duration", "5 lightyears"], &["--duration"]),
+        (&["run", "hpp-switch", "--threads", "0"], &["--threads"]),
+        (&["run", "hpp-switch", "--seed", "x"], &["--seed"]),
+        (&["run", "hpp-switch", "--laod", "0.3"], &["--load"]),
+        (&["run", "hpp-switch", "--graph", graph, "--load", "0.3"], &["--graph", "--load"]),
+        (&["run", "hpp-switch", "--placement", "linear"], &["--graph"]),
+        (&["run", "hpp-switch", "--graph", "none.goal"], &["none.goal: cannot open"]),
+        (
+            &["run", "hpp-switch", "--graph", broken],
+            &["broken.goal:3:4", "sned", "broken.goal:6", "error[goal-"],
+        ),
+        (&["run", "hpp-switch", "--graph", graph, "--placement", placement], &["--placement", "99999"]),
+        (
+            &["run", "hpp-switch", "--graph", graph, "--placement", "nofile"],
+            &["expected `linear`, `random` or a file"],
+        ),
+        (&["run", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"], &["transpose"]),
+        (&["check", "hpp-switch", "--packet", "9KiB"], &["to the MTU"]),
+        (&["list", "planets"], &["there is no list of `planets`", "machines"]),
+        (&["explain", "switch.vsc"], &["did you mean `switch.vcs`"]),
+        (&["compare", "a.json", "b.json"], &["a.json: cannot read"]),
+        (&["compare", graph, graph], &["this is no JSON"]),
+        (&["simulate"], &["simulate"]),
+    ];
+    for (arguments, expected) in cases {
+        let output = flitway(arguments);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?} ran something");
+        for part in *expected {
+            assert!(message.contains(part), "{arguments:?} should say {part:?}:\n{message}");
+        }
+        assert!(!message.contains("panicked"), "{message}");
+    }
+}
+
+#[test]
+fn a_graph_that_cannot_finish_is_a_fault_with_its_witness() {
+    let goal = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\nb: send 8b to 1 tag 2\nb requires a\n}
+rank 1 {\na: recv 8b from 0 tag 2\nb: send 8b to 0 tag 1\nb requires a\n}\n";
+    let path = scratch("stuck.goal", goal);
+    let output = flitway(&["run", "hpp-switch", "--graph", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    assert!(message.contains("rank 0 a: recv 8b from 1 tag 1"), "{message}");
+    assert!(message.contains("rank 1 a: recv 8b from 0 tag 2"), "{message}");
+    let unmatched =
+        scratch("unmatched.goal", "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\n}\nrank 1 {\n}\n");
+    let output = flitway(&["run", "mesh-8x8", "--graph", unmatched.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("arrived, never received"), "{}", stderr(&output));
+}
+
+#[test]
+fn check_tells_the_facts_of_dawning_5000() {
+    let output = flitway(&["check", "dawning5000"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    for fact in ["1024 nodes, 4 rails", "320 switches and 3072 links", "1.600 Gbit/s", "diameter: 5 hops"] {
+        assert!(text.contains(fact), "{fact}: {text}");
+    }
+    // 5 switches of 130 ns, 6 links of 100 ns, 133 flits and a cycle to transmit, 10 ns each.
+    assert!(text.contains("2590.0"), "{text}");
+    let facts = json(&["check", "hpp-switch", "--packet", "8B"]);
+    // NIC and switch save a cycle each by show-ahead: 0 and 11 cycles, two links of one, 9 flits, in 3.2 ns.
+    let latency = facts["facts"]["distances"][0]["latency_min_ns"].as_f64().unwrap();
+    assert!((latency - 3.2 * (0.0 + 1.0 + 11.0 + 1.0 + 9.0)).abs() < 1e-6, "{latency}");
+}
+
+#[test]
+fn everything_listed_can_be_explained_and_every_machine_checks() {
+    let listed = stdout(&flitway(&["list"]));
+    let names: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.len() > 25, "{names:?}");
+    for name in &names {
+        if *name != "hpp" {
+            assert!(flitway(&["explain", name]).status.success(), "{name}");
+        }
+    }
+    let machines = stdout(&flitway(&["list", "machines"]));
+    let machines: Vec<&str> = machines
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(machines.contains(&"torus-8x8") && machines.len() >= 7);
+    for machine in machines {
+        assert!(flitway(&["check", machine]).status.success(), "{machine}");
+    }
+}
+
+#[test]
+fn two_results_are_compared_with_the_settings_that_differ() {
+    let path =
+        |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name).to_str().unwrap().to_owned();
+    let (a, b) = (path("compare-a.json"), path("compare-b.json"));
+    assert!(flitway(&[&["run", "hpp-switch", "--json", &a], &QUICK[..]].concat()).status.success());
+    let other = ["run", "hpp-switch", "--set", "switch.vcs=1", "--json", &b];
+    assert!(flitway(&[&other, &QUICK[..]].concat()).status.success());
+    let output = flitway(&["compare", &a, &b]);
+    let text = stdout(&output);
+    assert!(text.contains("switch.vcs: 3 -> 1") && text.contains("latency ns"), "{text}");
+}
