@@ -4,9 +4,10 @@
 //! * The **warm-up** is found from the data (see [`stats`]), unless it is given.
 //! * **Steady**: the run ends when the 95 % confidence interval of the mean packet latency is within the precision asked
 //!   for, and so is that of the accepted load.
-//! * **Saturated**: packets are created faster than they are delivered. That is so when in each of the last four
-//!   quarters of the second half of the run the number of flits under way (source queues included) has grown, and over
-//!   that half by more than the precision, as a fraction of the flits created. Latencies of a saturated run are those of
+//! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so
+//!   when in each quarter of the second half of the run the number of flits under way (source queues included) has
+//!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
+//!   fifths of the fraction by which it grew in the quarter of the run before. Latencies of a saturated run are those of
 //!   the packets delivered while it was watched; they would grow for ever.
 //! * **Unsettled**: neither, when the limit of simulated time is reached.
 
@@ -88,6 +89,9 @@ pub struct Progress {
 /// The fewest batches from which anything is concluded.
 const BATCHES_FIRST: usize = 20;
 
+/// The fewest from which saturation is concluded.
+const BATCHES_SATURATED: usize = 40;
+
 /// The most snapshots that are kept.
 const SNAPSHOTS_MAX: usize = 16;
 
@@ -100,6 +104,11 @@ pub fn measure<A: Architecture, E: Endpoint>(
 ) -> Measurement {
     let started = Instant::now();
     let length = plan.batch.max(1).next_multiple_of(simulation.window_length());
+    if let Some(warm_up) = plan.warm_up {
+        simulation.run_until(Cycle(warm_up), stop);
+        simulation.observers_mut().for_each(|recorder| drop(recorder.take()));
+    }
+    let start = simulation.now();
     let mut series =
         Series { length, plan, batches: Vec::new(), snapshots: vec![(0, delivered_of(simulation))] };
     let mut precision = None;
@@ -115,7 +124,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
             Judgement::GoOn(reached) => precision = reached,
         }
     };
-    let mut measurement = series.measurement(verdict, cut);
+    let mut measurement = series.measurement(start, verdict, cut);
     simulation.settle();
     measurement.counters = simulation.counters();
     measurement.books = simulation.audit();
@@ -159,12 +168,14 @@ impl Series<'_> {
 
     fn judge(&self) -> Judgement {
         let count = self.batches.len();
-        if let (warm_up, Some(duration)) = (self.plan.warm_up, self.plan.duration) {
-            let cut = warm_up.map_or_else(|| self.found_warm_up(), |cycles| Some(self.batches_in(cycles)));
+        if let Some(duration) = self.plan.duration {
             let verdict = if self.is_saturated() { Verdict::Saturated } else { Verdict::Steady };
-            return match cut {
-                Some(cut) if count >= cut + self.batches_in(duration).max(1) => Judgement::Over(verdict, cut),
-                _ => self.give_up_or_go_on(None),
+            return match self.found_warm_up() {
+                Some(cut) if count >= cut + duration.div_ceil(self.length).max(1) as usize => {
+                    Judgement::Over(verdict, cut)
+                }
+                None => self.give_up_or_go_on(None),
+                Some(_) => Judgement::GoOn(None),
             };
         }
         if count < BATCHES_FIRST {
@@ -173,11 +184,7 @@ impl Series<'_> {
         if self.is_saturated() && self.estimate(count / 2, Self::accepted).is_within(self.plan.precision) {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
-        let cut = match self.plan.warm_up {
-            Some(cycles) => Some(self.batches_in(cycles)).filter(|&cut| cut < count),
-            None => self.found_warm_up(),
-        };
-        let Some(cut) = cut else { return self.give_up_or_go_on(None) };
+        let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None) };
         let latency = self.estimate(cut, Batch::mean_packet_latency);
         let accepted = self.estimate(cut, Self::accepted);
         if latency.is_within(self.plan.precision) && accepted.is_within(self.plan.precision) {
@@ -194,8 +201,11 @@ impl Series<'_> {
         Judgement::Over(verdict, self.fallback())
     }
 
-    /// The warm-up as the data show it, when every batch has packets to show.
+    /// The warm-up as the data show it, when every batch has packets to show; none is left if it was asked for.
     fn found_warm_up(&self) -> Option<usize> {
+        if self.plan.warm_up.is_some() {
+            return Some(0);
+        }
         let first = self.batches.iter().position(|batch| batch.packets > 0)?;
         let rest = &self.batches[first..];
         if rest.len() < BATCHES_FIRST || rest.iter().any(|batch| batch.packets == 0) {
@@ -205,14 +215,9 @@ impl Series<'_> {
         Some(first + stats::warm_up(&latencies)?)
     }
 
-    /// Where to cut when the data show no end of the warm-up: in the middle, or where the plan says.
+    /// Where to cut when the data show no end of the warm-up: in the middle.
     fn fallback(&self) -> usize {
-        let planned = self.plan.warm_up.map(|cycles| self.batches_in(cycles));
-        planned.filter(|&cut| cut < self.batches.len()).unwrap_or(self.batches.len() / 2)
-    }
-
-    fn batches_in(&self, cycles: u64) -> usize {
-        cycles.div_ceil(self.length) as usize
+        if self.plan.warm_up.is_some() { 0 } else { self.batches.len() / 2 }
     }
 
     fn accepted(batch: &Batch) -> f64 {
@@ -225,17 +230,20 @@ impl Series<'_> {
     }
 
     fn is_saturated(&self) -> bool {
-        let half = &self.batches[self.batches.len() / 2..];
-        if half.len() < BATCHES_FIRST / 2 {
+        let count = self.batches.len();
+        if count < BATCHES_SATURATED {
             return false;
         }
+        let (before, half) = (&self.batches[count / 4..count / 2], &self.batches[count / 2..]);
         let grown = |batches: &[Batch]| {
             let sums = batches
                 .iter()
                 .fold((0, 0), |sums, batch| (sums.0 + batch.created_flits, sums.1 + batch.flits));
             (sums.0 as f64 - sums.1 as f64) / sums.0.max(1) as f64
         };
-        grown(half) > self.plan.precision && half.chunks(half.len().div_ceil(4)).all(|part| grown(part) > 0.0)
+        grown(half) > self.plan.precision
+            && grown(half) >= 0.8 * grown(before)
+            && half.chunks(half.len().div_ceil(4)).all(|part| grown(part) > 0.0)
     }
 
     /// Flits per cycle by source node, from the first snapshot at or after the cut on (or the last one before the end).
@@ -247,7 +255,7 @@ impl Series<'_> {
         last.iter().zip(first).map(|(last, first)| (last - first) as f64 / cycles).collect()
     }
 
-    fn measurement(&self, verdict: Verdict, cut: usize) -> Measurement {
+    fn measurement(&self, start: Cycle, verdict: Verdict, cut: usize) -> Measurement {
         let mut total = Batch::default();
         self.batches[cut..].iter().for_each(|batch| total.add(batch));
         let per_cycle = |estimate: Estimate| Estimate {
@@ -270,7 +278,7 @@ impl Series<'_> {
                 ..self.estimate(cut, Self::accepted)
             }),
             accepted_of: self.accepted_of(cut),
-            warm_up: cut as u64 * self.length,
+            warm_up: start.0 + cut as u64 * self.length,
             duration: (self.batches.len() - cut) as u64 * self.length,
             counters: Counters::default(),
             books: Conservation::default(),

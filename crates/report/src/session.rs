@@ -47,6 +47,9 @@ pub struct Patience {
 /// Packets that a batch should hold.
 const PACKETS_PER_BATCH: f64 = 2_000.0;
 
+/// Batches into which a time that is asked for is cut.
+const BATCHES_ASKED: u64 = 50;
+
 /// Batches after which an unsettled run is given up.
 const BATCHES_MAX: usize = 400;
 
@@ -130,14 +133,16 @@ impl Session {
         Point::new(offered_load, &measurement, self.scale())
     }
 
-    /// Batches long enough for their packets to be many and to cross the whole machine.
+    /// Batches long enough for their packets to be many and to cross the whole machine; a time that is asked for is cut
+    /// into a fixed number of them.
     fn plan(&self, traffic: &Traffic, patience: Patience) -> Plan {
         let active = f64::from(self.fabric.nodes() - traffic.destinations().silent_nodes());
         let packets_per_cycle = (traffic.rate().as_f64() * active).max(1e-12);
         let crossing = self.fabric.zero_load_cycles_max(traffic.sizes().mean().ceil() as u32);
+        let batch = ((PACKETS_PER_BATCH / packets_per_cycle).ceil() as u64).max(crossing);
         Plan {
             precision: patience.precision,
-            batch: ((PACKETS_PER_BATCH / packets_per_cycle).ceil() as u64).max(crossing),
+            batch: patience.duration.map_or(batch, |asked| (asked.0 / BATCHES_ASKED).max(1)),
             warm_up: patience.warm_up.map(|cycles| cycles.0),
             duration: patience.duration.map(|cycles| cycles.0),
             batches_max: BATCHES_MAX,

@@ -1,0 +1,107 @@
+//! From a machine to a point: verdicts, and theory beside measurement.
+
+use flitway_engine::Cycle;
+use flitway_machine::Machine;
+use flitway_report::measure::Verdict;
+use flitway_report::point::Point;
+use flitway_report::session::{Patience, Session};
+use flitway_report::theory::Theory;
+use flitway_workload::Fraction;
+use flitway_workload::traffic::size::SizeChoice;
+use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination, size};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const PATIENT: Patience = Patience { precision: 0.02, warm_up: None, duration: None };
+
+fn session(machine: &str, set: &[&str]) -> Session {
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    Session::new(Machine::load(machine, &set).unwrap(), 1, 1)
+}
+
+fn traffic(session: &Session, pattern: &str, payload: &str, percent: u64) -> Arc<Traffic> {
+    let SizeChoice::Sizes(sizes) = size::parse(payload).unwrap() else { panic!("a size") };
+    let choice = TrafficChoice {
+        destinations: destination::parse(pattern).unwrap(),
+        sizes,
+        arrivals: arrival::parse("bernoulli").unwrap(),
+    };
+    Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap())
+}
+
+fn point(session: &Session, pattern: &str, percent: u64, patience: Patience) -> Point {
+    let traffic = traffic(session, pattern, "256B", percent);
+    session.point(&traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), |_| {})
+}
+
+#[test]
+fn a_lightly_loaded_network_is_steady_and_delivers_what_is_offered() {
+    let session = session("hpp-switch", &[]);
+    let point = point(&session, "uniform", 20, PATIENT);
+    assert_eq!(point.verdict, Verdict::Steady);
+    assert!((point.accepted_load - 0.2).abs() < 0.01, "{}", point.accepted_load);
+    let latency = point.packet_latency.unwrap();
+    assert!(latency.ci95.unwrap() <= 0.02 * latency.mean);
+    assert!(latency.p50 <= latency.p99 && latency.p99 <= latency.p999 && latency.p999 <= latency.max);
+    assert!(point.network_latency.unwrap().mean <= latency.mean);
+    assert!(point.accepted_min_node > 0.15 && point.accepted_max_node < 0.25);
+    assert!(
+        (point.hops_mean - 1.0).abs() < f64::EPSILON && (point.packet_bytes - 256.0).abs() < f64::EPSILON
+    );
+}
+
+#[test]
+fn an_overloaded_network_is_saturated_and_accepts_less_than_is_offered() {
+    // One FIFO per input: no more than about 0.6 for 16 ports, whatever the size of the buffer.
+    let session = session("hpp-switch", &["switch.vcs=1"]);
+    for percent in [80, 100] {
+        let point = point(&session, "uniform", percent, PATIENT);
+        assert_eq!(point.verdict, Verdict::Saturated, "{percent} %");
+        assert!((0.5..0.7).contains(&point.accepted_load), "{}", point.accepted_load);
+    }
+}
+
+#[test]
+fn a_time_that_is_asked_for_is_kept_to_a_batch() {
+    let session = session("hpp-switch", &[]);
+    let patience = Patience { warm_up: Some(Cycle(5_000)), duration: Some(Cycle(20_000)), ..PATIENT };
+    let point = point(&session, "uniform", 50, patience);
+    let (warm_up, duration) = (point.warmup_ns / 3.2, point.duration_ns / 3.2);
+    assert!((5_000.0..5_250.0).contains(&warm_up), "{warm_up}");
+    assert!((20_000.0..20_250.0).contains(&duration), "{duration}");
+}
+
+#[test]
+fn the_closed_form_is_what_is_measured_with_next_to_no_load() {
+    for machine in ["hpp-switch", "mesh-8x8", "torus-8x8", "fattree-128"] {
+        // Repeated adverts are in the way of a packet now and then; without them nothing is.
+        let session = session(machine, &["switch.credit.refresh=off"]);
+        let traffic = traffic(&session, "uniform", "64B", 0);
+        assert!(traffic.rate().as_f64() == 0.0);
+        let theory = Theory::new(session.fabric(), &traffic).unwrap();
+        let choice = self::traffic(&session, "uniform", "64B", 1);
+        let point = session.point(&choice, 0.01, PATIENT, &AtomicBool::new(false), |_| {});
+        let measured = point.packet_latency.unwrap();
+        let closed = session.machine().clock.nanos(theory.zero_load_cycles);
+        let excess = measured.mean / closed - 1.0;
+        assert!((-0.02..0.05).contains(&excess), "{machine}: {} against {closed}", measured.mean);
+    }
+}
+
+#[test]
+fn no_network_accepts_more_than_its_busiest_channel() {
+    for (machine, pattern) in
+        [("mesh-8x8", "transpose"), ("torus-8x8", "tornado"), ("fattree-128", "hotspot")]
+    {
+        let session = session(machine, &[]);
+        let theory = Theory::new(session.fabric(), &traffic(&session, pattern, "256B", 50)).unwrap();
+        let patience = Patience { warm_up: Some(Cycle(30_000)), duration: Some(Cycle(30_000)), ..PATIENT };
+        let point = point(&session, pattern, 100, patience);
+        let silent = traffic(&session, pattern, "256B", 50).destinations().silent_nodes();
+        let active = 1.0 - f64::from(silent) / f64::from(session.fabric().nodes());
+        // Nodes whose way is free may send at full load; those behind the busiest channel may not.
+        assert!(point.accepted_min_node <= theory.channel_bound * 1.01, "{machine}: {theory:?} {point:?}");
+        assert!(point.accepted_load <= active, "{machine}");
+        assert!(theory.channel_bound < 1.0, "{machine}: {theory:?}");
+    }
+}
