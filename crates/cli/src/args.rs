@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a workload on a machine
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Check a machine and tell what follows from it: all problems at once, or sizes, distances, latencies
     Check(CheckArguments),
     /// List machines, traffic, packet sizes, arrivals and switch architectures

@@ -7,7 +7,7 @@ pub(crate) fn latency_load(points: &[(f64, f64)]) -> String {
     const WIDTH: u32 = 120;
     const HEIGHT: u32 = 40;
     let [(first, _), .., (last, _)] = points else { return String::new() };
-    if !(first < last) {
+    if first >= last {
         return String::new();
     }
     let points: Vec<(f32, f32)> =

@@ -50,10 +50,11 @@ pub(crate) fn traffic(arguments: &TrafficArguments, clock: Clock) -> Result<Traf
     let precision = arguments.precision.parse::<Fraction>().map(Fraction::as_f64);
     let precision = match precision {
         Ok(precision) if precision > 0.0 && precision < 1.0 => Ok(precision),
-        _ => Err(keep(
-            "--precision",
-            format!("`{}`: expected a fraction between 0 and 1, such as `2%`", arguments.precision),
-        )),
+        _ => {
+            let read = &arguments.precision;
+            keep("--precision", format!("`{read}`: expected a fraction between 0 and 1, such as `2%`"));
+            Err(())
+        }
     };
     let mut span = |argument: &str, text: &Option<String>| {
         text.as_deref().map(|text| units::time(text).map(|span| clock.cycles_ceil(span))).transpose().map_err(

@@ -1,5 +1,7 @@
 //! `flitway` as a user and a script meet it: what is printed, what is written, the exit status.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};

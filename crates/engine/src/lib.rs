@@ -2,7 +2,7 @@
 //!
 //! This crate knows no networks. It offers
 //! * [`time`]: integer cycles, picoseconds and the clock that converts between them;
-//! * [`id`]: typed indices;
+//! * [`mod@id`]: typed indices;
 //! * [`random`]: one reproducible stream per component and purpose;
 //! * [`agenda`]: the calendar of one component, ordered by (cycle, slot);
 //! * [`calendar`]: which component has work in which window;

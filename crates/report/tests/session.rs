@@ -1,5 +1,7 @@
 //! From a machine to a point: verdicts, and theory beside measurement.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use flitway_engine::Cycle;
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;

@@ -27,7 +27,7 @@ impl DimensionOrder {
         match (2 * up).cmp(&size) {
             std::cmp::Ordering::Less => Direction::Higher,
             std::cmp::Ordering::Greater => Direction::Lower,
-            std::cmp::Ordering::Equal if here % 2 == 0 => Direction::Higher,
+            std::cmp::Ordering::Equal if here.is_multiple_of(2) => Direction::Higher,
             std::cmp::Ordering::Equal => Direction::Lower,
         }
     }

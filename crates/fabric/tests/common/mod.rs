@@ -1,5 +1,7 @@
 //! What the fabric's tests share: small fabrics and endpoints that follow a script.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
@@ -12,7 +14,7 @@ use flitway_fabric::{
 use std::sync::Arc;
 
 /// The HPP Switch of hpp-switch.txt with `ports` ports, without repeated adverts.
-pub fn hpp(ports: u32) -> HppSettings {
+pub(crate) fn hpp(ports: u32) -> HppSettings {
     HppSettings {
         ports,
         vcs: 3,
@@ -27,7 +29,12 @@ pub fn hpp(ports: u32) -> HppSettings {
     }
 }
 
-pub fn fabric(topology: &TopologySettings, kind: RoutingKind, latency: u32, settings: HppSettings) -> Fabric {
+pub(crate) fn fabric(
+    topology: &TopologySettings,
+    kind: RoutingKind,
+    latency: u32,
+    settings: HppSettings,
+) -> Fabric {
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = vec![latency; topology.links().len()];
     let routing = Routing::new(kind, topology).unwrap();
@@ -36,13 +43,13 @@ pub fn fabric(topology: &TopologySettings, kind: RoutingKind, latency: u32, sett
 
 /// Sends given packets at given times.
 #[derive(Clone, Debug, Default)]
-pub struct Script {
+pub(crate) struct Script {
     /// In reverse order of creation.
-    pub packets: Vec<Packet>,
+    pub(crate) packets: Vec<Packet>,
 }
 
 impl Script {
-    pub fn new(mut packets: Vec<Packet>) -> Self {
+    pub(crate) fn new(mut packets: Vec<Packet>) -> Self {
         packets.sort_by_key(|packet| std::cmp::Reverse(packet.created));
         Script { packets }
     }
@@ -62,7 +69,13 @@ impl Endpoint for Script {
 }
 
 /// Scripts of random packets: on average one every `gap` cycles and node until `until`.
-pub fn random_scripts(seed: u64, fabric: &Fabric, gap: u64, until: u64, payload_max: u64) -> Vec<Script> {
+pub(crate) fn random_scripts(
+    seed: u64,
+    fabric: &Fabric,
+    gap: u64,
+    until: u64,
+    payload_max: u64,
+) -> Vec<Script> {
     (0..fabric.nodes())
         .map(|node| {
             let mut stream = Stream::new(seed, u64::from(node), Purpose::Test);
@@ -86,7 +99,7 @@ pub fn random_scripts(seed: u64, fabric: &Fabric, gap: u64, until: u64, payload_
 
 /// Keeps every delivery.
 #[derive(Clone, Debug, Default)]
-pub struct Deliveries(pub Vec<Delivery>);
+pub(crate) struct Deliveries(pub(crate) Vec<Delivery>);
 
 impl Observer for Deliveries {
     fn delivered(&mut self, delivery: &Delivery) {
