@@ -227,11 +227,12 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         facts.hops_mean,
         if facts.all_pairs { "" } else { " (from a sample of sources)" }
     );
-    let _ = writeln!(
-        text,
-        "memory for switches and NIC ports without packets: about {:.1} MiB\n",
-        facts.memory_bytes as f64 / f64::from(1 << 20)
-    );
+    let memory = if facts.memory_bytes < 1 << 20 {
+        format!("{} KiB", facts.memory_bytes.div_ceil(1 << 10))
+    } else {
+        format!("{} MiB", facts.memory_bytes.div_ceil(1 << 20))
+    };
+    let _ = writeln!(text, "memory for switches and NIC ports without packets: about {memory}\n");
     let mut table = bare_table(&["hops", "pairs %", "zero-load latency ns"]);
     for distance in &facts.distances {
         let latency = if distance.latency_min_ns == distance.latency_max_ns {
