@@ -38,7 +38,8 @@ impl Link {
         let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
         Link {
             free_at: Cycle::ZERO,
-            due_at: timing.refresh.map_or(Cycle::NEVER, Cycle),
+            // Where nothing is connected there is nothing to repeat either.
+            due_at: wire.and(timing.refresh).map_or(Cycle::NEVER, Cycle),
             news_at: Cycle::NEVER,
             wire: wire.unwrap_or(nowhere),
             advert_turn: 0,
@@ -93,7 +94,7 @@ impl Link {
         now: Cycle,
         effects: &mut Effects<'_, Mail, O>,
     ) {
-        let mut on_time = 0;
+        let mut seen: Option<(Cycle, Phase)> = None;
         loop {
             let (mut news, mut oldest) = (Cycle::NEVER, Cycle::NEVER);
             for vc in 0..timing.vcs {
@@ -108,12 +109,19 @@ impl Link {
                 (self.news_at, self.due_at) = (news.max(self.free_at), due);
                 return;
             }
-            // Once every VC has been repeated exactly when it was due, each period is like the one before.
-            on_time = if at == repeat { on_time + 1 } else { 0 };
-            if on_time > timing.vcs && news == Cycle::NEVER {
-                on_time = 0;
-                self.skip_periods(receivers, timing, now.since(at), effects);
-                continue;
+            if news == Cycle::NEVER
+                && let Some(refresh) = timing.refresh
+            {
+                let phase = self.phase(receivers, timing, at);
+                match &seen {
+                    Some((then, _)) if at < *then + refresh => {}
+                    Some((then, before)) if at == *then + refresh && *before == phase => {
+                        self.skip(receivers, timing, now.since(at) / refresh, refresh, effects);
+                        seen = None;
+                        continue;
+                    }
+                    _ => seen = Some((at, phase)),
+                }
             }
             let is_due = |receiver: &Receiver| {
                 receiver.news <= at
@@ -207,20 +215,39 @@ impl Link {
         (first..timing.vcs).find(|&vc| wanted(vc)).or_else(|| (0..first).find(|&vc| wanted(vc)))
     }
 
-    /// Lets the whole periods of repetition in `span` pass: they say nothing new.
-    fn skip_periods<O: Observer>(
+    /// All that decides what is repeated from cycle `at` on, when nothing new comes up.
+    fn phase(&self, receivers: &mut impl Receivers, timing: &Timing, at: Cycle) -> Phase {
+        let mut ages = [0; VCS_MAX];
+        for (vc, age) in ages.iter_mut().enumerate().take(timing.vcs) {
+            *age = at.since(receivers.get(vc).last_advert);
+        }
+        Phase { was_free: self.free_at < at, turn: self.advert_turn, ages }
+    }
+
+    /// Lets `periods` of repetition pass: a phase that comes back after one period comes back after each.
+    fn skip<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
         timing: &Timing,
-        span: u64,
+        periods: u64,
+        refresh: u64,
         effects: &mut Effects<'_, Mail, O>,
     ) {
-        let Some(refresh) = timing.refresh else { return };
-        let periods = span / refresh;
         self.free_at += periods * refresh;
         for vc in 0..timing.vcs {
             receivers.get(vc).last_advert += periods * refresh;
         }
         effects.counters.adverts += periods * timing.vcs as u64;
     }
+}
+
+/// The most VCs that a link has.
+const VCS_MAX: usize = 16;
+
+/// See [`Link::phase`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Phase {
+    was_free: bool,
+    turn: u8,
+    ages: [u64; VCS_MAX],
 }

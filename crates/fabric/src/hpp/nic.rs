@@ -106,7 +106,7 @@ impl Port {
         token.at = self.link.send(&cx.shared.timing, now, u64::from(token.flits));
         token.injected = token.at - u64::from(self.link.wire.latency);
         let arriving = Arriving { port: self.link.wire.port, token };
-        let by = token.at + cx.shared.timing.receive;
+        let by = token.felt_at(&cx.shared.timing);
         cx.effects.post.send(self.link.wire.peer, by, Mail::Packet(arriving));
     }
 

@@ -217,7 +217,7 @@ impl Switch {
         let counters = &mut cx.effects.counters;
         counters.packet_hops += 1;
         counters.flit_hops += u64::from(flits);
-        let by = token.at + cx.shared.timing.receive;
+        let by = token.felt_at(&cx.shared.timing);
         cx.effects.post.send(link.wire.peer, by, Mail::Packet(Arriving { port: link.wire.port, token }));
         if open {
             // Its flits make room for the packet that is still crossing, which may be this one.

@@ -1,5 +1,6 @@
 //! A packet as it travels, and the mail that carries it.
 
+use super::timing::Timing;
 use crate::SwitchId;
 use crate::routing::{Route, Routing};
 use crate::simulation::{ChannelMail, Conservation};
@@ -25,6 +26,13 @@ pub(super) struct Token {
 }
 
 impl Token {
+    /// The first cycle in which the receiver feels a packet that is on the way: it leaves a NIC's buffer, or is delivered,
+    /// or requests.
+    #[inline]
+    pub(super) fn felt_at(&self, timing: &Timing) -> Cycle {
+        self.at + timing.receive.min(u64::from(self.flits))
+    }
+
     /// Takes the next hop off the route, in switch component `number`; a route that is spent is continued from the next
     /// switch.
     #[inline]

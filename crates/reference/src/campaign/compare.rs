@@ -1,0 +1,150 @@
+//! Runs a case on both engines and compares.
+
+use super::case::{Case, reply};
+use crate::hpp::Reference;
+use crate::record::{Difference, Record};
+use flitway_engine::Cycle;
+use flitway_fabric::hpp::Hpp;
+use flitway_fabric::simulation::{Conservation, Counters};
+use flitway_fabric::{Fabric, Simulation};
+use std::any::Any;
+use std::fmt;
+use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+/// Why a case fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Something happened here and not there.
+    Event(Box<Difference>),
+    /// All events agree, and the totals do not: of the reference and of the fast engine.
+    Counters(Box<[Counters; 2]>),
+    /// The fast engine's books do not balance in this cycle.
+    Books(Cycle, Box<Conservation>),
+    /// The reference's own assertions.
+    ReferencePanicked(String),
+    /// The fast engine's assertions.
+    EnginePanicked(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Event(difference) => {
+                let Difference { reference, engine } = **difference;
+                writeln!(f, "the first difference:")?;
+                writeln!(f, "  reference: {reference:?}")?;
+                writeln!(f, "  engine:    {engine:?}")
+            }
+            Failure::Counters(totals) => {
+                let [reference, engine] = **totals;
+                writeln!(f, "the same events, but other totals:")?;
+                writeln!(f, "  reference: {reference:?}")?;
+                writeln!(f, "  engine:    {engine:?}")
+            }
+            Failure::Books(cycle, books) => writeln!(f, "at cycle {cycle} the books are wrong: {books:?}"),
+            Failure::ReferencePanicked(message) => writeln!(f, "the reference panicked: {message}"),
+            Failure::EnginePanicked(message) => writeln!(f, "the engine panicked: {message}"),
+        }
+    }
+}
+
+impl Failure {
+    /// The cycle of the first difference, where one is known.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Cycle> {
+        match self {
+            Failure::Event(difference) => [difference.reference, difference.engine]
+                .into_iter()
+                .flatten()
+                .map(|event| event.cycle())
+                .min(),
+            Failure::Books(cycle, _) => Some(*cycle),
+            _ => None,
+        }
+    }
+}
+
+/// What a case that passes has covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Cases.
+    pub cases: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Flits that have left a switch.
+    pub flit_hops: u64,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+impl AddAssign for Coverage {
+    fn add_assign(&mut self, other: Coverage) {
+        self.cases += other.cases;
+        self.packets += other.packets;
+        self.flit_hops += other.flit_hops;
+        self.cycles += other.cycles;
+    }
+}
+
+/// Runs `case` on both engines.
+///
+/// # Errors
+/// If they differ in anything.
+pub fn compare(case: &Case) -> Result<Coverage, Failure> {
+    let Some(fabric) = case.fabric() else { return Ok(Coverage::default()) };
+    let mut reference = Reference::new(&fabric, &case.scripts, reply);
+    caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
+    let end = reference.now() + case.margin;
+    let engine = caught(|| run_engine(case, &fabric, end)).map_err(Failure::EnginePanicked)??;
+    caught(|| reference.run_until(engine.now)).map_err(Failure::ReferencePanicked)?;
+    if let Some(difference) = Record::first_difference(reference.record(), &engine.record, engine.now) {
+        return Err(Failure::Event(Box::new(difference)));
+    }
+    let (ours, theirs) = (reference.counters(), Counters { events: 0, ..engine.counters });
+    if ours != theirs {
+        return Err(Failure::Counters(Box::new([ours, theirs])));
+    }
+    Ok(Coverage {
+        cases: 1,
+        packets: ours.packets_delivered,
+        flit_hops: ours.flit_hops,
+        cycles: reference.now().0,
+    })
+}
+
+/// What the fast engine has done, up to where it has come.
+struct EngineRun {
+    now: Cycle,
+    record: Record,
+    counters: Counters,
+}
+
+fn run_engine(case: &Case, fabric: &Fabric, end: Cycle) -> Result<EngineRun, Failure> {
+    let stop = AtomicBool::new(false);
+    let mut simulation =
+        Simulation::<Hpp, _, _>::new(fabric, case.endpoints(), case.threads, Record::default);
+    for until in case.pause.into_iter().chain([end]) {
+        simulation.run_until(until.min(end), &stop);
+        simulation.settle();
+        let books = simulation.audit();
+        if !books.holds() {
+            return Err(Failure::Books(simulation.now(), Box::new(books)));
+        }
+    }
+    let mut record = Record::default();
+    simulation.observers_mut().for_each(|observer| record.append(observer));
+    Ok(EngineRun { now: simulation.now(), record, counters: simulation.counters() })
+}
+
+/// Runs `work`; a panic is a finding.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(panic.as_ref()))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
+        .unwrap_or_else(|| "without a message".into())
+}

@@ -1,0 +1,403 @@
+//! A case from a seed.
+//!
+//! Every quantity is drawn so that its corners come up often: the smallest and the largest, one more and one less. The
+//! length of the run is what is left of a budget of reference work after the size of the fabric.
+
+use super::case::{ASKS, Case};
+use flitway_engine::Cycle;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::hpp::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::routing::{Routing, RoutingKind};
+use flitway_fabric::topology::{End, Graph, GraphLink, Topology, TopologySettings};
+use flitway_fabric::{NodeId, Packet, PortId, RailId, SwitchId};
+use std::sync::Arc;
+
+/// FIFO-cycles of the reference that the traffic of a case may take; one case in sixteen is eight times as large.
+const BUDGET: u64 = 40_000;
+
+/// The case of `seed`.
+///
+/// # Panics
+/// If a generated description is not valid: a bug of the generator.
+#[must_use]
+pub fn generate(seed: u64) -> Case {
+    let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
+    let sparse = dice.one_in(4);
+    let (settings, routing) = if sparse {
+        (TopologySettings::Single { nodes: dice.between(2, 3) }, RoutingKind::UpDown)
+    } else {
+        topology(&mut dice)
+    };
+    let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
+    let classes = Routing::new(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
+    let mut switch = switch(&mut dice, topology.ports_max(), classes);
+    if sparse {
+        repeat_often(&mut dice, &mut switch);
+    }
+    let rails = if dice.one_in(4) { 2 } else { 1 };
+    let latencies = latencies(&mut dice, topology.links().len());
+    let fifos = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
+    let longest = u64::from(latencies.iter().copied().max().unwrap_or(1));
+    let budget = if sparse || dice.one_in(16) { 8 * BUDGET } else { BUDGET };
+    let length = (budget / (fifos + 8)).clamp(200, 6_000) + 2 * longest;
+    let traffic = Traffic { nodes: topology.nodes(), rails, format: switch.format, length, sparse };
+    let scripts = traffic.scripts(&mut dice);
+    Case {
+        seed,
+        topology: settings,
+        routing,
+        rails,
+        latencies,
+        settings: switch,
+        scripts,
+        threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
+        pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
+        limit: Cycle(2 * length + 500),
+        margin: dice.below(600),
+    }
+}
+
+/// A stream with a few more ways to draw.
+struct Dice(Stream);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0.below(bound)
+    }
+
+    /// Uniform, both ends included.
+    fn between(&mut self, low: u32, high: u32) -> u32 {
+        low + self.below(u64::from(high - low) + 1) as u32
+    }
+
+    /// Like `between`, but half the time one of the ends.
+    fn corner(&mut self, low: u32, high: u32) -> u32 {
+        match self.below(4) {
+            0 => low,
+            1 => high,
+            _ => self.between(low, high),
+        }
+    }
+
+    /// Like `between`, with every power of two equally likely.
+    fn scaled(&mut self, low: u32, high: u32) -> u32 {
+        let ceiling = self.below(u64::from((high - low).max(1).ilog2()) + 2);
+        self.between(low, high.min(low + ((1 << ceiling) - 1)))
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize].clone()
+    }
+}
+
+fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    let (settings, own) = match dice.below(8) {
+        0 | 1 => (TopologySettings::Single { nodes: dice.between(2, 16) }, RoutingKind::UpDown),
+        2 => {
+            let (ports, levels) = dice.pick(&[(4, 1), (4, 2), (4, 2), (4, 3), (6, 2), (8, 1), (8, 2)]);
+            (TopologySettings::FatTree { ports, levels }, RoutingKind::DModK)
+        }
+        3 => {
+            let (arity, levels) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 2), (4, 2)]);
+            (TopologySettings::KaryNTree { arity, levels }, RoutingKind::DModK)
+        }
+        4 => {
+            let (dimensions, nodes_per_switch) = grid(dice);
+            (TopologySettings::Mesh { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
+        }
+        5 | 6 => {
+            let (dimensions, nodes_per_switch) = grid(dice);
+            (TopologySettings::Torus { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
+        }
+        _ => (TopologySettings::Graph(graph(dice)), RoutingKind::UpDown),
+    };
+    (settings, if dice.one_in(4) { RoutingKind::UpDown } else { own })
+}
+
+/// Sizes of a grid of at most 16 switches, and nodes on each.
+fn grid(dice: &mut Dice) -> (Vec<u32>, u32) {
+    let mut dimensions = Vec::new();
+    let mut room = 16;
+    for _ in 0..dice.between(1, 3) {
+        let size = dice.between(1, 6.min(room));
+        dimensions.push(size);
+        room /= size;
+    }
+    (dimensions, dice.scaled(1, 3))
+}
+
+/// A connected graph with parallel links and unused ports.
+fn graph(dice: &mut Dice) -> Graph {
+    let (switches, nodes) = (dice.between(1, 8), dice.between(2, 12));
+    let mut next_port = vec![0; switches as usize];
+    let mut end = |dice: &mut Dice, switch: u32| {
+        let port = &mut next_port[switch as usize];
+        *port += 1 + u32::from(dice.one_in(6));
+        End::Switch(SwitchId(switch), PortId(*port - 1))
+    };
+    let mut links = Vec::new();
+    let mut link = |ends| links.push(GraphLink { ends, length_mm: None });
+    for node in 0..nodes {
+        let switch = dice.between(0, switches - 1);
+        link([End::Node(NodeId(node)), end(dice, switch)]);
+    }
+    for switch in 1..switches {
+        let other = dice.between(0, switch - 1);
+        link([end(dice, switch), end(dice, other)]);
+    }
+    if switches > 1 {
+        for _ in 0..dice.between(0, switches) {
+            let a = dice.between(0, switches - 1);
+            let b = (a + dice.between(1, switches - 1)) % switches;
+            link([end(dice, a), end(dice, b)]);
+        }
+    }
+    Graph { nodes, switches, links }
+}
+
+fn latencies(dice: &mut Dice, links: usize) -> Vec<u32> {
+    let longest = dice.scaled(1, 200);
+    match dice.below(3) {
+        0 => vec![longest; links],
+        1 => (0..links).map(|_| dice.between(1, longest)).collect(),
+        _ => (0..links).map(|_| if dice.one_in(4) { longest } else { 1 }).collect(),
+    }
+}
+
+fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
+    let format = format(dice);
+    let payload = format.mtu_bytes.div_ceil(format.flit_bytes);
+    let unit_flits = dice.scaled(1, 64);
+    let packet_units = payload.div_ceil(unit_flits);
+    let buffer_units = match dice.below(5) {
+        0 => packet_units,
+        1 => packet_units + dice.between(0, packet_units),
+        2 => packet_units * dice.between(2, 4),
+        3 => packet_units * dice.between(4, 16),
+        // So many that for a while nobody needs adverts.
+        _ => packet_units + dice.scaled(1, 1_000),
+    };
+    let show_ahead = dice.one_in(2);
+    let pipeline = Pipeline {
+        receive: dice.corner(0, 3),
+        queue: dice.corner(0, 3),
+        route: dice.corner(1, 5),
+        transmit_buffer: dice.corner(1 + u32::from(show_ahead), 4),
+        transmit: dice.between(1, 2),
+    };
+    let vcs = classes * dice.scaled(1, 8 / classes);
+    HppSettings {
+        ports: ports.max(2) + dice.pick(&[0, 0, 3]),
+        vcs,
+        buffer_units,
+        unit_flits,
+        arbiter: dice.pick(&[
+            ArbiterKind::Matrix,
+            ArbiterKind::RoundRobin,
+            ArbiterKind::LeastRecentlyGranted,
+        ]),
+        show_ahead,
+        pipeline,
+        tx_fifo: dice.scaled(pipeline.transmit_buffer + 1, 40),
+        format,
+        advert: advert(dice, vcs, buffer_units),
+    }
+}
+
+fn format(dice: &mut Dice) -> PacketFormat {
+    let flit_bytes = dice.pick(&[1, 2, 2, 4, 8, 32]);
+    let payload = dice.scaled(1, 300);
+    PacketFormat {
+        flit_bytes,
+        header_flits: dice.corner(0, 5),
+        trailer_flits: dice.between(0, 1),
+        mtu_bytes: payload * flit_bytes - dice.below(u64::from(flit_bytes)) as u32,
+    }
+}
+
+fn advert(dice: &mut Dice, vcs: u32, buffer_units: u32) -> AdvertSettings {
+    let flits = dice.pick(&[0, 1, 1, 2, 2, 3]);
+    let quickest = 2 * vcs * flits + 1;
+    let narrowest = (2 * buffer_units).ilog2() + 1;
+    AdvertSettings {
+        flits,
+        refresh: (!dice.one_in(3)).then(|| dice.scaled(quickest, 400)),
+        position_bits: dice.corner(narrowest, 16),
+    }
+}
+
+/// Makes an idle link repeat short adverts in patterns of several VCs, some of them in one cycle.
+fn repeat_often(dice: &mut Dice, settings: &mut HppSettings) {
+    settings.vcs = dice.between(4, 8);
+    settings.show_ahead = true;
+    settings.pipeline.transmit_buffer = settings.pipeline.transmit_buffer.max(2);
+    settings.tx_fifo = settings.tx_fifo.max(settings.pipeline.transmit_buffer + 1);
+    settings.advert.flits = 1;
+    settings.advert.refresh = Some(2 * settings.vcs + dice.between(1, 8));
+}
+
+/// To whom.
+#[derive(Clone, Copy)]
+enum Pattern {
+    Uniform,
+    Hot(u32),
+    Shift(u32),
+    Own,
+    Few(u32),
+}
+
+/// How much.
+#[derive(Clone, Copy)]
+enum Sizes {
+    Fixed(u32),
+    Upto(u32),
+    Either(u32, u32),
+}
+
+/// What kind of traffic a case can have.
+struct Traffic {
+    nodes: u32,
+    rails: u32,
+    format: PacketFormat,
+    length: u64,
+    /// Hardly any, with long silences between.
+    sparse: bool,
+}
+
+/// A stretch of time with one kind of traffic.
+struct Phase {
+    start: u64,
+    end: u64,
+    pattern: Pattern,
+    sizes: Sizes,
+    /// Mean cycles between packets of a node.
+    gap: u64,
+    /// Packets at a time.
+    burst: u64,
+    /// Whether all packets take one lane.
+    one_lane: bool,
+    /// Whether packets ask for replies.
+    asks: bool,
+}
+
+impl Traffic {
+    fn scripts(&self, dice: &mut Dice) -> Vec<Vec<Packet>> {
+        let phases = dice.pick(&[1, 1, 2, 3]);
+        let mut scripts = vec![Vec::new(); self.nodes as usize];
+        let mut start = dice.pick(&[0, 0, 1, 7]);
+        for _ in 0..phases {
+            // Phases take half the time; the rest is for idling and draining.
+            let end = start + 1 + dice.below(self.length / phases);
+            let phase = self.phase(dice, start, end);
+            for (node, script) in scripts.iter_mut().enumerate() {
+                self.fill(dice, &phase, node as u32, script);
+            }
+            start = end + if dice.one_in(2) { dice.below(self.length) } else { dice.below(30) };
+        }
+        scripts
+    }
+
+    fn phase(&self, dice: &mut Dice, start: u64, end: u64) -> Phase {
+        let node = dice.between(0, self.nodes - 1);
+        let pattern = dice.pick(&[
+            Pattern::Uniform,
+            Pattern::Uniform,
+            Pattern::Hot(node),
+            Pattern::Shift(node),
+            Pattern::Own,
+            Pattern::Few(node),
+        ]);
+        let mtu = self.format.mtu_bytes;
+        let one = dice.scaled(1, mtu.max(2)).min(mtu);
+        let flit = self.format.flit_bytes.min(mtu);
+        let sizes = dice.pick(&[
+            Sizes::Fixed(flit),
+            Sizes::Fixed(mtu),
+            Sizes::Fixed(one),
+            Sizes::Upto(mtu),
+            Sizes::Upto(mtu),
+            Sizes::Upto(one),
+            Sizes::Either(flit, mtu),
+            Sizes::Either(one, mtu),
+        ]);
+        let sizes = if self.sparse { Sizes::Fixed(flit) } else { sizes };
+        let mean = match sizes {
+            Sizes::Fixed(size) => size,
+            Sizes::Upto(size) => size.div_ceil(2),
+            Sizes::Either(a, b) => (a + b).div_ceil(2),
+        };
+        let burst = dice.pick(&[1, 1, 1, 2, 5]);
+        let flits = u64::from(self.format.packet_flits(mean)) * burst;
+        let percents: &[u64] =
+            if self.sparse { &[2, 5, 10, 20] } else { &[2, 20, 40, 60, 80, 95, 100, 150, 300] };
+        let percent = dice.pick(percents);
+        Phase {
+            start,
+            end,
+            pattern,
+            sizes,
+            gap: (flits * 100 / percent).max(1),
+            burst,
+            one_lane: !self.sparse && dice.one_in(4),
+            asks: dice.one_in(3),
+        }
+    }
+
+    fn fill(&self, dice: &mut Dice, phase: &Phase, node: u32, script: &mut Vec<Packet>) {
+        let mut at = phase.start + dice.below(phase.gap);
+        while at < phase.end {
+            for _ in 0..phase.burst {
+                let packet = self.packet(dice, phase, node, at, script.len());
+                script.push(packet);
+            }
+            at += dice.below(2 * phase.gap + 1);
+        }
+    }
+
+    fn packet(&self, dice: &mut Dice, phase: &Phase, node: u32, at: u64, tag: usize) -> Packet {
+        let anyone = dice.between(0, self.nodes - 1);
+        let destination = match phase.pattern {
+            Pattern::Uniform => anyone,
+            Pattern::Hot(hot) => {
+                if dice.one_in(8) {
+                    anyone
+                } else {
+                    hot
+                }
+            }
+            Pattern::Shift(by) => (node + by) % self.nodes,
+            Pattern::Own => {
+                if dice.one_in(4) {
+                    anyone
+                } else {
+                    node
+                }
+            }
+            Pattern::Few(first) => (first + anyone % 2) % self.nodes,
+        };
+        let payload = match phase.sizes {
+            Sizes::Fixed(size) => size,
+            Sizes::Upto(size) => dice.between(1, size),
+            Sizes::Either(a, b) => {
+                if dice.one_in(2) {
+                    a
+                } else {
+                    b
+                }
+            }
+        };
+        Packet {
+            destination: NodeId(destination),
+            rail: RailId(dice.between(0, self.rails - 1)),
+            lane: if phase.one_lane { 0 } else { dice.0.bits() as u32 },
+            payload: payload as u16,
+            created: Cycle(at),
+            tag: tag as u64 | if phase.asks { ASKS } else { 0 },
+        }
+    }
+}

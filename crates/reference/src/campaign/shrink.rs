@@ -1,0 +1,182 @@
+//! Makes a failing case smaller: fewer packets first, then plainer settings, as long as it still fails.
+
+use super::case::{ASKS, Case};
+use super::compare::{Failure, compare};
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::topology::TopologySettings;
+
+/// The most attempts; small cases take a millisecond each.
+const ATTEMPTS: u32 = 4_000;
+
+/// A smaller case that fails too (perhaps in another way), with its failure.
+#[must_use]
+pub fn shrink(case: &Case, failure: &Failure) -> (Case, Failure) {
+    let mut shrinker = Shrinker { best: (case.clone(), failure.clone()), attempts: 0 };
+    shrinker.forget_the_future();
+    loop {
+        let before = shrinker.best.0.clone();
+        shrinker.remove_packets();
+        shrinker.simplify();
+        shrinker.forget_the_future();
+        if shrinker.best.0 == before || shrinker.attempts >= ATTEMPTS {
+            return shrinker.best;
+        }
+    }
+}
+
+struct Shrinker {
+    best: (Case, Failure),
+    attempts: u32,
+}
+
+impl Shrinker {
+    /// Keeps `candidate` if it is another case that fails.
+    fn attempt(&mut self, candidate: Case) -> bool {
+        if candidate == self.best.0 || candidate.fabric().is_none() || self.attempts >= ATTEMPTS {
+            return false;
+        }
+        self.attempts += 1;
+        let failure = compare(&candidate).err();
+        let failed = failure.is_some();
+        if let Some(failure) = failure {
+            self.best = (candidate, failure);
+        }
+        failed
+    }
+
+    /// What is created after the first difference has nothing to do with it, nor has what happens then.
+    fn forget_the_future(&mut self) {
+        let Some(cycle) = self.best.1.cycle() else { return };
+        let mut case = self.best.0.clone();
+        for packets in &mut case.scripts {
+            packets.retain(|packet| packet.created <= cycle);
+        }
+        self.attempt(case.clone());
+        self.attempt(Case { limit: cycle + 1, margin: 0, pause: None, ..case });
+    }
+
+    /// Takes out halves, quarters, ..., single packets.
+    fn remove_packets(&mut self) {
+        let mut chunk = self.best.0.packets().div_ceil(2).max(1);
+        loop {
+            let mut start = 0;
+            while start < self.best.0.packets() {
+                if !self.attempt(without(&self.best.0, start, chunk)) {
+                    start += chunk;
+                }
+            }
+            if chunk == 1 {
+                return;
+            }
+            chunk /= 2;
+        }
+    }
+
+    fn simplify(&mut self) {
+        for change in CHANGES {
+            for _ in 0..16 {
+                let mut candidate = self.best.0.clone();
+                change(&mut candidate);
+                if !self.attempt(candidate) {
+                    break;
+                }
+            }
+        }
+        for link in 0..self.best.0.latencies.len() {
+            let mut candidate = self.best.0.clone();
+            candidate.latencies[link] = candidate.latencies[link].min(1);
+            self.attempt(candidate);
+        }
+        for index in 0..self.best.0.packets() {
+            for change in PACKET_CHANGES {
+                let mut candidate = self.best.0.clone();
+                if let Some(packet) = candidate.scripts.iter_mut().flatten().nth(index) {
+                    change(packet);
+                }
+                self.attempt(candidate);
+            }
+        }
+    }
+}
+
+/// `case` without the packets `start..start + count`, counted through all nodes.
+fn without(case: &Case, start: usize, count: usize) -> Case {
+    let mut case = case.clone();
+    let mut index = 0;
+    for packets in &mut case.scripts {
+        packets.retain(|_| {
+            index += 1;
+            !(start + 1..start + 1 + count).contains(&index)
+        });
+    }
+    case
+}
+
+/// Changes that make a case plainer. Each may be tried several times over.
+const CHANGES: &[fn(&mut Case)] = &[
+    |case| case.threads = 1,
+    |case| case.margin = 0,
+    |case| case.pause = None,
+    fewer_rails,
+    fewer_nodes,
+    fewer_vcs,
+    |case| case.latencies.fill(1),
+    |case| case.latencies.iter_mut().for_each(|latency| *latency = latency.div_ceil(2)),
+    |case| case.settings.show_ahead = false,
+    |case| case.settings.advert.refresh = None,
+    |case| case.settings.advert.flits = 0,
+    |case| case.settings.advert.flits = case.settings.advert.flits.min(1),
+    |case| case.settings.advert.position_bits = 16,
+    |case| case.settings.arbiter = ArbiterKind::RoundRobin,
+    |case| case.settings.format.header_flits = case.settings.format.header_flits.saturating_sub(1),
+    |case| case.settings.format.trailer_flits = 0,
+    |case| case.settings.pipeline.receive = case.settings.pipeline.receive.saturating_sub(1),
+    |case| case.settings.pipeline.queue = case.settings.pipeline.queue.saturating_sub(1),
+    |case| case.settings.pipeline.route = case.settings.pipeline.route.saturating_sub(1).max(1),
+    |case| case.settings.pipeline.transmit = 1,
+    |case| {
+        let least = 1 + u32::from(case.settings.show_ahead);
+        case.settings.pipeline.transmit_buffer = (case.settings.pipeline.transmit_buffer - 1).max(least);
+    },
+    |case| {
+        case.settings.tx_fifo = (case.settings.tx_fifo - 1).max(case.settings.pipeline.transmit_buffer + 1)
+    },
+    |case| case.settings.buffer_units = 64,
+];
+
+/// Changes that make a packet plainer.
+const PACKET_CHANGES: &[fn(&mut flitway_fabric::Packet)] = &[
+    |packet| packet.tag &= !ASKS,
+    |packet| packet.lane = 0,
+    |packet| packet.payload = 1,
+    |packet| packet.payload = packet.payload.div_ceil(2),
+];
+
+fn fewer_rails(case: &mut Case) {
+    case.rails = 1;
+    for packet in case.scripts.iter_mut().flatten() {
+        packet.rail.0 = 0;
+    }
+}
+
+/// Cuts off the last node of a single switch, if it takes no part.
+fn fewer_nodes(case: &mut Case) {
+    let TopologySettings::Single { nodes } = &mut case.topology else { return };
+    let last = *nodes - 1;
+    let mut packets = case.scripts.iter().flatten();
+    if last == 0 || !case.scripts[last as usize].is_empty() || packets.any(|it| it.destination.0 == last) {
+        return;
+    }
+    *nodes = last;
+    case.scripts.pop();
+    case.latencies.pop();
+}
+
+/// Half the lanes, of which every packet takes the remainder.
+fn fewer_vcs(case: &mut Case) {
+    if case.settings.vcs.is_multiple_of(2) {
+        case.settings.vcs /= 2;
+    } else if case.settings.vcs > 1 {
+        case.settings.vcs = 1;
+    }
+}

@@ -1,0 +1,78 @@
+//! Arbiters, as plain as they come. The matrix is the hardware's own.
+
+use flitway_fabric::arbiter::{ArbiterKind, Matrix};
+
+/// The arbiter of one output of one crossbar.
+#[derive(Debug)]
+pub(super) enum Arbiter {
+    /// `W[i][j]` bits.
+    Matrix(Matrix),
+    /// The input granted last.
+    RoundRobin { last: usize },
+    /// The inputs, least recently granted first.
+    LeastRecentlyGranted(Vec<usize>),
+}
+
+impl Arbiter {
+    pub(super) fn new(kind: ArbiterKind, inputs: usize) -> Self {
+        match kind {
+            ArbiterKind::Matrix => Arbiter::Matrix(Matrix::new(inputs)),
+            ArbiterKind::RoundRobin => Arbiter::RoundRobin { last: inputs - 1 },
+            ArbiterKind::LeastRecentlyGranted => Arbiter::LeastRecentlyGranted((0..inputs).collect()),
+        }
+    }
+
+    /// Grants one of the inputs that request, if any does.
+    pub(super) fn grant(&mut self, requests: &[bool]) -> Option<usize> {
+        match self {
+            Arbiter::Matrix(matrix) => {
+                let mask = requests.iter().enumerate().map(|(input, &bit)| u64::from(bit) << input).sum();
+                matrix.grant(mask)
+            }
+            Arbiter::RoundRobin { last } => {
+                let winner = first_after(*last, requests.len(), |input| requests[input])?;
+                *last = winner;
+                Some(winner)
+            }
+            Arbiter::LeastRecentlyGranted(order) => {
+                let place = order.iter().position(|&input| requests[input])?;
+                let winner = order.remove(place);
+                order.push(winner);
+                Some(winner)
+            }
+        }
+    }
+}
+
+/// The first of `places` after `last` that is wanted, going round; `last` itself comes last.
+pub(super) fn first_after(
+    last: usize,
+    places: usize,
+    mut wanted: impl FnMut(usize) -> bool,
+) -> Option<usize> {
+    (1..=places).map(|step| (last + step) % places).find(|&place| wanted(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_remembers_in_its_own_way() {
+        let sequence = [[false, false, true, false], [true, true, false, true], [true, true, true, false]];
+        let grants = |kind| {
+            let mut arbiter = Arbiter::new(kind, 4);
+            sequence.map(|requests| arbiter.grant(&requests))
+        };
+        assert_eq!(grants(ArbiterKind::RoundRobin), [Some(2), Some(3), Some(0)]);
+        assert_eq!(grants(ArbiterKind::LeastRecentlyGranted), [Some(2), Some(0), Some(1)]);
+        assert_eq!(grants(ArbiterKind::Matrix), [Some(2), Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn nobody_is_granted_when_nobody_asks() {
+        for kind in [ArbiterKind::Matrix, ArbiterKind::RoundRobin, ArbiterKind::LeastRecentlyGranted] {
+            assert_eq!(Arbiter::new(kind, 3).grant(&[false; 3]), None);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The HPP Switch, flit by flit and cycle by cycle.
+//!
+//! **The normative text is the header of `flitway_fabric::hpp`.** This is its plainest transcription: every flit and
+//! every advert is an object that is moved by hand in every cycle, positions are counted in `position_bits` bits as
+//! hardware would, and the four steps of a cycle stand in the code in the order of the text. Names are those of the
+//! text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the fabric,
+//! the routing relation, the matrix arbiter and the observer's events.
+//!
+//! # Two phases
+//!
+//! Components tell each other things through channels (`flit.rs`) only, and a channel is a shift register of at
+//! least one place. *Evaluate*: every component does its cycle, seeing what the registers showed at the start of the
+//! cycle. *Commit*: all registers shift. So the order in which components are evaluated does not matter, and a test
+//! says so.
+//!
+//! # Where the text leaves something open
+//!
+//! 1. At cycle 0 the sender's limit is the receiver's capacity, nothing needs to be advertised, and the refresh timer
+//!    starts as if an advert had been sent in cycle 0. An advert is repeated in cycle `t` when the last one of its VC
+//!    was decided on in or before cycle `t - refresh`.
+//! 2. "The first VC after the one served last" goes round. At first VC 0 counts as served last, as a register reset to
+//!    zero says; so VC 1 is the first to be served, where there is one.
+//! 3. A link "has something on it" in the cycles `t` to `t + n - 1` when what it chose in cycle `t` was not sent ahead,
+//!    and in `t - 1` to `t + n - 2` when it was. So what is chosen in the cycle in which a one-flit packet was sent
+//!    ahead is itself not sent ahead.
+//! 4. Flit `j` of a packet chosen in cycle `t` leaves the TX FIFO in cycle `t + j`, sent ahead or not: the start flit
+//!    that went out early is the link's own.
+//! 5. The TX FIFOs of an output, and the turns its link takes among them, go by crossbar: by the VC that packets came
+//!    in on, not by the label that they leave with.
+//! 6. With `V` VCs and `c` classes, label `k (V / c) + l` is lane `l` of class `k`. A NIC sends in class 0.
+//! 7. The cycle of an [`Advert`](flitway_fabric::observer::Advert) is that in which the link decides.
+//! 8. A packet counts as having left a switch (`packet_hops`, and all of its `flit_hops`) when the link chooses it.
+//!
+//! # Invariants, asserted in every cycle
+//!
+//! See `books.rs`. Besides: a wire carries one flit a cycle; a TX FIFO holds at most `tx_fifo` flits and an input FIFO
+//! at most its capacity; a flit is never read before it is there.
+
+mod arbiter;
+mod books;
+mod flit;
+mod nic;
+mod port;
+mod switch;
+
+use crate::record::Record;
+use flit::{Channel, Place, Travelling};
+use flitway_engine::Cycle;
+use flitway_fabric::hpp::HppSettings;
+use flitway_fabric::routing::Routing;
+use flitway_fabric::simulation::Counters;
+use flitway_fabric::topology::End;
+use flitway_fabric::{Delivery, Fabric, NodeId, Packet, RailId, SwitchId, SwitchSettings};
+use nic::Nic;
+use port::Port;
+use std::collections::VecDeque;
+use switch::Switch;
+
+/// The model of a fabric of HPP Switches.
+#[derive(Debug)]
+pub struct Reference {
+    rails: usize,
+    world: World,
+    /// The switches of rail 0, of rail 1, ...
+    switches: Vec<Switch>,
+    /// NIC port `node * rails + rail`.
+    nics: Vec<Nic>,
+    /// What each node will send, by time of creation.
+    scripts: Vec<VecDeque<Packet>>,
+    /// What a node answers to a packet that it gets.
+    reply: Reply,
+    /// Evaluate the last component first, to show that it makes no difference.
+    backwards: bool,
+}
+
+/// What a node sends in the cycle in which a packet is delivered to it.
+pub type Reply = fn(&Delivery) -> Option<Packet>;
+
+/// What all components see.
+#[derive(Debug)]
+struct World {
+    settings: HppSettings,
+    routing: Routing,
+    now: u64,
+    /// All packets ever created.
+    packets: Vec<Travelling>,
+    flits_created: u64,
+    channels: Vec<Channel>,
+    record: Record,
+    counters: Counters,
+}
+
+impl World {
+    /// Virtual channels of each class.
+    fn lanes(&self) -> usize {
+        (self.settings.vcs / self.routing.classes()) as usize
+    }
+}
+
+impl Reference {
+    /// `fabric`, with a list of packets for each node; a packet is handed over in the cycle of its creation, after what
+    /// the node replies to packets that are delivered in that cycle, rail by rail.
+    ///
+    /// # Panics
+    /// If there is not one list per node.
+    #[must_use]
+    pub fn new(fabric: &Fabric, scripts: &[Vec<Packet>], reply: Reply) -> Self {
+        assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
+        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let wiring = Wiring::new(fabric);
+        let scripts = scripts.iter().map(|packets| {
+            let mut packets = packets.clone();
+            packets.sort_by_key(|packet| packet.created);
+            packets.into()
+        });
+        Reference {
+            rails: fabric.rails as usize,
+            switches: wiring.switches(settings),
+            nics: wiring.nics(settings),
+            scripts: scripts.collect(),
+            reply,
+            backwards: false,
+            world: World {
+                settings: settings.clone(),
+                routing: fabric.routing.clone(),
+                now: 0,
+                packets: Vec::new(),
+                flits_created: 0,
+                channels: wiring.channels,
+                record: Record::default(),
+                counters: Counters::default(),
+            },
+        }
+    }
+
+    /// The first cycle not yet simulated.
+    #[must_use]
+    pub fn now(&self) -> Cycle {
+        Cycle(self.world.now)
+    }
+
+    /// Whether every packet has been delivered.
+    #[must_use]
+    pub fn has_delivered_all(&self) -> bool {
+        self.scripts.iter().all(VecDeque::is_empty)
+            && self.world.counters.packets_delivered == self.world.counters.packets_created
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.world.record
+    }
+
+    /// Totals so far. `events` is the fast engine's own business, and zero.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.world.counters
+    }
+
+    /// Simulates all cycles before `end`.
+    pub fn run_until(&mut self, end: Cycle) {
+        while self.now() < end {
+            self.cycle();
+        }
+    }
+
+    /// Simulates until every packet has been delivered, at most to `limit`.
+    pub fn run_to_delivery(&mut self, limit: Cycle) {
+        while self.now() < limit && !self.has_delivered_all() {
+            self.cycle();
+        }
+    }
+
+    /// One cycle.
+    pub fn cycle(&mut self) {
+        self.create();
+        // Evaluate.
+        if self.backwards {
+            self.switches.iter_mut().rev().for_each(|switch| switch.cycle(&mut self.world));
+            self.nics.iter_mut().rev().for_each(|nic| nic.cycle(&mut self.world));
+        } else {
+            self.nics.iter_mut().for_each(|nic| nic.cycle(&mut self.world));
+            self.switches.iter_mut().for_each(|switch| switch.cycle(&mut self.world));
+        }
+        // Commit.
+        self.world.channels.iter_mut().for_each(Channel::shift);
+        self.assert_books();
+        self.world.now += 1;
+    }
+
+    /// Delivers what is due, and hands the packets of this cycle to their NIC ports.
+    fn create(&mut self) {
+        let world = &mut self.world;
+        for (node, script) in self.scripts.iter_mut().enumerate() {
+            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
+            let mut created: Vec<Packet> = Vec::new();
+            for nic in &mut *nics {
+                created.extend(nic.deliver(world).and_then(|delivery| (self.reply)(&delivery)));
+            }
+            while let Some(packet) = script.front().copied()
+                && packet.created.0 == world.now
+            {
+                script.pop_front();
+                created.push(packet);
+            }
+            for packet in created {
+                nics[packet.rail.index()].submit(NodeId::new(node), packet, world);
+            }
+        }
+    }
+}
+
+/// Which channel leads from where to where.
+struct Wiring<'a> {
+    fabric: &'a Fabric,
+    channels: Vec<Channel>,
+}
+
+impl<'a> Wiring<'a> {
+    fn new(fabric: &'a Fabric) -> Self {
+        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let mut wiring = Wiring { fabric, channels: Vec::new() };
+        for rail in 0..fabric.rails {
+            for (link, &latency) in fabric.topology().links().iter().zip(&fabric.latencies) {
+                let [a, b] = link.ends.map(|end| wiring.place(RailId(rail), end));
+                let transmit = settings.pipeline.transmit;
+                wiring.channels.push(Channel::new(a, b, latency, transmit));
+                wiring.channels.push(Channel::new(b, a, latency, transmit));
+            }
+        }
+        wiring
+    }
+
+    fn place(&self, rail: RailId, end: End) -> Place {
+        match end {
+            End::Node(node) => Place::Nic(node.index() * self.fabric.rails as usize + rail.index()),
+            End::Switch(switch, port) => Place::Switch {
+                switch: rail.index() * self.fabric.topology().switches() as usize + switch.index(),
+                port: port.index(),
+            },
+        }
+    }
+
+    /// The port at `place`, if it is wired.
+    fn port(&self, settings: &HppSettings, place: Place) -> Option<Port> {
+        let incoming = self.channels.iter().position(|channel| channel.to == place)?;
+        let outgoing = self.channels.iter().position(|channel| channel.from == place)?;
+        Some(Port::new(settings, incoming, outgoing))
+    }
+
+    fn switches(&self, settings: &HppSettings) -> Vec<Switch> {
+        let topology = self.fabric.topology();
+        let switches = topology.switches();
+        let build = |number: u32| {
+            let id = SwitchId(number % switches);
+            let place = |port| Place::Switch { switch: number as usize, port };
+            let ports = (0..topology.ports(id) as usize).map(|port| self.port(settings, place(port)));
+            Switch::new(settings, number, id, ports.collect())
+        };
+        (0..self.fabric.rails * switches).map(build).collect()
+    }
+
+    fn nics(&self, settings: &HppSettings) -> Vec<Nic> {
+        let first = self.fabric.rails * self.fabric.topology().switches();
+        let build = |node: u32, rail: u32| {
+            let place = self.place(RailId(rail), End::Node(NodeId(node)));
+            let port = self.port(settings, place).expect("every node is wired");
+            Nic::new(first + node, RailId(rail), port, settings.vcs)
+        };
+        let nodes = 0..self.fabric.nodes();
+        nodes.flat_map(|node| (0..self.fabric.rails).map(move |rail| build(node, rail))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

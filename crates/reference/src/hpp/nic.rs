@@ -1,0 +1,149 @@
+//! A NIC port: source queues and a link on one side, a buffer that empties by itself on the other.
+
+use super::World;
+use super::flit::{Flit, Travelling};
+use super::port::{Credits, Port, Source};
+use flitway_engine::Cycle;
+use flitway_fabric::observer::ComponentNumber;
+use flitway_fabric::{Delivery, NodeId, Packet, PortId, RailId};
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+pub(super) struct Nic {
+    number: ComponentNumber,
+    rail: RailId,
+    pub(super) port: Port,
+    pub(super) queues: SourceQueues,
+    /// Flits in the receiver's buffers, with the cycle in which they were on the wire.
+    pub(super) buffer: VecDeque<(Flit, u64)>,
+    /// Flits that have left it.
+    pub(super) absorbed: u64,
+    /// A packet whose last flit was on the wire in the cycle before.
+    complete: Option<usize>,
+}
+
+/// Source queues, one per virtual channel.
+#[derive(Debug)]
+pub(super) struct SourceQueues {
+    waiting: Vec<VecDeque<usize>>,
+    /// The packet being sent and its next flit.
+    sending: Option<(usize, u32)>,
+}
+
+impl Nic {
+    pub(super) fn new(number: ComponentNumber, rail: RailId, port: Port, vcs: u32) -> Self {
+        Nic {
+            number,
+            rail,
+            port,
+            queues: SourceQueues { waiting: vec![VecDeque::new(); vcs as usize], sending: None },
+            buffer: VecDeque::new(),
+            absorbed: 0,
+            complete: None,
+        }
+    }
+
+    /// An endpoint hands over `packet`.
+    pub(super) fn submit(&mut self, source: NodeId, packet: Packet, world: &mut World) {
+        let vc = packet.lane as usize % world.lanes();
+        self.queues.waiting[vc].push_back(world.packets.len());
+        let packet = Travelling::new(&world.settings, source, packet);
+        world.flits_created += u64::from(packet.flits);
+        world.packets.push(packet);
+        world.counters.packets_created += 1;
+    }
+
+    /// One cycle.
+    pub(super) fn cycle(&mut self, world: &mut World) {
+        if let Some(flit) = self.port.receive(world) {
+            self.buffer.push_back((flit, world.now));
+            self.complete = flit.last.then_some(flit.packet);
+        }
+        self.port.step_credits(world);
+        self.port.step_link((self.number, PortId(self.rail.0)), &mut self.queues, world);
+        self.empty_buffer(world);
+    }
+
+    /// "A NIC takes each flit out of its buffer in cycle `t + receive`."
+    fn empty_buffer(&mut self, world: &World) {
+        let receive = u64::from(world.settings.pipeline.receive);
+        while let Some((flit, on_wire)) = self.buffer.front().copied()
+            && on_wire + receive == world.now
+        {
+            self.buffer.pop_front();
+            self.absorbed += 1;
+            if flit.completes_unit {
+                self.port.book.free(flit.vc);
+            }
+        }
+    }
+
+    /// "A packet counts as delivered one cycle after its last flit was on the NIC's wire."
+    pub(super) fn deliver(&mut self, world: &mut World) -> Option<Delivery> {
+        let number = self.complete.take()?;
+        let travelling = &world.packets[number];
+        let packet = &travelling.packet;
+        assert_eq!(packet.rail, self.rail, "packets do not change rails");
+        let injected = travelling.injected.expect("a packet that arrives has been injected");
+        let delivery = Delivery {
+            source: travelling.source,
+            destination: packet.destination,
+            rail: packet.rail,
+            payload: packet.payload,
+            flits: travelling.flits as u16,
+            hops: travelling.hops,
+            created: packet.created,
+            injected: Cycle(injected),
+            delivered: Cycle(world.now),
+            tag: packet.tag,
+        };
+        world.record.deliveries.push(delivery);
+        world.counters.packets_delivered += 1;
+        world.counters.flits_delivered += u64::from(travelling.flits);
+        Some(delivery)
+    }
+}
+
+impl SourceQueues {
+    /// Flits in the source queues.
+    pub(super) fn flits(&self, world: &World) -> u64 {
+        let waiting = self.waiting.iter().flatten().map(|&number| world.packets[number].flits);
+        let sending = self.sending.iter().map(|&(number, next)| world.packets[number].flits - next);
+        waiting.chain(sending).map(u64::from).sum()
+    }
+
+    /// The virtual channel of the packet that is being sent, and the credit units that it still has to bring.
+    pub(super) fn units_to_come(&self, world: &World) -> Option<(usize, u64)> {
+        let (number, next) = self.sending?;
+        let packet = &world.packets[number];
+        Some((packet.packet.lane as usize % world.lanes(), packet.units_from(&world.settings, next)))
+    }
+}
+
+impl Source for SourceQueues {
+    fn ready(&self, vc: usize, credits: &Credits, world: &World) -> bool {
+        self.waiting[vc].front().is_some_and(|&number| {
+            let packet = &world.packets[number];
+            packet.packet.created.0 <= world.now && credits.available(vc) >= u64::from(packet.units)
+        })
+    }
+
+    fn start(&mut self, vc: usize, credits: &mut Credits, world: &mut World) -> u32 {
+        assert!(self.sending.is_none(), "a link sends one packet at a time");
+        let number = self.waiting[vc].pop_front().expect("a packet that is chosen is ready");
+        let packet = &world.packets[number];
+        credits.take(vc, packet.units);
+        self.sending = Some((number, 0));
+        packet.flits
+    }
+
+    fn next_flit(&mut self, vc: usize, on_wire: u64, world: &mut World) -> Flit {
+        let (number, index) = self.sending.expect("a packet is being sent");
+        let packet = &mut world.packets[number];
+        if index == 0 {
+            packet.injected = Some(on_wire);
+        }
+        self.sending = Some((number, index + 1)).filter(|_| index + 1 < packet.flits);
+        packet.flit(&world.settings, number, index, vc)
+    }
+}

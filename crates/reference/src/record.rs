@@ -1,0 +1,119 @@
+//! What a run has to show: every delivery, every grant, every advert that says something new.
+
+use flitway_engine::Cycle;
+use flitway_fabric::observer::{Advert, Grant};
+use flitway_fabric::{Delivery, Observer};
+
+/// Everything that happened, as the observer interface tells it. Both engines fill one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Packets that have reached their destination.
+    pub deliveries: Vec<Delivery>,
+    /// Grants of all arbiters.
+    pub grants: Vec<Grant>,
+    /// Adverts that say something new.
+    pub adverts: Vec<Advert>,
+}
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A packet has reached its destination.
+    Delivered(Delivery),
+    /// An arbiter has granted.
+    Granted(Grant),
+    /// An advert has said something new.
+    Advertised(Advert),
+}
+
+impl Event {
+    /// When.
+    #[must_use]
+    pub fn cycle(&self) -> Cycle {
+        match self {
+            Event::Delivered(delivery) => delivery.delivered,
+            Event::Granted(grant) => grant.cycle,
+            Event::Advertised(advert) => advert.cycle,
+        }
+    }
+
+    /// A total order: by time, then adverts (step 2) before grants (step 4), then by place.
+    fn key(&self) -> (Cycle, u8, [u64; 6]) {
+        let place = match *self {
+            Event::Delivered(it) => {
+                let flits = u32::from(it.flits) << 16 | u32::from(it.payload);
+                [
+                    it.tag,
+                    it.destination.0.into(),
+                    it.rail.0.into(),
+                    it.source.0.into(),
+                    flits.into(),
+                    it.hops.into(),
+                ]
+            }
+            Event::Advertised(it) => {
+                [it.component, it.port.0, it.vc.into(), it.position, 0, 0].map(u64::from)
+            }
+            Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
+        };
+        let kind = match self {
+            Event::Delivered(_) => 0,
+            Event::Advertised(_) => 1,
+            Event::Granted(_) => 2,
+        };
+        (self.cycle(), kind, place)
+    }
+}
+
+/// The first place where two records part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What the reference did; `None` if it did nothing any more.
+    pub reference: Option<Event>,
+    /// What the fast engine did.
+    pub engine: Option<Event>,
+}
+
+impl Record {
+    /// Adds what another observer of the same run has seen.
+    pub fn append(&mut self, other: &mut Record) {
+        self.deliveries.append(&mut other.deliveries);
+        self.grants.append(&mut other.grants);
+        self.adverts.append(&mut other.adverts);
+    }
+
+    /// Everything that happened before cycle `end`, in a canonical order.
+    #[must_use]
+    pub fn events(&self, end: Cycle) -> Vec<Event> {
+        let deliveries = self.deliveries.iter().copied().map(Event::Delivered);
+        let grants = self.grants.iter().copied().map(Event::Granted);
+        let adverts = self.adverts.iter().copied().map(Event::Advertised);
+        let mut all: Vec<Event> =
+            deliveries.chain(grants).chain(adverts).filter(|event| event.cycle() < end).collect();
+        all.sort_unstable_by_key(Event::key);
+        all
+    }
+
+    /// The first event before cycle `end` that is in one record and not in the other.
+    #[must_use]
+    pub fn first_difference(reference: &Record, engine: &Record, end: Cycle) -> Option<Difference> {
+        let (ours, theirs) = (reference.events(end), engine.events(end));
+        let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        let difference = Difference { reference: ours.get(same).copied(), engine: theirs.get(same).copied() };
+        (difference.reference.is_some() || difference.engine.is_some()).then_some(difference)
+    }
+}
+
+impl Observer for Record {
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+
+    fn granted(&mut self, grant: &Grant) {
+        self.grants.push(*grant);
+    }
+
+    fn advertised(&mut self, advert: &Advert) {
+        self.adverts.push(*advert);
+    }
+}
