@@ -1,7 +1,7 @@
 //! Saturation of one switch with one FIFO per input, against theory.
 //!
 //! Karol, Hluchyj and Morgan ("Input versus output queueing on a space-division packet switch", 1987, table I) give the
-//! throughput of an `N x N` switch with FIFO inputs that are never empty, in slotted time, when every packet fills one
+//! accepted load of an `N x N` switch with FIFO inputs that are never empty, in slotted time, when every packet fills one
 //! slot, every destination is as likely as another (its own included) and a contended output takes any of its
 //! requesters: 3/4 for two ports, 0.6825 for three, 0.6553 for four, towards 2 - sqrt(2).
 //!
@@ -9,7 +9,7 @@
 //! adverts on wires of their own, buffers of many packets. Nothing in it is slotted, but packets of one length that all
 //! begin together keep in step: an output takes its next packet in the cycle in which the one before has crossed, and
 //! whoever has waited starts with those who have not. It differs from theory in this:
-//! * the arbiter takes the least recently served instead of a random one. Throughput does not feel it: whoever wins, a
+//! * the arbiter takes the least recently served instead of a random one. The accepted load does not feel it: whoever wins, a
 //!   new head with a uniform destination takes the winner's place;
 //! * a cycle without a flit can open between packets on a link, because a NIC waits for credits; with buffers of many
 //!   packets the FIFOs are never empty for all that;
@@ -83,7 +83,7 @@ fn flood(nodes: u32, node: u32) -> Flood {
 }
 
 /// Flits that an output delivers per cycle.
-fn throughput(nodes: u32) -> f64 {
+fn accepted_load(nodes: u32) -> f64 {
     let endpoints = (0..nodes).map(|node| flood(nodes, node)).collect();
     let mut simulation = Simulation::<Hpp, _, _>::new(&switch(nodes), endpoints, 1, || Unobserved);
     let mut measure = |until: u64| {
@@ -98,7 +98,7 @@ fn throughput(nodes: u32) -> f64 {
 #[test]
 fn saturation_is_where_head_of_line_blocking_puts_it() {
     for (nodes, theory) in [(2, 0.75), (3, 0.6825), (4, 0.6553), (8, 0.6184)] {
-        let measured = throughput(nodes);
+        let measured = accepted_load(nodes);
         let off = measured / theory - 1.0;
         assert!(off.abs() < 0.01, "{nodes} ports: {measured:.4} measured, {theory} in theory");
     }

@@ -1,0 +1,43 @@
+//! `campaign`: random cases on the reference and on the fast engine, for as long as asked.
+
+use crate::Outcome;
+use flitway_reference::campaign::{self, Extent, Finding};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// How long
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// The seed of the first case; by default from the clock, so that each campaign is another one
+    #[arg(long, value_name = "SEED")]
+    from: Option<u64>,
+    /// Run this case only
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["seconds", "from"])]
+    replay: Option<u64>,
+    /// Threads, each with a case of its own
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: u32,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let failed =
+        |finding: Box<Finding>| format!("{finding}\nor: cargo xtask campaign --replay {}", finding.seed);
+    if let Some(seed) = arguments.replay {
+        let coverage = campaign::replay(seed).map_err(failed)?;
+        println!("case {seed}: both engines agree\n{coverage:#?}");
+        return Ok(());
+    }
+    let first = arguments.from.unwrap_or_else(from_clock);
+    println!("cases from seed {first} on, for {} s on {} threads", arguments.seconds, arguments.threads);
+    let extent = Extent::Time(Duration::from_secs(arguments.seconds));
+    let coverage = campaign::campaign(first, extent, arguments.threads).map_err(failed)?;
+    println!("both engines agree on all of them\n{coverage:#?}");
+    Ok(())
+}
+
+/// Seeds in steps of a thousand million: campaigns on different days do not meet.
+fn from_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() * 1_000_000_000
+}
