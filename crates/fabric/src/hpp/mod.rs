@@ -20,6 +20,12 @@
 //! on. Data VC `v` of input `i` is a FIFO of whole packets. A NIC takes each flit out of its buffer in cycle
 //! `t + receive`; a packet counts as delivered one cycle after its last flit was on the NIC's wire.
 //!
+//! **Start.** At cycle 0 every limit and every advertised position is the capacity, and adverts count as sent in cycle 0.
+//! VC 0 counts as served last and as advertised last; input 0 goes first at every arbiter.
+//!
+//! **Labels.** With `V` VCs and `c` classes (which divide `V`), label `k (V / c) + l` is lane `l` of class `k`. A NIC sends
+//! in class 0.
+//!
 //! **Cycle `t`**, in this order:
 //!
 //! 1. *Credits.* An advert whose last flit was on the wire in cycle `t - receive` replaces the sender's limit of its VC.
@@ -51,6 +57,9 @@
 //! (output, crossbar).
 //!
 //! A one-flit packet or advert that was sent ahead leaves its link free in cycle `t` itself: the link decides again.
+//! What it then chooses is not sent ahead. Whether sent ahead or not, flit `j` leaves the TX FIFO in cycle `t + j`: the start
+//! flit that went out early is the link's own. TX FIFOs and the turns among them go by crossbar, adverts by label; an
+//! advert's cycle, for observers, is that of the decision.
 //!
 //! *Sideband adverts* (`advert.flits = 0`) are sent in the first cycle in which the position differs, all VCs at once,
 //! whatever the link does; they arrive like an advert of one flit that was not sent ahead, and are never repeated.

@@ -21,7 +21,7 @@ pub struct Counters {
     pub packets_delivered: u64,
     /// Their flits.
     pub flits_delivered: u64,
-    /// Packets that have left a switch.
+    /// Packets that the link of a switch has chosen.
     pub packet_hops: u64,
     /// Their flits.
     pub flit_hops: u64,
