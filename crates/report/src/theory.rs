@@ -1,9 +1,9 @@
 //! What theory says of synthetic traffic on a machine, to stand beside what is measured.
 //!
 //! * **Zero-load latency**: the closed form, weighted with the traffic matrix; a packet of mean size.
-//! * **Channel bound**: routes are fixed, so the traffic matrix gives the load of every channel; no more can be accepted
-//!   than what loads the busiest channel fully (header and trailer count, adverts do not). Channels into nodes are
-//!   among them.
+//! * **Channel bound**: routes are fixed, so the traffic matrix gives the load of every channel; this is the offered load at
+//!   which the busiest one is full (header and trailer count, adverts do not; channels into nodes are among them). Beyond
+//!   it, nodes behind that channel get no more; others may, so the mean accepted load can rise further.
 //! * **Head-of-line limit** (Karol, Hluchyj and Morgan, *IEEE Trans. Comm.* 35(12), 1987): with one FIFO per input,
 //!   uniform traffic and slots of equal size, a switch of `N` ports accepts no more than 0.75 (N = 2), 0.6825, 0.6553,
 //!   0.6399, 0.6302, 0.6234, 0.6184 (N = 8), and 0.586 for many ports.
@@ -17,7 +17,7 @@ use flitway_workload::traffic::Traffic;
 pub struct Theory {
     /// Mean packet latency in cycles when nothing is in the way.
     pub zero_load_cycles: f64,
-    /// The highest load that the busiest channel lets through: a fraction of the injection rate.
+    /// The offered load at which the busiest channel is full: a fraction of the injection rate, at most 1.
     pub channel_bound: f64,
     /// What a switch with one FIFO per input accepts of uniform traffic; `None` unless there is a single VC and a single
     /// switch.
