@@ -33,6 +33,13 @@ pub(super) trait Receivers {
     fn get(&mut self, vc: usize) -> &mut Receiver;
 }
 
+/// The first of `vcs` VCs after the one served `last`, going round, that is `wanted`.
+#[inline]
+pub(super) fn first_after(last: u8, vcs: usize, mut wanted: impl FnMut(usize) -> bool) -> Option<usize> {
+    let first = usize::from(last) + 1;
+    (first..vcs).find(|&vc| wanted(vc)).or_else(|| (0..first).find(|&vc| wanted(vc)))
+}
+
 impl Link {
     pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>) -> Self {
         let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
@@ -210,9 +217,8 @@ impl Link {
 
     /// The first VC after the one advertised last for which `wanted` holds.
     #[inline]
-    fn turn(&self, timing: &Timing, mut wanted: impl FnMut(usize) -> bool) -> Option<usize> {
-        let first = usize::from(self.advert_turn) + 1;
-        (first..timing.vcs).find(|&vc| wanted(vc)).or_else(|| (0..first).find(|&vc| wanted(vc)))
+    fn turn(&self, timing: &Timing, wanted: impl FnMut(usize) -> bool) -> Option<usize> {
+        first_after(self.advert_turn, timing.vcs, wanted)
     }
 
     /// All that decides what is repeated from cycle `at` on, when nothing new comes up.

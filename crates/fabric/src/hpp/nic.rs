@@ -3,7 +3,7 @@
 
 use super::Shared;
 use super::credit::{Receiver, Sender};
-use super::link::{Link, Receivers};
+use super::link::{Link, Receivers, first_after};
 use super::token::{Arriving, Limit, Mail, Token};
 use crate::observer::Observer;
 use crate::pool::List;
@@ -92,8 +92,7 @@ impl Port {
 
     /// Round robin over the VCs whose first packet has credits.
     fn choose(&mut self, shared: &mut Shared, now: Cycle) -> Option<usize> {
-        let (first, vcs) = (usize::from(self.link.data_turn) + 1, self.queues.len());
-        (first..first + vcs).map(|vc| if vc >= vcs { vc - vcs } else { vc }).find(|&vc| {
+        first_after(self.link.data_turn, self.queues.len(), |vc| {
             let units = shared.tokens.first(&self.queues[vc]).map(|token| u32::from(token.units));
             units.is_some_and(|units| self.senders[vc].has(&mut shared.adverts, now, units))
         })

@@ -6,7 +6,7 @@
 
 use super::Shared;
 use super::credit::{Receiver, Sender};
-use super::link::{Link, Receivers};
+use super::link::{Link, Receivers, first_after};
 use super::token::{Arriving, Limit, Mail};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
@@ -195,10 +195,8 @@ impl Switch {
     /// Round robin over the VCs of `port` that have a packet ready.
     #[inline]
     fn choose(&self, port: usize, now: Cycle) -> Option<usize> {
-        let first = usize::from(self.links[port].data_turn) + 1;
         let outputs = &self.outputs[port * self.vcs..(port + 1) * self.vcs];
-        let ready = |vc: &usize| outputs[*vc].ready <= now;
-        (first..self.vcs).find(ready).or_else(|| (0..first).find(ready))
+        first_after(self.links[port].data_turn, self.vcs, |vc| outputs[vc].ready <= now)
     }
 
     /// Sends the first granted packet of `vc` on the link of `port`.

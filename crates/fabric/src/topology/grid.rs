@@ -30,7 +30,7 @@ impl GridShape {
         Ok(GridShape { dimensions: dimensions.to_vec(), nodes_per_switch, wraps })
     }
 
-    /// The port of a switch towards the next higher coordinate (`up`) of `dimension`, or the next lower.
+    /// The port of a switch in `direction` of `dimension`.
     #[must_use]
     pub fn port(&self, dimension: usize, direction: Direction) -> PortId {
         PortId(self.nodes_per_switch + 2 * dimension as u32 + u32::from(direction == Direction::Lower))
