@@ -1,33 +1,35 @@
 //! The agenda of one component: what it has to do, by cycle.
 //!
-//! A component numbers the things it may have to do: its *slots* (a link scheduler, a request, an arbiter). Each slot
-//! has at most one due cycle, and asking for an earlier one replaces it; asking for a later one changes nothing, so a
-//! handler that finds itself early asks again. Due slots come out by (cycle, slot number), and a handler may add
-//! higher slots in the cycle being handled: slot numbers are the phases of a cycle.
+//! A component numbers the things it may have to do: its *slots* (a link scheduler, a request, an arbiter). A slot comes
+//! out in the cycle it was asked for, or earlier; slots come out by (cycle, slot number), and a handler may ask for
+//! higher slots in the cycle being handled: slot numbers are the phases of a cycle. What a slot has to do, and whether
+//! the time has come, only its component knows: *a handler that finds itself early asks again*, and one that finds
+//! nothing to do does nothing. That is what makes an agenda cheap: asking sets a bit.
 //!
-//! A two-level wheel of bit masks: 64 single cycles (the current block), then 16 blocks of 64 cycles. The exact due
-//! cycle lives beside the masks, so a bit may be stale and is then skipped. Everything that is looked at often fits a
-//! few cache lines, which is what makes an event cost a few nanoseconds.
+//! A wheel of bit masks: a row for each of the next 64 cycles, and 16 rows for blocks of 64 cycles beyond. What is asked
+//! for beyond the next 64 cycles comes out in the first cycle of its block at the latest.
 
 use crate::Cycle;
 
-const BLOCK: u64 = 64;
+/// Cycles that have a row of their own, and cycles of a block beyond.
+const NEAR: u64 = 64;
+/// Blocks beyond.
 const BLOCKS: u64 = 16;
 
 /// What one component has to do, by cycle.
 #[derive(Debug)]
 pub struct Agenda {
-    /// First cycle of the current block.
-    block: u64,
-    /// Cycles of the current block that hold a bit.
-    near_cycles: u64,
-    /// Later blocks that hold a bit, by `block number % BLOCKS`.
-    far_blocks: u64,
+    /// No slot comes out before this cycle any more.
+    now: u64,
+    /// Cycles from `now` on that hold a bit, by `cycle % NEAR`.
+    near: u64,
+    /// First cycle of the first block beyond that holds a bit.
+    far: u64,
+    /// Blocks beyond that hold a bit, by `block number % BLOCKS`.
+    blocks: u64,
     words: usize,
-    /// `BLOCK` rows of `words`, then `BLOCKS` rows of `words`.
+    /// `NEAR` rows of `words`, then `BLOCKS` rows of `words`.
     bits: Box<[u64]>,
-    /// When each slot is due; `NEVER` if it is not.
-    due: Box<[Cycle]>,
 }
 
 impl Agenda {
@@ -35,137 +37,112 @@ impl Agenda {
     #[must_use]
     pub fn new(slots: usize) -> Self {
         let words = slots.div_ceil(64);
-        Agenda {
-            block: 0,
-            near_cycles: 0,
-            far_blocks: 0,
-            words,
-            bits: vec![0; words * (BLOCK + BLOCKS) as usize].into_boxed_slice(),
-            due: vec![Cycle::NEVER; slots].into_boxed_slice(),
-        }
+        let bits = vec![0; words * (NEAR + BLOCKS) as usize].into_boxed_slice();
+        Agenda { now: 0, near: 0, far: u64::MAX, blocks: 0, words, bits }
     }
 
     /// Bytes that an agenda of `slots` slots has outside itself.
     #[must_use]
     pub fn bytes(slots: usize) -> usize {
-        8 * (slots.div_ceil(64) * (BLOCK + BLOCKS) as usize + slots)
+        8 * slots.div_ceil(64) * (NEAR + BLOCKS) as usize
     }
 
-    /// Asks for `slot` to come out at cycle `at`, or earlier if it was asked for earlier.
+    /// Asks for `slot` to come out no later than in cycle `at`, which is not before what has come out already.
     #[inline]
     pub fn schedule(&mut self, slot: usize, at: Cycle) {
-        debug_assert!(at.0 >= self.block, "{slot} is scheduled for {at}, before block {}", self.block);
-        if at < self.due[slot] {
-            self.due[slot] = at;
-            self.place(slot, at);
+        debug_assert!(at.0 >= self.now, "{slot} is scheduled for {at}, before {}", self.now);
+        if at.0.wrapping_sub(self.now) < NEAR {
+            let row = at.0 % NEAR;
+            self.near |= 1 << row;
+            self.set(row, slot);
+        } else {
+            self.schedule_far(slot, at.0 / NEAR);
         }
     }
 
-    /// When `slot` is due.
-    #[inline]
-    #[must_use]
-    pub fn due(&self, slot: usize) -> Option<Cycle> {
-        (self.due[slot] != Cycle::NEVER).then_some(self.due[slot])
+    /// Beyond the horizon the last block holds it until the wheel comes round.
+    fn schedule_far(&mut self, slot: usize, block: u64) {
+        let block = block.min(self.now / NEAR + BLOCKS - 1);
+        self.blocks |= 1 << (block % BLOCKS);
+        self.far = self.far.min(block * NEAR);
+        self.set(NEAR + block % BLOCKS, slot);
     }
 
     #[inline]
-    fn place(&mut self, slot: usize, at: Cycle) {
-        let row = if at.0 < self.block + BLOCK {
-            let cycle = at.0 % BLOCK;
-            self.near_cycles |= 1 << cycle;
-            cycle
-        } else {
-            // Beyond the horizon the last block holds it until the wheel comes round.
-            let ahead = ((at.0 - self.block) / BLOCK).min(BLOCKS - 1);
-            let far = (self.block / BLOCK + ahead) % BLOCKS;
-            self.far_blocks |= 1 << far;
-            BLOCK + far
-        };
+    fn set(&mut self, row: u64, slot: usize) {
         self.bits[row as usize * self.words + slot / 64] |= 1 << (slot % 64);
     }
 
-    /// The earliest cycle at which something is due, if anything is. Never later than the truth; may be earlier, when
-    /// a slot has moved.
+    /// The first cycle with a row of its own that holds a bit.
+    #[inline]
+    fn next_near(&self) -> u64 {
+        if self.near == 0 {
+            return u64::MAX;
+        }
+        self.now + u64::from(self.near.rotate_right((self.now % NEAR) as u32).trailing_zeros())
+    }
+
+    /// The cycle in which the next slot comes out, if there is any.
+    #[inline]
     #[must_use]
     pub fn next(&self) -> Option<Cycle> {
-        if self.near_cycles != 0 {
-            return Some(Cycle(self.block + u64::from(self.near_cycles.trailing_zeros())));
-        }
-        let (row, number) = self.first_far_block()?;
-        // A bit may be stale, or stand for a cycle beyond the horizon: then the truth is no earlier than the next block.
-        let mut earliest = Cycle((number + 1) * BLOCK);
-        for word in 0..self.words {
-            let mut bits = self.bits[row * self.words + word];
-            while bits != 0 {
-                let slot = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                earliest = earliest.min(self.due[slot]);
-            }
-        }
-        Some(earliest)
+        let next = self.next_near().min(self.far);
+        (next != u64::MAX).then_some(Cycle(next))
     }
 
-    /// Row and number of the first later block that holds a bit.
-    fn first_far_block(&self) -> Option<(usize, u64)> {
-        if self.far_blocks == 0 {
-            return None;
-        }
-        let here = self.block / BLOCK;
-        let ahead = (1..BLOCKS).find(|ahead| self.far_blocks >> ((here + ahead) % BLOCKS) & 1 == 1)?;
-        let number = here + ahead;
-        Some(((BLOCK + number % BLOCKS) as usize, number))
+    /// Whether one of `slots` is still to come out in cycle `now`, the one that is being handled.
+    #[inline]
+    #[must_use]
+    pub fn is_due(&self, slots: std::ops::Range<usize>, now: Cycle) -> bool {
+        let row = (now.0 % NEAR) as usize * self.words;
+        slots.into_iter().any(|slot| self.bits[row + slot / 64] >> (slot % 64) & 1 == 1)
     }
 
-    /// The next due slot before `until`, by (cycle, slot).
+    /// The next slot before `until`, by (cycle, slot).
     #[inline]
     pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
         loop {
-            while self.near_cycles != 0 {
-                let cycle = u64::from(self.near_cycles.trailing_zeros());
-                let now = Cycle(self.block + cycle);
-                if now >= until {
-                    return None;
-                }
-                let row = cycle as usize * self.words;
-                for word in row..row + self.words {
-                    while self.bits[word] != 0 {
-                        let slot = (word - row) * 64 + self.bits[word].trailing_zeros() as usize;
-                        self.bits[word] &= self.bits[word] - 1;
-                        if self.due[slot] == now {
-                            self.due[slot] = Cycle::NEVER;
-                            return Some((now, slot));
-                        }
-                    }
-                }
-                self.near_cycles &= self.near_cycles - 1;
+            let near = self.next_near();
+            if self.far <= near && self.far < until.0 {
+                self.enter_block();
+                continue;
             }
-            if !self.enter_next_block(until) {
+            if near >= until.0 {
+                self.now = self.now.max(until.0);
                 return None;
             }
+            self.now = near;
+            let row = (near % NEAR) as usize;
+            let words = &mut self.bits[row * self.words..][..self.words];
+            for (number, word) in words.iter_mut().enumerate() {
+                let bits = *word;
+                if bits != 0 {
+                    *word = bits & (bits - 1);
+                    let is_last = (*word == 0) & (number + 1 == self.words);
+                    self.near &= !(u64::from(is_last) << row);
+                    return Some((Cycle(near), number * 64 + bits.trailing_zeros() as usize));
+                }
+            }
+            self.near &= !(1 << row);
         }
     }
 
-    /// Moves on to the next block that holds a bit and starts before `until`; without one, to the block of `until`.
-    fn enter_next_block(&mut self, until: Cycle) -> bool {
-        let last = if until.0 == 0 { 0 } else { (until.0 - 1) / BLOCK };
-        let Some((row, number)) = self.first_far_block().filter(|&(_, number)| number <= last) else {
-            self.block = self.block.max(last * BLOCK);
-            return false;
-        };
-        self.block = number * BLOCK;
-        self.far_blocks &= !(1 << (number % BLOCKS));
+    /// Lets the slots of the first block beyond come out in its first cycle.
+    #[cold]
+    fn enter_block(&mut self) {
+        self.now = self.now.max(self.far);
+        let block = self.far / NEAR;
+        self.near |= 1 << (self.now % NEAR);
+        let (near, far) =
+            ((self.now % NEAR) as usize * self.words, (NEAR + block % BLOCKS) as usize * self.words);
         for word in 0..self.words {
-            let mut bits = std::mem::take(&mut self.bits[row * self.words + word]);
-            while bits != 0 {
-                let slot = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                // A slot that has moved to an earlier cycle has its bit there, or has already come out.
-                if self.due[slot] != Cycle::NEVER && self.due[slot].0 >= self.block {
-                    self.place(slot, self.due[slot]);
-                }
-            }
+            self.bits[near + word] |= std::mem::take(&mut self.bits[far + word]);
         }
-        true
+        self.blocks &= !(1 << (block % BLOCKS));
+        let next = block + 1;
+        let turned = self.blocks >> (next % BLOCKS) | self.blocks << (BLOCKS - next % BLOCKS);
+        let ring = turned & ((1 << BLOCKS) - 1);
+        self.far = if ring == 0 { u64::MAX } else { (next + u64::from(ring.trailing_zeros())) * NEAR };
     }
 }
 
@@ -174,7 +151,8 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, Stream};
 
-    /// Against the obviously right model: a due cycle per slot, the smallest (cycle, slot) first.
+    /// Against the obviously right model: a due cycle per slot, the smallest (cycle, slot) first. The handler knows when
+    /// its slot is due, does nothing if that has been, and asks again if it finds itself early.
     #[test]
     fn an_agenda_is_a_sorted_list_of_due_slots() {
         for seed in 0..60 {
@@ -182,21 +160,37 @@ mod tests {
             let slots = 1 + stream.below(200) as usize;
             let reach = [3, 70, 300, 5_000][stream.below(4) as usize];
             let mut agenda = Agenda::new(slots);
-            let mut model = vec![Cycle::NEVER; slots];
+            let mut due = vec![Cycle::NEVER; slots];
             let mut now = Cycle::ZERO;
             for _ in 0..2_000 {
                 let until = now + stream.below(40);
                 loop {
                     let expected =
-                        (0..slots).map(|slot| (model[slot], slot)).min().filter(|&(at, _)| at < until);
-                    assert_eq!(agenda.pop(until), expected, "seed {seed}");
+                        (0..slots).map(|slot| (due[slot], slot)).min().filter(|&(at, _)| at < until);
+                    let popped = loop {
+                        match agenda.pop(until) {
+                            Some((at, slot)) if due[slot] > at => {
+                                if due[slot] != Cycle::NEVER {
+                                    agenda.schedule(slot, due[slot]);
+                                }
+                            }
+                            popped => break popped,
+                        }
+                    };
+                    assert_eq!(popped, expected, "seed {seed}");
                     let Some((at, slot)) = expected else { break };
-                    model[slot] = Cycle::NEVER;
+                    due[slot] = Cycle::NEVER;
+                    // What is due is known, and little else.
+                    let coming = slot + 1..slots.min(slot + 4);
+                    if coming.clone().any(|slot| due[slot] == at) {
+                        assert!(agenda.is_due(coming, at), "seed {seed}");
+                    }
+                    assert!(!agenda.is_due(slot..slot + 1, at));
                     if stream.below(2) == 0 && slot + 1 < slots {
                         // A higher slot in the same cycle.
                         let higher = slot + 1 + stream.below((slots - slot - 1) as u64) as usize;
                         agenda.schedule(higher, at);
-                        model[higher] = model[higher].min(at);
+                        due[higher] = due[higher].min(at);
                     }
                 }
                 now = now.max(until);
@@ -204,12 +198,14 @@ mod tests {
                     let slot = stream.below(slots as u64) as usize;
                     let at = now + stream.below(reach);
                     agenda.schedule(slot, at);
-                    model[slot] = model[slot].min(at);
+                    due[slot] = due[slot].min(at);
                 }
-                let earliest = model.iter().copied().min().filter(|&at| at != Cycle::NEVER);
+                let earliest = due.iter().copied().min().filter(|&at| at != Cycle::NEVER);
                 match (agenda.next(), earliest) {
                     (Some(next), Some(earliest)) => assert!(next <= earliest),
-                    (next, earliest) => assert!(earliest.is_none(), "{next:?} {earliest:?}"),
+                    // What has been done already may still come out.
+                    (Some(_) | None, None) => {}
+                    (None, Some(earliest)) => panic!("{earliest} is forgotten"),
                 }
             }
         }

@@ -34,8 +34,10 @@ pub struct ArbiterBank {
 enum State {
     /// Per arbiter: the input granted last.
     Last(Box<[u8]>),
+    /// Per arbiter of up to 16 inputs: the inputs, least recently granted first, four bits each from the lowest.
+    Short(Box<[u64]>),
     /// Per arbiter: the inputs, least recently granted first.
-    Order(Box<[u8]>),
+    Long(Box<[u8]>),
 }
 
 impl ArbiterBank {
@@ -45,11 +47,20 @@ impl ArbiterBank {
         assert!((1..=64).contains(&inputs), "requests are a mask of 64 bits");
         let state = match kind {
             ArbiterKind::RoundRobin => State::Last(vec![inputs as u8 - 1; arbiters].into()),
+            ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted if inputs <= SHORT => {
+                State::Short(vec![0xfedc_ba98_7654_3210; arbiters].into())
+            }
             ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted => {
-                State::Order((0..arbiters).flat_map(|_| 0..inputs as u8).collect())
+                State::Long((0..arbiters).flat_map(|_| 0..inputs as u8).collect())
             }
         };
         ArbiterBank { inputs, state }
+    }
+
+    /// Bytes of an arbiter over `inputs` inputs, at most.
+    #[must_use]
+    pub const fn bytes(inputs: usize) -> usize {
+        if inputs <= SHORT { size_of::<u64>() } else { inputs }
     }
 
     /// Grants one of `requests` at `arbiter`.
@@ -66,7 +77,17 @@ impl ArbiterBank {
                 *last = if after != 0 { after } else { requests }.trailing_zeros() as u8;
                 usize::from(*last)
             }
-            State::Order(order) => {
+            State::Short(orders) => {
+                let order = &mut orders[arbiter];
+                let place = place_of_first(*order, requests);
+                let winner = *order >> place & 15;
+                // Those behind the winner move up, and it goes to the end.
+                let before = (1 << place) - 1;
+                let last = 4 * (self.inputs as u32 - 1);
+                *order = (*order & before) | (*order >> 4 & !before & !(15 << last)) | winner << last;
+                winner as usize
+            }
+            State::Long(order) => {
                 let order = &mut order[arbiter * self.inputs..(arbiter + 1) * self.inputs];
                 let place = order.iter().position(|&input| requests >> input & 1 == 1);
                 let place = place.expect("requests come from inputs that exist");
@@ -75,6 +96,26 @@ impl ArbiterBank {
             }
         }
     }
+}
+
+/// Inputs whose order fits one word.
+const SHORT: usize = 16;
+
+/// Where in `order` (four bits per input) the first of `requests` stands, in bits.
+#[inline]
+fn place_of_first(order: u64, requests: u64) -> u32 {
+    if requests & (requests - 1) == 0 {
+        // A lone request, the usual case: the lowest four bits that are those of its input.
+        const ONES: u64 = 0x1111_1111_1111_1111;
+        let differs = order ^ (u64::from(requests.trailing_zeros()) * ONES);
+        let zeros = differs.wrapping_sub(ONES) & !differs & (ONES << 3);
+        return zeros.trailing_zeros() & !3;
+    }
+    let mut place = 0;
+    while requests >> (order >> place & 15) & 1 == 0 {
+        place += 4;
+    }
+    place
 }
 
 /// One matrix arbiter as hardware has it.

@@ -1,34 +1,52 @@
 //! Linked lists in one arena: queues that are short, many and mostly empty.
 //!
-//! A [`List`] is eight bytes wherever it lives; its items share the arena of their shard, and the slot freed last is
-//! used next, so a busy simulation stays within a few warm cache lines.
+//! A [`List`] is eight bytes wherever it lives. An item stays in its slot from the day it is made until it is freed; it
+//! is in one list at a time, and to hand it on is to write two links. The slot freed last is used next, so a busy
+//! simulation stays within a few warm cache lines.
+
+use std::ops::{Index, IndexMut};
+
+/// Where an item lives in its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+impl Slot {
+    /// No slot: the end of a list.
+    pub(crate) const NONE: Slot = Slot(u32::MAX);
+}
+
+/// An item of a [`Pool`]. It keeps the link itself, which costs nothing where it has a few bytes to spare.
+pub(crate) trait Linked: Copy {
+    /// The slot of the next item in the same list.
+    fn next(&self) -> Slot;
+
+    /// Sets it; the pool's business alone.
+    fn set_next(&mut self, next: Slot);
+}
 
 /// Arena of list items.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    slots: Vec<(T, u32)>,
-    free: u32,
+    items: Vec<T>,
+    free: Slot,
 }
-
-/// End of a list, and of the free list.
-const NONE: u32 = u32::MAX;
 
 /// A first-in first-out queue whose items live in a [`Pool`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
-    head: u32,
-    tail: u32,
+    head: Slot,
+    tail: Slot,
 }
 
 impl Default for List {
     fn default() -> Self {
-        List { head: NONE, tail: NONE }
+        List { head: Slot::NONE, tail: Slot::NONE }
     }
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Pool { slots: Vec::new(), free: NONE }
+        Pool { items: Vec::new(), free: Slot::NONE }
     }
 }
 
@@ -37,77 +55,98 @@ impl List {
     #[inline]
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
-        self.head == NONE
+        self.head == Slot::NONE
+    }
+
+    /// The slot of the first item; `NONE` if there is none.
+    #[inline]
+    #[must_use]
+    pub(crate) fn head(&self) -> Slot {
+        self.head
     }
 }
 
-impl<T: Copy> Pool<T> {
-    /// Appends `item` to `list`.
+impl<T> Index<Slot> for Pool<T> {
+    type Output = T;
+
     #[inline]
-    pub(crate) fn push(&mut self, list: &mut List, item: T) {
+    fn index(&self, slot: Slot) -> &T {
+        &self.items[slot.0 as usize]
+    }
+}
+
+impl<T> IndexMut<Slot> for Pool<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut T {
+        &mut self.items[slot.0 as usize]
+    }
+}
+
+impl<T: Linked> Pool<T> {
+    /// Makes a slot for `item`, in no list yet.
+    #[inline]
+    pub(crate) fn put(&mut self, item: T) -> Slot {
         let slot = self.free;
-        let slot = if slot == NONE {
-            let slot = u32::try_from(self.slots.len()).ok().filter(|&slot| slot != NONE);
-            self.slots.push((item, NONE));
-            slot.expect("fewer than 2^32 packets are under way")
-        } else {
-            let place = &mut self.slots[slot as usize];
-            self.free = place.1;
-            *place = (item, NONE);
-            slot
-        };
-        if list.head == NONE {
+        if slot == Slot::NONE {
+            return self.grow(item);
+        }
+        self.free = self[slot].next();
+        self[slot] = item;
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self, item: T) -> Slot {
+        let slot = u32::try_from(self.items.len()).ok().map(Slot).filter(|&slot| slot != Slot::NONE);
+        self.items.push(item);
+        slot.expect("fewer than 2^32 packets are under way")
+    }
+
+    /// Frees `slot`, which is in no list, and gives back what was in it.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: Slot) -> T {
+        let free = self.free;
+        self.free = slot;
+        let item = &mut self[slot];
+        item.set_next(free);
+        *item
+    }
+
+    /// Appends the item in `slot`, which is in no list, to `list`.
+    #[inline]
+    pub(crate) fn append(&mut self, list: &mut List, slot: Slot) {
+        self[slot].set_next(Slot::NONE);
+        if list.head == Slot::NONE {
             list.head = slot;
         } else {
-            self.slots[list.tail as usize].1 = slot;
+            self[list.tail].set_next(slot);
         }
         list.tail = slot;
     }
 
-    /// Takes the first item of `list`.
+    /// Takes the first item out of `list`, but not out of the pool; `NONE` if there is none.
     #[inline]
-    pub(crate) fn pop(&mut self, list: &mut List) -> Option<T> {
-        if list.head == NONE {
-            return None;
-        }
+    pub(crate) fn unlink(&mut self, list: &mut List) -> Slot {
         let slot = list.head;
-        let place = &mut self.slots[slot as usize];
-        list.head = std::mem::replace(&mut place.1, self.free);
-        self.free = slot;
-        Some(place.0)
-    }
-
-    /// Moves the first item of `from` to the end of `to`, changed by `change`.
-    #[inline]
-    pub(crate) fn transfer(&mut self, from: &mut List, to: &mut List, change: impl FnOnce(&mut T)) {
-        if from.head == NONE {
-            return;
+        if slot != Slot::NONE {
+            list.head = self[slot].next();
         }
-        let slot = from.head;
-        let place = &mut self.slots[slot as usize];
-        from.head = std::mem::replace(&mut place.1, NONE);
-        change(&mut place.0);
-        if to.head == NONE {
-            to.head = slot;
-        } else {
-            self.slots[to.tail as usize].1 = slot;
-        }
-        to.tail = slot;
+        slot
     }
 
     /// The first item of `list`.
     #[inline]
     #[must_use]
     pub(crate) fn first(&self, list: &List) -> Option<&T> {
-        (list.head != NONE).then(|| &self.slots[list.head as usize].0)
+        (list.head != Slot::NONE).then(|| &self[list.head])
     }
 
     /// The items of `list`, first to last.
     pub(crate) fn iter(&self, list: &List) -> impl Iterator<Item = &T> {
         let mut at = list.head;
         std::iter::from_fn(move || {
-            let (item, next) = self.slots.get(at as usize)?;
-            at = *next;
+            let item = (at != Slot::NONE).then(|| &self[at])?;
+            at = item.next();
             Some(item)
         })
     }
@@ -117,21 +156,49 @@ impl<T: Copy> Pool<T> {
 mod tests {
     use super::*;
 
+    #[derive(Clone, Copy, Debug)]
+    struct Item(u32, Slot);
+
+    impl Linked for Item {
+        fn next(&self) -> Slot {
+            self.1
+        }
+
+        fn set_next(&mut self, next: Slot) {
+            self.1 = next;
+        }
+    }
+
+    fn push(pool: &mut Pool<Item>, list: &mut List, number: u32) {
+        let slot = pool.put(Item(number, Slot::NONE));
+        pool.append(list, slot);
+    }
+
+    fn numbers(pool: &Pool<Item>, list: &List) -> Vec<u32> {
+        pool.iter(list).map(|item| item.0).collect()
+    }
+
     #[test]
     fn lists_are_queues_and_share_slots() {
         let mut pool = Pool::default();
         let (mut a, mut b) = (List::default(), List::default());
-        for n in 0..4 {
-            pool.push(&mut a, n);
-            pool.push(&mut b, 10 + n);
+        for number in 0..4 {
+            push(&mut pool, &mut a, number);
+            push(&mut pool, &mut b, 10 + number);
         }
-        assert_eq!(pool.iter(&a).copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert_eq!((pool.pop(&mut a), pool.first(&a).copied()), (Some(0), Some(1)));
-        pool.push(&mut b, 14);
-        pool.transfer(&mut a, &mut b, |item| *item += 50);
-        assert_eq!(pool.slots.len(), 8, "the freed slot was used again");
-        assert_eq!(pool.iter(&a).copied().collect::<Vec<_>>(), [2, 3]);
-        assert_eq!(std::iter::from_fn(|| pool.pop(&mut b)).collect::<Vec<_>>(), [10, 11, 12, 13, 14, 51]);
-        assert!(b.is_empty() && pool.pop(&mut b).is_none());
+        assert_eq!(numbers(&pool, &a), [0, 1, 2, 3]);
+        let first = pool.unlink(&mut a);
+        assert_eq!((pool.take(first).0, pool.first(&a).map(|item| item.0)), (0, Some(1)));
+        push(&mut pool, &mut b, 14);
+        let second = pool.unlink(&mut a);
+        pool[second].0 += 50;
+        pool.append(&mut b, second);
+        assert_eq!(pool.items.len(), 8, "the freed slot was used again");
+        assert_eq!(numbers(&pool, &a), [2, 3]);
+        assert_eq!(numbers(&pool, &b), [10, 11, 12, 13, 14, 51]);
+        while !b.is_empty() {
+            pool.unlink(&mut b);
+        }
+        assert!(pool.unlink(&mut b) == Slot::NONE && pool.first(&b).is_none());
     }
 }

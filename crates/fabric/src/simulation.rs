@@ -1,14 +1,16 @@
 //! A running fabric: switches and nodes dealt out to shards, run window by window.
 //!
 //! What happens inside a switch or a NIC port is the business of an [`Architecture`]; here stand only the contract, the
-//! wiring and the loop. Components talk through mail: what one posts in window `w` is read by the other at the start of
-//! window `w + 1`, wherever it lives, so nothing depends on how components are dealt out.
+//! wiring and the loop. Components talk through mail, and mail says when it counts: not before the window after the one
+//! in which it is posted. So it does not matter when in between it is read, nor how components are dealt out.
 
 mod build;
 mod node;
+mod post;
 mod shard;
 
 pub use build::{Fabric, SwitchSettings};
+pub use post::Post;
 pub use shard::{Conservation, Counters};
 
 use crate::observer::Observer;
@@ -23,12 +25,14 @@ use std::sync::atomic::AtomicBool;
 pub trait Architecture: Sized + 'static {
     /// What a shard keeps for all its components: settings, arenas.
     type Shared: Send;
-    /// What crosses a channel.
-    type Mail: ChannelMail;
+    /// What crosses a channel to another shard.
+    type Mail: Send;
+    /// What has come for a component and has not been read.
+    type Inbox: Default + Send;
     /// A switch.
-    type Switch: SwitchModel<Shared = Self::Shared, Mail = Self::Mail>;
+    type Switch: SwitchModel<Self>;
     /// A NIC port.
-    type Port: PortModel<Shared = Self::Shared, Mail = Self::Mail>;
+    type Port: PortModel<Self>;
 
     /// The part of a shard that its components share.
     fn shared(fabric: &Fabric) -> Self::Shared;
@@ -39,17 +43,14 @@ pub trait Architecture: Sized + 'static {
     /// The NIC port of node component `number` in `rail`.
     fn port(shared: &Self::Shared, number: u32, rail: RailId, wire: Wire) -> Self::Port;
 
+    /// Puts mail from another shard into `inbox`.
+    fn accept(shared: &mut Self::Shared, inbox: &mut Self::Inbox, mail: Self::Mail);
+
+    /// What is in `inbox`, for the books.
+    fn audit(shared: &Self::Shared, inbox: &Self::Inbox, books: &mut Conservation);
+
     /// Cycles within which nothing that a component does can be felt by another, for links of `latency` cycles.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64;
-}
-
-/// What crosses a channel.
-pub trait ChannelMail: Copy + Send {
-    /// The port of the receiving component (of a node: the rail) that it is for.
-    fn port(&self) -> usize;
-
-    /// What it carries, for the books, while nobody has read it.
-    fn audit(&self, books: &mut Conservation);
 }
 
 /// How a component goes to rest at the end of a window.
@@ -62,59 +63,45 @@ pub struct Rest {
 }
 
 /// A switch, driven from outside.
-pub trait SwitchModel: Send {
-    /// What the shard keeps for it.
-    type Shared;
-    /// What crosses a channel.
-    type Mail;
-
-    /// Takes a piece of mail; whatever it causes comes later.
-    fn receive(&mut self, shared: &mut Self::Shared, mail: Self::Mail);
+pub trait SwitchModel<A: Architecture>: Send {
+    /// Takes in all that has come; whatever it causes comes later, at a date that it carries.
+    fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox);
 
     /// Does everything due before `until`.
-    fn run<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, until: Cycle) -> Rest;
+    fn run<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;
 
     /// Does what was put off in the cycles before `now` because nobody looked.
-    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, now: Cycle);
+    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
 
     /// What it holds at the end of cycle `now - 1`, for the books.
-    fn audit(&self, shared: &Self::Shared, now: Cycle, books: &mut Conservation);
+    fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
 }
 
 /// A NIC port, driven by its node.
-pub trait PortModel: Send {
-    /// What the shard keeps for it.
-    type Shared;
-    /// What crosses a channel.
-    type Mail;
-
-    /// Takes a piece of mail; whatever it causes comes later.
-    fn receive(&mut self, shared: &mut Self::Shared, mail: Self::Mail);
+pub trait PortModel<A: Architecture>: Send + Sized {
+    /// Takes in all that has come for the `ports` of a node; whatever it causes comes later, at a date that it carries.
+    fn receive(ports: &mut [Self], shared: &mut A::Shared, inbox: &mut A::Inbox);
 
     /// Takes a packet of `source` into the source queue, in cycle `now`.
-    fn submit(&mut self, shared: &mut Self::Shared, now: Cycle, source: NodeId, packet: &Packet);
+    fn submit(&mut self, shared: &mut A::Shared, now: Cycle, source: NodeId, packet: &Packet);
 
     /// A packet that counts as delivered in cycle `now`.
-    fn delivery(&mut self, shared: &mut Self::Shared, now: Cycle) -> Option<Delivery>;
+    fn delivery(&mut self, shared: &mut A::Shared, now: Cycle) -> Option<Delivery>;
 
     /// Does what is due in cycle `now`, after deliveries and submissions.
-    fn advance<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, now: Cycle);
+    fn advance<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
 
     /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing.
     fn next(&self) -> Cycle;
 
     /// Ends a window: what the other end of the link must know of the cycles before `until` is said now.
-    fn finish<O: Observer>(
-        &mut self,
-        cx: &mut Context<'_, Self::Shared, Self::Mail, O>,
-        until: Cycle,
-    ) -> Rest;
+    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;
 
     /// Does what was put off in the cycles before `now` because nobody looked.
-    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, Self::Shared, Self::Mail, O>, now: Cycle);
+    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
 
     /// What it holds at the end of cycle `now - 1`, for the books.
-    fn audit(&self, shared: &Self::Shared, now: Cycle, books: &mut Conservation);
+    fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
 }
 
 /// Where a component lives.
@@ -138,57 +125,15 @@ pub struct Wire {
 }
 
 /// What a component can reach while it runs.
-#[derive(Debug)]
-pub struct Context<'a, S, M, O> {
+pub struct Context<'a, A: Architecture, O> {
     /// What the shard keeps for all its components.
-    pub shared: &'a mut S,
-    /// What the component brings about.
-    pub effects: Effects<'a, M, O>,
-}
-
-/// What a component brings about outside itself.
-#[derive(Debug)]
-pub struct Effects<'a, M, O> {
+    pub shared: &'a mut A::Shared,
     /// For mail.
-    pub post: &'a mut Post<M>,
+    pub post: &'a mut Post<A>,
     /// Who watches.
     pub observer: &'a mut O,
     /// Totals of the shard.
     pub counters: &'a mut Counters,
-}
-
-/// The letter box of a shard.
-#[derive(Debug)]
-pub struct Post<M> {
-    shard: u32,
-    /// Mail of this window, by place in this shard.
-    here: Vec<Vec<M>>,
-    /// Places in this shard that got mail in this window, and by when they must read it.
-    addressed: Vec<(u32, Cycle)>,
-    /// Mail for other shards.
-    away: Vec<Vec<Letter<M>>>,
-}
-
-/// Mail between shards.
-#[derive(Clone, Copy, Debug)]
-pub struct Letter<M> {
-    place: u32,
-    by: Cycle,
-    mail: M,
-}
-
-impl<M> Post<M> {
-    /// Sends `mail` to a component, which reads it when it runs next after this window: no later than in cycle `by`,
-    /// which is in a later window. Mail without a date (`NEVER`) wakes nobody but a component that waits for it.
-    #[inline]
-    pub fn send(&mut self, to: Address, by: Cycle, mail: M) {
-        if to.shard == self.shard {
-            self.here[to.place as usize].push(mail);
-            self.addressed.push((to.place, by));
-        } else {
-            self.away[to.shard as usize].push(Letter { place: to.place, by, mail });
-        }
-    }
 }
 
 /// A fabric with endpoints on its nodes, ready to run.

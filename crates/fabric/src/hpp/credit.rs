@@ -5,22 +5,17 @@
 //! capacity plus what has left its FIFO. Since positions are absolute, a lost advert is healed by the next.
 
 use super::timing::Timing;
-use crate::pool::{List, Pool};
+use super::token::Limit;
+use crate::pool::{List, Pool, Slot};
 use crate::simulation::Conservation;
 use flitway_engine::Cycle;
-
-/// An advert that has been received but does not count yet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    from: Cycle,
-    position: u32,
-}
 
 /// The sender half: how far it may send, and how far it has.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     limit: u32,
     sent: u32,
+    /// Adverts that have been received but do not count yet.
     pending: List,
     /// Somebody waits for credits and no pending advert can help.
     pub(super) starved: bool,
@@ -31,28 +26,30 @@ impl Sender {
         Sender { limit: timing.capacity, sent: 0, pending: List::default(), starved: false }
     }
 
-    /// Notes an advert that counts from cycle `from` on. Adverts come in order.
+    /// Takes in the advert in `slot`. Adverts come in order. Says whether somebody waits for it.
     #[inline]
-    pub(super) fn advertise(&mut self, pool: &mut Pool<Pending>, from: Cycle, position: u32) {
-        pool.push(&mut self.pending, Pending { from, position });
+    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, slot: Slot) -> bool {
+        limits.append(&mut self.pending, slot);
+        std::mem::take(&mut self.starved)
     }
 
     /// Whether it may send `units` in cycle `now`.
     #[inline]
-    pub(super) fn has(&mut self, pool: &mut Pool<Pending>, now: Cycle, units: u32) -> bool {
-        while let Some(&pending) = pool.first(&self.pending)
+    pub(super) fn has(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
+        while let Some(pending) = limits.first(&self.pending)
             && pending.from <= now
         {
             self.limit = pending.position;
-            pool.pop(&mut self.pending);
+            let slot = limits.unlink(&mut self.pending);
+            limits.take(slot);
         }
         self.limit.wrapping_sub(self.sent) >= units
     }
 
     /// When the next advert begins to count; `None` marks the sender as starved, so that the next one is noticed.
     #[inline]
-    pub(super) fn next_advert(&mut self, pool: &Pool<Pending>) -> Option<Cycle> {
-        let next = pool.first(&self.pending).map(|pending| pending.from);
+    pub(super) fn next_advert(&mut self, limits: &Pool<Limit>) -> Option<Cycle> {
+        let next = limits.first(&self.pending).map(|pending| pending.from);
         self.starved = next.is_none();
         next
     }
@@ -73,30 +70,47 @@ impl Sender {
     }
 }
 
+/// When a receiver has something to say. Those of one port stand side by side, for its link to look over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voice {
+    /// The first cycle in which there is something to say that has not been advertised, as far as known.
+    pub(super) news: Cycle,
+    /// When the next advert is due: with news, or because none has been sent for long.
+    pub(super) due: Cycle,
+}
+
+impl Voice {
+    /// Adverts count as sent in cycle 0.
+    pub(super) fn new(timing: &Timing) -> Self {
+        Voice { news: Cycle::NEVER, due: Cycle(timing.refresh) }
+    }
+
+    /// There will be something new to say from cycle `news` on, if there is not from an earlier one on.
+    #[inline]
+    fn expect(&mut self, news: Cycle) {
+        self.news = self.news.min(news);
+        self.due = self.due.min(news);
+    }
+}
+
 /// The receiver half: how much has left its FIFO, and what it has said of that.
 ///
-/// The packet that is leaving is described by a *run*: from cycle `start` on, flits `from..upto` leave one a cycle. When
-/// they stall (a full TX FIFO), the next run begins where this one ends. Units are counted when somebody looks, and
-/// nobody looks back in time.
+/// The packet that is leaving is described by a *run*: flits up to `upto` leave one a cycle, flit `j` in cycle
+/// `base + j`. When they stall (a full TX FIFO), `base` moves. Units are counted when somebody looks, and nobody looks
+/// back in time.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
+    /// When the last advert with news counts at the other end.
+    pub(super) counts_from: Cycle,
+    base: Cycle,
     /// Capacity plus units counted so far, those of the leaving packet included.
     position: u32,
     advertised: u32,
     /// The last position that the sender was told of, and units that have arrived from it.
     told: u32,
     arrived: u32,
-    /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
-    change: Cycle,
-    /// The first cycle in which there is something to say that has not been advertised, as far as known.
-    pub(super) news: Cycle,
-    pub(super) last_advert: Cycle,
-    /// When the last advert with news counts at the other end.
-    pub(super) counts_from: Cycle,
-    start: Cycle,
-    from: u32,
-    upto: u32,
-    flits: u32,
+    upto: u16,
+    flits: u16,
     units: u16,
     /// Units of the leaving packet counted so far.
     counted: u16,
@@ -104,19 +118,16 @@ pub(super) struct Receiver {
 
 impl Receiver {
     pub(super) fn new(timing: &Timing) -> Self {
+        // As if a packet of one flit and no unit had left in cycle 0.
         Receiver {
+            counts_from: Cycle::ZERO,
+            base: Cycle::ZERO,
             position: timing.capacity,
             advertised: timing.capacity,
             told: timing.capacity,
             arrived: 0,
-            change: Cycle::NEVER,
-            news: Cycle::NEVER,
-            last_advert: Cycle::ZERO,
-            counts_from: Cycle::ZERO,
-            start: Cycle::ZERO,
-            from: 0,
-            upto: 0,
-            flits: 0,
+            upto: 1,
+            flits: 1,
             units: 0,
             counted: 0,
         }
@@ -124,12 +135,20 @@ impl Receiver {
 
     /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left.
     #[inline]
-    pub(super) fn begin(&mut self, timing: &Timing, start: Cycle, upto: u32, flits: u32, units: u16) {
+    pub(super) fn begin(
+        &mut self,
+        timing: &Timing,
+        voice: &mut Voice,
+        start: Cycle,
+        upto: u16,
+        flits: u16,
+        units: u16,
+    ) {
         debug_assert_eq!(self.upto, self.flits, "the packet before has left");
         self.position = self.position.wrapping_add(u32::from(self.units - self.counted));
-        (self.start, self.from, self.upto, self.flits) = (start, 0, upto, flits);
+        (self.base, self.upto, self.flits) = (start, upto, flits);
         (self.units, self.counted) = (units, 0);
-        self.expect_unit(timing);
+        voice.expect(self.next_unit(timing));
     }
 
     /// Whether it is not yet known when the leaving packet will have left.
@@ -138,70 +157,70 @@ impl Receiver {
         self.upto < self.flits
     }
 
-    /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`.
+    /// Whether the flits of the leaving packet that may go will all have left before cycle `at`.
     #[inline]
-    pub(super) fn extend(&mut self, timing: &Timing, at: Cycle, more: u32) {
-        if self.start + u64::from(self.upto - self.from) < at {
-            self.count(timing, at);
-            (self.start, self.from) = (at, self.upto);
-        }
-        self.upto = self.flits.min(self.upto + more);
-        self.expect_unit(timing);
+    pub(super) fn stalls_before(&self, at: Cycle) -> bool {
+        self.base + u64::from(self.upto) < at
     }
 
-    /// The cycle in which the last flit leaves, once that is known.
+    /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`.
+    #[inline]
+    pub(super) fn extend(&mut self, timing: &Timing, voice: &mut Voice, at: Cycle, more: u16) {
+        if self.stalls_before(at) {
+            self.count(timing, at);
+            self.base = at - u64::from(self.upto);
+        }
+        self.upto = self.flits.min(self.upto.saturating_add(more));
+        voice.expect(self.next_unit(timing));
+    }
+
+    /// The cycle in which the last flit leaves or left, once that is known.
     #[inline]
     pub(super) fn end(&self) -> Cycle {
         debug_assert!(!self.is_open());
-        self.start + u64::from(self.flits - 1 - self.from)
+        self.base + u64::from(self.flits - 1)
     }
 
-    /// The first cycle at whose start the first unit not yet counted has left, if the present run brings it.
+    /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
     #[inline]
     fn next_unit(&self, timing: &Timing) -> Cycle {
-        if self.counted == self.units {
-            return Cycle::NEVER;
-        }
-        let last = timing.last_flit(u32::from(self.counted), self.flits, u32::from(self.units));
-        if last < self.upto { self.start + u64::from(last - self.from) + 1 } else { Cycle::NEVER }
+        let last = timing.last_flit(u32::from(self.counted), u32::from(self.flits), u32::from(self.units));
+        let is_known = (self.counted < self.units) & (last < u32::from(self.upto));
+        if is_known { self.base + u64::from(last) + 1 } else { Cycle::NEVER }
     }
 
+    /// Counts the units that have left before cycle `now`; returns when the next one will have, as far as known.
     #[inline]
-    fn expect_unit(&mut self, timing: &Timing) {
-        self.change = self.next_unit(timing);
-        if self.news == Cycle::NEVER {
-            self.news = self.change;
-        }
-    }
-
-    /// Counts the units that have left before cycle `now`.
-    #[inline]
-    fn count(&mut self, timing: &Timing, now: Cycle) {
-        while self.change <= now {
+    fn count(&mut self, timing: &Timing, now: Cycle) -> Cycle {
+        loop {
+            let change = self.next_unit(timing);
+            if change > now {
+                return change;
+            }
             self.position = self.position.wrapping_add(1);
             self.counted += 1;
-            self.change = self.next_unit(timing);
         }
     }
 
     /// The position to advertise in cycle `now`, and whether it is new.
     #[inline]
-    pub(super) fn advertise(&mut self, timing: &Timing, now: Cycle) -> (u32, bool) {
-        self.count(timing, now);
-        (self.last_advert, self.news) = (now, self.change);
+    pub(super) fn advertise(&mut self, timing: &Timing, voice: &mut Voice, now: Cycle) -> (u32, bool) {
+        let change = self.count(timing, now);
+        *voice = Voice { news: change, due: change.min(now + timing.refresh) };
         (self.position, std::mem::replace(&mut self.advertised, self.position) != self.position)
     }
 
-    /// `units` have arrived.
+    /// `units` have arrived. Says whether the sender may come to need what it has not been told.
     #[inline]
-    pub(super) fn arrive(&mut self, units: u16) {
+    pub(super) fn arrive(&mut self, units: u16, slack: u32) -> bool {
         self.arrived = self.arrived.wrapping_add(u32::from(units));
+        self.is_tight(slack)
     }
 
     /// Whether the sender may come to need what it has not been told; see [`Timing::slack`].
     #[inline]
-    pub(super) fn is_tight(&self, timing: &Timing) -> bool {
-        self.told.wrapping_sub(self.arrived) < timing.slack
+    pub(super) fn is_tight(&self, slack: u32) -> bool {
+        self.told.wrapping_sub(self.arrived) < slack
     }
 
     /// Marks the last advert as told, and gives it if it had not been.

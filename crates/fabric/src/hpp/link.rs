@@ -4,55 +4,85 @@
 //! would blur its past, and at the end of a window, since the other side must know by then. In between nothing happens
 //! on the link, so looking late finds the same adverts in the same cycles.
 
-use super::credit::Receiver;
+use super::credit::{Receiver, Voice};
 use super::timing::Timing;
-use super::token::{Limit, Mail};
+use super::token::Limit;
+use super::{Cx, VCS_MAX};
 use crate::PortId;
 use crate::observer::{Advert, Observer};
-use crate::simulation::{Address, Effects, Wire};
+use crate::pool::Slot;
+use crate::simulation::{Address, Wire};
 use flitway_engine::Cycle;
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Link {
     /// The first cycle in which it can decide again.
     pub(super) free_at: Cycle,
     /// No advert is due before this cycle.
     due_at: Cycle,
-    /// No advert has anything new to say before this cycle.
-    pub(super) news_at: Cycle,
     pub(super) wire: Wire,
-    advert_turn: u8,
-    pub(super) data_turn: u8,
+    /// See [`Timing::slack`].
+    pub(super) slack: u32,
     /// This port's own number, and its component's, for observers.
     port: PortId,
     component: u32,
+    /// VCs that have a packet for it.
+    pub(super) waiting: u16,
+    /// VCs whose receiver does not know yet when the packet that is leaving will have left.
+    pub(super) open: u16,
+    advert_turn: u8,
+    pub(super) data_turn: u8,
 }
+
+const _: () = assert!(size_of::<Link>() == 64, "one cache line");
 
 /// The receiver halves of one port, by VC.
 pub(super) trait Receivers {
-    fn get(&mut self, vc: usize) -> &mut Receiver;
+    fn voices(&mut self) -> &mut [Voice];
+    fn get(&mut self, vc: usize) -> (&mut Voice, &mut Receiver);
 }
 
-/// The first of `vcs` VCs after the one served `last`, going round, that is `wanted`.
+/// The positions of the ones in `mask`.
 #[inline]
-pub(super) fn first_after(last: u8, vcs: usize, mut wanted: impl FnMut(usize) -> bool) -> Option<usize> {
-    let first = usize::from(last) + 1;
-    (first..vcs).find(|&vc| wanted(vc)).or_else(|| (0..first).find(|&vc| wanted(vc)))
+pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then_some(mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(bit)
+    })
+}
+
+/// The first VC of the mask `wanted` after the one served `last`, going round.
+#[inline]
+pub(super) fn first_after(last: u8, wanted: u16) -> Option<usize> {
+    let first = u32::from(last) + 1;
+    // Bits beyond the VCs are zero, so a ring of 32 does for any number of them.
+    let ahead = u32::from(wanted).rotate_right(first).trailing_zeros();
+    (wanted != 0).then_some(((first + ahead) % 32) as usize)
+}
+
+/// When the next advert is due.
+#[inline]
+fn next_due(receivers: &mut impl Receivers) -> Cycle {
+    receivers.voices().iter().fold(Cycle::NEVER, |due, voice| due.min(voice.due))
 }
 
 impl Link {
-    pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>) -> Self {
+    pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>, slack: u32) -> Self {
         let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
         Link {
             free_at: Cycle::ZERO,
             // Where nothing is connected there is nothing to repeat either.
-            due_at: wire.and(timing.refresh).map_or(Cycle::NEVER, Cycle),
-            news_at: Cycle::NEVER,
+            due_at: if wire.is_some() { Cycle(timing.refresh) } else { Cycle::NEVER },
             wire: wire.unwrap_or(nowhere),
-            advert_turn: 0,
-            data_turn: 0,
+            slack,
             port: PortId(port),
             component,
+            waiting: 0,
+            open: 0,
+            advert_turn: 0,
+            data_turn: 0,
         }
     }
 
@@ -61,7 +91,7 @@ impl Link {
     #[inline]
     pub(super) fn send(&mut self, timing: &Timing, now: Cycle, flits: u64) -> Cycle {
         debug_assert!(self.free_at <= now);
-        let ahead = if self.free_at < now { timing.show_ahead } else { 0 };
+        let ahead = timing.show_ahead * u64::from(self.free_at < now);
         self.free_at = now + flits - ahead;
         now + timing.transmit + u64::from(self.wire.latency) - ahead
     }
@@ -69,8 +99,14 @@ impl Link {
     /// There will be something new to say from cycle `news` on.
     #[inline]
     pub(super) fn expect_news(&mut self, news: Cycle) {
-        self.news_at = self.news_at.min(news);
         self.due_at = self.due_at.min(news);
+    }
+
+    /// When the next advert can be sent that has anything new to say.
+    #[inline]
+    fn next_news(&self, receivers: &mut impl Receivers, timing: &Timing) -> Cycle {
+        let news = receivers.voices().iter().fold(Cycle::NEVER, |news, voice| news.min(voice.news));
+        if timing.sideband { news } else { news.max(self.free_at) }
     }
 
     /// Whether an advert may be due in cycle `now` or have been before.
@@ -80,114 +116,115 @@ impl Link {
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
-    pub(super) fn send_adverts<O: Observer>(
+    pub(super) fn catch_up<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
-        timing: &Timing,
         now: Cycle,
-        effects: &mut Effects<'_, Mail, O>,
+        cx: &mut Cx<'_, O>,
     ) {
-        if timing.sideband {
-            self.send_sideband(receivers, timing, now, effects);
-        } else {
-            self.send_due(receivers, timing, now, effects);
+        if cx.shared.timing.sideband {
+            return self.send_sideband(receivers, now, cx);
         }
-    }
-
-    fn send_due<O: Observer>(
-        &mut self,
-        receivers: &mut impl Receivers,
-        timing: &Timing,
-        now: Cycle,
-        effects: &mut Effects<'_, Mail, O>,
-    ) {
-        let mut seen: Option<(Cycle, Phase)> = None;
         loop {
-            let (mut news, mut oldest) = (Cycle::NEVER, Cycle::NEVER);
-            for vc in 0..timing.vcs {
-                let receiver = receivers.get(vc);
-                news = news.min(receiver.news);
-                oldest = oldest.min(receiver.last_advert);
-            }
-            let repeat = timing.refresh.map_or(Cycle::NEVER, |refresh| oldest + refresh);
-            let due = news.min(repeat);
+            let due = next_due(receivers);
             let at = due.max(self.free_at);
             if at > now {
-                (self.news_at, self.due_at) = (news.max(self.free_at), due);
+                self.due_at = due;
                 return;
             }
-            if news == Cycle::NEVER
-                && let Some(refresh) = timing.refresh
+            if now.since(at) > cx.shared.timing.long
+                && self.next_news(receivers, &cx.shared.timing) == Cycle::NEVER
             {
-                let phase = self.phase(receivers, timing, at);
-                match &seen {
-                    Some((then, _)) if at < *then + refresh => {}
-                    Some((then, before)) if at == *then + refresh && *before == phase => {
-                        self.skip(receivers, timing, now.since(at) / refresh, refresh, effects);
-                        seen = None;
-                        continue;
-                    }
-                    _ => seen = Some((at, phase)),
-                }
+                self.repeat(receivers, at, now, cx);
+            } else {
+                self.send_advert(receivers, at, cx);
             }
-            let is_due = |receiver: &Receiver| {
-                receiver.news <= at
-                    || timing.refresh.is_some_and(|refresh| receiver.last_advert + refresh <= at)
-            };
-            let Some(vc) = self.turn(timing, |vc| is_due(receivers.get(vc))) else { return };
-            let last = self.send(timing, at, timing.advert_flits) + timing.advert_flits - 1;
-            self.advertise(receivers.get(vc), vc, timing, at, last, effects);
         }
     }
 
-    fn send_sideband<O: Observer>(
+    /// Sends, in cycle `at`, one of the adverts that are due.
+    #[inline]
+    fn send_advert<O: Observer>(&mut self, receivers: &mut impl Receivers, at: Cycle, cx: &mut Cx<'_, O>) {
+        let mut wanted = 0;
+        for (vc, voice) in receivers.voices().iter().enumerate() {
+            wanted |= u16::from(voice.due <= at) << vc;
+        }
+        if let Some(vc) = first_after(self.advert_turn, wanted) {
+            let flits = cx.shared.timing.advert_flits;
+            let last = self.send(&cx.shared.timing, at, flits) + flits - 1;
+            self.advertise(receivers, vc, at, last, cx);
+        }
+    }
+
+    /// Sends the adverts from cycle `at` up to `now`, when there is nothing new to say: once what is repeated comes back
+    /// after one period, it comes back after each, and whole periods are skipped.
+    #[cold]
+    fn repeat<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
-        timing: &Timing,
+        mut at: Cycle,
         now: Cycle,
-        effects: &mut Effects<'_, Mail, O>,
+        cx: &mut Cx<'_, O>,
     ) {
-        let mut next = Cycle::NEVER;
-        for vc in 0..timing.vcs {
-            let receiver = receivers.get(vc);
-            while receiver.news <= now {
-                let at = receiver.news;
-                let arrival = at + timing.transmit + u64::from(self.wire.latency);
-                self.advertise(receiver, vc, timing, at, arrival, effects);
+        let refresh = cx.shared.timing.refresh;
+        let mut seen = (at, self.phase(receivers, at));
+        while at <= now {
+            if at >= seen.0 + refresh {
+                let phase = self.phase(receivers, at);
+                if at == seen.0 + refresh && phase == seen.1 {
+                    return self.skip(receivers, now.since(at) / refresh, cx);
+                }
+                seen = (at, phase);
             }
-            next = next.min(receiver.news);
+            self.send_advert(receivers, at, cx);
+            at = next_due(receivers).max(self.free_at);
         }
-        (self.news_at, self.due_at) = (next, next);
     }
 
+    fn send_sideband<O: Observer>(&mut self, receivers: &mut impl Receivers, now: Cycle, cx: &mut Cx<'_, O>) {
+        let mut next = Cycle::NEVER;
+        for vc in 0..cx.shared.timing.vcs {
+            while receivers.voices()[vc].news <= now {
+                let at = receivers.voices()[vc].news;
+                let arrival = at + cx.shared.timing.transmit + u64::from(self.wire.latency);
+                self.advertise(receivers, vc, at, arrival, cx);
+            }
+            next = next.min(receivers.voices()[vc].news);
+        }
+        self.due_at = next;
+    }
+
+    #[inline]
     fn advertise<O: Observer>(
         &mut self,
-        receiver: &mut Receiver,
+        receivers: &mut impl Receivers,
         vc: usize,
-        timing: &Timing,
         now: Cycle,
         arrival: Cycle,
-        effects: &mut Effects<'_, Mail, O>,
+        cx: &mut Cx<'_, O>,
     ) {
         self.advert_turn = vc as u8;
-        effects.counters.adverts += 1;
-        let (position, news) = receiver.advertise(timing, now);
+        cx.counters.adverts += 1;
+        let (voice, receiver) = receivers.get(vc);
+        let timing = &cx.shared.timing;
+        let (position, news) = receiver.advertise(timing, voice, now);
         if news {
             let (component, port) = (self.component, self.port);
-            effects.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
+            cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
             receiver.counts_from = arrival + timing.receive;
-            if receiver.is_tight(timing) {
-                self.tell(receiver, vc, effects);
+            if receiver.is_tight(self.slack) {
+                self.tell(receiver, vc, cx);
             }
         }
     }
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
     #[inline]
-    fn tell<O: Observer>(&self, receiver: &mut Receiver, vc: usize, effects: &mut Effects<'_, Mail, O>) {
+    fn tell<O: Observer>(&self, receiver: &mut Receiver, vc: usize, cx: &mut Cx<'_, O>) {
         if let Some(position) = receiver.tell() {
-            let limit = Limit { port: self.wire.port, vc: vc as u8, from: receiver.counts_from, position };
-            effects.post.send(self.wire.peer, Cycle::NEVER, Mail::Advert(limit));
+            let (port, from) = (self.wire.port, receiver.counts_from);
+            let limit = Limit { port, vc: vc as u8, from, position, next: Slot::NONE };
+            cx.shared.pools.tell(cx.post, self.wire.peer, limit);
         }
     }
 
@@ -196,64 +233,66 @@ impl Link {
     pub(super) fn finish<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
-        timing: &Timing,
         until: Cycle,
-        effects: &mut Effects<'_, Mail, O>,
+        cx: &mut Cx<'_, O>,
     ) -> Cycle {
-        if (0..timing.vcs).all(|vc| !receivers.get(vc).is_tight(timing)) {
+        let vcs = cx.shared.timing.vcs;
+        if (0..vcs).all(|vc| !receivers.get(vc).1.is_tight(self.slack)) {
             return Cycle::NEVER;
         }
-        if self.news_at < until {
-            self.send_adverts(receivers, timing, until - 1, effects);
+        if self.next_news(receivers, &cx.shared.timing) < until {
+            self.catch_up(receivers, until - 1, cx);
         }
-        for vc in 0..timing.vcs {
-            let receiver = receivers.get(vc);
-            if receiver.is_tight(timing) {
-                self.tell(receiver, vc, effects);
+        for vc in 0..vcs {
+            let receiver = receivers.get(vc).1;
+            if receiver.is_tight(self.slack) {
+                self.tell(receiver, vc, cx);
             }
         }
-        self.news_at
-    }
-
-    /// The first VC after the one advertised last for which `wanted` holds.
-    #[inline]
-    fn turn(&self, timing: &Timing, wanted: impl FnMut(usize) -> bool) -> Option<usize> {
-        first_after(self.advert_turn, timing.vcs, wanted)
+        self.next_news(receivers, &cx.shared.timing)
     }
 
     /// All that decides what is repeated from cycle `at` on, when nothing new comes up.
-    fn phase(&self, receivers: &mut impl Receivers, timing: &Timing, at: Cycle) -> Phase {
-        let mut ages = [0; VCS_MAX];
-        for (vc, age) in ages.iter_mut().enumerate().take(timing.vcs) {
-            *age = at.since(receivers.get(vc).last_advert);
+    fn phase(&self, receivers: &mut impl Receivers, at: Cycle) -> Phase {
+        let mut due_in = [0; VCS_MAX];
+        for (voice, due_in) in receivers.voices().iter().zip(&mut due_in) {
+            *due_in = voice.due.0.wrapping_sub(at.0);
         }
-        Phase { was_free: self.free_at < at, turn: self.advert_turn, ages }
+        Phase { was_free: self.free_at < at, turn: self.advert_turn, due_in }
     }
 
-    /// Lets `periods` of repetition pass: a phase that comes back after one period comes back after each.
-    fn skip<O: Observer>(
-        &mut self,
-        receivers: &mut impl Receivers,
-        timing: &Timing,
-        periods: u64,
-        refresh: u64,
-        effects: &mut Effects<'_, Mail, O>,
-    ) {
-        self.free_at += periods * refresh;
-        for vc in 0..timing.vcs {
-            receivers.get(vc).last_advert += periods * refresh;
+    /// Lets `periods` of repetition pass.
+    fn skip<O: Observer>(&mut self, receivers: &mut impl Receivers, periods: u64, cx: &mut Cx<'_, O>) {
+        let span = periods * cx.shared.timing.refresh;
+        self.free_at += span;
+        for voice in receivers.voices() {
+            voice.due += span;
         }
-        effects.counters.adverts += periods * timing.vcs as u64;
+        cx.counters.adverts += periods * cx.shared.timing.vcs as u64;
     }
 }
-
-/// The most VCs that a link has.
-const VCS_MAX: usize = 16;
 
 /// See [`Link::phase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Phase {
     was_free: bool,
     turn: u8,
-    ages: [u64; VCS_MAX],
+    due_in: [u64; VCS_MAX],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_after;
+
+    #[test]
+    fn turns_go_round() {
+        for vcs in 1..=16_u32 {
+            for last in 0..vcs {
+                for wanted in 0..1_u32 << vcs.min(9) {
+                    let plain = (1..=vcs).map(|step| (last + step) % vcs).find(|vc| wanted >> vc & 1 == 1);
+                    assert_eq!(first_after(last as u8, wanted as u16), plain.map(|vc| vc as usize));
+                }
+            }
+        }
+    }
 }

@@ -76,14 +76,17 @@ pub use settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
 
 use crate::RailId;
 use crate::arbiter::ArbiterKind;
-use crate::pool::Pool;
 use crate::routing::Routing;
-use crate::simulation::{Architecture, Fabric, SwitchSettings, Wire};
-use credit::Pending;
+use crate::simulation::{Architecture, Conservation, Context, Fabric, SwitchSettings, Wire};
 use nic::Port;
 use switch::Switch;
 use timing::Timing;
-use token::{Mail, Token};
+use token::{Inbox, Mail, Pools};
+
+/// The most VCs that a link has.
+const VCS_MAX: usize = 16;
+
+type Cx<'a, O> = Context<'a, Hpp, O>;
 
 /// The architecture, as the simulation sees it.
 #[derive(Debug)]
@@ -96,13 +99,13 @@ pub struct Shared {
     format: PacketFormat,
     arbiter: ArbiterKind,
     routing: Routing,
-    tokens: Pool<Token>,
-    adverts: Pool<Pending>,
+    pools: Pools,
 }
 
 impl Architecture for Hpp {
     type Shared = Shared;
     type Mail = Mail;
+    type Inbox = Inbox;
     type Switch = Switch;
     type Port = Port;
 
@@ -113,8 +116,7 @@ impl Architecture for Hpp {
             format: settings.format,
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),
-            tokens: Pool::default(),
-            adverts: Pool::default(),
+            pools: Pools::default(),
         }
     }
 
@@ -126,14 +128,27 @@ impl Architecture for Hpp {
         Port::new(shared, number, rail, wire)
     }
 
+    fn accept(shared: &mut Shared, inbox: &mut Inbox, mail: Mail) {
+        shared.pools.accept(inbox, mail);
+    }
+
+    fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
+        for &slot in &inbox.packets {
+            books.in_network += 1;
+            books.units_held += u64::from(shared.pools.tokens[slot].units);
+        }
+    }
+
     /// What a link decides in cycle `t` has its first flit at the other end `transmit + latency` cycles later, or one
-    /// earlier with show-ahead. From then it takes an arbiter `receive + queue + route - 1` cycles to feel it, an
-    /// endpoint the flits of the shortest packet, and a buffer or a waiting sender `receive` cycles.
+    /// earlier with show-ahead. From then it takes a switch until it can request for a packet, a node until it has the
+    /// shortest packet or its NIC port a unit to advertise, and a sender until the last flit of an advert has been received.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64 {
         let SwitchSettings::Hpp(settings) = &fabric.switch;
         let pipeline = &settings.pipeline;
-        let arbiter = pipeline.receive + pipeline.queue + pipeline.route - 1;
-        let felt = pipeline.receive.min(arbiter).min(settings.format.packet_flits(1));
+        let request = pipeline.receive + pipeline.queue + pipeline.route - 1;
+        let advert = pipeline.receive + settings.advert.flits.max(1) - 1;
+        let unit = settings.format.header_flits + settings.unit_flits;
+        let felt = request.min(advert).min(settings.format.packet_flits(1)).min(unit);
         u64::from(pipeline.transmit - u32::from(settings.show_ahead) + latency + felt)
     }
 }

@@ -1,13 +1,13 @@
 //! The NIC port: the same link layer as a switch port, with source queues in front and a node behind that takes every
 //! flit at once (`mechanisms.md` 4.1: nodes sink).
 
-use super::Shared;
-use super::credit::{Receiver, Sender};
-use super::link::{Link, Receivers, first_after};
-use super::token::{Arriving, Limit, Mail, Token};
+use super::credit::{Receiver, Sender, Voice};
+use super::link::{Link, Receivers, bits, first_after};
+use super::token::{Inbox, Token};
+use super::{Cx, Hpp, Shared};
 use crate::observer::Observer;
-use crate::pool::List;
-use crate::simulation::{Conservation, Context, PortModel, Rest, Wire};
+use crate::pool::{List, Slot};
+use crate::simulation::{Conservation, PortModel, Rest, Wire};
 use crate::{Delivery, NodeId, Packet, RailId};
 use flitway_engine::Cycle;
 
@@ -16,71 +16,115 @@ use flitway_engine::Cycle;
 pub struct Port {
     rail: RailId,
     link: Link,
-    /// By VC.
-    receivers: Box<[Receiver]>,
-    senders: Box<[Sender]>,
-    queues: Box<[List]>,
-    /// Packets on their way in whose first flit has not been taken out of the buffer yet.
+    lanes: Box<[Lane]>,
+    voices: Box<[Voice]>,
+    /// Packets on their way in, by time. Of those at its head, some have been delivered and some have been seen to leave
+    /// the buffer; which have been both is gone.
     arriving: List,
-    /// Packets on their way in that do not count as delivered yet.
-    undelivered: List,
-    /// When the first of `arriving` begins to leave the buffer, the first of `undelivered` is delivered, and the link
-    /// decides.
-    drain_at: Cycle,
+    /// The first that has not been delivered, and the first that has not been seen to leave the buffer.
+    undelivered: Slot,
+    undrained: Slot,
+    /// When the first of `undelivered` is delivered, and when the link decides.
     deliver_at: Cycle,
     decide_at: Cycle,
+    /// Adverts may be urgent.
+    is_newsy: bool,
+    /// Senders that wait for adverts.
+    starving: u16,
 }
 
-/// The receiver halves of a NIC port.
-struct Buffers<'a>(&'a mut [Receiver]);
+/// One virtual channel of a NIC port.
+#[derive(Clone, Debug)]
+struct Lane {
+    receiver: Receiver,
+    sender: Sender,
+    queue: List,
+}
+
+/// The receiving half.
+struct Buffers<'a> {
+    voices: &'a mut [Voice],
+    lanes: &'a mut [Lane],
+}
 
 impl Receivers for Buffers<'_> {
     #[inline]
-    fn get(&mut self, vc: usize) -> &mut Receiver {
-        &mut self.0[vc]
+    fn voices(&mut self) -> &mut [Voice] {
+        self.voices
+    }
+
+    #[inline]
+    fn get(&mut self, vc: usize) -> (&mut Voice, &mut Receiver) {
+        (&mut self.voices[vc], &mut self.lanes[vc].receiver)
     }
 }
 
 impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Self {
-        let (timing, vcs) = (&shared.timing, shared.timing.vcs);
+        let timing = &shared.timing;
+        let lane =
+            Lane { receiver: Receiver::new(timing), sender: Sender::new(timing), queue: List::default() };
         Port {
             rail,
-            link: Link::new(timing, number, rail.0, Some(wire)),
-            receivers: vec![Receiver::new(timing); vcs].into(),
-            senders: vec![Sender::new(timing); vcs].into(),
-            queues: vec![List::default(); vcs].into(),
+            link: Link::new(timing, number, rail.0, Some(wire), timing.nic_slack),
+            lanes: vec![lane; timing.vcs].into(),
+            voices: vec![Voice::new(timing); timing.vcs].into(),
             arriving: List::default(),
-            undelivered: List::default(),
-            drain_at: Cycle::NEVER,
+            undelivered: Slot::NONE,
+            undrained: Slot::NONE,
             deliver_at: Cycle::NEVER,
             decide_at: Cycle::NEVER,
+            is_newsy: false,
+            starving: 0,
         }
     }
 
-    /// Sends the adverts that were due in the cycles up to `now`.
+    /// The link and the receiving half.
     #[inline]
-    fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
+    fn halves(&mut self) -> (&mut Link, Buffers<'_>) {
+        (&mut self.link, Buffers { voices: &mut self.voices, lanes: &mut self.lanes })
+    }
+
+    /// Lets packets leave the buffer and sends the adverts that were due in the cycles up to `now`.
+    #[inline]
+    fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+        while self.undrained != Slot::NONE {
+            let token = &cx.shared.pools.tokens[self.undrained];
+            let start = token.at + cx.shared.timing.receive;
+            if start > now {
+                break;
+            }
+            let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
+            self.undrained = token.next;
+            self.send_adverts(start, cx);
+            let voice = &mut self.voices[vc];
+            self.lanes[vc].receiver.begin(&cx.shared.timing, voice, start, flits, flits, units);
+            self.link.expect_news(voice.news);
+            self.free(cx.shared);
+        }
+        self.send_adverts(now, cx);
+    }
+
+    /// Sends the adverts that were due in the cycles up to `now`, of what is known to have left the buffer.
+    #[inline]
+    fn send_adverts<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         if self.link.is_due(now) {
-            let buffers = &mut Buffers(&mut self.receivers);
-            self.link.send_adverts(buffers, &cx.shared.timing, now, &mut cx.effects);
+            let (link, mut buffers) = self.halves();
+            link.catch_up(&mut buffers, now, cx);
         }
     }
 
-    /// The first flit of a packet leaves the buffer in cycle `now`, the others follow.
-    fn drain<O: Observer>(&mut self, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
-        let Some(token) = cx.shared.tokens.pop(&mut self.arriving) else { return };
-        self.catch_up(now, cx);
-        let flits = u32::from(token.flits);
-        let receiver = &mut self.receivers[usize::from(token.vc)];
-        receiver.arrive(token.units);
-        receiver.begin(&cx.shared.timing, now, flits, flits, token.units);
-        self.link.expect_news(receiver.news);
-        let next = cx.shared.tokens.first(&self.arriving);
-        self.drain_at = next.map_or(Cycle::NEVER, |next| next.at + cx.shared.timing.receive);
+    /// Frees what has been delivered and has left the buffer.
+    #[inline]
+    fn free(&mut self, shared: &mut Shared) {
+        let tokens = &mut shared.pools.tokens;
+        while ![self.undelivered, self.undrained, Slot::NONE].contains(&self.arriving.head()) {
+            let slot = tokens.unlink(&mut self.arriving);
+            tokens.take(slot);
+        }
     }
 
-    fn decide<O: Observer>(&mut self, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
+    fn decide<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         self.catch_up(now, cx);
         if self.link.free_at <= now
             && let Some(vc) = self.choose(cx.shared, now)
@@ -90,70 +134,101 @@ impl Port {
         self.arm(cx.shared, now);
     }
 
-    /// Round robin over the VCs whose first packet has credits.
-    fn choose(&mut self, shared: &mut Shared, now: Cycle) -> Option<usize> {
-        first_after(self.link.data_turn, self.queues.len(), |vc| {
-            let units = shared.tokens.first(&self.queues[vc]).map(|token| u32::from(token.units));
-            units.is_some_and(|units| self.senders[vc].has(&mut shared.adverts, now, units))
-        })
+    /// The credit units of the first packet queued for `vc`.
+    #[inline]
+    fn queued_units(&self, shared: &Shared, vc: usize) -> u32 {
+        shared.pools.tokens.first(&self.lanes[vc].queue).map_or(0, |token| u32::from(token.units))
     }
 
-    fn send<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Context<'_, Shared, Mail, O>) {
-        let Some(mut token) = cx.shared.tokens.pop(&mut self.queues[vc]) else { return };
-        self.senders[vc].take(u32::from(token.units));
+    /// Round robin over the VCs whose first packet has credits.
+    #[inline]
+    fn choose(&mut self, shared: &mut Shared, now: Cycle) -> Option<usize> {
+        let mut ready = 0;
+        for vc in bits(self.link.waiting.into()) {
+            let units = self.queued_units(shared, vc);
+            let has = self.lanes[vc].sender.has(&mut shared.pools.limits, now, units);
+            ready |= u16::from(has) << vc;
+        }
+        first_after(self.link.data_turn, ready)
+    }
+
+    fn send<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let Shared { timing, pools, .. } = &mut *cx.shared;
+        let lane = &mut self.lanes[vc];
+        let slot = pools.tokens.unlink(&mut lane.queue);
+        if lane.queue.is_empty() {
+            self.link.waiting &= !(1 << vc);
+        }
+        let token = &mut pools.tokens[slot];
+        lane.sender.take(u32::from(token.units));
         self.link.data_turn = vc as u8;
-        token.at = self.link.send(&cx.shared.timing, now, u64::from(token.flits));
-        token.injected = token.at - u64::from(self.link.wire.latency);
-        let arriving = Arriving { port: self.link.wire.port, token };
-        let by = token.felt_at(&cx.shared.timing);
-        cx.effects.post.send(self.link.wire.peer, by, Mail::Packet(arriving));
+        let at = self.link.send(timing, now, u64::from(token.flits));
+        token.injected = at - u64::from(self.link.wire.latency);
+        pools.send(timing, cx.post, &self.link.wire, slot, at);
+        cx.counters.events += 1;
     }
 
     /// Sees to it that the link decides when it next can.
+    #[inline]
     fn arm(&mut self, shared: &mut Shared, now: Cycle) {
         self.decide_at = Cycle::NEVER;
-        for vc in 0..self.queues.len() {
-            let Some(units) = shared.tokens.first(&self.queues[vc]).map(|token| u32::from(token.units))
-            else {
-                continue;
-            };
-            let sender = &mut self.senders[vc];
-            let credits = if sender.has(&mut shared.adverts, now, units) {
-                Some(now)
+        for vc in bits(self.link.waiting.into()) {
+            let units = self.queued_units(shared, vc);
+            let sender = &mut self.lanes[vc].sender;
+            let at = if sender.has(&mut shared.pools.limits, now, units) {
+                now
             } else {
-                sender.next_advert(&shared.adverts)
+                let starved = sender.starved;
+                let next = sender.next_advert(&shared.pools.limits);
+                self.starving += u16::from(sender.starved && !starved);
+                next.unwrap_or(Cycle::NEVER)
             };
-            if let Some(at) = credits {
-                self.decide_at = self.decide_at.min(at.max(self.link.free_at));
+            self.decide_at = self.decide_at.min(at.max(self.link.free_at));
+        }
+    }
+
+    /// Takes in the packet in `slot`, which is on the way.
+    #[inline]
+    fn expect(&mut self, shared: &mut Shared, slot: Slot) {
+        let Shared { timing, pools, .. } = shared;
+        let token = &pools.tokens[slot];
+        let receiver = &mut self.lanes[usize::from(token.vc)].receiver;
+        self.is_newsy |= receiver.arrive(token.units, timing.nic_slack);
+        self.deliver_at = self.deliver_at.min(token.at + u64::from(token.flits));
+        pools.tokens.append(&mut self.arriving, slot);
+        for first in [&mut self.undelivered, &mut self.undrained] {
+            if *first == Slot::NONE {
+                *first = slot;
             }
+        }
+    }
+
+    /// Takes in the advert in `slot`.
+    fn hear(&mut self, shared: &mut Shared, slot: Slot) {
+        let limit = shared.pools.limits[slot];
+        let sender = &mut self.lanes[usize::from(limit.vc)].sender;
+        if sender.advertise(&mut shared.pools.limits, slot) {
+            self.starving -= 1;
+            self.decide_at = self.decide_at.min(limit.from.max(self.link.free_at));
         }
     }
 }
 
 /// Bytes of a NIC port.
 pub(super) fn bytes_per_port(vcs: usize) -> usize {
-    size_of::<Port>() + vcs * (size_of::<Receiver>() + size_of::<Sender>() + size_of::<List>())
+    size_of::<Port>() + vcs * (size_of::<Lane>() + size_of::<Voice>())
 }
 
-impl PortModel for Port {
-    type Shared = Shared;
-    type Mail = Mail;
-
-    fn receive(&mut self, shared: &mut Shared, mail: Mail) {
-        match mail {
-            Mail::Packet(Arriving { token, .. }) => {
-                self.drain_at = self.drain_at.min(token.at + shared.timing.receive);
-                self.deliver_at = self.deliver_at.min(token.at + u64::from(token.flits));
-                shared.tokens.push(&mut self.arriving, token);
-                shared.tokens.push(&mut self.undelivered, token);
-            }
-            Mail::Advert(Limit { vc, from, position, .. }) => {
-                let sender = &mut self.senders[usize::from(vc)];
-                sender.advertise(&mut shared.adverts, from, position);
-                if std::mem::take(&mut sender.starved) {
-                    self.decide_at = self.decide_at.min(from.max(self.link.free_at));
-                }
-            }
+impl PortModel<Hpp> for Port {
+    fn receive(ports: &mut [Port], shared: &mut Shared, inbox: &mut Inbox) {
+        while !inbox.adverts.is_empty() {
+            let slot = shared.pools.limits.unlink(&mut inbox.adverts);
+            let port = usize::from(shared.pools.limits[slot].port);
+            ports[port].hear(shared, slot);
+        }
+        for slot in inbox.packets.drain(..) {
+            let port = usize::from(shared.pools.tokens[slot].port);
+            ports[port].expect(shared, slot);
         }
     }
 
@@ -161,9 +236,8 @@ impl PortModel for Port {
         let timing = &shared.timing;
         let payload = u32::from(packet.payload);
         let vc = packet.lane as usize % timing.lanes;
-        let (switch, arrival) = shared.routing.start(source);
         let token = Token {
-            route: shared.routing.route(switch, arrival, packet.destination),
+            route: shared.routing.way(source, packet.destination),
             at: now,
             created: packet.created,
             injected: Cycle::NEVER,
@@ -174,22 +248,26 @@ impl PortModel for Port {
             units: timing.units(shared.format.payload_flits(payload)) as u16,
             payload: packet.payload,
             hops: 0,
+            port: 0,
             vc: vc as u8,
+            next: Slot::NONE,
         };
-        if self.queues[vc].is_empty() {
+        let queue = &mut self.lanes[vc].queue;
+        if queue.is_empty() {
             self.decide_at = self.decide_at.min(now.max(self.link.free_at));
+            self.link.waiting |= 1 << vc;
         }
-        shared.tokens.push(&mut self.queues[vc], token);
+        let slot = shared.pools.tokens.put(token);
+        shared.pools.tokens.append(queue, slot);
     }
 
     fn delivery(&mut self, shared: &mut Shared, now: Cycle) -> Option<Delivery> {
         if self.deliver_at > now {
             return None;
         }
-        let token = shared.tokens.pop(&mut self.undelivered)?;
-        let next = shared.tokens.first(&self.undelivered);
-        self.deliver_at = next.map_or(Cycle::NEVER, |next| next.at + u64::from(next.flits));
-        Some(Delivery {
+        let tokens = &shared.pools.tokens;
+        let token = &tokens[self.undelivered];
+        let delivery = Delivery {
             source: token.source,
             destination: token.destination,
             rail: self.rail,
@@ -200,42 +278,69 @@ impl PortModel for Port {
             injected: token.injected,
             delivered: now,
             tag: token.tag,
-        })
+        };
+        self.undelivered = token.next;
+        self.deliver_at = if token.next == Slot::NONE {
+            Cycle::NEVER
+        } else {
+            let next = &tokens[token.next];
+            next.at + u64::from(next.flits)
+        };
+        self.free(shared);
+        Some(delivery)
     }
 
-    fn advance<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, now: Cycle) {
-        while self.drain_at <= now {
-            self.drain(now, cx);
-        }
+    fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         while self.decide_at <= now {
             self.decide(now, cx);
         }
     }
 
     fn next(&self) -> Cycle {
-        self.drain_at.min(self.deliver_at).min(self.decide_at)
+        self.deliver_at.min(self.decide_at)
     }
 
-    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, until: Cycle) -> Rest {
-        let buffers = &mut Buffers(&mut self.receivers);
-        let next = self.link.finish(buffers, &cx.shared.timing, until, &mut cx.effects);
-        Rest { next, waits: self.senders.iter().any(|sender| sender.starved) }
+    fn finish<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
+        let mut next = Cycle::NEVER;
+        if self.undrained != Slot::NONE {
+            // What has left the buffer is entered in every window, lest it pile up.
+            self.catch_up(until - 1, cx);
+        }
+        if self.is_newsy {
+            let (link, mut buffers) = self.halves();
+            next = link.finish(&mut buffers, until, cx);
+            let slack = cx.shared.timing.nic_slack;
+            let is_tight = self.lanes.iter().any(|lane| lane.receiver.is_tight(slack));
+            if is_tight && self.undrained != Slot::NONE {
+                next = next.min(cx.shared.pools.tokens[self.undrained].at + cx.shared.timing.receive);
+            }
+            self.is_newsy = next != Cycle::NEVER;
+        }
+        Rest { next, waits: self.starving > 0 }
     }
 
-    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, Shared, Mail, O>, now: Cycle) {
+    fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         if now > Cycle::ZERO {
             self.catch_up(now - 1, cx);
         }
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {
-        for receiver in &self.receivers {
-            receiver.audit(&shared.timing, now, books);
+        for lane in &self.lanes {
+            lane.receiver.audit(&shared.timing, now, books);
+            books.units_sent += u64::from(lane.sender.sent());
+            shared.pools.audit(&lane.queue, false, books);
         }
-        books.units_sent += self.senders.iter().map(|sender| u64::from(sender.sent())).sum::<u64>();
-        let queued = self.queues.iter().chain([&self.undelivered]);
-        books.in_network += queued.map(|list| shared.tokens.iter(list).count() as u64).sum::<u64>();
-        books.units_held +=
-            shared.tokens.iter(&self.arriving).map(|token| u64::from(token.units)).sum::<u64>();
+        let tokens = &shared.pools.tokens;
+        let (mut delivered, mut drained) = (true, true);
+        let mut slot = self.arriving.head();
+        while slot != Slot::NONE {
+            delivered &= slot != self.undelivered;
+            drained &= slot != self.undrained;
+            let token = &tokens[slot];
+            books.in_network += u64::from(!delivered);
+            books.units_held += if drained { 0 } else { u64::from(token.units) };
+            slot = token.next;
+        }
     }
 }

@@ -4,127 +4,167 @@
 //! choice by the link, and (if its TX FIFO filled up meanwhile) where it stalls. An [`Agenda`] slot stands for each
 //! decision that is due: first the links of a cycle, then the arbiters.
 
-use super::Shared;
-use super::credit::{Receiver, Sender};
-use super::link::{Link, Receivers, first_after};
-use super::token::{Arriving, Limit, Mail};
+use super::credit::{Receiver, Sender, Voice};
+use super::link::{Link, Receivers, bits, first_after};
+use super::token::Inbox;
+use super::{Cx, Hpp, Shared};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::observer::{Grant, Observer};
-use crate::pool::List;
-use crate::simulation::{Conservation, Context, Rest, SwitchModel, Wire};
+use crate::pool::{List, Slot};
+use crate::simulation::{Conservation, Rest, SwitchModel, Wire};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
-
-type Cx<'a, O> = Context<'a, Shared, Mail, O>;
 
 /// An HPP Switch.
 #[derive(Debug)]
 pub struct Switch {
     number: u32,
     vcs: usize,
+    /// Senders that wait for adverts.
+    starving: u32,
+    /// Ports that may have news that the other end needs.
+    newsy: u64,
+    /// The end of the window that is being run or was run last.
+    until: Cycle,
     agenda: Agenda,
     /// The sending half of each port. Where nothing is connected nothing is ever routed to, nor received.
     links: Box<[Link]>,
-    /// Ports that may have news that the other end needs.
-    newsy: u64,
-    /// Senders that wait for adverts.
-    starving: u32,
-    /// The first cycle not yet run.
-    now: Cycle,
-    /// FIFOs, `port * vcs + vc`.
+    /// By `port * vcs + vc`, like all that follows.
+    voices: Box<[Voice]>,
     inputs: Box<[Input]>,
-    /// Crossbar outputs, `port * vcs + vc`.
     outputs: Box<[Output]>,
     arbiters: ArbiterBank,
 }
 
 /// One input FIFO.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Input {
     receiver: Receiver,
     /// Packets that have not been granted yet, some of them still on the way.
     waiting: List,
-    /// The cycle in which the last flit of the packet now crossing crosses; `NEVER` while that is open.
-    crossed: Cycle,
-    /// Of the first waiting packet, once that is known: when it begins to request, its credit units, and its VC on the
-    /// next link.
-    requests_from: Cycle,
+    port: u8,
+    vc: u8,
+    /// Of the first waiting packet, once it is known when it begins to request: that cycle, its credit units, and the
+    /// output whose sender has the VC that it takes on the next link.
     units: u16,
-    next_vc: u8,
+    next: u16,
+    requests_from: Cycle,
 }
 
 /// One output of one crossbar, with its TX FIFO and the sender half of the VC of the same number.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Output {
     sender: Sender,
-    /// Packets granted and not yet chosen by the link.
+    port: u8,
+    vc: u8,
+    /// The input that a packet crosses from.
+    from: u16,
+    /// Flits of the packets granted and not yet chosen by the link.
+    granted_flits: u32,
     granted: List,
     /// When the first of them is ready for the link; `NEVER` if there is none.
     ready: Cycle,
-    /// Their flits.
-    granted_flits: u32,
     /// The cycle in which the last flit of the packet now crossing crosses; `NEVER` while that is open.
     crossed: Cycle,
-    /// The input it crosses from.
-    from: u16,
     /// Inputs whose first packet requests this output, now or from a known cycle on.
     requests: u64,
 }
 
-/// The FIFOs of one port.
-struct Fifos<'a>(&'a mut [Input]);
+const _: () = assert!(size_of::<Input>() == 64 && size_of::<Output>() == 64, "one cache line each");
+
+/// The receiving half of one port.
+struct Fifos<'a> {
+    voices: &'a mut [Voice],
+    inputs: &'a mut [Input],
+}
 
 impl Receivers for Fifos<'_> {
     #[inline]
-    fn get(&mut self, vc: usize) -> &mut Receiver {
-        &mut self.0[vc].receiver
+    fn voices(&mut self) -> &mut [Voice] {
+        self.voices
+    }
+
+    #[inline]
+    fn get(&mut self, vc: usize) -> (&mut Voice, &mut Receiver) {
+        (&mut self.voices[vc], &mut self.inputs[vc].receiver)
     }
 }
 
 impl Switch {
     pub(super) fn new(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Self {
         let (timing, ports) = (&shared.timing, wires.len());
-        let input = Input {
+        let vcs = timing.vcs;
+        let planes = ports * vcs;
+        let input = |index: usize| Input {
             receiver: Receiver::new(timing),
             waiting: List::default(),
-            crossed: Cycle::ZERO,
-            requests_from: Cycle::ZERO,
+            port: (index / vcs) as u8,
+            vc: (index % vcs) as u8,
             units: 0,
-            next_vc: 0,
+            next: 0,
+            requests_from: Cycle::ZERO,
         };
-        let output = Output {
+        let output = |index: usize| Output {
             sender: Sender::new(timing),
+            port: (index / vcs) as u8,
+            vc: (index % vcs) as u8,
+            from: 0,
+            granted_flits: 0,
             granted: List::default(),
             ready: Cycle::NEVER,
-            granted_flits: 0,
             crossed: Cycle::ZERO,
-            from: 0,
             requests: 0,
         };
-        let planes = ports * timing.vcs;
         Switch {
             number,
-            vcs: timing.vcs,
-            agenda: Agenda::new(ports + planes),
-            links: (0..).zip(wires).map(|(port, wire)| Link::new(timing, number, port, *wire)).collect(),
-            newsy: 0,
+            vcs,
             starving: 0,
-            now: Cycle::ZERO,
-            inputs: vec![input; planes].into(),
-            outputs: vec![output; planes].into(),
+            newsy: 0,
+            until: Cycle::ZERO,
+            agenda: Agenda::new(ports + planes),
+            links: (0..)
+                .zip(wires)
+                .map(|(port, wire)| Link::new(timing, number, port, *wire, timing.slack))
+                .collect(),
+            voices: vec![Voice::new(timing); planes].into(),
+            inputs: (0..planes).map(input).collect(),
+            outputs: (0..planes).map(output).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
         }
     }
 
-    // Slots of the agenda, in the order of the phases of a cycle.
+    // Slots of the agenda, in the order of the phases of a cycle: links by port, then arbiters by output.
 
-    fn link_slot(port: usize) -> usize {
-        port
+    #[inline]
+    fn wake_link(&mut self, port: usize, at: Cycle) {
+        self.agenda.schedule(port, at);
     }
 
-    fn arbiter_slot(&self, output: usize) -> usize {
-        self.links.len() + output
+    #[inline]
+    fn wake_arbiter(&mut self, output: usize, at: Cycle) {
+        self.agenda.schedule(self.links.len() + output, at);
+    }
+
+    /// The link of `port` and its receiving half.
+    #[inline]
+    fn port(&mut self, port: usize) -> (&mut Link, Fifos<'_>) {
+        let vcs = port * self.vcs..(port + 1) * self.vcs;
+        (
+            &mut self.links[port],
+            Fifos { voices: &mut self.voices[vcs.clone()], inputs: &mut self.inputs[vcs] },
+        )
+    }
+
+    /// Sends the adverts of `port` that were due in the cycles up to `now`.
+    #[inline]
+    fn catch_up<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        if self.links[port].is_due(now) {
+            let (link, mut fifos) = self.port(port);
+            link.catch_up(&mut fifos, now, cx);
+        }
     }
 
     /// Lets the first packet of FIFO `input` request its output from the first cycle on in which it can, if that is
@@ -132,112 +172,138 @@ impl Switch {
     #[inline]
     fn request(&mut self, shared: &Shared, input: usize) {
         let fifo = &mut self.inputs[input];
-        let Some(first) = shared.tokens.first(&fifo.waiting).filter(|_| fifo.crossed != Cycle::NEVER) else {
+        if fifo.receiver.is_open() || fifo.waiting.is_empty() {
             return;
-        };
-        let (port, vc) = (input / self.vcs, input % self.vcs);
+        }
+        let first = &shared.pools.tokens[fifo.waiting.head()];
         let hop = first.route.hop();
-        fifo.requests_from = fifo.crossed.max(first.at + shared.timing.to_crossbar - 1);
-        fifo.units = first.units;
-        fifo.next_vc = shared.timing.relabel(vc, hop.class) as u8;
-        let at = fifo.requests_from;
-        let index = hop.port.index() * self.vcs + vc;
-        let output = &mut self.outputs[index];
-        output.requests |= 1 << port;
+        let at = fifo.receiver.end().max(first.at + shared.timing.to_crossbar - 1);
+        let (port, vc) = (hop.port.index() * self.vcs, usize::from(fifo.vc));
+        (fifo.requests_from, fifo.units) = (at, first.units);
+        fifo.next = (port + shared.timing.relabel(vc, hop.class)) as u16;
+        let output = &mut self.outputs[port + vc];
+        output.requests |= 1 << fifo.port;
         if output.crossed != Cycle::NEVER {
             let at = at.max(output.crossed);
-            self.agenda.schedule(self.arbiter_slot(index), at);
+            self.wake_arbiter(port + vc, at);
         }
-    }
-
-    /// Sees to it that the link of `port` decides when it next can.
-    #[inline]
-    fn arm_link(&mut self, port: usize) {
-        let mut ready = Cycle::NEVER;
-        for output in &self.outputs[port * self.vcs..(port + 1) * self.vcs] {
-            ready = ready.min(output.ready);
-        }
-        if ready != Cycle::NEVER {
-            self.agenda.schedule(Self::link_slot(port), ready.max(self.links[port].free_at));
-        }
-    }
-
-    /// Sends the adverts of `port` that were due in the cycles up to `now`.
-    #[inline]
-    fn catch_up<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let link = &mut self.links[port];
-        if link.is_due(now) {
-            let fifos = &mut Fifos(&mut self.inputs[port * self.vcs..(port + 1) * self.vcs]);
-            link.send_adverts(fifos, &cx.shared.timing, now, &mut cx.effects);
-        }
-    }
-
-    /// The packet crossing from `input` goes on: units will be freed, and the next packet may request.
-    #[inline]
-    fn arm_after(&mut self, shared: &Shared, input: usize) {
-        self.request(shared, input);
-        let port = input / self.vcs;
-        self.links[port].expect_news(self.inputs[input].receiver.news);
-        self.newsy |= 1 << port;
     }
 
     /// The link of `port` decides.
     fn decide<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         self.catch_up(port, now, cx);
-        if self.links[port].free_at <= now
-            && let Some(vc) = self.choose(port, now)
-        {
-            self.send(port, vc, now, cx);
+        let link = &self.links[port];
+        if link.free_at <= now {
+            let first = port * self.vcs;
+            let mut ready = 0;
+            for vc in bits(link.waiting.into()) {
+                ready |= u16::from(self.outputs[first + vc].ready <= now) << vc;
+            }
+            if let Some(vc) = first_after(link.data_turn, ready) {
+                self.send(first + vc, now, cx);
+            }
         }
         self.arm_link(port);
     }
 
-    /// Round robin over the VCs of `port` that have a packet ready.
+    /// Sees to it that the link of `port` decides when it next can.
     #[inline]
-    fn choose(&self, port: usize, now: Cycle) -> Option<usize> {
-        let outputs = &self.outputs[port * self.vcs..(port + 1) * self.vcs];
-        first_after(self.links[port].data_turn, self.vcs, |vc| outputs[vc].ready <= now)
+    fn arm_link(&mut self, port: usize) {
+        let link = &self.links[port];
+        let mut ready = Cycle::NEVER;
+        for vc in bits(link.waiting.into()) {
+            ready = ready.min(self.outputs[port * self.vcs + vc].ready);
+        }
+        if ready != Cycle::NEVER {
+            let at = ready.max(link.free_at);
+            self.wake_link(port, at);
+        }
     }
 
-    /// Sends the first granted packet of `vc` on the link of `port`.
-    fn send<O: Observer>(&mut self, port: usize, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let index = port * self.vcs + vc;
+    /// The link of `output` has chosen, in cycle `now`, the first packet granted to it.
+    #[inline]
+    fn send<O: Observer>(&mut self, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let output = &mut self.outputs[index];
-        let Some(mut token) = cx.shared.tokens.pop(&mut output.granted) else { return };
-        let flits = u32::from(token.flits);
-        output.granted_flits -= flits;
-        output.ready = cx.shared.tokens.first(&output.granted).map_or(Cycle::NEVER, |next| next.at);
-        let (open, from) = (output.crossed == Cycle::NEVER, usize::from(output.from));
-        let link = &mut self.links[port];
-        link.data_turn = vc as u8;
-        token.at = link.send(&cx.shared.timing, now, u64::from(flits));
-        token.hops += 1;
-        let counters = &mut cx.effects.counters;
-        counters.packet_hops += 1;
-        counters.flit_hops += u64::from(flits);
-        let by = token.felt_at(&cx.shared.timing);
-        cx.effects.post.send(link.wire.peer, by, Mail::Packet(Arriving { port: link.wire.port, token }));
-        if open {
-            // Its flits make room for the packet that is still crossing, which may be this one.
-            let input = from * self.vcs + vc;
-            self.catch_up(from, now, cx);
-            let receiver = &mut self.inputs[input].receiver;
-            receiver.extend(&cx.shared.timing, now, flits);
-            if !receiver.is_open() {
-                self.close(input, index);
+        let tokens = &mut cx.shared.pools.tokens;
+        let slot = tokens.unlink(&mut output.granted);
+        let flits = tokens[slot].flits;
+        output.granted_flits -= u32::from(flits);
+        match tokens.first(&output.granted) {
+            Some(next) => output.ready = next.at,
+            None => {
+                output.ready = Cycle::NEVER;
+                self.links[usize::from(output.port)].waiting &= !(1 << output.vc);
             }
-            self.arm_after(cx.shared, input);
+        }
+        let (is_open, input) = (output.crossed == Cycle::NEVER, usize::from(output.from));
+        self.transmit(index, slot, now, cx);
+        if is_open {
+            // Its flits make room for the packet that is still crossing, which may be this one.
+            self.extend(input, index, now, flits, cx);
+        }
+    }
+
+    /// Puts the packet in `slot`, chosen in cycle `now`, on the link of `output`.
+    #[inline]
+    fn transmit<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
+        let Output { port, vc, .. } = self.outputs[output];
+        let link = &mut self.links[usize::from(port)];
+        let Shared { timing, pools, .. } = &mut *cx.shared;
+        let token = &mut pools.tokens[slot];
+        token.hops += 1;
+        let flits = u64::from(token.flits);
+        link.data_turn = vc;
+        let at = link.send(timing, now, flits);
+        pools.send(timing, cx.post, &link.wire, slot, at);
+        cx.counters.events += 1;
+        cx.counters.packet_hops += 1;
+        cx.counters.flit_hops += flits;
+    }
+
+    /// The packet crossing from `input` to `output` may go on by `flits`.
+    #[inline]
+    fn extend<O: Observer>(
+        &mut self,
+        input: usize,
+        output: usize,
+        now: Cycle,
+        flits: u16,
+        cx: &mut Cx<'_, O>,
+    ) {
+        if self.inputs[input].receiver.stalls_before(now) {
+            self.catch_up(usize::from(self.inputs[input].port), now, cx);
+        }
+        let receiver = &mut self.inputs[input].receiver;
+        receiver.extend(&cx.shared.timing, &mut self.voices[input], now, flits);
+        let is_open = receiver.is_open();
+        self.hear_of_units(cx.shared, input);
+        if !is_open {
+            let fifo = &self.inputs[input];
+            self.links[usize::from(fifo.port)].open &= !(1 << fifo.vc);
+            self.close(cx.shared, input, output);
+        }
+    }
+
+    /// The run of the packet crossing from `input` has been set: units will leave.
+    #[inline]
+    fn hear_of_units(&mut self, shared: &Shared, input: usize) {
+        let fifo = &self.inputs[input];
+        let (port, news) = (usize::from(fifo.port), self.voices[input].news);
+        if news != Cycle::NEVER {
+            self.links[port].expect_news(news);
+            self.newsy |= u64::from(fifo.receiver.is_tight(shared.timing.slack)) << port;
         }
     }
 
     /// It has become known when the packet crossing from `input` to `output` will have crossed.
-    fn close(&mut self, input: usize, output: usize) {
+    #[inline]
+    fn close(&mut self, shared: &Shared, input: usize, output: usize) {
         let end = self.inputs[input].receiver.end();
-        self.inputs[input].crossed = end;
         self.outputs[output].crossed = end;
         if self.outputs[output].requests != 0 {
-            self.agenda.schedule(self.arbiter_slot(output), end);
+            self.wake_arbiter(output, end);
         }
+        self.request(shared, input);
     }
 
     /// The arbiter of `output` looks at its requests.
@@ -248,7 +314,7 @@ impl Switch {
             return;
         }
         if crossed > now {
-            self.agenda.schedule(self.arbiter_slot(output), crossed);
+            self.wake_arbiter(output, crossed);
             return;
         }
         let eligible = self.eligible(cx.shared, output, now);
@@ -263,13 +329,14 @@ impl Switch {
     /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
     #[inline]
     fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
-        let (port, vc) = (output / self.vcs, output % self.vcs);
+        let Output { vc, requests, .. } = self.outputs[output];
         let mut eligible = 0;
-        for from in bits(self.outputs[output].requests) {
-            let fifo = &self.inputs[from * self.vcs + vc];
-            let sender = &mut self.outputs[port * self.vcs + usize::from(fifo.next_vc)].sender;
-            if fifo.requests_from <= now && sender.has(&mut shared.adverts, now, u32::from(fifo.units)) {
-                eligible |= 1 << from;
+        for from in bits(requests) {
+            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
+            if fifo.requests_from <= now {
+                let sender = &mut self.outputs[usize::from(fifo.next)].sender;
+                let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
+                eligible |= u64::from(fits) << from;
             }
         }
         eligible
@@ -277,115 +344,195 @@ impl Switch {
 
     /// Has the arbiter of `output` look again when the next request stands, or the next advert counts or comes in.
     fn await_chance(&mut self, shared: &Shared, output: usize, now: Cycle) {
-        let (port, vc) = (output / self.vcs, output % self.vcs);
-        for from in bits(self.outputs[output].requests) {
-            let fifo = &self.inputs[from * self.vcs + vc];
-            if fifo.requests_from > now {
-                self.agenda.schedule(self.arbiter_slot(output), fifo.requests_from);
+        let Output { vc, requests, .. } = self.outputs[output];
+        for from in bits(requests) {
+            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
+            let requests_from = fifo.requests_from;
+            if requests_from > now {
+                self.wake_arbiter(output, requests_from);
                 continue;
             }
-            let sender = &mut self.outputs[port * self.vcs + usize::from(fifo.next_vc)].sender;
+            let sender = &mut self.outputs[usize::from(fifo.next)].sender;
             let starved = sender.starved;
-            match sender.next_advert(&shared.adverts) {
-                Some(at) => self.agenda.schedule(self.arbiter_slot(output), at),
+            match sender.next_advert(&shared.pools.limits) {
+                Some(at) => self.wake_arbiter(output, at),
                 None => self.starving += u32::from(!starved),
             }
         }
     }
 
     /// The packet from input port `from` may cross to `index` from the next cycle on.
+    #[inline]
     fn grant<O: Observer>(&mut self, from: usize, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let (port, vc) = (PortId::new(index / self.vcs), index % self.vcs);
-        let input = from * self.vcs + vc;
         self.catch_up(from, now, cx);
+        let vc = self.outputs[index].vc;
+        let input = from * self.vcs + usize::from(vc);
         let fifo = &mut self.inputs[input];
-        let units = u32::from(fifo.units);
-        self.outputs[port.index() * self.vcs + usize::from(fifo.next_vc)].sender.take(units);
+        let first = usize::from(self.outputs[index].port) * self.vcs;
+        let next_vc = (usize::from(fifo.next) - first) as u8;
+        self.outputs[usize::from(fifo.next)].sender.take(u32::from(fifo.units));
         let output = &mut self.outputs[index];
         output.requests &= !(1 << from);
-        output.from = from as u16;
-        let (timing, routing) = (&cx.shared.timing, &cx.shared.routing);
+        output.from = input as u16;
+        let Shared { timing, routing, pools, .. } = &mut *cx.shared;
         let ready = now + 1 + timing.transmit_buffer;
-        let mut flits = 0;
-        cx.shared.tokens.transfer(&mut fifo.waiting, &mut output.granted, |token| {
-            flits = u32::from(token.flits);
-            token.advance(routing, self.number, fifo.next_vc);
-            token.at = ready;
-        });
-        let room = timing.tx_fifo.saturating_sub(output.granted_flits);
-        fifo.receiver.begin(timing, now + 1, flits.min(room), flits, fifo.units);
-        output.granted_flits += flits;
-        output.ready = output.ready.min(ready);
-        if fifo.receiver.is_open() {
-            (fifo.crossed, output.crossed) = (Cycle::NEVER, Cycle::NEVER);
+        let slot = pools.tokens.unlink(&mut fifo.waiting);
+        let token = &mut pools.tokens[slot];
+        token.advance(routing, self.number, next_vc);
+        token.at = ready;
+        let (flits, units, port) = (token.flits, fifo.units, usize::from(output.port));
+        if self.is_certain(index, now, ready, cx) {
+            let fifo = &mut self.inputs[input];
+            fifo.receiver.begin(&cx.shared.timing, &mut self.voices[input], now + 1, flits, flits, units);
+            self.hear_of_units(cx.shared, input);
+            self.close(cx.shared, input, index);
+            self.transmit(index, slot, ready, cx);
         } else {
-            self.close(input, index);
+            self.queue(input, index, slot, now, ready, cx);
         }
-        let decides = ready.max(self.links[port.index()].free_at);
-        self.agenda.schedule(Self::link_slot(port.index()), decides);
-        self.arm_after(cx.shared, input);
-        let grant =
-            Grant { cycle: now, switch: self.number, output: port, vc: vc as u8, input: PortId::new(from) };
-        cx.effects.observer.granted(&grant);
+        let (output, input) = (PortId::new(port), PortId::new(from));
+        cx.counters.events += 1;
+        cx.observer.granted(&Grant { cycle: now, switch: self.number, output, vc, input });
+    }
+
+    /// Whether a packet that is granted now, in cycle `now`, will be chosen by its link in cycle `ready`, when it is ready,
+    /// whatever happens until then: nothing else is waiting or may be granted in this cycle too, and nothing is or will be to
+    /// be advertised; what is granted later is ready later. Then it need not queue.
+    #[inline]
+    fn is_certain<O: Observer>(
+        &mut self,
+        output: usize,
+        now: Cycle,
+        ready: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> bool {
+        let port = usize::from(self.outputs[output].port);
+        let link = &self.links[port];
+        if (link.waiting | link.open != 0)
+            | (link.free_at > ready)
+            | (ready >= self.until)
+            | !cx.shared.timing.cuts_through
+        {
+            return false;
+        }
+        self.catch_up(port, now, cx);
+        let arbiters = self.links.len();
+        let others = arbiters + output + 1..arbiters + (port + 1) * self.vcs;
+        !self.links[port].is_due(ready)
+            && self.links[port].free_at <= ready
+            && !self.agenda.is_due(others, now)
+    }
+
+    /// The packet in `slot` waits for the link of `output`, which it reaches in cycle `ready`.
+    fn queue<O: Observer>(
+        &mut self,
+        input: usize,
+        index: usize,
+        slot: Slot,
+        now: Cycle,
+        ready: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        let Shared { timing, pools, .. } = &mut *cx.shared;
+        let (fifo, output) = (&mut self.inputs[input], &mut self.outputs[index]);
+        let flits = pools.tokens[slot].flits;
+        pools.tokens.append(&mut output.granted, slot);
+        let room = timing.tx_fifo.saturating_sub(output.granted_flits);
+        let upto = if u32::from(flits) <= room { flits } else { room as u16 };
+        fifo.receiver.begin(timing, &mut self.voices[input], now + 1, upto, flits, fifo.units);
+        output.granted_flits += u32::from(flits);
+        output.ready = output.ready.min(ready);
+        let port = usize::from(output.port);
+        let link = &mut self.links[port];
+        link.waiting |= 1 << output.vc;
+        let decides = ready.max(link.free_at);
+        let is_open = fifo.receiver.is_open();
+        if is_open {
+            output.crossed = Cycle::NEVER;
+            self.links[usize::from(fifo.port)].open |= 1 << fifo.vc;
+        }
+        self.wake_link(port, decides);
+        self.hear_of_units(cx.shared, input);
+        if !is_open {
+            self.close(cx.shared, input, index);
+        }
+    }
+
+    /// Touches what the packets in `slots` will need, so that it is on its way from memory before it is needed: all at
+    /// once rather than one after the other.
+    #[inline]
+    fn fetch(&self, shared: &Shared, slots: &[Slot]) {
+        let mut sum = 0;
+        for &slot in slots {
+            let token = &shared.pools.tokens[slot];
+            let (port, vc) = (usize::from(token.port), usize::from(token.vc));
+            let input = &self.inputs[port * self.vcs + vc];
+            let output = &self.outputs[token.route.hop().port.index() * self.vcs + vc];
+            let link = &self.links[port];
+            sum += input.requests_from.0
+                ^ u64::from(input.port)
+                ^ output.requests
+                ^ output.ready.0
+                ^ link.free_at.0;
+        }
+        std::hint::black_box(sum);
+    }
+
+    /// Takes in the packet in `slot`, which is on the way.
+    #[inline]
+    fn expect(&mut self, shared: &mut Shared, slot: Slot) {
+        let token = &shared.pools.tokens[slot];
+        let port = usize::from(token.port);
+        let input = port * self.vcs + usize::from(token.vc);
+        let fifo = &mut self.inputs[input];
+        self.newsy |= u64::from(fifo.receiver.arrive(token.units, shared.timing.slack)) << port;
+        let first = fifo.waiting.is_empty();
+        shared.pools.tokens.append(&mut fifo.waiting, slot);
+        if first {
+            self.request(shared, input);
+        }
+    }
+
+    /// Takes in the advert in `slot`.
+    fn hear(&mut self, shared: &mut Shared, slot: Slot) {
+        let limit = shared.pools.limits[slot];
+        let (port, vc, lanes) = (usize::from(limit.port), usize::from(limit.vc), shared.timing.lanes);
+        let sender = &mut self.outputs[port * self.vcs + vc].sender;
+        if sender.advertise(&mut shared.pools.limits, slot) {
+            self.starving -= 1;
+            let from = limit.from.max(self.until);
+            // Every crossbar whose packets may be relabelled to this VC.
+            for lane in (vc % lanes..self.vcs).step_by(lanes) {
+                self.wake_arbiter(port * self.vcs + lane, from);
+            }
+        }
     }
 }
 
 /// Bytes of a switch per port.
 pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
-    let per_vc = size_of::<Input>() + size_of::<Output>() + ports;
+    let per_vc = size_of::<Voice>() + size_of::<Input>() + size_of::<Output>() + ArbiterBank::bytes(ports);
     let slots = ports * (1 + vcs);
     size_of::<Link>() + vcs * per_vc + (size_of::<Switch>() + Agenda::bytes(slots)) / ports
 }
 
-/// The positions of the ones in `mask`.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then_some(mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(bit)
-    })
-}
-
-impl SwitchModel for Switch {
-    type Shared = Shared;
-    type Mail = Mail;
-
-    fn receive(&mut self, shared: &mut Shared, mail: Mail) {
-        match mail {
-            Mail::Packet(Arriving { port, token }) => {
-                let input = usize::from(port) * self.vcs + usize::from(token.vc);
-                let fifo = &mut self.inputs[input];
-                fifo.receiver.arrive(token.units);
-                if fifo.receiver.is_tight(&shared.timing) {
-                    self.newsy |= 1 << port;
-                }
-                let first = fifo.waiting.is_empty();
-                shared.tokens.push(&mut fifo.waiting, token);
-                if first {
-                    self.request(shared, input);
-                }
-            }
-            Mail::Advert(Limit { port, vc, from, position }) => {
-                let (port, vc) = (usize::from(port) * self.vcs, usize::from(vc));
-                let sender = &mut self.outputs[port + vc].sender;
-                sender.advertise(&mut shared.adverts, from, position);
-                if std::mem::take(&mut sender.starved) {
-                    self.starving -= 1;
-                    let from = from.max(self.now);
-                    // Every crossbar whose packets may be relabelled to this VC.
-                    for lane in (vc % shared.timing.lanes..self.vcs).step_by(shared.timing.lanes) {
-                        self.agenda.schedule(self.arbiter_slot(port + lane), from);
-                    }
-                }
-            }
+impl SwitchModel<Hpp> for Switch {
+    fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox) {
+        while !inbox.adverts.is_empty() {
+            let slot = shared.pools.limits.unlink(&mut inbox.adverts);
+            self.hear(shared, slot);
+        }
+        self.fetch(shared, &inbox.packets);
+        for slot in inbox.packets.drain(..) {
+            self.expect(shared, slot);
         }
     }
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
+        self.until = until;
         let arbiters = self.links.len();
         while let Some((now, slot)) = self.agenda.pop(until) {
-            cx.effects.counters.events += 1;
+            cx.counters.wakes += 1;
             if slot < arbiters {
                 self.decide(slot, now, cx);
             } else {
@@ -394,13 +541,12 @@ impl SwitchModel for Switch {
         }
         let mut next = self.agenda.next().unwrap_or(Cycle::NEVER);
         for port in bits(self.newsy) {
-            let fifos = &mut Fifos(&mut self.inputs[port * self.vcs..(port + 1) * self.vcs]);
-            match self.links[port].finish(fifos, &cx.shared.timing, until, &mut cx.effects) {
+            let (link, mut fifos) = self.port(port);
+            match link.finish(&mut fifos, until, cx) {
                 Cycle::NEVER => self.newsy &= !(1 << port),
                 news => next = next.min(news),
             }
         }
-        self.now = until;
         Rest { next, waits: self.starving > 0 }
     }
 
@@ -413,18 +559,12 @@ impl SwitchModel for Switch {
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {
         for input in &self.inputs {
             input.receiver.audit(&shared.timing, now, books);
-            for token in shared.tokens.iter(&input.waiting) {
-                books.in_network += 1;
-                books.units_held += u64::from(token.units);
-            }
+            shared.pools.audit(&input.waiting, true, books);
         }
         for output in &self.outputs {
             books.units_sent += u64::from(output.sender.sent());
             // Their credits on the next link have been taken already.
-            for token in shared.tokens.iter(&output.granted) {
-                books.in_network += 1;
-                books.units_held += u64::from(token.units);
-            }
+            shared.pools.audit(&output.granted, true, books);
         }
     }
 }

@@ -3,6 +3,11 @@
 use super::{Hpp, HppSettings};
 use crate::simulation::{Architecture, Fabric, SwitchSettings};
 
+/// Longer than any simulation, and far from overflow.
+const NO_REFRESH: u64 = 1 << 62;
+/// Periods of repetition after which a shorter way is worth looking for.
+const LONG: u64 = 4;
+
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
     pub(super) vcs: usize,
@@ -14,15 +19,21 @@ pub(super) struct Timing {
     pub(super) transmit_buffer: u64,
     pub(super) transmit: u64,
     pub(super) tx_fifo: u32,
+    /// A packet that finds its TX FIFO empty and its link free never fills the former before it goes on to the latter, and
+    /// in the meantime no packet that is granted later can have freed a unit.
+    pub(super) cuts_through: bool,
     /// What a sent-ahead start flit saves: one cycle, or none without show-ahead.
     pub(super) show_ahead: u64,
     pub(super) advert_flits: u64,
     pub(super) sideband: bool,
-    pub(super) refresh: Option<u64>,
+    /// Cycles after which an advert is repeated; [`NO_REFRESH`] for never.
+    pub(super) refresh: u64,
+    /// Time of repetition after which a shorter way is worth looking for.
+    pub(super) long: u64,
     pub(super) header_flits: u32,
     pub(super) unit_flits: u32,
     pub(super) capacity: u32,
-    /// Adverts need not be told to a sender that has at least this many units more than have arrived from it.
+    /// A switch need not tell adverts to a sender that has at least this many units more than have arrived from it.
     ///
     /// What it has taken without our knowing is bounded: flits cross to one link at one a cycle (per class), so since
     /// the last packet that we know of no more can have crossed than a full TX FIFO and the cycles until now, and one
@@ -30,6 +41,8 @@ pub(super) struct Timing {
     /// every question as the new one would. It is enough to look when a packet has been read: until then nothing here
     /// changes for the worse.
     pub(super) slack: u32,
+    /// The same for a NIC port, which may read of a packet later.
+    pub(super) nic_slack: u32,
 }
 
 impl Timing {
@@ -45,24 +58,36 @@ impl Timing {
             transmit_buffer: u64::from(pipeline.transmit_buffer),
             transmit: u64::from(pipeline.transmit),
             tx_fifo: settings.tx_fifo,
+            cuts_through: false,
             show_ahead: u64::from(settings.show_ahead),
             advert_flits: u64::from(settings.advert.flits),
             sideband: settings.advert.flits == 0,
-            refresh: settings.advert.refresh.map(u64::from).filter(|_| settings.advert.flits > 0),
+            refresh: settings
+                .advert
+                .refresh
+                .filter(|_| settings.advert.flits > 0)
+                .map_or(NO_REFRESH, u64::from),
+            long: settings.advert.refresh.map_or(NO_REFRESH, |refresh| LONG * u64::from(refresh)),
             header_flits: settings.format.header_flits,
             unit_flits: settings.unit_flits,
             capacity: settings.buffer_units,
             slack: 0,
+            nic_slack: 0,
         };
-        timing.slack = timing.slack(fabric, settings);
+        let first_unit = timing.felt_by_node(settings.format.packet_flits(1));
+        timing.cuts_through =
+            settings.tx_fifo >= pipeline.transmit_buffer && first_unit > timing.transmit_buffer;
+        timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
+        timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
         timing
     }
 
-    fn slack(&self, fabric: &Fabric, settings: &HppSettings) -> u32 {
+    /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
+    fn slack(&self, fabric: &Fabric, settings: &HppSettings, felt: u64) -> u32 {
         let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
         let window = Hpp::lookahead(fabric, fabric.latencies.iter().copied().min().unwrap_or(1));
         // From a decision at the sender to our having read it, and from our advert to its counting there.
-        let unread = self.transmit + longest + self.to_crossbar.max(self.receive) + window;
+        let unread = self.transmit + longest + felt + window;
         let untold = self.transmit + longest + self.advert_flits.max(1) + self.receive + window;
         let crossed = u64::from(self.tx_fifo) + unread + untold;
         let smallest = u64::from(settings.format.packet_flits(1)).min(u64::from(self.unit_flits));
@@ -75,6 +100,19 @@ impl Timing {
     #[inline]
     pub(super) fn relabel(&self, vc: usize, class: u8) -> usize {
         if self.lanes == self.vcs { vc } else { usize::from(class) * self.lanes + vc % self.lanes }
+    }
+
+    /// Cycles from the arrival of a packet's first flit until a switch, at the earliest, requests for it.
+    #[inline]
+    pub(super) fn felt_by_switch(&self) -> u64 {
+        self.to_crossbar - 1
+    }
+
+    /// Cycles from the arrival of the first of its `flits` until a node, at the earliest, has it, or its NIC port a unit
+    /// of it to advertise.
+    #[inline]
+    pub(super) fn felt_by_node(&self, flits: u32) -> u64 {
+        u64::from(flits.min(self.header_flits + self.unit_flits))
     }
 
     /// Credit units of a packet.

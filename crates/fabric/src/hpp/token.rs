@@ -1,46 +1,59 @@
-//! A packet as it travels, and the mail that carries it.
+//! A packet as it travels, and the mail between ports.
 
 use super::timing::Timing;
 use crate::SwitchId;
+use crate::pool::{Linked, List, Pool, Slot};
 use crate::routing::{Route, Routing};
-use crate::simulation::{ChannelMail, Conservation};
+use crate::simulation::{Address, Conservation, Post, Wire};
 use flitway_engine::{Cycle, NodeId};
 
-/// A packet in a queue.
+/// A packet, wherever it is: in a queue, a FIFO or on a link. It lives in one slot of its shard, one cache line, from
+/// source queue to delivery.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
+#[repr(align(64))]
+pub struct Token {
     pub(super) route: Route,
-    /// In an input FIFO: when the first flit was on the wire. In a TX FIFO: when the packet is ready for the link.
+    /// On a link and in an input FIFO: when the first flit is on the receiver's wire. In a TX FIFO: when the packet is
+    /// ready for the link.
     pub(super) at: Cycle,
     pub(super) created: Cycle,
     pub(super) injected: Cycle,
+    pub(super) tag: u64,
     pub(super) source: NodeId,
     pub(super) destination: NodeId,
-    pub(super) tag: u64,
+    pub(super) next: Slot,
     pub(super) flits: u16,
     pub(super) units: u16,
     pub(super) payload: u16,
     pub(super) hops: u16,
+    /// On a link: the port that it goes to.
+    pub(super) port: u16,
     /// The VC it is labelled with: on the way, that of the link; in a TX FIFO, that of the next link.
     pub(super) vc: u8,
 }
 
-impl Token {
-    /// The first cycle in which the receiver feels a packet that is on the way: it leaves a NIC's buffer, or is delivered,
-    /// or requests.
+const _: () = assert!(size_of::<Token>() == 64, "a packet is one cache line");
+
+impl Linked for Token {
     #[inline]
-    pub(super) fn felt_at(&self, timing: &Timing) -> Cycle {
-        self.at + timing.receive.min(u64::from(self.flits))
+    fn next(&self) -> Slot {
+        self.next
     }
 
-    /// Takes the next hop off the route, in switch component `number`; a route that is spent is continued from the next
-    /// switch.
+    #[inline]
+    fn set_next(&mut self, next: Slot) {
+        self.next = next;
+    }
+}
+
+impl Token {
+    /// Takes the next hop off the route, in switch component `number`; a longer one is continued from the next switch.
     #[inline]
     pub(super) fn advance(&mut self, routing: &Routing, number: u32, next_vc: u8) {
         let hop = self.route.hop();
         self.route = self.route.rest();
         self.vc = next_vc;
-        if self.route.is_spent() {
+        if self.route.is_continued() {
             let here = SwitchId(number % routing.topology().switches());
             if let Some((next, arrival)) = routing.follow(here, hop) {
                 self.route = routing.route(next, arrival, self.destination);
@@ -49,44 +62,108 @@ impl Token {
     }
 }
 
-/// What one port tells the port at the other end of its link.
+/// An advert on its way to the sender half of a port, or there and not counting yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// The first cycle in which it counts.
+    pub(super) from: Cycle,
+    pub(super) position: u32,
+    pub(super) next: Slot,
+    pub(super) port: u16,
+    pub(super) vc: u8,
+}
+
+impl Linked for Limit {
+    #[inline]
+    fn next(&self) -> Slot {
+        self.next
+    }
+
+    #[inline]
+    fn set_next(&mut self, next: Slot) {
+        self.next = next;
+    }
+}
+
+/// What one port tells the port at the other end of its link, when it lives in another shard.
 #[derive(Clone, Copy, Debug)]
 pub enum Mail {
     /// A packet is coming.
-    Packet(Arriving),
+    Packet(Token),
     /// An advert is coming.
     Advert(Limit),
 }
 
-/// A packet on its way to `port`; its token says when its first flit is on the wire there.
-#[derive(Clone, Copy, Debug)]
-pub struct Arriving {
-    pub(super) port: u16,
-    pub(super) token: Token,
+/// What has come for a component.
+#[derive(Clone, Debug, Default)]
+pub struct Inbox {
+    /// Packets, in slots, by time for each port. Not a list: to run through a list is to wait for each item in turn.
+    pub(super) packets: Vec<Slot>,
+    pub(super) adverts: List,
 }
 
-/// An advert on its way to the sender half of `port`.
-#[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    pub(super) port: u16,
-    pub(super) vc: u8,
-    /// The first cycle in which it counts.
-    pub(super) from: Cycle,
-    pub(super) position: u32,
+/// The slots of a shard.
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    pub(super) tokens: Pool<Token>,
+    pub(super) limits: Pool<Limit>,
 }
 
-impl ChannelMail for Mail {
-    fn port(&self) -> usize {
-        usize::from(match self {
-            Mail::Packet(arriving) => arriving.port,
-            Mail::Advert(limit) => limit.port,
-        })
+impl Pools {
+    /// Puts mail from another shard into `inbox`.
+    pub(super) fn accept(&mut self, inbox: &mut Inbox, mail: Mail) {
+        match mail {
+            Mail::Packet(token) => {
+                inbox.packets.push(self.tokens.put(token));
+            }
+            Mail::Advert(limit) => {
+                let slot = self.limits.put(limit);
+                self.limits.append(&mut inbox.adverts, slot);
+            }
+        }
     }
 
-    fn audit(&self, books: &mut Conservation) {
-        if let Mail::Packet(arriving) = self {
+    /// Sends the packet in `slot`, which is in no list, over `wire`: its first flit is there in cycle `at`.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        timing: &Timing,
+        post: &mut Post<super::Hpp>,
+        wire: &Wire,
+        slot: Slot,
+        at: Cycle,
+    ) {
+        let token = &mut self.tokens[slot];
+        (token.at, token.port) = (at, wire.port);
+        // After the last hop comes a node.
+        let felt = if token.route.has_arrived() {
+            timing.felt_by_node(u32::from(token.flits))
+        } else {
+            timing.felt_by_switch()
+        };
+        let by = at + felt;
+        match post.inbox(wire.peer, by) {
+            Some(inbox) => inbox.packets.push(slot),
+            None => post.send_away(wire.peer, by, Mail::Packet(self.tokens.take(slot))),
+        }
+    }
+
+    /// Tells `peer` a limit. That wakes it only if it waits for one.
+    pub(super) fn tell(&mut self, post: &mut Post<super::Hpp>, peer: Address, limit: Limit) {
+        match post.inbox(peer, Cycle::NEVER) {
+            Some(inbox) => {
+                let slot = self.limits.put(limit);
+                self.limits.append(&mut inbox.adverts, slot);
+            }
+            None => post.send_away(peer, Cycle::NEVER, Mail::Advert(limit)),
+        }
+    }
+
+    /// Enters the packets of `list`, which hold credits or not, into the books.
+    pub(super) fn audit(&self, list: &List, with_credits: bool, books: &mut Conservation) {
+        for token in self.tokens.iter(list) {
             books.in_network += 1;
-            books.units_held += u64::from(arriving.token.units);
+            books.units_held += if with_credits { u64::from(token.units) } else { 0 };
         }
     }
 }

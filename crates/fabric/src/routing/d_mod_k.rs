@@ -2,7 +2,7 @@
 //! port `(d / k^i) mod k`. Packets for different nodes of a leaf thus climb by different ports, and all packets for one
 //! node come down by one path.
 
-use super::{Arrival, Hop, Relation};
+use super::{Arrival, Hop, Relation, Route};
 use crate::topology::{Topology, TreeShape};
 use crate::{PortId, SwitchId};
 use flitway_engine::NodeId;
@@ -10,6 +10,7 @@ use flitway_engine::NodeId;
 #[derive(Debug)]
 pub(super) struct DModK {
     arity: u32,
+    levels: u32,
     /// Per switch: the first node below it, one past the last, and how many nodes hang on each down-port.
     below: Vec<(u32, u32, u32)>,
 }
@@ -26,7 +27,7 @@ impl DModK {
                 (subtree as u32 * span, (subtree as u32 + 1) * span, stride)
             }
         });
-        DModK { arity: shape.arity, below: below.collect() }
+        DModK { arity: shape.arity, levels: shape.levels, below: below.collect() }
     }
 }
 
@@ -40,5 +41,34 @@ impl Relation for DModK {
             self.arity + destination.0 / stride % self.arity
         };
         Hop { port: PortId(port), class: 0 }
+    }
+
+    /// Up by the lower digits of the destination to the level where the two nodes have one subtree, and down by all of
+    /// its digits from there.
+    #[inline]
+    fn way(&self, source: NodeId, destination: NodeId) -> Option<Route> {
+        if 2 * self.levels > Route::HOPS + 1 {
+            return None;
+        }
+        let hop = |port: u32| Hop { port: PortId(port), class: 0 };
+        let (mut from, mut to) = (source.0, destination.0);
+        let (mut up, mut digits, mut level) = (Route::default(), [0; Route::HOPS as usize], 0);
+        while level + 1 < self.levels {
+            from /= self.arity;
+            let above = to / self.arity;
+            digits[level as usize] = to - above * self.arity;
+            if from == above {
+                break;
+            }
+            up = up.with(level, hop(self.arity + digits[level as usize]));
+            to = above;
+            level += 1;
+        }
+        if level + 1 == self.levels {
+            digits[level as usize] = to;
+        }
+        let way =
+            (0..=level).fold(up, |way, down| way.with(level + down, hop(digits[(level - down) as usize])));
+        Some(way.ended(2 * level + 1, Route::ARRIVED))
     }
 }

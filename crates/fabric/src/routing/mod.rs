@@ -40,6 +40,12 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
 
     /// The next hop of a packet for `destination` at switch `here`. The last hop is the destination's own port.
     fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop;
+
+    /// The way from `source`, where there is a faster way to it than hop by hop.
+    fn way(&self, source: NodeId, destination: NodeId) -> Option<Route> {
+        let _ = (source, destination);
+        None
+    }
 }
 
 /// Which routing.
@@ -78,7 +84,12 @@ impl std::error::Error for RoutingError {}
 pub struct Routing {
     topology: Arc<Topology>,
     relation: Arc<dyn Relation>,
+    /// By source and destination, in a small network.
+    ways: Arc<[Route]>,
 }
+
+/// Pairs of nodes up to which their ways are kept: half a MiB.
+const PAIRS: u64 = 1 << 16;
 
 impl Routing {
     /// Prepares `kind` on `topology`.
@@ -95,7 +106,14 @@ impl Routing {
             (RoutingKind::DimensionOrder, _) => return Err(RoutingError::NotAGrid),
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };
-        Ok(Routing { topology, relation })
+        let mut routing = Routing { topology, relation, ways: Arc::new([]) };
+        let nodes = routing.topology.nodes();
+        if u64::from(nodes) * u64::from(nodes) <= PAIRS {
+            let pairs =
+                (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))));
+            routing.ways = pairs.map(|(source, node)| routing.walk(source, node)).collect();
+        }
+        Ok(routing)
     }
 
     /// The topology it routes on.
@@ -158,40 +176,71 @@ impl Routing {
         }
     }
 
+    /// The way from `source` to `destination`, as much of it as a header field holds.
+    #[inline]
+    #[must_use]
+    pub fn way(&self, source: NodeId, destination: NodeId) -> Route {
+        if let Some(way) =
+            self.ways.get(source.index() * self.topology.nodes() as usize + destination.index())
+        {
+            return *way;
+        }
+        self.relation.way(source, destination).unwrap_or_else(|| self.walk(source, destination))
+    }
+
+    fn walk(&self, source: NodeId, destination: NodeId) -> Route {
+        let (here, arrival) = self.start(source);
+        self.route(here, arrival, destination)
+    }
+
     /// The next hops of a packet that arrives at `here`, as many as a header field holds.
     #[must_use]
     pub fn route(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Route {
-        let mut route = 0;
+        let mut route = Route::default();
         let mut at = (here, arrival);
-        for index in 0..Route::HOPS {
+        for count in 0..Route::HOPS {
             let hop = self.next(at.0, at.1, destination);
-            let digit = u64::from(hop.port.0) | u64::from(hop.class) << Route::PORT_BITS;
-            route |= digit << (index * Route::DIGIT_BITS);
+            route = route.with(count, hop);
             match self.follow(at.0, hop) {
                 Some(next) => at = next,
-                None => return Route(route | 1 << ((index + 1) * Route::DIGIT_BITS)),
+                None => return route.ended(count + 1, Route::ARRIVED),
             }
         }
-        Route(route | 1 << (Route::HOPS * Route::DIGIT_BITS))
+        route.ended(Route::HOPS, Route::CONTINUED)
     }
 }
 
-/// The next few hops of a packet, first in the lowest bits: 6 bits of port and one of class each, and a one above the
-/// last. A path longer than [`Route::HOPS`] is continued on the way.
+/// The next few hops of a packet, first in the lowest bits: 6 bits of port and one of class each, and above the last a
+/// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route(u64);
 
 impl Route {
     /// Hops that fit.
-    pub const HOPS: u32 = 9;
+    pub const HOPS: u32 = 8;
     const PORT_BITS: u32 = 6;
     const DIGIT_BITS: u32 = 7;
+    const ARRIVED: u64 = 1;
+    const CONTINUED: u64 = 2;
+
+    /// A route that does not end yet, with `hop` after `count` others.
+    #[inline]
+    fn with(self, count: u32, hop: Hop) -> Route {
+        let digit = u64::from(hop.port.0) | u64::from(hop.class) << Self::PORT_BITS;
+        Route(self.0 | digit << (count * Self::DIGIT_BITS))
+    }
+
+    /// The route with its end after `count` hops.
+    #[inline]
+    fn ended(self, count: u32, mark: u64) -> Route {
+        Route(self.0 | mark << (count * Self::DIGIT_BITS))
+    }
 
     /// The next hop.
     #[inline]
     #[must_use]
     pub fn hop(self) -> Hop {
-        debug_assert!(!self.is_spent(), "a spent route has been continued");
+        debug_assert!(!self.has_arrived() && !self.is_continued(), "a spent route has been continued");
         Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 1) as u8 }
     }
 
@@ -202,11 +251,18 @@ impl Route {
         Route(self.0 >> Self::DIGIT_BITS)
     }
 
-    /// Whether no hop is left in it.
+    /// Whether no hop is left to make.
     #[inline]
     #[must_use]
-    pub fn is_spent(self) -> bool {
-        self.0 <= 1
+    pub fn has_arrived(self) -> bool {
+        self.0 == Self::ARRIVED
+    }
+
+    /// Whether no hop is left in it, but there are more to make.
+    #[inline]
+    #[must_use]
+    pub fn is_continued(self) -> bool {
+        self.0 == Self::CONTINUED
     }
 }
 

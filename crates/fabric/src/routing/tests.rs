@@ -24,6 +24,9 @@ fn conformance(routing: &Routing) {
             assert_eq!(path.iter().collect::<BTreeSet<_>>().len(), path.len());
             assert!(path.iter().all(|(_, hop)| u32::from(hop.class) < routing.classes()));
             assert_eq!(unpacked(routing, source, destination), path);
+            let walked = routing.walk(source, destination);
+            assert_eq!(routing.way(source, destination), walked);
+            assert_eq!(routing.relation.way(source, destination).unwrap_or(walked), walked);
             for pair in path.windows(2) {
                 depends.entry(pair[0]).or_default().insert(pair[1]);
             }
@@ -41,7 +44,8 @@ fn unpacked(routing: &Routing, source: NodeId, destination: NodeId) -> Vec<(Swit
         let Some(next) = routing.follow(here, route.hop()) else { return path };
         (here, arrival) = next;
         route = route.rest();
-        if route.is_spent() {
+        assert!(!route.has_arrived());
+        if route.is_continued() {
             route = routing.route(here, arrival, destination);
         }
     }

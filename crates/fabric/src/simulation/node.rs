@@ -1,6 +1,6 @@
 //! A node: its NIC ports, one per rail, and the endpoint on top.
 
-use super::{Context, PortModel, Rest};
+use super::{Architecture, Context, PortModel, Rest};
 use crate::observer::Observer;
 use crate::{Endpoint, NodeId, Outgoing};
 use flitway_engine::Cycle;
@@ -14,34 +14,41 @@ pub(super) struct Node<P, E> {
     wake: Cycle,
 }
 
-impl<P: PortModel, E: Endpoint> Node<P, E> {
+impl<P, E: Endpoint> Node<P, E> {
     pub(super) fn new(id: NodeId, ports: Box<[P]>, endpoint: E) -> Self {
         Node { id, ports, endpoint, wake: Cycle::ZERO }
     }
 
-    fn next(&self) -> Cycle {
+    fn next<A: Architecture>(&self) -> Cycle
+    where
+        P: PortModel<A>,
+    {
         self.ports.iter().map(P::next).fold(self.wake, Cycle::min)
     }
 
     /// Does everything due before `until`, cycle by cycle: deliveries, the endpoint's own doings, then the ports.
-    pub(super) fn run<O: Observer>(
+    pub(super) fn run<A: Architecture<Port = P>, O: Observer>(
         &mut self,
-        cx: &mut Context<'_, P::Shared, P::Mail, O>,
+        cx: &mut Context<'_, A, O>,
         until: Cycle,
         out: &mut Outgoing,
-    ) -> Rest {
+    ) -> Rest
+    where
+        P: PortModel<A>,
+    {
         loop {
             let now = self.next();
             if now >= until {
                 break;
             }
-            cx.effects.counters.events += 1;
+            cx.counters.wakes += 1;
             let woken = self.wake == now;
             for port in &mut self.ports {
                 while let Some(delivery) = port.delivery(cx.shared, now) {
-                    cx.effects.counters.packets_delivered += 1;
-                    cx.effects.counters.flits_delivered += u64::from(delivery.flits);
-                    cx.effects.observer.delivered(&delivery);
+                    cx.counters.events += 1;
+                    cx.counters.packets_delivered += 1;
+                    cx.counters.flits_delivered += u64::from(delivery.flits);
+                    cx.observer.delivered(&delivery);
                     self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
                 }
             }
@@ -50,8 +57,9 @@ impl<P: PortModel, E: Endpoint> Node<P, E> {
             }
             assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
             for packet in out.drain(..) {
-                cx.effects.counters.packets_created += 1;
-                cx.effects.observer.created(now, self.id, &packet);
+                cx.counters.events += 1;
+                cx.counters.packets_created += 1;
+                cx.observer.created(now, self.id, &packet);
                 self.ports[packet.rail.index()].submit(cx.shared, now, self.id, &packet);
             }
             for port in &mut self.ports {

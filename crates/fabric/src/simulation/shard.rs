@@ -1,11 +1,11 @@
 //! One shard: some switches and some nodes, their mail and their calendar.
 
 use super::node::Node;
-use super::{Architecture, ChannelMail, Context, Effects, Letter, PortModel, Post, Rest, SwitchModel};
+use super::post::Letter;
+use super::{Architecture, Context, PortModel, Post, SwitchModel};
 use crate::observer::Observer;
 use crate::{Endpoint, Outgoing};
 use flitway_engine::Cycle;
-use flitway_engine::calendar::Calendar;
 use flitway_engine::window::{Shard, Window};
 use std::iter::Sum;
 use std::ops::Add;
@@ -13,8 +13,11 @@ use std::ops::Add;
 /// Totals since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Things that components did: one per due slot of a switch, one per active cycle of a node.
+    /// Decisions: packets created, granted, chosen by a link, delivered.
     pub events: u64,
+    /// Times that a switch or a node looked whether something is to be done: the engine's work. It may depend on the
+    /// number of threads; nothing else does.
+    pub wakes: u64,
     /// Packets handed to NIC ports.
     pub packets_created: u64,
     /// Packets that have reached their destination.
@@ -35,6 +38,7 @@ impl Add for Counters {
     fn add(self, other: Counters) -> Counters {
         Counters {
             events: self.events + other.events,
+            wakes: self.wakes + other.wakes,
             packets_created: self.packets_created + other.packets_created,
             packets_delivered: self.packets_delivered + other.packets_delivered,
             flits_delivered: self.flits_delivered + other.flits_delivered,
@@ -95,13 +99,7 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
     shared: A::Shared,
     switches: Vec<A::Switch>,
     nodes: Vec<Node<A::Port, E>>,
-    calendar: Calendar,
-    window_length: u64,
-    post: Post<A::Mail>,
-    /// Mail of windows before, by place.
-    inboxes: Vec<Vec<A::Mail>>,
-    /// Places that wait for mail without a date.
-    waiting: Vec<bool>,
+    post: Post<A>,
     observer: O,
     counters: Counters,
     // Kept between windows for their memory.
@@ -123,24 +121,15 @@ pub(super) struct Parts<A: Architecture, E, O> {
 impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     pub(super) fn new(parts: Parts<A, E, O>) -> Self {
         let places = parts.switches.len() + parts.nodes.len();
-        let mut calendar = Calendar::new(places);
+        let mut post = Post::new(parts.number, parts.shards, places, parts.window_length);
         for node in parts.switches.len()..places {
-            calendar.schedule(node as u32, 0);
+            post.schedule(node as u32, Cycle::ZERO);
         }
         FabricShard {
             shared: parts.shared,
             switches: parts.switches,
             nodes: parts.nodes,
-            calendar,
-            window_length: parts.window_length,
-            post: Post {
-                shard: parts.number,
-                here: (0..places).map(|_| Vec::new()).collect(),
-                addressed: Vec::new(),
-                away: (0..parts.shards).map(|_| Vec::new()).collect(),
-            },
-            inboxes: (0..places).map(|_| Vec::new()).collect(),
-            waiting: vec![false; places],
+            post,
             observer: parts.observer,
             counters: Counters::default(),
             due: Vec::new(),
@@ -163,11 +152,9 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     pub(super) fn settle(&mut self, now: Cycle) {
         let mut cx = Context {
             shared: &mut self.shared,
-            effects: Effects {
-                post: &mut self.post,
-                observer: &mut self.observer,
-                counters: &mut self.counters,
-            },
+            post: &mut self.post,
+            observer: &mut self.observer,
+            counters: &mut self.counters,
         };
         for switch in &mut self.switches {
             switch.settle(&mut cx, now);
@@ -175,8 +162,10 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         for port in self.nodes.iter_mut().flat_map(|node| &mut node.ports) {
             port.settle(&mut cx, now);
         }
-        let quiet = self.post.addressed.is_empty() && self.post.away.iter().all(Vec::is_empty);
-        debug_assert!(quiet, "whatever somebody needs to know has been said when the window ended");
+        debug_assert!(
+            self.post.is_quiet(),
+            "whatever somebody needs to know has been said when the window ended"
+        );
     }
 
     pub(super) fn audit(&self, now: Cycle) -> Conservation {
@@ -192,42 +181,36 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             port.audit(&self.shared, now, &mut books);
         }
         // Mail that nobody has read yet is still on a link.
-        for mail in self.inboxes.iter().flatten() {
-            mail.audit(&mut books);
+        for inbox in self.post.inboxes() {
+            A::audit(&self.shared, inbox, &mut books);
         }
         books
     }
 
-    /// Has the component at `place`, which has got mail, run by cycle `by`; without a date only if it waits.
     #[inline]
-    fn call(&mut self, place: u32, by: Cycle) {
-        if by != Cycle::NEVER {
-            self.calendar.schedule(place, by.0 / self.window_length);
-        } else if self.waiting[place as usize] {
-            // The calendar stands before the next window; that is when it is to be read.
-            self.calendar.schedule(place, 0);
-        }
-    }
-
-    fn run_place(&mut self, place: usize, until: Cycle) -> Rest {
-        let mut cx = Context {
-            shared: &mut self.shared,
-            effects: Effects {
+    fn run_place(&mut self, place: usize, until: Cycle) {
+        let inbox = self.post.inbox_at(place);
+        let rest = if let Some(switch) = self.switches.get_mut(place) {
+            switch.receive(&mut self.shared, inbox);
+            let mut cx = Context {
+                shared: &mut self.shared,
                 post: &mut self.post,
                 observer: &mut self.observer,
                 counters: &mut self.counters,
-            },
+            };
+            switch.run(&mut cx, until)
+        } else {
+            let node = &mut self.nodes[place - self.switches.len()];
+            A::Port::receive(&mut node.ports, &mut self.shared, inbox);
+            let mut cx = Context {
+                shared: &mut self.shared,
+                post: &mut self.post,
+                observer: &mut self.observer,
+                counters: &mut self.counters,
+            };
+            node.run(&mut cx, until, &mut self.out)
         };
-        let inbox = &mut self.inboxes[place];
-        if let Some(switch) = self.switches.get_mut(place) {
-            inbox.drain(..).for_each(|mail| switch.receive(cx.shared, mail));
-            return switch.run(&mut cx, until);
-        }
-        let node = &mut self.nodes[place - self.switches.len()];
-        for mail in inbox.drain(..) {
-            node.ports[mail.port()].receive(cx.shared, mail);
-        }
-        node.run(&mut cx, until, &mut self.out)
+        self.post.rest(place as u32, rest);
     }
 }
 
@@ -235,43 +218,24 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     type Mail = Letter<A::Mail>;
 
     fn receive(&mut self, letter: Self::Mail) {
-        self.inboxes[letter.place as usize].push(letter.mail);
-        self.call(letter.place, letter.by);
+        self.post.accept(&mut self.shared, letter);
     }
 
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
         let mut due = std::mem::take(&mut self.due);
-        self.calendar.take(window.number, &mut due);
+        self.post.open(window, &mut due);
         for (word, mut bits) in due.iter().copied().enumerate().filter(|&(_, bits)| bits != 0) {
             while bits != 0 {
                 let place = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let rest = self.run_place(place, window.end);
-                self.waiting[place] = rest.waits;
-                if rest.next != Cycle::NEVER {
-                    self.calendar.schedule(place as u32, rest.next.0 / self.window_length);
-                }
+                self.run_place(place, window.end);
             }
         }
         self.due = due;
-        // The mail of this window is to be read from the next on.
-        let mut addressed = std::mem::take(&mut self.post.addressed);
-        for (place, by) in addressed.drain(..) {
-            let (inbox, new) = (&mut self.inboxes[place as usize], &mut self.post.here[place as usize]);
-            if inbox.is_empty() {
-                std::mem::swap(inbox, new);
-            } else {
-                inbox.append(new);
-            }
-            self.call(place, by);
-        }
-        self.post.addressed = addressed;
-        for (away, outbox) in self.post.away.iter_mut().zip(outbox) {
-            std::mem::swap(away, outbox);
-        }
+        self.post.close(outbox);
     }
 
     fn next_window(&self) -> Option<u64> {
-        self.calendar.next()
+        self.post.next_window()
     }
 }

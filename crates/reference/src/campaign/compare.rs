@@ -102,7 +102,7 @@ pub fn compare(case: &Case) -> Result<Coverage, Failure> {
     if let Some(difference) = Record::first_difference(reference.record(), &engine.record, engine.now) {
         return Err(Failure::Event(Box::new(difference)));
     }
-    let (ours, theirs) = (reference.counters(), Counters { events: 0, ..engine.counters });
+    let (ours, theirs) = (reference.counters(), Counters { events: 0, wakes: 0, ..engine.counters });
     if ours != theirs {
         return Err(Failure::Counters(Box::new([ours, theirs])));
     }

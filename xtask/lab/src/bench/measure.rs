@@ -90,7 +90,7 @@ impl Running {
             cycles: self.simulation.now().since(start) as f64,
             packet_hops: more(|counters| counters.packet_hops),
             flit_hops: more(|counters| counters.flit_hops),
-            events: more(|counters| counters.events),
+            events: more(|counters| counters.wakes),
             flits: more(|counters| counters.flits_delivered),
         }
     }

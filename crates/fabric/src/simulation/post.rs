@@ -1,0 +1,133 @@
+//! The post office of a shard: inboxes, and the calendar of who has to run when.
+
+use super::{Address, Architecture};
+use flitway_engine::Cycle;
+use flitway_engine::calendar::Calendar;
+use flitway_engine::window::Window;
+
+/// The post office of a shard.
+pub struct Post<A: Architecture> {
+    shard: u32,
+    calendar: Calendar,
+    /// The next window, and the cycle in which it begins.
+    next: u64,
+    next_start: Cycle,
+    window_length: u64,
+    /// By place in this shard.
+    places: Vec<Place<A::Inbox>>,
+    /// Mail for other shards.
+    away: Vec<Vec<Letter<A::Mail>>>,
+}
+
+#[derive(Default)]
+struct Place<I> {
+    inbox: I,
+    /// It waits for mail without a date.
+    waits: bool,
+}
+
+/// Mail between shards.
+#[derive(Clone, Copy, Debug)]
+pub struct Letter<M> {
+    place: u32,
+    by: Cycle,
+    mail: M,
+}
+
+impl<A: Architecture> Post<A> {
+    pub(super) fn new(shard: u32, shards: u32, places: usize, window_length: u64) -> Self {
+        Post {
+            shard,
+            calendar: Calendar::new(places),
+            next: 0,
+            next_start: Cycle::ZERO,
+            window_length,
+            places: (0..places).map(|_| Place::default()).collect(),
+            away: (0..shards).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// The inbox of component `to`, if it lives in this shard. It runs and reads it after this window: no later than in
+    /// cycle `by`, which is in a later window. Mail without a date (`NEVER`) wakes nobody but a component that waits for
+    /// it.
+    #[inline]
+    pub fn inbox(&mut self, to: Address, by: Cycle) -> Option<&mut A::Inbox> {
+        if to.shard != self.shard {
+            return None;
+        }
+        self.call(to.place, by);
+        Some(&mut self.places[to.place as usize].inbox)
+    }
+
+    /// Sends `mail` to a component that lives in another shard; `by` is that of [`Post::inbox`].
+    pub fn send_away(&mut self, to: Address, by: Cycle, mail: A::Mail) {
+        self.away[to.shard as usize].push(Letter { place: to.place, by, mail });
+    }
+
+    /// Has the component at `place`, which gets mail, run by cycle `by`; without a date only if it waits.
+    #[inline]
+    fn call(&mut self, place: u32, by: Cycle) {
+        if by != Cycle::NEVER {
+            self.schedule(place, by);
+        } else if self.places[place as usize].waits {
+            self.calendar.schedule(place, self.next);
+        }
+    }
+
+    /// Has the component at `place` run in the window of cycle `at`, which is a later one.
+    #[inline]
+    pub(super) fn schedule(&mut self, place: u32, at: Cycle) {
+        let ahead = at.0 - self.next_start.0;
+        // Most of what is to come comes soon.
+        let window =
+            if ahead < self.window_length { self.next } else { self.next + ahead / self.window_length };
+        self.calendar.schedule(place, window);
+    }
+
+    /// The component at `place` has gone to rest.
+    #[inline]
+    pub(super) fn rest(&mut self, place: u32, rest: super::Rest) {
+        self.places[place as usize].waits = rest.waits;
+        if rest.next != Cycle::NEVER {
+            self.schedule(place, rest.next);
+        }
+    }
+
+    #[inline]
+    pub(super) fn inbox_at(&mut self, place: usize) -> &mut A::Inbox {
+        &mut self.places[place].inbox
+    }
+
+    pub(super) fn inboxes(&self) -> impl Iterator<Item = &A::Inbox> {
+        self.places.iter().map(|place| &place.inbox)
+    }
+
+    /// Takes in a letter from another shard.
+    pub(super) fn accept(&mut self, shared: &mut A::Shared, letter: Letter<A::Mail>) {
+        A::accept(shared, &mut self.places[letter.place as usize].inbox, letter.mail);
+        self.call(letter.place, letter.by);
+    }
+
+    /// Begins `window`: hands the places that have to run in it to `due`, as a bit mask.
+    pub(super) fn open(&mut self, window: Window, due: &mut Vec<u64>) {
+        (self.next, self.next_start) = (window.number + 1, window.end);
+        self.calendar.take(window.number, due);
+    }
+
+    /// Ends a window: hands the mail for other shards to `outbox`.
+    pub(super) fn close(&mut self, outbox: &mut [Vec<Letter<A::Mail>>]) {
+        for (away, outbox) in self.away.iter_mut().zip(outbox) {
+            std::mem::swap(away, outbox);
+        }
+    }
+
+    /// The next window in which somebody has to run.
+    pub(super) fn next_window(&self) -> Option<u64> {
+        self.calendar.next()
+    }
+
+    /// Whether nothing is on its way to another shard.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.away.iter().all(Vec::is_empty)
+    }
+}
