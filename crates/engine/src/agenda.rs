@@ -9,7 +9,7 @@
 //! A wheel of bit masks: a row for each of the next 64 cycles, and 16 rows for blocks of 64 cycles beyond. What is asked
 //! for beyond the next 64 cycles comes out in the first cycle of its block at the latest.
 
-use crate::Cycle;
+use crate::{Cycle, prefetch};
 
 /// Cycles that have a row of their own, and cycles of a block beyond.
 const NEAR: u64 = 64;
@@ -98,6 +98,44 @@ impl Agenda {
         slots.into_iter().any(|slot| self.bits[row + slot / 64] >> (slot % 64) & 1 == 1)
     }
 
+    /// Asks the memory for the rows of the cycles before `until`.
+    #[inline]
+    pub fn prefetch(&self, until: Cycle) {
+        let cycles = until.0.saturating_sub(self.now).min(NEAR);
+        let first = self.now % NEAR;
+        let wrapped = (first + cycles).saturating_sub(NEAR);
+        let row = |row: u64| row as usize * self.words;
+        prefetch::slice(&self.bits[row(first)..row(first + cycles - wrapped)]);
+        prefetch::slice(&self.bits[..row(wrapped)]);
+    }
+
+    /// The slots that are known to come out before `until`, in no order that matters; some may be left out.
+    #[inline]
+    pub fn coming(&self, until: Cycle) -> impl Iterator<Item = usize> {
+        let cycles = until.0.saturating_sub(self.now).min(NEAR);
+        let window = if cycles == NEAR { u64::MAX } else { (1 << cycles) - 1 };
+        let mut rows = self.near & window.rotate_left((self.now % NEAR) as u32);
+        let (mut word, mut bits) = (self.words, 0);
+        let mut row = 0;
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                if word == self.words {
+                    if rows == 0 {
+                        return None;
+                    }
+                    row = rows.trailing_zeros() as usize * self.words;
+                    rows &= rows - 1;
+                    word = 0;
+                }
+                bits = self.bits[row + word];
+                word += 1;
+            }
+            let slot = (word - 1) * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            Some(slot)
+        })
+    }
+
     /// The next slot before `until`, by (cycle, slot).
     #[inline]
     pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
@@ -164,6 +202,10 @@ mod tests {
             let mut now = Cycle::ZERO;
             for _ in 0..2_000 {
                 let until = now + stream.below(40);
+                let coming: Vec<usize> = agenda.coming(until).collect();
+                let near = (0..slots).filter(|&slot| due[slot] < until.min(now + NEAR / 2));
+                assert!(reach > 40 || near.clone().all(|slot| coming.contains(&slot)), "seed {seed}");
+                agenda.prefetch(until);
                 loop {
                     let expected =
                         (0..slots).map(|slot| (due[slot], slot)).min().filter(|&(at, _)| at < until);

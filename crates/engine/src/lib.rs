@@ -3,6 +3,7 @@
 //! This crate knows no networks. It offers
 //! * [`time`]: integer cycles, picoseconds and the clock that converts between them;
 //! * [`mod@id`]: typed indices;
+//! * [`prefetch`]: asking the memory for what will be needed;
 //! * [`random`]: one reproducible stream per component and purpose;
 //! * [`agenda`]: the calendar of one component, ordered by (cycle, slot);
 //! * [`calendar`]: which component has work in which window;
@@ -11,6 +12,7 @@
 pub mod agenda;
 pub mod calendar;
 pub mod id;
+pub mod prefetch;
 pub mod random;
 pub mod time;
 pub mod window;

@@ -12,6 +12,8 @@
 //! Fairness: under matrix and least recently granted, an input that keeps requesting is passed over at most once by
 //! each other input; under round robin likewise, but who goes first depends on the neighbourhood, not on the past.
 
+use flitway_engine::prefetch;
+
 /// Which arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArbiterKind {
@@ -61,6 +63,16 @@ impl ArbiterBank {
     #[must_use]
     pub const fn bytes(inputs: usize) -> usize {
         if inputs <= SHORT { size_of::<u64>() } else { inputs }
+    }
+
+    /// Asks the memory for the state of `arbiter`.
+    #[inline]
+    pub(crate) fn prefetch(&self, arbiter: usize) {
+        match &self.state {
+            State::Last(last) => prefetch::line(&last[arbiter]),
+            State::Short(orders) => prefetch::line(&orders[arbiter]),
+            State::Long(order) => prefetch::line(&order[arbiter * self.inputs]),
+        }
     }
 
     /// Grants one of `requests` at `arbiter`.

@@ -4,6 +4,7 @@
 //! is in one list at a time, and to hand it on is to write two links. The slot freed last is used next, so a busy
 //! simulation stays within a few warm cache lines.
 
+use flitway_engine::prefetch;
 use std::ops::{Index, IndexMut};
 
 /// Where an item lives in its pool.
@@ -79,6 +80,16 @@ impl<T> IndexMut<Slot> for Pool<T> {
     #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut T {
         &mut self.items[slot.0 as usize]
+    }
+}
+
+impl<T> Pool<T> {
+    /// Asks the memory for what is in `slot`, if that is one.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: Slot) {
+        if let Some(item) = self.items.get(slot.0 as usize) {
+            prefetch::line(item);
+        }
     }
 }
 

@@ -62,10 +62,17 @@ pub struct Rest {
     pub waits: bool,
 }
 
+/// Stages in which the memory is asked for what a component will need, if it does not fit the caches.
+pub const STAGES: usize = 5;
+
 /// A switch, driven from outside.
 pub trait SwitchModel<A: Architecture>: Send {
     /// Takes in all that has come; whatever it causes comes later, at a date that it carries.
     fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox);
+
+    /// Asks the memory for what a run until `until` will need, `inbox` being what has come so far. Called for each of
+    /// the [`STAGES`], last one first, each time a little later, so that a stage may read what the one before asked for.
+    fn prefetch(&self, shared: &A::Shared, inbox: &A::Inbox, until: Cycle, stage: usize);
 
     /// Does everything due before `until`.
     fn run<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;
@@ -81,6 +88,9 @@ pub trait SwitchModel<A: Architecture>: Send {
 pub trait PortModel<A: Architecture>: Send + Sized {
     /// Takes in all that has come for the `ports` of a node; whatever it causes comes later, at a date that it carries.
     fn receive(ports: &mut [Self], shared: &mut A::Shared, inbox: &mut A::Inbox);
+
+    /// Asks the memory for what a run of a node with these `ports` will need; see [`SwitchModel::prefetch`].
+    fn prefetch(ports: &[Self], shared: &A::Shared, inbox: &A::Inbox, stage: usize);
 
     /// Takes a packet of `source` into the source queue, in cycle `now`.
     fn submit(&mut self, shared: &mut A::Shared, now: Cycle, source: NodeId, packet: &Packet);
@@ -134,6 +144,12 @@ pub struct Context<'a, A: Architecture, O> {
     pub observer: &'a mut O,
     /// Totals of the shard.
     pub counters: &'a mut Counters,
+}
+
+impl<A: Architecture, O> std::fmt::Debug for Context<'_, A, O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("counters", &self.counters).finish_non_exhaustive()
+    }
 }
 
 /// A fabric with endpoints on its nodes, ready to run.

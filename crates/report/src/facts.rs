@@ -2,7 +2,7 @@
 
 use flitway_engine::NodeId;
 use flitway_fabric::topology::{Shape, Topology};
-use flitway_fabric::{Fabric, SwitchSettings};
+use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ impl Facts {
             distances,
             all_pairs,
             payload_bytes,
-            memory_bytes: memory_bytes(fabric),
+            memory_bytes: fabric.bytes(),
         }
     }
 
@@ -146,16 +146,4 @@ fn bisection_links(topology: &Topology) -> Option<u64> {
         Shape::Irregular if topology.switches() == 1 => Some(u64::from(topology.nodes() / 2)),
         Shape::Irregular => None,
     }
-}
-
-fn memory_bytes(fabric: &Fabric) -> u64 {
-    let topology = fabric.topology();
-    let ports: u64 = (0..topology.switches())
-        .map(|switch| u64::from(topology.ports(flitway_fabric::SwitchId(switch))))
-        .sum();
-    let SwitchSettings::Hpp(settings) = &fabric.switch;
-    let rails = u64::from(fabric.rails);
-    rails
-        * (ports * settings.bytes_per_switch_port()
-            + u64::from(topology.nodes()) * settings.bytes_per_nic_port())
 }

@@ -207,6 +207,11 @@ impl Link {
         cx.counters.adverts += 1;
         let (voice, receiver) = receivers.get(vc);
         let timing = &cx.shared.timing;
+        if voice.news > now {
+            // What was said is said again.
+            voice.due = voice.news.min(now + timing.refresh);
+            return;
+        }
         let (position, news) = receiver.advertise(timing, voice, now);
         if news {
             let (component, port) = (self.component, self.port);

@@ -9,7 +9,7 @@ use crate::observer::Observer;
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};
 use crate::{Delivery, NodeId, Packet, RailId};
-use flitway_engine::Cycle;
+use flitway_engine::{Cycle, prefetch};
 
 /// The NIC port of a node in one rail.
 #[derive(Debug)]
@@ -229,6 +229,25 @@ impl PortModel<Hpp> for Port {
         for slot in inbox.packets.drain(..) {
             let port = usize::from(shared.pools.tokens[slot].port);
             ports[port].expect(shared, slot);
+        }
+    }
+
+    #[inline]
+    fn prefetch(ports: &[Port], shared: &Shared, inbox: &Inbox, stage: usize) {
+        match stage {
+            3 => {
+                prefetch::slice(ports);
+                prefetch::slice(&inbox.packets);
+            }
+            2 => {
+                inbox.packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
+                for port in ports {
+                    prefetch::slice(&port.lanes);
+                    prefetch::slice(&port.voices);
+                }
+            }
+            1 => ports.iter().for_each(|port| shared.pools.tokens.prefetch(port.undelivered)),
+            _ => {}
         }
     }
 

@@ -13,8 +13,8 @@ use crate::arbiter::ArbiterBank;
 use crate::observer::{Grant, Observer};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, Rest, SwitchModel, Wire};
-use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
+use flitway_engine::{Cycle, prefetch};
 
 /// An HPP Switch.
 #[derive(Debug)]
@@ -458,24 +458,32 @@ impl Switch {
         }
     }
 
-    /// Touches what the packets in `slots` will need, so that it is on its way from memory before it is needed: all at
-    /// once rather than one after the other.
+    /// The outputs of `port` that have granted packets.
     #[inline]
-    fn fetch(&self, shared: &Shared, slots: &[Slot]) {
-        let mut sum = 0;
-        for &slot in slots {
-            let token = &shared.pools.tokens[slot];
-            let (port, vc) = (usize::from(token.port), usize::from(token.vc));
-            let input = &self.inputs[port * self.vcs + vc];
-            let output = &self.outputs[token.route.hop().port.index() * self.vcs + vc];
-            let link = &self.links[port];
-            sum += input.requests_from.0
-                ^ u64::from(input.port)
-                ^ output.requests
-                ^ output.ready.0
-                ^ link.free_at.0;
-        }
-        std::hint::black_box(sum);
+    fn granted(&self, port: usize) -> impl Iterator<Item = usize> {
+        bits(self.links[port].waiting.into()).map(move |vc| port * self.vcs + vc)
+    }
+
+    /// The inputs that request `output`.
+    #[inline]
+    fn requesting(&self, output: usize) -> impl Iterator<Item = usize> {
+        let Output { vc, requests, .. } = self.outputs[output];
+        bits(requests).map(move |from| from * self.vcs + usize::from(vc))
+    }
+
+    #[inline]
+    fn prefetch_input(&self, input: usize) {
+        prefetch::line(&self.inputs[input]);
+        prefetch::line(&self.voices[input]);
+    }
+
+    #[inline]
+    fn prefetch_output(&self, port: usize, vc: usize) {
+        let output = port * self.vcs + vc;
+        prefetch::line(&self.outputs[output]);
+        prefetch::line(&self.links[port]);
+        prefetch::line(&self.voices[output]);
+        self.arbiters.prefetch(output);
     }
 
     /// Takes in the packet in `slot`, which is on the way.
@@ -522,9 +530,60 @@ impl SwitchModel<Hpp> for Switch {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
             self.hear(shared, slot);
         }
-        self.fetch(shared, &inbox.packets);
         for slot in inbox.packets.drain(..) {
             self.expect(shared, slot);
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, shared: &Shared, inbox: &Inbox, until: Cycle, stage: usize) {
+        let tokens = &shared.pools.tokens;
+        match stage {
+            4 => prefetch::item(self),
+            3 => {
+                self.agenda.prefetch(until);
+                prefetch::slice(&inbox.packets);
+            }
+            2 => {
+                inbox.packets.iter().for_each(|&slot| tokens.prefetch(slot));
+                for slot in self.agenda.coming(until) {
+                    match slot.checked_sub(self.links.len()) {
+                        None => prefetch::line(&self.links[slot]),
+                        Some(output) => prefetch::line(&self.outputs[output]),
+                    }
+                }
+            }
+            1 => {
+                for &slot in &inbox.packets {
+                    let token = &tokens[slot];
+                    let (port, vc) = (usize::from(token.port), usize::from(token.vc));
+                    prefetch::line(&self.links[port]);
+                    self.prefetch_input(port * self.vcs + vc);
+                    self.prefetch_output(token.route.hop().port.index(), vc);
+                }
+                for slot in self.agenda.coming(until) {
+                    match slot.checked_sub(self.links.len()) {
+                        None => self.granted(slot).for_each(|output| prefetch::line(&self.outputs[output])),
+                        Some(output) => {
+                            let Output { port, vc, .. } = self.outputs[output];
+                            self.prefetch_output(port.into(), vc.into());
+                            self.requesting(output).for_each(|input| self.prefetch_input(input));
+                        }
+                    }
+                }
+            }
+            _ => {
+                for slot in self.agenda.coming(until) {
+                    match slot.checked_sub(self.links.len()) {
+                        None => self
+                            .granted(slot)
+                            .for_each(|output| tokens.prefetch(self.outputs[output].granted.head())),
+                        Some(output) => self
+                            .requesting(output)
+                            .for_each(|input| tokens.prefetch(self.inputs[input].waiting.head())),
+                    }
+                }
+            }
         }
     }
 

@@ -43,6 +43,17 @@ impl Fabric {
         self.topology().nodes()
     }
 
+    /// Memory that a simulation of it needs without packets and endpoints, about, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let topology = self.topology();
+        let ports: u64 =
+            (0..topology.switches()).map(|switch| u64::from(topology.ports(SwitchId(switch)))).sum();
+        let SwitchSettings::Hpp(settings) = &self.switch;
+        let switches = ports * settings.bytes_per_switch_port();
+        u64::from(self.rails) * (switches + u64::from(self.nodes()) * settings.bytes_per_nic_port())
+    }
+
     /// Packet latency in cycles from `source` to `destination` when nothing is in the way, in closed form, and the
     /// number of hops.
     #[must_use]
@@ -68,6 +79,9 @@ impl Fabric {
         longest * u64::from(hops + 1) + settings.zero_load_cycles(hops, payload_bytes)
     }
 }
+
+/// State that is expected to stay in the caches next to a processor core.
+const CACHE_BYTES: u64 = 2 << 20;
 
 /// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.
 #[derive(Debug)]
@@ -184,6 +198,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
             number,
             shards,
             window_length,
+            is_large: fabric.bytes() / u64::from(shards) > CACHE_BYTES,
             shared: A::shared(fabric),
             switches: Vec::new(),
             nodes: Vec::new(),

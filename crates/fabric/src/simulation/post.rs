@@ -1,9 +1,9 @@
 //! The post office of a shard: inboxes, and the calendar of who has to run when.
 
 use super::{Address, Architecture};
-use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::window::Window;
+use flitway_engine::{Cycle, prefetch};
 
 /// The post office of a shard.
 pub struct Post<A: Architecture> {
@@ -28,10 +28,16 @@ struct Place<I> {
 
 /// Mail between shards.
 #[derive(Clone, Copy, Debug)]
-pub struct Letter<M> {
+pub(super) struct Letter<M> {
     place: u32,
     by: Cycle,
     mail: M,
+}
+
+impl<A: Architecture> std::fmt::Debug for Post<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Post").field("shard", &self.shard).finish_non_exhaustive()
+    }
 }
 
 impl<A: Architecture> Post<A> {
@@ -96,6 +102,17 @@ impl<A: Architecture> Post<A> {
     #[inline]
     pub(super) fn inbox_at(&mut self, place: usize) -> &mut A::Inbox {
         &mut self.places[place].inbox
+    }
+
+    #[inline]
+    pub(super) fn inbox_of(&self, place: usize) -> &A::Inbox {
+        &self.places[place].inbox
+    }
+
+    /// Asks the memory for the inbox of the component at `place`.
+    #[inline]
+    pub(super) fn prefetch(&self, place: usize) {
+        prefetch::item(&self.places[place]);
     }
 
     pub(super) fn inboxes(&self) -> impl Iterator<Item = &A::Inbox> {

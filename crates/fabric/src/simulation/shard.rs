@@ -2,11 +2,11 @@
 
 use super::node::Node;
 use super::post::Letter;
-use super::{Architecture, Context, PortModel, Post, SwitchModel};
+use super::{Architecture, Context, PortModel, Post, STAGES, SwitchModel};
 use crate::observer::Observer;
 use crate::{Endpoint, Outgoing};
-use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
+use flitway_engine::{Cycle, prefetch};
 use std::iter::Sum;
 use std::ops::Add;
 
@@ -104,7 +104,10 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
     counters: Counters,
     // Kept between windows for their memory.
     due: Vec<u64>,
+    order: Vec<u32>,
     out: Outgoing,
+    /// It does not fit the caches.
+    is_large: bool,
 }
 
 /// What a shard is made of.
@@ -112,6 +115,8 @@ pub(super) struct Parts<A: Architecture, E, O> {
     pub(super) number: u32,
     pub(super) shards: u32,
     pub(super) window_length: u64,
+    /// It will not fit the caches.
+    pub(super) is_large: bool,
     pub(super) shared: A::Shared,
     pub(super) switches: Vec<A::Switch>,
     pub(super) nodes: Vec<Node<A::Port, E>>,
@@ -133,7 +138,9 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             observer: parts.observer,
             counters: Counters::default(),
             due: Vec::new(),
+            order: Vec::new(),
             out: Vec::new(),
+            is_large: parts.is_large,
         }
     }
 
@@ -187,6 +194,24 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         books
     }
 
+    /// Asks the memory for what the component at `place` will need.
+    #[inline]
+    fn prefetch(&self, place: usize, until: Cycle, stage: usize) {
+        if stage + 1 == STAGES {
+            self.post.prefetch(place);
+        }
+        if let Some(switch) = self.switches.get(place) {
+            switch.prefetch(&self.shared, self.post.inbox_of(place), until, stage);
+            return;
+        }
+        let node = &self.nodes[place - self.switches.len()];
+        if stage + 1 == STAGES {
+            prefetch::item(node);
+        } else {
+            A::Port::prefetch(&node.ports, &self.shared, self.post.inbox_of(place), stage);
+        }
+    }
+
     #[inline]
     fn run_place(&mut self, place: usize, until: Cycle) {
         let inbox = self.post.inbox_at(place);
@@ -224,14 +249,30 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
         let mut due = std::mem::take(&mut self.due);
         self.post.open(window, &mut due);
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
         for (word, mut bits) in due.iter().copied().enumerate().filter(|&(_, bits)| bits != 0) {
             while bits != 0 {
-                let place = word * 64 + bits.trailing_zeros() as usize;
+                order.push(word as u32 * 64 + bits.trailing_zeros());
                 bits &= bits - 1;
-                self.run_place(place, window.end);
             }
         }
-        self.due = due;
+        if self.is_large {
+            for stage in (0..STAGES).rev() {
+                order.iter().take(stage).for_each(|&place| self.prefetch(place as usize, window.end, stage));
+            }
+        }
+        for (turn, &place) in order.iter().enumerate() {
+            if self.is_large {
+                for stage in (0..STAGES).rev() {
+                    if let Some(&place) = order.get(turn + 1 + stage) {
+                        self.prefetch(place as usize, window.end, stage);
+                    }
+                }
+            }
+            self.run_place(place as usize, window.end);
+        }
+        (self.due, self.order) = (due, order);
         self.post.close(outbox);
     }
 
