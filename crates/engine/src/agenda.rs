@@ -90,12 +90,20 @@ impl Agenda {
         (next != u64::MAX).then_some(Cycle(next))
     }
 
-    /// Whether one of `slots` is still to come out in cycle `now`, the one that is being handled.
+    /// Whether one of `slots`, fewer than 64, is still to come out in cycle `now`, the one that is being handled.
     #[inline]
     #[must_use]
     pub fn is_due(&self, slots: std::ops::Range<usize>, now: Cycle) -> bool {
-        let row = (now.0 % NEAR) as usize * self.words;
-        slots.into_iter().any(|slot| self.bits[row + slot / 64] >> (slot % 64) & 1 == 1)
+        let (first, shift, count) = (slots.start / 64, slots.start % 64, slots.len());
+        if count == 0 {
+            return false;
+        }
+        let row = (now.0 % NEAR) as usize * self.words + first;
+        let mut bits = self.bits[row] >> shift;
+        if shift + count > 64 {
+            bits |= self.bits[row + 1] << (64 - shift);
+        }
+        bits & ((1 << count) - 1) != 0
     }
 
     /// Asks the memory for the rows of the cycles before `until`.
@@ -141,28 +149,38 @@ impl Agenda {
     pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
         loop {
             let near = self.next_near();
-            if self.far <= near && self.far < until.0 {
-                self.enter_block();
-                continue;
-            }
-            if near >= until.0 {
+            if near.min(self.far) >= until.0 {
                 self.now = self.now.max(until.0);
                 return None;
             }
-            self.now = near;
-            let row = (near % NEAR) as usize;
-            let words = &mut self.bits[row * self.words..][..self.words];
-            for (number, word) in words.iter_mut().enumerate() {
-                let bits = *word;
-                if bits != 0 {
-                    *word = bits & (bits - 1);
-                    let is_last = (*word == 0) & (number + 1 == self.words);
-                    self.near &= !(u64::from(is_last) << row);
-                    return Some((Cycle(near), number * 64 + bits.trailing_zeros() as usize));
-                }
+            if self.far <= near {
+                self.enter_block();
+                continue;
             }
-            self.near &= !(1 << row);
+            self.now = near;
+            let row = near % NEAR;
+            let slot = if self.words == 1 {
+                let word = &mut self.bits[row as usize];
+                let slot = word.trailing_zeros() as usize;
+                *word &= *word - 1;
+                self.near &= !(u64::from(*word == 0) << row);
+                slot
+            } else {
+                self.take_first(row)
+            };
+            return Some((Cycle(near), slot));
         }
+    }
+
+    /// Takes the first slot out of `row`, which has one.
+    fn take_first(&mut self, row: u64) -> usize {
+        let words = &mut self.bits[row as usize * self.words..][..self.words];
+        let number = words.iter().position(|&word| word != 0).unwrap_or(0);
+        let slot = number * 64 + words[number].trailing_zeros() as usize;
+        words[number] &= words[number].wrapping_sub(1);
+        let is_empty = words[number..].iter().all(|&word| word == 0);
+        self.near &= !(u64::from(is_empty) << row);
+        slot
     }
 
     /// Lets the slots of the first block beyond come out in its first cycle.

@@ -7,7 +7,7 @@
 //!   goes behind everyone. The bits of a matrix that starts upper triangular always spell out a total order, so it is
 //!   *least recently granted* in the form of hardware; [`Matrix`] is that form, and a test holds the two together.
 //! * **Round robin**: the first requester after the one granted last.
-//! * **Least recently granted**: a list; the winner goes to its end.
+//! * **Least recently granted**: the input whose last grant is the longest ago.
 //!
 //! Fairness: under matrix and least recently granted, an input that keeps requesting is passed over at most once by
 //! each other input; under round robin likewise, but who goes first depends on the neighbourhood, not on the past.
@@ -21,7 +21,7 @@ pub enum ArbiterKind {
     Matrix,
     /// The first requester after the last one served.
     RoundRobin,
-    /// Least recently granted, kept as a list.
+    /// Least recently granted, kept as the time of each input's last grant.
     LeastRecentlyGranted,
 }
 
@@ -36,10 +36,8 @@ pub struct ArbiterBank {
 enum State {
     /// Per arbiter: the input granted last.
     Last(Box<[u8]>),
-    /// Per arbiter of up to 16 inputs: the inputs, least recently granted first, four bits each from the lowest.
-    Short(Box<[u64]>),
-    /// Per arbiter: the inputs, least recently granted first.
-    Long(Box<[u8]>),
+    /// Per arbiter: a count of grants, and when by that count each input was granted last.
+    Stamps(Box<[u8]>),
 }
 
 impl ArbiterBank {
@@ -49,11 +47,9 @@ impl ArbiterBank {
         assert!((1..=64).contains(&inputs), "requests are a mask of 64 bits");
         let state = match kind {
             ArbiterKind::RoundRobin => State::Last(vec![inputs as u8 - 1; arbiters].into()),
-            ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted if inputs <= SHORT => {
-                State::Short(vec![0xfedc_ba98_7654_3210; arbiters].into())
-            }
             ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted => {
-                State::Long((0..arbiters).flat_map(|_| 0..inputs as u8).collect())
+                let fresh = || std::iter::once(inputs as u8).chain(0..inputs as u8);
+                State::Stamps((0..arbiters).flat_map(|_| fresh()).collect())
             }
         };
         ArbiterBank { inputs, state }
@@ -62,7 +58,7 @@ impl ArbiterBank {
     /// Bytes of an arbiter over `inputs` inputs, at most.
     #[must_use]
     pub const fn bytes(inputs: usize) -> usize {
-        if inputs <= SHORT { size_of::<u64>() } else { inputs }
+        1 + inputs
     }
 
     /// Asks the memory for the state of `arbiter`.
@@ -70,8 +66,7 @@ impl ArbiterBank {
     pub(crate) fn prefetch(&self, arbiter: usize) {
         match &self.state {
             State::Last(last) => prefetch::line(&last[arbiter]),
-            State::Short(orders) => prefetch::line(&orders[arbiter]),
-            State::Long(order) => prefetch::line(&order[arbiter * self.inputs]),
+            State::Stamps(stamps) => prefetch::line(&stamps[arbiter * (1 + self.inputs)]),
         }
     }
 
@@ -89,45 +84,36 @@ impl ArbiterBank {
                 *last = if after != 0 { after } else { requests }.trailing_zeros() as u8;
                 usize::from(*last)
             }
-            State::Short(orders) => {
-                let order = &mut orders[arbiter];
-                let place = place_of_first(*order, requests);
-                let winner = *order >> place & 15;
-                // Those behind the winner move up, and it goes to the end.
-                let before = (1 << place) - 1;
-                let last = 4 * (self.inputs as u32 - 1);
-                *order = (*order & before) | (*order >> 4 & !before & !(15 << last)) | winner << last;
-                winner as usize
-            }
-            State::Long(order) => {
-                let order = &mut order[arbiter * self.inputs..(arbiter + 1) * self.inputs];
-                let place = order.iter().position(|&input| requests >> input & 1 == 1);
-                let place = place.expect("requests come from inputs that exist");
-                order[place..].rotate_left(1);
-                usize::from(order[self.inputs - 1])
+            State::Stamps(stamps) => {
+                let state = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
+                let (count, stamps) = state.split_first_mut().expect("a count and the stamps");
+                let mut winner = requests.trailing_zeros() as usize;
+                let mut others = requests & (requests - 1);
+                while others != 0 {
+                    let other = others.trailing_zeros() as usize;
+                    others &= others - 1;
+                    winner = if stamps[other] < stamps[winner] { other } else { winner };
+                }
+                stamps[winner] = *count;
+                if *count == u8::MAX {
+                    *count = restamp(stamps);
+                } else {
+                    *count += 1;
+                }
+                winner
             }
         }
     }
 }
 
-/// Inputs whose order fits one word.
-const SHORT: usize = 16;
-
-/// Where in `order` (four bits per input) the first of `requests` stands, in bits.
-#[inline]
-fn place_of_first(order: u64, requests: u64) -> u32 {
-    if requests & (requests - 1) == 0 {
-        // A lone request, the usual case: the lowest four bits that are those of its input.
-        const ONES: u64 = 0x1111_1111_1111_1111;
-        let differs = order ^ (u64::from(requests.trailing_zeros()) * ONES);
-        let zeros = differs.wrapping_sub(ONES) & !differs & (ONES << 3);
-        return zeros.trailing_zeros() & !3;
+/// Numbers the stamps, which all differ, from zero, in their order; returns the next number.
+#[cold]
+fn restamp(stamps: &mut [u8]) -> u8 {
+    let old: Vec<u8> = stamps.to_vec();
+    for (stamp, was) in stamps.iter_mut().zip(&old) {
+        *stamp = old.iter().filter(|&other| other < was).count() as u8;
     }
-    let mut place = 0;
-    while requests >> (order >> place & 15) & 1 == 0 {
-        place += 4;
-    }
-    place
+    stamps.len() as u8
 }
 
 /// One matrix arbiter as hardware has it.

@@ -1,8 +1,8 @@
 //! What follows from a machine without running it: sizes, distances, latencies when nothing is in the way.
 
 use flitway_engine::NodeId;
-use flitway_fabric::topology::{Shape, Topology};
 use flitway_fabric::Fabric;
+use flitway_fabric::topology::{Shape, Topology};
 use flitway_machine::Machine;
 use serde_json::{Value, json};
 

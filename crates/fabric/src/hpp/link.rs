@@ -19,7 +19,7 @@ use flitway_engine::Cycle;
 pub(super) struct Link {
     /// The first cycle in which it can decide again.
     pub(super) free_at: Cycle,
-    /// No advert is due before this cycle.
+    /// When the next advert is due, as far as known.
     due_at: Cycle,
     pub(super) wire: Wire,
     /// See [`Timing::slack`].
@@ -109,7 +109,7 @@ impl Link {
         if timing.sideband { news } else { news.max(self.free_at) }
     }
 
-    /// Whether an advert may be due in cycle `now` or have been before.
+    /// Whether an advert is due in cycle `now` or has been before.
     #[inline]
     pub(super) fn is_due(&self, now: Cycle) -> bool {
         self.due_at <= now
@@ -126,10 +126,8 @@ impl Link {
             return self.send_sideband(receivers, now, cx);
         }
         loop {
-            let due = next_due(receivers);
-            let at = due.max(self.free_at);
+            let at = self.due_at.max(self.free_at);
             if at > now {
-                self.due_at = due;
                 return;
             }
             if now.since(at) > cx.shared.timing.long
@@ -139,6 +137,7 @@ impl Link {
             } else {
                 self.send_advert(receivers, at, cx);
             }
+            self.due_at = next_due(receivers);
         }
     }
 

@@ -329,10 +329,12 @@ impl Switch {
     /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
     #[inline]
     fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
-        let Output { vc, requests, .. } = self.outputs[output];
+        let Output { vc, mut requests, .. } = self.outputs[output];
         let mut eligible = 0;
-        for from in bits(requests) {
-            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
+        while requests != 0 {
+            let from = requests.trailing_zeros();
+            requests &= requests - 1;
+            let fifo = &self.inputs[from as usize * self.vcs + usize::from(vc)];
             if fifo.requests_from <= now {
                 let sender = &mut self.outputs[usize::from(fifo.next)].sender;
                 let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
@@ -458,6 +460,18 @@ impl Switch {
         }
     }
 
+    /// Asks for the inputs of `port` that may have something to say before `until`.
+    #[inline]
+    fn prefetch_news(&self, port: usize, until: Cycle) {
+        if self.links[port].is_due(until) {
+            for input in port * self.vcs..(port + 1) * self.vcs {
+                if self.voices[input].news < until {
+                    prefetch::line(&self.inputs[input]);
+                }
+            }
+        }
+    }
+
     /// The outputs of `port` that have granted packets.
     #[inline]
     fn granted(&self, port: usize) -> impl Iterator<Item = usize> {
@@ -573,6 +587,11 @@ impl SwitchModel<Hpp> for Switch {
                 }
             }
             _ => {
+                for &slot in &inbox.packets {
+                    let token = &tokens[slot];
+                    self.prefetch_news(usize::from(token.port), until);
+                    self.prefetch_news(token.route.hop().port.index(), until);
+                }
                 for slot in self.agenda.coming(until) {
                     match slot.checked_sub(self.links.len()) {
                         None => self
