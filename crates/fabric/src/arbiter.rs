@@ -61,12 +61,16 @@ impl ArbiterBank {
         1 + inputs
     }
 
-    /// Asks the memory for the state of `arbiter`.
+    /// Asks the memory for what a grant of `input` by `arbiter` touches.
     #[inline]
-    pub(crate) fn prefetch(&self, arbiter: usize) {
+    pub(crate) fn prefetch(&self, arbiter: usize, input: usize) {
         match &self.state {
             State::Last(last) => prefetch::line(&last[arbiter]),
-            State::Stamps(stamps) => prefetch::line(&stamps[arbiter * (1 + self.inputs)]),
+            State::Stamps(stamps) => {
+                let state = &stamps[arbiter * (1 + self.inputs)..];
+                prefetch::line(&state[0]);
+                prefetch::line(&state[1 + input]);
+            }
         }
     }
 

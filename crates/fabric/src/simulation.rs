@@ -70,9 +70,9 @@ pub trait SwitchModel<A: Architecture>: Send {
     /// Takes in all that has come; whatever it causes comes later, at a date that it carries.
     fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox);
 
-    /// Asks the memory for what a run until `until` will need, `inbox` being what has come so far. Called for each of
-    /// the [`STAGES`], last one first, each time a little later, so that a stage may read what the one before asked for.
-    fn prefetch(&self, shared: &A::Shared, inbox: &A::Inbox, until: Cycle, stage: usize);
+    /// Asks the memory for what a run until `until` will need at `place`. Called for each of the [`STAGES`], last one
+    /// first, each time a little later, so that a stage may read what the one before asked for.
+    fn prefetch(&self, shared: &A::Shared, post: &Post<A>, place: usize, until: Cycle, stage: usize);
 
     /// Does everything due before `until`.
     fn run<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;

@@ -12,7 +12,7 @@ use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::observer::{Grant, Observer};
 use crate::pool::{List, Slot};
-use crate::simulation::{Conservation, Rest, SwitchModel, Wire};
+use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
 
@@ -478,26 +478,16 @@ impl Switch {
         bits(self.links[port].waiting.into()).map(move |vc| port * self.vcs + vc)
     }
 
-    /// The inputs that request `output`.
+    /// Asks for what a request of input port `from` at output port `to` touches.
     #[inline]
-    fn requesting(&self, output: usize) -> impl Iterator<Item = usize> {
-        let Output { vc, requests, .. } = self.outputs[output];
-        bits(requests).map(move |from| from * self.vcs + usize::from(vc))
-    }
-
-    #[inline]
-    fn prefetch_input(&self, input: usize) {
+    fn prefetch_request(&self, from: usize, to: usize, vc: usize) {
+        let (input, output) = (from * self.vcs + vc, to * self.vcs + vc);
         prefetch::line(&self.inputs[input]);
         prefetch::line(&self.voices[input]);
-    }
-
-    #[inline]
-    fn prefetch_output(&self, port: usize, vc: usize) {
-        let output = port * self.vcs + vc;
         prefetch::line(&self.outputs[output]);
-        prefetch::line(&self.links[port]);
+        prefetch::line(&self.links[to]);
         prefetch::line(&self.voices[output]);
-        self.arbiters.prefetch(output);
+        self.arbiters.prefetch(output, from);
     }
 
     /// Takes in the packet in `slot`, which is on the way.
@@ -550,56 +540,65 @@ impl SwitchModel<Hpp> for Switch {
     }
 
     #[inline]
-    fn prefetch(&self, shared: &Shared, inbox: &Inbox, until: Cycle, stage: usize) {
+    fn prefetch(&self, shared: &Shared, post: &Post<Hpp>, place: usize, until: Cycle, stage: usize) {
         let tokens = &shared.pools.tokens;
+        let packets = &post.inbox_of(place).packets;
+        let coming = || self.agenda.coming(until).map(|slot| (slot, slot.checked_sub(self.links.len())));
         match stage {
             4 => prefetch::item(self),
             3 => {
                 self.agenda.prefetch(until);
-                prefetch::slice(&inbox.packets);
+                prefetch::slice(packets);
             }
             2 => {
-                inbox.packets.iter().for_each(|&slot| tokens.prefetch(slot));
-                for slot in self.agenda.coming(until) {
-                    match slot.checked_sub(self.links.len()) {
-                        None => prefetch::line(&self.links[slot]),
+                packets.iter().for_each(|&slot| tokens.prefetch(slot));
+                for (link, output) in coming() {
+                    match output {
+                        None => prefetch::line(&self.links[link]),
                         Some(output) => prefetch::line(&self.outputs[output]),
                     }
                 }
             }
             1 => {
-                for &slot in &inbox.packets {
+                for &slot in packets {
                     let token = &tokens[slot];
                     let (port, vc) = (usize::from(token.port), usize::from(token.vc));
                     prefetch::line(&self.links[port]);
-                    self.prefetch_input(port * self.vcs + vc);
-                    self.prefetch_output(token.route.hop().port.index(), vc);
+                    self.prefetch_request(port, token.route.hop().port.index(), vc);
                 }
-                for slot in self.agenda.coming(until) {
-                    match slot.checked_sub(self.links.len()) {
-                        None => self.granted(slot).for_each(|output| prefetch::line(&self.outputs[output])),
+                for (link, output) in coming() {
+                    match output {
+                        None => self.granted(link).for_each(|output| prefetch::line(&self.outputs[output])),
                         Some(output) => {
-                            let Output { port, vc, .. } = self.outputs[output];
-                            self.prefetch_output(port.into(), vc.into());
-                            self.requesting(output).for_each(|input| self.prefetch_input(input));
+                            let Output { port, vc, requests, .. } = self.outputs[output];
+                            bits(requests)
+                                .for_each(|from| self.prefetch_request(from, port.into(), vc.into()));
                         }
                     }
                 }
             }
             _ => {
-                for &slot in &inbox.packets {
+                for &slot in packets {
                     let token = &tokens[slot];
+                    let output = token.route.hop().port.index();
                     self.prefetch_news(usize::from(token.port), until);
-                    self.prefetch_news(token.route.hop().port.index(), until);
+                    self.prefetch_news(output, until);
+                    post.prefetch_inbox(self.links[output].wire.peer);
                 }
-                for slot in self.agenda.coming(until) {
-                    match slot.checked_sub(self.links.len()) {
-                        None => self
-                            .granted(slot)
-                            .for_each(|output| tokens.prefetch(self.outputs[output].granted.head())),
-                        Some(output) => self
-                            .requesting(output)
-                            .for_each(|input| tokens.prefetch(self.inputs[input].waiting.head())),
+                for (link, output) in coming() {
+                    match output {
+                        None => {
+                            post.prefetch_inbox(self.links[link].wire.peer);
+                            self.granted(link)
+                                .for_each(|output| tokens.prefetch(self.outputs[output].granted.head()));
+                        }
+                        Some(output) => {
+                            let Output { vc, requests, .. } = self.outputs[output];
+                            for from in bits(requests) {
+                                let input = from * self.vcs + usize::from(vc);
+                                tokens.prefetch(self.inputs[input].waiting.head());
+                            }
+                        }
                     }
                 }
             }

@@ -104,8 +104,10 @@ impl<A: Architecture> Post<A> {
         &mut self.places[place].inbox
     }
 
+    /// What has come so far for the component at `place`.
     #[inline]
-    pub(super) fn inbox_of(&self, place: usize) -> &A::Inbox {
+    #[must_use]
+    pub fn inbox_of(&self, place: usize) -> &A::Inbox {
         &self.places[place].inbox
     }
 
@@ -113,6 +115,14 @@ impl<A: Architecture> Post<A> {
     #[inline]
     pub(super) fn prefetch(&self, place: usize) {
         prefetch::item(&self.places[place]);
+    }
+
+    /// Asks the memory for the inbox of component `to`, if it lives in this shard.
+    #[inline]
+    pub fn prefetch_inbox(&self, to: Address) {
+        if to.shard == self.shard {
+            self.prefetch(to.place as usize);
+        }
     }
 
     pub(super) fn inboxes(&self) -> impl Iterator<Item = &A::Inbox> {

@@ -201,7 +201,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             self.post.prefetch(place);
         }
         if let Some(switch) = self.switches.get(place) {
-            switch.prefetch(&self.shared, self.post.inbox_of(place), until, stage);
+            switch.prefetch(&self.shared, &self.post, place, until, stage);
             return;
         }
         let node = &self.nodes[place - self.switches.len()];
