@@ -6,11 +6,16 @@ use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
+use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, PacketFormat, Pipeline};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
+use flitway_fabric::{
+    Delivery, Endpoint, Fabric, Outgoing, Packet, RailId, Simulation, SwitchSettings, Unobserved,
+};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A part: processor time of one operation in nanoseconds.
 #[derive(Clone, Debug)]
@@ -36,7 +41,8 @@ pub(super) fn measure() -> Vec<Part> {
         arbiter("arbiter, matrix: grant of 16 inputs", ArbiterKind::Matrix),
         arbiter("arbiter, round robin: grant of 16 inputs", ArbiterKind::RoundRobin),
         draw(),
-        path(),
+        way(),
+        credits(),
     ]
 }
 
@@ -118,13 +124,70 @@ fn draw() -> Part {
     })
 }
 
-fn path() -> Part {
+fn way() -> Part {
     let topology = Topology::build(&TopologySettings::FatTree { ports: 16, levels: 3 });
     let topology = Arc::new(topology.expect("FT(16,3) can be built"));
     let routing = Routing::new(RoutingKind::DModK, topology).expect("d-mod-k goes with fat trees");
     let ends = prepared(1_024);
-    part("routing: a whole path in FT(16,3), d-mod-k", |call| {
+    part("routing: the header of a packet in FT(16,3), d-mod-k", |call| {
         let (source, destination) = (ends[call % PREPARED], ends[(call * 7 + 1) % PREPARED]);
-        black_box(routing.path(NodeId(source as u32), NodeId(destination as u32)).count());
+        black_box(routing.way(NodeId(source as u32), NodeId(destination as u32)));
     })
+}
+
+/// Cycles between two packets: about as many as two FIFOs that hold two packets let through.
+const PERIOD: u64 = 60;
+
+/// Two nodes on a switch, one VC, FIFOs of two units and packets of one: the sender waits for every advert, so each
+/// packet is two grants of credits, two adverts and two limits told. One operation is a packet.
+fn credits() -> Part {
+    let topology = Topology::build(&TopologySettings::Single { nodes: 2 }).expect("two nodes can be joined");
+    let topology = Arc::new(topology);
+    let routing = Routing::new(RoutingKind::UpDown, Arc::clone(&topology)).expect("it routes anything");
+    let fabric = Fabric {
+        latencies: vec![20; topology.links().len()],
+        routing,
+        rails: 1,
+        switch: SwitchSettings::Hpp(HppSettings {
+            ports: 2,
+            vcs: 1,
+            buffer_units: 2,
+            unit_flits: 32,
+            arbiter: ArbiterKind::Matrix,
+            show_ahead: true,
+            pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
+            tx_fifo: 16,
+            format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 64 },
+            advert: AdvertSettings { flits: 2, refresh: None, position_bits: 8 },
+        }),
+    };
+    let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });
+    let mut simulation = Simulation::<Hpp, _, _>::new(&fabric, sources.into(), 1, || Unobserved);
+    let stop = AtomicBool::new(false);
+    part("credits: a packet through two FIFOs that hold two", |_| {
+        let until = simulation.counters().packets_delivered + 1;
+        while simulation.counters().packets_delivered < until {
+            simulation.run_until(simulation.now() + 1, &stop);
+        }
+    })
+}
+
+/// Sends a packet every so often.
+#[derive(Clone, Copy, Debug)]
+struct Steady {
+    destination: NodeId,
+    next: u64,
+}
+
+impl Endpoint for Steady {
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        let (destination, rail) = (self.destination, RailId(0));
+        out.push(Packet { destination, rail, lane: 0, payload: 64, created: now, tag: 0 });
+        self.next = now.0 + PERIOD;
+        Some(Cycle(self.next))
+    }
+
+    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+        Some(Cycle(self.next))
+    }
 }
