@@ -28,7 +28,7 @@ impl Calendar {
     }
 
     /// Asks for `component` to run in `window`, or in the next one if that has passed.
-    #[inline]
+    #[inline(always)]
     pub fn schedule(&mut self, component: u32, window: u64) {
         let window = window.max(self.now);
         if window < self.now + ROWS {

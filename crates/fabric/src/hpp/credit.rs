@@ -27,7 +27,7 @@ impl Sender {
     }
 
     /// Takes in the advert in `slot`. Adverts come in order. Says whether somebody waits for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, slot: Slot) -> bool {
         limits.append(&mut self.pending, slot);
         std::mem::take(&mut self.starved)
@@ -134,7 +134,7 @@ impl Receiver {
     }
 
     /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(
         &mut self,
         timing: &Timing,
@@ -164,7 +164,7 @@ impl Receiver {
     }
 
     /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn extend(&mut self, timing: &Timing, voice: &mut Voice, at: Cycle, more: u16) {
         if self.stalls_before(at) {
             self.count(timing, at);
@@ -203,7 +203,7 @@ impl Receiver {
     }
 
     /// The position to advertise in cycle `now`, and whether it is new.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advertise(&mut self, timing: &Timing, voice: &mut Voice, now: Cycle) -> (u32, bool) {
         let change = self.count(timing, now);
         *voice = Voice { news: change, due: change.min(now + timing.refresh) };

@@ -193,7 +193,7 @@ impl Link {
         self.due_at = next;
     }
 
-    #[inline]
+    #[inline(always)]
     fn advertise<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,

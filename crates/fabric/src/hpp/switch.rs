@@ -169,7 +169,7 @@ impl Switch {
 
     /// Lets the first packet of FIFO `input` request its output from the first cycle on in which it can, if that is
     /// known.
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, shared: &Shared, input: usize) {
         let fifo = &mut self.inputs[input];
         if fifo.receiver.is_open() || fifo.waiting.is_empty() {
@@ -244,7 +244,7 @@ impl Switch {
     }
 
     /// Puts the packet in `slot`, chosen in cycle `now`, on the link of `output`.
-    #[inline]
+    #[inline(always)]
     fn transmit<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
         let Output { port, vc, .. } = self.outputs[output];
         let link = &mut self.links[usize::from(port)];
@@ -261,7 +261,7 @@ impl Switch {
     }
 
     /// The packet crossing from `input` to `output` may go on by `flits`.
-    #[inline]
+    #[inline(always)]
     fn extend<O: Observer>(
         &mut self,
         input: usize,
@@ -285,7 +285,7 @@ impl Switch {
     }
 
     /// The run of the packet crossing from `input` has been set: units will leave.
-    #[inline]
+    #[inline(always)]
     fn hear_of_units(&mut self, shared: &Shared, input: usize) {
         let fifo = &self.inputs[input];
         let (port, news) = (usize::from(fifo.port), self.voices[input].news);
@@ -296,7 +296,7 @@ impl Switch {
     }
 
     /// It has become known when the packet crossing from `input` to `output` will have crossed.
-    #[inline]
+    #[inline(always)]
     fn close(&mut self, shared: &Shared, input: usize, output: usize) {
         let end = self.inputs[input].receiver.end();
         self.outputs[output].crossed = end;
@@ -327,7 +327,7 @@ impl Switch {
     }
 
     /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
-    #[inline]
+    #[inline(always)]
     fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
         let Output { vc, mut requests, .. } = self.outputs[output];
         let mut eligible = 0;

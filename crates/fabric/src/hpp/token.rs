@@ -124,7 +124,7 @@ impl Pools {
     }
 
     /// Sends the packet in `slot`, which is in no list, over `wire`: its first flit is there in cycle `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(
         &mut self,
         timing: &Timing,

@@ -56,7 +56,7 @@ impl<A: Architecture> Post<A> {
     /// The inbox of component `to`, if it lives in this shard. It runs and reads it after this window: no later than in
     /// cycle `by`, which is in a later window. Mail without a date (`NEVER`) wakes nobody but a component that waits for
     /// it.
-    #[inline]
+    #[inline(always)]
     pub fn inbox(&mut self, to: Address, by: Cycle) -> Option<&mut A::Inbox> {
         if to.shard != self.shard {
             return None;
@@ -71,7 +71,7 @@ impl<A: Architecture> Post<A> {
     }
 
     /// Has the component at `place`, which gets mail, run by cycle `by`; without a date only if it waits.
-    #[inline]
+    #[inline(always)]
     fn call(&mut self, place: u32, by: Cycle) {
         if by != Cycle::NEVER {
             self.schedule(place, by);
@@ -81,7 +81,7 @@ impl<A: Architecture> Post<A> {
     }
 
     /// Has the component at `place` run in the window of cycle `at`, which is a later one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule(&mut self, place: u32, at: Cycle) {
         let ahead = at.0 - self.next_start.0;
         // Most of what is to come comes soon.
