@@ -46,9 +46,10 @@ pub struct Distance {
     pub latency_max_ns: f64,
 }
 
-/// Nodes up to which all pairs are looked at, and sources that are sampled beyond.
+/// Nodes up to which all pairs are looked at, and beyond that about how many pairs, of how many sources at most.
 const ALL_PAIRS_MAX: u32 = 2_048;
 const SAMPLE: u32 = 256;
+const PAIRS: u32 = 1 << 22;
 
 impl Facts {
     /// The facts of `machine`, with latencies of packets of `payload_bytes`.
@@ -57,7 +58,7 @@ impl Facts {
         let topology = fabric.topology();
         let nodes = topology.nodes();
         let all_pairs = nodes <= ALL_PAIRS_MAX;
-        let stride = if all_pairs { 1 } else { nodes / SAMPLE };
+        let stride = if all_pairs { 1 } else { nodes / (PAIRS / nodes).clamp(1, SAMPLE) };
         let mut found: Vec<Option<(u64, u64, u64)>> = Vec::new();
         for source in (0..nodes).step_by(stride as usize).map(NodeId) {
             for destination in (0..nodes).map(NodeId).filter(|&destination| destination != source) {

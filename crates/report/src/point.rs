@@ -91,10 +91,16 @@ impl Point {
         let everything = f64::from(scale.nodes) * per_node;
         let nodes = measurement.accepted_of.iter().map(|flits| flits / per_node);
         let payload_flits = total.payload as f64 / f64::from(scale.flit_bytes);
+        // An interval is one around a steady mean; otherwise it would tell how far the mean is from itself.
+        let is_steady = measurement.verdict == Verdict::Steady;
+        let known = |estimate: Estimate| Estimate {
+            half_width: if is_steady { estimate.half_width } else { f64::INFINITY },
+            ..estimate
+        };
         Point {
             offered_load,
             accepted_load: measurement.accepted.mean / everything,
-            accepted_load_ci95: finite(measurement.accepted.half_width / everything),
+            accepted_load_ci95: finite(known(measurement.accepted).half_width / everything),
             accepted_payload: payload_flits / (everything * measurement.duration.max(1) as f64),
             verdict: measurement.verdict,
             packets: total.packets,
@@ -102,11 +108,11 @@ impl Point {
             hops_mean: total.hops as f64 / packets.max(1.0),
             packet_latency: (total.packets > 0).then(|| {
                 let max = total.packet_latency_max;
-                latency(measurement.packet_latency, &total.packet_latencies, max, scale.clock)
+                latency(known(measurement.packet_latency), &total.packet_latencies, max, scale.clock)
             }),
             network_latency: (total.packets > 0).then(|| {
                 let max = total.network_latency_max;
-                latency(measurement.network_latency, &total.network_latencies, max, scale.clock)
+                latency(known(measurement.network_latency), &total.network_latencies, max, scale.clock)
             }),
             accepted_min_node: nodes.clone().fold(f64::INFINITY, f64::min),
             accepted_max_node: nodes.fold(0.0, f64::max),

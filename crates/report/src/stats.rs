@@ -4,7 +4,7 @@
 //! delivered in it).
 //!
 //! * **Warm-up**: MSER (White, *Simulation* 69(6), 1997): of all prefixes up to half of the batches, the one is cut off
-//!   that leaves the smallest standard error of the mean. If that is half of them, the series has not settled.
+//!   that leaves the smallest standard error of the mean. If that is a quarter of them or more, the series has not settled.
 //! * **Confidence**: batch means with Student's t. Neighbouring batches are first joined until their lag-1
 //!   autocorrelation is no longer significant.
 
@@ -25,22 +25,26 @@ impl Estimate {
     }
 }
 
+/// The most of a series that may be warm-up: near saturation queues fill slowly, and a series that is not several times
+/// as long still holds some of that.
+const WARM_UP_SHARE: usize = 4;
+
 /// The number of batches to cut off as warm-up; `None` while the series has not settled.
 #[must_use]
 pub fn warm_up(batches: &[f64]) -> Option<usize> {
-    let half = batches.len() / 2;
+    let limit = batches.len() / WARM_UP_SHARE;
     // Sums over suffixes, from the end, so that every prefix is judged in one pass.
-    let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, half));
+    let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, limit));
     for start in (0..batches.len()).rev() {
         sum += batches[start];
         squares += batches[start] * batches[start];
         let count = (batches.len() - start) as f64;
         let error = (squares - sum * sum / count).max(0.0) / (count * count);
-        if start <= half && error <= best.0 {
+        if start <= batches.len() / 2 && error <= best.0 {
             best = (error, start);
         }
     }
-    (best.1 < half).then_some(best.1)
+    (best.1 < limit).then_some(best.1)
 }
 
 /// The fewest joined batches from which an interval is made.
