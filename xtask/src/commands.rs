@@ -42,6 +42,8 @@ pub(crate) fn test(rest: &[OsString]) -> Outcome {
 }
 
 fn test_steps(steps: &mut Steps, rest: &[OsString]) -> Outcome {
+    // The README's main command names no package: Cargo must know which program is meant.
+    steps.run(&mut cargo(&["run", "--quiet", "--", "list", "machines"]))?;
     // `--quiet`: a dot a test; names and output of those that fail.
     steps.run(cargo(&["test", "--quiet", "--no-fail-fast", "--workspace"]).args(rest))
 }

@@ -45,7 +45,7 @@ pub(crate) struct RunArguments {
     /// Seed of every random choice
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
-    /// Threads; the result does not depend on them
+    /// Threads, no more than there are idle cores; the result does not depend on them
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) threads: u32,
     /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)

@@ -21,6 +21,10 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let name =
         |result: &Value| result.pointer("/machine/name").and_then(Value::as_str).unwrap_or("?").to_owned();
     say(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)))?;
+    let differences = workload_that_differs(&a, &b);
+    if !differences.is_empty() {
+        say(&format!("\nworkloads that differ:\n{}", differences.join("\n")))?;
+    }
     let differences = settings_that_differ(&a, &b);
     if !differences.is_empty() {
         say(&format!("\nsettings that differ:\n{}", differences.join("\n")))?;
@@ -43,19 +47,57 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         }
     }
     if paired == 0 {
-        return Err(Failure::input("the results have no load point in common", None));
+        return Err(Failure::input(nothing_in_common(&a, &b), None));
     }
-    say(&format!("\n{table}"))
+    say(&format!("\n{table}"))?;
+    let mut remarks = Vec::new();
+    for (name, result, other) in [("A", &a, &b), ("B", &b, &a)] {
+        remarks.extend(
+            points(result)
+                .iter()
+                .filter(|point| partner(point, other).is_none())
+                .map(|point| format!("load {} is in {name} only", point["offered_load"])),
+        );
+        remarks.extend(points(result).iter().filter_map(|point| {
+            let verdict = point.get("verdict")?.as_str().filter(|verdict| *verdict != "steady")?;
+            Some(format!(
+                "load {} of {name} is {verdict}: its latencies depend on how long it ran",
+                point["offered_load"]
+            ))
+        }));
+    }
+    if remarks.is_empty() { Ok(()) } else { say(&format!("\n{}", remarks.join("\n"))) }
+}
+
+fn nothing_in_common(a: &Value, b: &Value) -> String {
+    let what = |result: &Value| {
+        let loads: Vec<String> =
+            points(result).iter().filter_map(|point| Some(point.get("offered_load")?.to_string())).collect();
+        if loads.is_empty() { "a task graph".to_owned() } else { format!("the loads {}", loads.join(", ")) }
+    };
+    format!("nothing to compare: A has {}, B has {}", what(a), what(b))
+}
+
+fn points(result: &Value) -> &[Value] {
+    result["points"].as_array().map_or(&[][..], Vec::as_slice)
+}
+
+fn partner<'a>(point: &Value, other: &'a Value) -> Option<&'a Value> {
+    points(other).iter().find(|partner| partner.get("offered_load") == point.get("offered_load"))
+}
+
+/// What was run, where it is not the same.
+fn workload_that_differs(a: &Value, b: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for key in ["workload", "seed"] {
+        walk(key, a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null), &mut lines);
+    }
+    lines
 }
 
 /// Points of the same offered load, or the two runs of task graphs.
 fn pairs<'a>(a: &'a Value, b: &'a Value) -> impl Iterator<Item = (&'a Value, &'a Value)> {
-    let points = |result: &'a Value| result["points"].as_array().map_or(&[][..], Vec::as_slice);
-    points(a).iter().filter_map(move |point| {
-        let partner =
-            points(b).iter().find(|partner| partner.get("offered_load") == point.get("offered_load"));
-        partner.map(|partner| (point, partner))
-    })
+    points(a).iter().filter_map(move |point| Some((point, partner(point, b)?)))
 }
 
 /// Leaves of the machine descriptions that are not the same.
@@ -63,7 +105,8 @@ fn settings_that_differ(a: &Value, b: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let description = |result: &Value| result.pointer("/machine/description").cloned().unwrap_or(Value::Null);
     walk("", &description(a), &description(b), &mut lines);
-    lines.retain(|line| !line.starts_with("  description:") && !line.starts_with("  origin"));
+    let told = ["  name:", "  description:", "  origin"];
+    lines.retain(|line| !told.iter().any(|start| line.starts_with(start)));
     lines
 }
 
@@ -82,7 +125,10 @@ fn walk(path: &str, a: &Value, b: &Value, lines: &mut Vec<String>) {
                 walk(&path, left.get(key).unwrap_or(&missing), right.get(key).unwrap_or(&missing), lines);
             }
         }
-        _ => lines.push(format!("  {path}: {a} -> {b}")),
+        _ => {
+            let said = |value: &Value| if value.is_null() { "absent".to_owned() } else { value.to_string() };
+            lines.push(format!("  {path}: {} -> {}", said(a), said(b)));
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Fault(String),
     /// Whoever read our output has had enough.
     Silenced,
+    /// Somebody interrupted it; what there was has been shown and written.
+    Interrupted,
 }
 
 impl Failure {
@@ -34,6 +36,8 @@ impl Failure {
             Failure::Input(text) => (text, 2),
             Failure::Fault(text) => (text, 1),
             Failure::Silenced => return ExitCode::SUCCESS,
+            // As a shell reports a process that an interrupt has ended.
+            Failure::Interrupted => ("interrupted: what there was until then is shown".to_owned(), 130),
         };
         crate::output::complain(&text);
         ExitCode::from(status)
@@ -46,17 +50,9 @@ impl From<Diagnostics> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Failure::Silenced,
-            _ => Failure::input(format!("cannot write: {error}"), None),
-        }
-    }
-}
-
 /// Colours go to a terminal that wants them.
 pub(crate) fn colour() -> Colour {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted && std::io::stderr().is_terminal() { Colour::Ansi } else { Colour::Plain }
+    let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    if wanted && able && std::io::stderr().is_terminal() { Colour::Ansi } else { Colour::Plain }
 }

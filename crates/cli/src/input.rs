@@ -47,6 +47,15 @@ pub(crate) fn traffic(arguments: &TrafficArguments, clock: Clock) -> Result<Traf
     if loads.as_ref().is_ok_and(|loads| loads.contains(&Load::Max)) {
         arrivals = arrival::parse("saturating").map_err(|error| keep("--load", error.to_string()));
     }
+    let is_saturating = arguments.arrival.trim() == "saturating";
+    if is_saturating && loads.as_ref().is_ok_and(|loads| loads.iter().any(|load| *load != Load::Max)) {
+        let help = "write `--load max`, which implies `--arrival saturating`";
+        keep(
+            "--arrival",
+            format!("saturating sources take what they get: they have no load\n  = help: {help}"),
+        );
+        arrivals = Err(());
+    }
     let precision = arguments.precision.parse::<Fraction>().map(Fraction::as_f64);
     let precision = match precision {
         Ok(precision) if precision > 0.0 && precision < 1.0 => Ok(precision),

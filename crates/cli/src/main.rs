@@ -4,7 +4,8 @@
 //! machine file -> [`Machine`](flitway_machine::Machine) -> [`Session`](flitway_report::session::Session) (fabric and
 //! workload) -> simulation -> point -> table, chart, JSON.
 //!
-//! Exit status: 0 done; 1 the simulation found a fault in the network or the graph; 2 wrong input, nothing run.
+//! Exit status: 0 done; 1 the simulation found a fault in the network or the graph; 2 wrong input, nothing run, or a result
+//! that cannot be written; 130 interrupted.
 
 mod args;
 mod chart;

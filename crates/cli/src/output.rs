@@ -2,11 +2,14 @@
 
 use crate::failure::Failure;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints `text` and a line end to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Failure::Silenced,
+        _ => Failure::input(format!("standard output: cannot write: {error}"), None),
+    })
 }
 
 /// Prints `text` and a line end to standard error. If even that fails there is nobody to tell.
@@ -31,11 +34,20 @@ impl Target {
     /// Finds out before the run whether the result can be written.
     pub(crate) fn probe(&self) -> Result<(), Failure> {
         let Target::File(path) = self else { return Ok(()) };
+        if path.is_empty() {
+            let help = "write `--json -` for standard output";
+            return Err(Failure::input("--json: the name is empty, expected a file", Some(help.into())));
+        }
         if Path::new(path).is_dir() {
             return Err(Failure::input(format!("--json {path}: this is a folder, expected a file"), None));
         }
-        let draft = draft(path);
-        std::fs::File::create(&draft).and_then(|_| std::fs::remove_file(&draft)).map_err(|error| {
+        let probed = match Place::of(path) {
+            Place::Device => std::fs::OpenOptions::new().write(true).open(path).map(drop),
+            Place::File { draft, .. } => {
+                std::fs::File::create(&draft).and_then(|_| std::fs::remove_file(&draft))
+            }
+        };
+        probed.map_err(|error| {
             Failure::input(
                 format!("--json {path}: cannot write there: {error}"),
                 Some("nothing was run".into()),
@@ -46,14 +58,41 @@ impl Target {
     /// Writes `text` and a line end.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let Target::File(path) = self else { return say(text) };
-        let draft = draft(path);
-        let written =
-            std::fs::write(&draft, format!("{text}\n")).and_then(|()| std::fs::rename(&draft, path));
-        written.map_err(|error| Failure::input(format!("{path}: cannot write: {error}"), None))
+        let text = format!("{text}\n");
+        let written = match Place::of(path) {
+            Place::Device => std::fs::OpenOptions::new()
+                .write(true)
+                .open(path)
+                .and_then(|mut device| device.write_all(text.as_bytes())),
+            Place::File { draft, file } => {
+                let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, file));
+                if written.is_err() {
+                    // Half a result is none.
+                    let _ = std::fs::remove_file(&draft);
+                }
+                written
+            }
+        };
+        written.map_err(|error| Failure::input(format!("--json {path}: cannot write: {error}"), None))
     }
 }
 
-/// The file that becomes `path` when it is complete.
-fn draft(path: &str) -> String {
-    format!("{path}.{}.part", std::process::id())
+/// What a path leads to.
+enum Place {
+    /// A pipe, a terminal, `/dev/null`: written to, never replaced.
+    Device,
+    /// A file, links followed, and the draft that becomes it when it is complete.
+    File { draft: PathBuf, file: PathBuf },
+}
+
+impl Place {
+    fn of(path: &str) -> Self {
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Place::Device;
+        }
+        let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let mut draft = file.clone().into_os_string();
+        draft.push(format!(".{}.part", std::process::id()));
+        Place::File { draft: draft.into(), file }
+    }
 }

@@ -1,6 +1,6 @@
 //! `flitway run`: a workload on a machine.
 
-use crate::args::{GraphArguments, RunArguments};
+use crate::args::{GraphArguments, RunArguments, TrafficArguments};
 use crate::chart;
 use crate::failure::{Failure, colour};
 use crate::input::{self, Load, TrafficInput};
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 fn run_traffic(arguments: &RunArguments, machine: Machine, target: Option<&Target>) -> Result<(), Failure> {
     let input = input::traffic(&arguments.traffic, machine.clock)?;
-    let session = Session::new(machine, arguments.seed, arguments.threads);
+    let session = Session::new(machine, arguments.seed, threads(arguments));
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let points: Vec<(f64, Arc<Traffic>)> = input
         .loads
@@ -47,30 +47,99 @@ fn run_traffic(arguments: &RunArguments, machine: Machine, target: Option<&Targe
         .collect::<Result<_, _>>()
         .map_err(|error| Failure::input(format!("{}: {error}", argument_of(&error)), None))?;
     let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
-    let chatty = target != Some(&Target::Standard);
-    if chatty {
-        say(&table::traffic_header(&session, &arguments.traffic, &points[0].1, theory.as_ref()))?;
-    }
+    fits_memory(&session)?;
+    let mut voice = Voice::new(target);
+    voice.say(|| table::traffic_header(&session, &arguments.traffic, &points[0].1, theory.as_ref()))?;
     let stop = stop_flag()?;
-    let measured = measure_points(&session, &points, &input, &stop, chatty)?;
-    if chatty {
-        say(&table::definitions(&session, &measured))?;
-        let latencies: Vec<(f64, f64)> = measured
-            .iter()
-            .filter(|point| matches!(point.verdict, Verdict::Steady))
-            .filter_map(|point| Some((point.accepted_load, point.packet_latency.as_ref()?.mean / 1_000.0)))
-            .collect();
-        let chart = chart::latency_load(&latencies);
-        if !chart.is_empty() {
-            say("\nmean packet latency over accepted load")?;
-            say(&chart)?;
+    let measured = measure_points(&session, &points, &input, &stop, &mut voice)?;
+    voice.say(|| report(&session, &measured))?;
+    write_json(arguments, &session, target, measured.iter().map(Point::to_json).collect())?;
+    voice.end(&stop)
+}
+
+/// What is printed below the table of load points.
+fn report(session: &Session, measured: &[Point]) -> String {
+    let mut text = table::definitions(session, measured);
+    let latencies: Vec<(f64, f64)> = measured
+        .iter()
+        .filter(|point| matches!(point.verdict, Verdict::Steady))
+        .filter_map(|point| Some((point.accepted_load, point.packet_latency.as_ref()?.mean / 1_000.0)))
+        .collect();
+    let chart = chart::latency_load(&latencies);
+    if !chart.is_empty() {
+        text.push_str("\n\nmean packet latency over accepted load, steady points\n");
+        text.push_str(&chart);
+    }
+    text
+}
+
+/// Prints to standard output, unless the result goes there. When nobody reads any more, a run whose result goes to a file
+/// goes on in silence.
+struct Voice {
+    is_silent: bool,
+    has_target: bool,
+    /// Why it fell silent.
+    failure: Option<Failure>,
+}
+
+impl Voice {
+    fn new(target: Option<&Target>) -> Self {
+        Voice { is_silent: target == Some(&Target::Standard), has_target: target.is_some(), failure: None }
+    }
+
+    fn say(&mut self, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        if self.is_silent {
+            return Ok(());
+        }
+        match say(&text()) {
+            Err(failure) if self.has_target => {
+                (self.is_silent, self.failure) = (true, Some(failure));
+                Ok(())
+            }
+            said => said,
         }
     }
-    write_json(arguments, &session, target, measured.iter().map(Point::to_json).collect())?;
-    if stop.load(Ordering::Relaxed) {
-        complain("interrupted: what was measured until then is shown");
+
+    /// How a run ends whose result has been written.
+    fn end(self, stop: &AtomicBool) -> Result<(), Failure> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None if stop.load(Ordering::Relaxed) => Err(Failure::Interrupted),
+            None => Ok(()),
+        }
     }
-    Ok(())
+}
+
+/// The threads asked for, but no more than there are cores: threads meet every few microseconds, and one that has no
+/// core lets all others wait.
+fn threads(arguments: &RunArguments) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    arguments.threads.min(u32::try_from(cores).unwrap_or(u32::MAX))
+}
+
+/// Refuses a machine that is larger than the memory that is left.
+fn fits_memory(session: &Session) -> Result<(), Failure> {
+    let (needed, left) = (session.fabric().bytes(), available_memory());
+    match left {
+        Some(left) if needed > left => {
+            let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+            let (needed, left) = (gibibytes(needed), gibibytes(left));
+            let read = format!("about {needed:.1} GiB for switches and NIC ports alone");
+            let message = format!("the machine needs {read}, and {left:.1} GiB of memory are available");
+            Err(Failure::input(message, Some("fewer nodes, rails or virtual channels need less".into())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Memory that can be had without swapping, where the system tells.
+fn available_memory() -> Option<u64> {
+    available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn available_in(facts: &str) -> Option<u64> {
+    let line = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
 fn fit(session: &Session, input: &TrafficInput, load: Load) -> Result<(f64, Arc<Traffic>), TrafficError> {
@@ -95,19 +164,17 @@ fn measure_points(
     points: &[(f64, Arc<Traffic>)],
     input: &TrafficInput,
     stop: &AtomicBool,
-    chatty: bool,
+    voice: &mut Voice,
 ) -> Result<Vec<Point>, Failure> {
+    voice.say(table::point_heading)?;
     let line = Line::new();
     let started = Instant::now();
     let mut measured = Vec::new();
-    if chatty {
-        say(&table::point_heading())?;
-    }
     for (index, (load, traffic)) in points.iter().enumerate() {
         let left = (index > 0).then(|| started.elapsed() / index as u32 * (points.len() - index) as u32);
         let label = format!("load {load:.3} ({} of {})", index + 1, points.len());
         let point = session.point(traffic, *load, input.patience, stop, |now| line.point(&label, now, left));
-        line.clear_for(|| if chatty { say(&table::point(&point)) } else { Ok(()) })?;
+        line.clear_for(|| voice.say(|| table::point(&point)))?;
         measured.push(point);
         if stop.load(Ordering::Relaxed) {
             break;
@@ -125,8 +192,10 @@ fn run_graph(
 ) -> Result<(), Failure> {
     let GraphArguments { placement, .. } = &arguments.graph;
     let graph = Arc::new(input::graph(path)?);
-    let session = Session::new(machine, arguments.seed, arguments.threads);
+    let session = Session::new(machine, arguments.seed, threads(arguments));
     let placement = input::placement(placement, graph.ranks(), session.fabric().nodes(), arguments.seed)?;
+    fits_memory(&session)?;
+    let mut voice = Voice::new(target);
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
@@ -135,17 +204,15 @@ fn run_graph(
         })
         .map_err(|error| Failure::input(format!("--graph {path}: {error}"), None))?;
     line.clear();
-    if target != Some(&Target::Standard) {
-        say(&table::graph(&session, path, &graph, &result))?;
-    }
+    voice.say(|| table::graph(&session, path, &graph, &result))?;
     write_json(arguments, &session, target, vec![result.to_json()])?;
-    graph_verdict(&result)
+    graph_verdict(&result)?;
+    voice.end(&stop)
 }
 
 /// A graph that did not finish is a fault, unless somebody stopped it.
 fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
     if result.stopped {
-        complain("interrupted: what had happened until then is shown");
         return Ok(());
     }
     let Some(stuck) = &result.stuck else { return Ok(()) };
@@ -165,13 +232,36 @@ fn write_json(
 ) -> Result<(), Failure> {
     let Some(target) = target else { return Ok(()) };
     let machine = session.machine();
+    let workload = match &arguments.graph.graph {
+        Some(path) => json!({ "graph": path, "placement": arguments.graph.placement }),
+        None => {
+            let TrafficArguments { traffic, packet, arrival, load, precision, .. } = &arguments.traffic;
+            let arrival = if load == "max" { "saturating" } else { arrival };
+            json!({ "traffic": traffic, "packet": packet, "arrival": arrival, "precision": precision })
+        }
+    };
     let result = json!({
         "schema": "flitway/result/1",
         "flitway": env!("CARGO_PKG_VERSION"),
         "machine": { "name": machine.name, "description": machine.to_json() },
         "command": std::env::args().collect::<Vec<_>>(),
         "seed": arguments.seed,
+        "workload": workload,
         "points": points,
     });
     target.write(&format!("{result:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::available_in;
+
+    #[test]
+    fn available_memory_is_read_where_it_stands() {
+        let facts =
+            "MemTotal:       16384 kB\nMemFree:         512 kB\nMemAvailable:    1024 kB\nBuffers: 1 kB\n";
+        assert_eq!(available_in(facts), Some(1 << 20));
+        assert_eq!(available_in("MemTotal: 5 kB\n"), None);
+        assert_eq!(available_in("MemAvailable: lots\n"), None);
+    }
 }

@@ -21,13 +21,11 @@ pub(crate) fn traffic_header(
 ) -> String {
     let (machine, fabric) = (session.machine(), session.fabric());
     let mut text = format!(
-        "{}: {} nodes, {} rail{} of {} switch{}; {} traffic, {} packets, {} arrivals",
+        "{}: {}, {} of {}; {} traffic, {} packets, {} arrivals",
         machine.name,
-        fabric.nodes(),
-        fabric.rails,
-        if fabric.rails == 1 { "" } else { "s" },
-        fabric.topology().switches(),
-        if fabric.topology().switches() == 1 { "" } else { "es" },
+        plural(fabric.nodes(), "node", "s"),
+        plural(fabric.rails, "rail", "s"),
+        plural(fabric.topology().switches(), "switch", "es"),
         arguments.traffic,
         arguments.packet,
         if arguments.load == "max" { "saturating" } else { &arguments.arrival },
@@ -35,7 +33,11 @@ pub(crate) fn traffic_header(
     let silent = traffic.destinations().silent_nodes();
     if silent > 0 {
         // Writing to a string does not fail.
-        let _ = write!(text, "\n{silent} nodes are silent: the pattern sends them to themselves");
+        let _ = write!(
+            text,
+            "\nsilent, since the pattern sends them to themselves: {}; offered is per sending node, accepted per node",
+            plural(silent, "node", "s")
+        );
     }
     if let Some(theory) = theory {
         let zero_load = machine.clock.nanos(theory.zero_load_cycles);
@@ -45,7 +47,7 @@ pub(crate) fn traffic_header(
             theory.channel_bound
         );
         if let Some(limit) = theory.head_of_line {
-            let _ = write!(text, "; head-of-line limit {limit:.3} (uniform)");
+            let _ = write!(text, "; head-of-line limit {limit:.3} (uniform, many ports)");
         }
     }
     text
@@ -106,7 +108,7 @@ pub(crate) fn point(point: &Point) -> String {
 pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
     let mut text = String::from(
         "\noffered, accepted  flits created, delivered; fraction of the injection rate, header and trailer included\n\
-         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval\n\
+         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, if steady\n\
          network            head leaves the source to last flit delivered; mean",
     );
     if points.iter().any(|point| point.verdict == Verdict::Saturated) {
@@ -115,11 +117,16 @@ pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
         );
     }
     if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
-        text.push_str("\nunsettled          the precision was not reached; try --precision or --duration");
+        text.push_str(
+            "\nunsettled          no steady mean was found within the longest run: not reliable; try --warm-up and --duration",
+        );
+    }
+    if points.iter().any(|point| point.verdict == Verdict::Stopped) {
+        text.push_str("\nstopped            interrupted before the precision was reached");
     }
     let wall: f64 = points.iter().map(|point| point.wall_s).sum();
     let hops: u64 = points.iter().map(|point| point.packet_hops).sum();
-    if let Some(point) = points.last() {
+    if let Some(point) = points.iter().rfind(|point| point.packets > 0) {
         let scale = session.scale();
         let rate = scale.clock.hertz() as f64 * f64::from(scale.flit_bytes) * f64::from(scale.rails) / 1e6;
         // Writing to a string does not fail.
@@ -132,8 +139,9 @@ pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
             point.hops_mean
         );
     }
-    let _ =
-        write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops.max(1) as f64);
+    if hops > 0 {
+        let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops as f64);
+    }
     text
 }
 
@@ -195,15 +203,14 @@ pub(crate) fn graph(session: &Session, path: &str, graph: &TaskGraph, result: &G
 /// The facts of a machine.
 pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     let machine = session.machine();
-    let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
-        "{}: {}\n\n{} nodes, {}; in each rail {} switches and {} links\n",
+        "{}: {}\n\n{}, {}; in each rail {} and {}\n",
         machine.name,
         machine.description,
-        facts.nodes,
-        plural(facts.rails, "rail"),
-        facts.switches_per_rail,
-        facts.links_per_rail,
+        plural(facts.nodes, "node", "s"),
+        plural(facts.rails, "rail", "s"),
+        plural(facts.switches_per_rail, "switch", "es"),
+        plural(facts.links_per_rail, "link", "s"),
     );
     let gigabits = facts.injection_bits_per_second as f64 / 1e9;
     // Writing to a string does not fail.
@@ -223,7 +230,7 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     let _ = writeln!(
         text,
         "diameter: {}; {:.3} hops in the mean between two nodes{}",
-        plural(diameter, "hop"),
+        plural(diameter, "hop", "s"),
         facts.hops_mean,
         if facts.all_pairs { "" } else { " (from a sample of sources)" }
     );
@@ -248,6 +255,11 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         facts.payload_bytes
     );
     text
+}
+
+/// `1 switch`, `2 switches`.
+fn plural(count: u32, what: &str, ending: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { ending })
 }
 
 /// A table without lines, numbers to the right.

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn flitway(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flitway")).args(arguments).output().unwrap()
@@ -104,6 +104,63 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert!(stderr(&nowhere).contains("cannot write there"), "{}", stderr(&nowhere));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_written_to_and_a_link_is_followed() {
+    use std::os::unix::fs::FileTypeExt;
+    let run = |name: &str| flitway(&[&["run", "hpp-switch", "--json", name], &QUICK[..]].concat());
+    assert!(run("/dev/null").status.success());
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let full = run("/dev/full");
+    assert_eq!(full.status.code(), Some(2));
+    assert!(stderr(&full).contains("--json /dev/full: cannot write"), "{}", stderr(&full));
+    let (file, link) = (scratch("linked.json", ""), scratch("link.json", ""));
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(run(link.to_str().unwrap()).status.success());
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_valid(&serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
+}
+
+#[test]
+fn a_result_is_written_even_when_nobody_reads_the_table() {
+    let path = scratch("unread.json", "");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flitway"));
+    command.args(["run", "hpp-switch", "--json", path.to_str().unwrap()]).args(QUICK);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_valid(&serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_it_has_and_says_so() {
+    for signal in ["-INT", "-TERM"] {
+        let path = scratch(&format!("interrupted{signal}.json"), "");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flitway"));
+        command.args(["run", "dawning5000", "--load", "0.1,0.8", "--precision", "0.001%", "--json"]);
+        let mut child = command.arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The heading is printed when the first point begins; then there is somebody to listen.
+        let mut heading = String::new();
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
+        while !heading.starts_with("offered") {
+            heading.clear();
+            assert!(std::io::BufRead::read_line(&mut lines, &mut heading).unwrap() > 0);
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut lines, &mut rest).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        assert!(stderr(&output).contains("interrupted"));
+        assert!(rest.contains("interrupted before the precision was reached"), "{rest}");
+        let result: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_valid(&result);
+        assert_eq!(result["points"][0]["verdict"], "stopped");
+    }
+}
+
 #[test]
 fn every_wrong_argument_has_its_message_and_status_2() {
     let sizes = scratch("sizes.txt", "64 1\nbig 2\n");
@@ -130,6 +187,11 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--packet", "file(none.txt)"], &["none.txt: cannot read"]),
         (&["run", "hpp-switch", "--arrival", "randomly"], &["--arrival", "bernoulli"]),
         (&["run", "hpp-switch", "--arrival", "bursts(length=3)"], &["--arrival", "`length`"]),
+        (
+            &["run", "hpp-switch", "--arrival", "saturating", "--load", "0.3"],
+            &["--arrival", "have no load", "--load max"],
+        ),
+        (&["run", "hpp-switch", "--json", ""], &["--json", "the name is empty"]),
         (&["run", "hpp-switch", "--load", "0"], &["--load", "above 0"]),
         (&["run", "hpp-switch", "--load", "0.1..0.9"], &["no step"]),
         (&["run", "hpp-switch", "--precision", "2"], &["--precision", "between 0 and 1"]),
@@ -240,4 +302,24 @@ fn two_results_are_compared_with_the_settings_that_differ() {
     let output = flitway(&["compare", &a, &b]);
     let text = stdout(&output);
     assert!(text.contains("switch.vcs: 3 -> 1") && text.contains("latency ns"), "{text}");
+    assert!(!text.contains("workloads that differ"), "{text}");
+    let c = path("compare-c.json");
+    let other =
+        ["run", "hpp-switch", "--traffic", "tornado", "--seed", "5", "--load", "0.5,0.99", "--json", &c];
+    assert!(flitway(&[&other, &QUICK[2..]].concat()).status.success());
+    let text = stdout(&flitway(&["compare", &a, &c]));
+    for part in ["workload.traffic: \"uniform\" -> \"tornado\"", "seed: 1 -> 5", "load 0.2 is in A only"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let graph = scratch("compare.goal", GRAPH);
+    let d = path("compare-d.json");
+    let run = ["run", "hpp-switch", "--graph", graph.to_str().unwrap(), "--json", &d];
+    assert!(flitway(&run).status.success());
+    let nothing = flitway(&["compare", &a, &d]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(
+        stderr(&nothing).contains("A has the loads 0.2, 0.5, B has a task graph"),
+        "{}",
+        stderr(&nothing)
+    );
 }

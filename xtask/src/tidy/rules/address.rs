@@ -16,6 +16,8 @@ const SERVERS: &[&str] = &[
     "doi.org",
     "json-schema.org",
     "www.w3.org",
+    // In the text of the licence.
+    "www.apache.org",
     "keepachangelog.com",
     "semver.org",
 ];
