@@ -18,7 +18,7 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// List machines, traffic, packet sizes, arrivals and switch architectures
     List(ListArguments),
-    /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a traffic pattern (`tornado`) or an error code
+    /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`) or a code
     Explain(ExplainArguments),
     /// Compare two results point by point
     Compare(CompareArguments),
@@ -114,7 +114,7 @@ pub(crate) struct ListArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
-    /// A setting, a table of settings, a pattern or an error code
+    /// A setting, a table of settings, anything that `flitway list` names, or an error code
     #[arg(value_name = "PATH|NAME|CODE")]
     pub(crate) topic: String,
 }

@@ -8,16 +8,17 @@ use crate::nearest::nearest;
 use crate::schema::{self, Choice, Kind, Presence, Setting};
 use crate::units::show;
 
-/// The page of a setting, a table of settings, or a code, as plain text.
+/// The page of a setting, a table of settings, a name that a setting can have, or a code, as plain text.
 ///
 /// ```
 /// let page = flitway_machine::explain("switch.vcs").unwrap();
 /// assert!(page.contains("a whole number from 1 to 16"));
 /// assert!(flitway_machine::explain("FW-M013").unwrap().contains("unit"));
+/// assert!(flitway_machine::explain("torus").unwrap().contains("topology.dimensions"));
 /// ```
 ///
 /// # Errors
-/// If there is no such setting, table or code; with the nearest.
+/// If there is no such setting, table, name or code; with the nearest.
 pub fn explain(topic: &str) -> Result<String, Diagnostics> {
     if let Some(code) = Code::from_id(topic) {
         return Ok(code_page(code.page()));
@@ -28,6 +29,14 @@ pub fn explain(topic: &str) -> Result<String, Diagnostics> {
     }
     if !topic.is_empty() && schema::is_table(topic) {
         return Ok(table_page(topic));
+    }
+    let pages: Vec<String> = schema::settings()
+        .flat_map(|setting| choices(setting).iter().map(move |choice| (setting, choice)))
+        .filter(|(_, choice)| choice.name == topic)
+        .map(|(setting, choice)| choice_page(setting, choice))
+        .collect();
+    if !pages.is_empty() {
+        return Ok(pages.join("\n\n"));
     }
     Err(unknown_topic(topic).into())
 }
@@ -46,6 +55,21 @@ fn setting_page(setting: &Setting) -> String {
     row("source", setting.source);
     for choice in choices(setting) {
         let _ = write!(page, "\n\n  \"{}\"\n{}", choice.name, indent(choice.doc, 4));
+    }
+    page
+}
+
+/// What a name selects, and the settings that come with it.
+fn choice_page(setting: &Setting, choice: &Choice) -> String {
+    let mut page = format!("{} = \"{}\"\n\n{}\n", setting.path, choice.name, indent(choice.doc, 2));
+    for other in schema::settings() {
+        let depends = other
+            .when
+            .as_ref()
+            .is_some_and(|when| when.selector.path == setting.path && when.values.contains(&choice.name));
+        if depends {
+            let _ = write!(page, "\n{}\n{}", other.path, indent(first_sentence(other.doc), 2));
+        }
     }
     page
 }
@@ -73,10 +97,12 @@ fn code_page(page: &Page) -> String {
 }
 
 fn unknown_topic(topic: &str) -> Diagnostic {
-    let message = format!("there is no setting, table or code `{}`", show(topic));
-    let problem = Diagnostic::error(Code::UnknownSetting, None, message)
-        .expected("a path such as switch.vcs, a table such as switch, or a code such as FW-M013");
-    let paths = schema::settings().map(|setting| setting.path);
+    let message = format!("there is nothing to explain named `{}`", show(topic));
+    let problem = Diagnostic::error(Code::UnknownSetting, None, message).expected(
+        "a setting (switch.vcs), a table (switch), a name (torus, tornado, dawning5000) or a code (FW-M013)",
+    );
+    let names = schema::settings().flat_map(choices).map(|choice| choice.name);
+    let paths = schema::settings().map(|setting| setting.path).chain(names);
     let ids = PAGES.iter().map(|page| page.id);
     let key = topic.rsplit('.').next().unwrap_or(topic);
     let by_key = || schema::settings().find(|setting| setting.key() == key).map(|setting| setting.path);
