@@ -75,9 +75,15 @@ pub(crate) fn traffic(arguments: &TrafficArguments, clock: Clock) -> Result<Traf
     };
     let (warm_up, duration) =
         (span("--warm-up", &arguments.warm_up), span("--duration", &arguments.duration));
+    let duration = match duration {
+        Ok(Some(Cycle::ZERO)) => {
+            keep("--duration", "expected more than nothing".to_owned());
+            Err(())
+        }
+        duration => duration,
+    };
     match (destinations, arrivals, sizes, loads, precision, warm_up, duration) {
         (Ok(destinations), Ok(arrivals), Ok(sizes), Ok(loads), Ok(precision), Ok(warm_up), Ok(duration)) => {
-            let duration = duration.map(|cycles: Cycle| Cycle(cycles.0.max(1)));
             Ok(TrafficInput {
                 choice: TrafficChoice { destinations, sizes, arrivals },
                 loads,

@@ -291,7 +291,7 @@ pub(crate) fn bytes(text: &str) -> Option<u16> {
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u16 = text[..end].parse().ok()?;
     match text[end..].trim() {
-        "B" | "b" => Some(number),
+        "B" => Some(number),
         "kB" => number.checked_mul(1_000),
         "KiB" => number.checked_mul(1_024),
         _ => None,
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(bytes("256B"), Some(256));
         assert_eq!(bytes("1 KiB"), Some(1024));
         assert_eq!(bytes("1 kB"), Some(1000));
-        for text in ["256", "1 KB", "B", "-1B", "65536B", "64 KiB", ""] {
+        for text in ["256", "256b", "1 KB", "B", "-1B", "65536B", "64 KiB", ""] {
             assert_eq!(bytes(text), None, "{text}");
         }
     }
