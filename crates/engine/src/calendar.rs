@@ -50,19 +50,24 @@ impl Calendar {
         self.far.first_key_value().map(|(&window, _)| window)
     }
 
-    /// Hands the components with work in `window` to `due`, as a bit mask, and moves on to the window after it.
+    /// Hands the components with work in `window` to `due`, in order, and moves on to the window after it.
     /// What is scheduled from then on for `window` comes out in the one after.
-    pub fn take(&mut self, window: u64, due: &mut Vec<u64>) {
+    pub fn take(&mut self, window: u64, due: &mut Vec<u32>) {
         debug_assert!(window >= self.now && self.next().is_none_or(|next| next >= window));
         due.clear();
-        due.resize(self.words, 0);
         self.now = window;
         self.refill();
         let row = window % ROWS;
         if self.rows >> row & 1 == 1 {
             self.rows &= !(1 << row);
-            let start = row as usize * self.words;
-            due.swap_with_slice(&mut self.bits[start..start + self.words]);
+            let words = &mut self.bits[row as usize * self.words..][..self.words];
+            for (number, word) in (0..).zip(words) {
+                let mut bits = std::mem::take(word);
+                while bits != 0 {
+                    due.push(number * 64 + bits.trailing_zeros());
+                    bits &= bits - 1;
+                }
+            }
         }
         self.now = window + 1;
     }
@@ -104,9 +109,10 @@ mod tests {
                 assert_eq!(calendar.next(), first, "seed {seed}");
                 let Some(window) = first else { continue };
                 calendar.take(window, &mut due);
+                assert!(due.is_sorted(), "seed {seed}");
                 for component in 0..components as u32 {
-                    let bit = due[component as usize / 64] >> (component % 64) & 1 == 1;
-                    assert_eq!(bit, model.remove(&(window, component)), "seed {seed}");
+                    let is_due = due.iter().filter(|&&due| due == component).count();
+                    assert_eq!(is_due, usize::from(model.remove(&(window, component))), "seed {seed}");
                 }
                 now = window + 1;
             }

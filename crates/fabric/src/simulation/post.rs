@@ -135,8 +135,8 @@ impl<A: Architecture> Post<A> {
         self.call(letter.place, letter.by);
     }
 
-    /// Begins `window`: hands the places that have to run in it to `due`, as a bit mask.
-    pub(super) fn open(&mut self, window: Window, due: &mut Vec<u64>) {
+    /// Begins `window`: hands the places that have to run in it to `due`, in order.
+    pub(super) fn open(&mut self, window: Window, due: &mut Vec<u32>) {
         (self.next, self.next_start) = (window.number + 1, window.end);
         self.calendar.take(window.number, due);
     }

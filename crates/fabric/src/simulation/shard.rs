@@ -103,8 +103,7 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
     observer: O,
     counters: Counters,
     // Kept between windows for their memory.
-    due: Vec<u64>,
-    order: Vec<u32>,
+    due: Vec<u32>,
     out: Outgoing,
     /// It does not fit the caches.
     is_large: bool,
@@ -138,7 +137,6 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             observer: parts.observer,
             counters: Counters::default(),
             due: Vec::new(),
-            order: Vec::new(),
             out: Vec::new(),
             is_large: parts.is_large,
         }
@@ -249,30 +247,20 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
         let mut due = std::mem::take(&mut self.due);
         self.post.open(window, &mut due);
-        let mut order = std::mem::take(&mut self.order);
-        order.clear();
-        for (word, mut bits) in due.iter().copied().enumerate().filter(|&(_, bits)| bits != 0) {
-            while bits != 0 {
-                order.push(word as u32 * 64 + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-        }
-        if self.is_large {
-            for stage in (0..STAGES).rev() {
-                order.iter().take(stage).for_each(|&place| self.prefetch(place as usize, window.end, stage));
-            }
-        }
-        for (turn, &place) in order.iter().enumerate() {
-            if self.is_large {
-                for stage in (0..STAGES).rev() {
-                    if let Some(&place) = order.get(turn + 1 + stage) {
-                        self.prefetch(place as usize, window.end, stage);
-                    }
+        // A component runs this many steps after the memory is asked for it first, and is asked for more in each of them.
+        let lead = if self.is_large { STAGES } else { 0 };
+        for step in 0..due.len() + lead {
+            let due_before = |steps: usize| step.checked_sub(steps).and_then(|index| due.get(index));
+            for steps in 0..lead {
+                if let Some(&place) = due_before(steps) {
+                    self.prefetch(place as usize, window.end, lead - 1 - steps);
                 }
             }
-            self.run_place(place as usize, window.end);
+            if let Some(&place) = due_before(lead) {
+                self.run_place(place as usize, window.end);
+            }
         }
-        (self.due, self.order) = (due, order);
+        self.due = due;
         self.post.close(outbox);
         // Several shards have their books in common: those are looked at when all of them rest.
         debug_assert!(

@@ -98,13 +98,8 @@ fn calendar() -> Part {
     part("calendar: take of a window and schedule of its work", |call| {
         let Some(window) = calendar.next() else { return };
         calendar.take(window, &mut due);
-        for (word, &bits) in due.iter().enumerate() {
-            let mut bits = bits;
-            while bits != 0 {
-                let component = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                calendar.schedule(component as u32, window + 1 + ahead[(call + component) % PREPARED]);
-            }
+        for &component in &due {
+            calendar.schedule(component, window + 1 + ahead[(call + component as usize) % PREPARED]);
         }
     })
 }
