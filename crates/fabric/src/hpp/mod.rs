@@ -133,10 +133,7 @@ impl Architecture for Hpp {
     }
 
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
-        for &slot in &inbox.packets {
-            books.in_network += 1;
-            books.units_held += u64::from(shared.pools.tokens[slot].units);
-        }
+        inbox.packets.iter().for_each(|&slot| shared.pools.tokens[slot].audit(books));
     }
 
     /// What a link decides in cycle `t` has its first flit at the other end `transmit + latency` cycles later, or one

@@ -348,7 +348,8 @@ impl PortModel<Hpp> for Port {
         for lane in &self.lanes {
             lane.receiver.audit(&shared.timing, now, books);
             books.units_sent += u64::from(lane.sender.sent());
-            shared.pools.audit(&lane.queue, false, books);
+            // Credits are taken when they are sent.
+            books.in_network += shared.pools.tokens.iter(&lane.queue).count() as u64;
         }
         let tokens = &shared.pools.tokens;
         let (mut delivered, mut drained) = (true, true);

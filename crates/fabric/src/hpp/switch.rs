@@ -329,12 +329,10 @@ impl Switch {
     /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
     #[inline(always)]
     fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
-        let Output { vc, mut requests, .. } = self.outputs[output];
+        let Output { vc, requests, .. } = self.outputs[output];
         let mut eligible = 0;
-        while requests != 0 {
-            let from = requests.trailing_zeros();
-            requests &= requests - 1;
-            let fifo = &self.inputs[from as usize * self.vcs + usize::from(vc)];
+        for from in bits(requests) {
+            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
             if fifo.requests_from <= now {
                 let sender = &mut self.outputs[usize::from(fifo.next)].sender;
                 let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
@@ -636,12 +634,12 @@ impl SwitchModel<Hpp> for Switch {
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {
         for input in &self.inputs {
             input.receiver.audit(&shared.timing, now, books);
-            shared.pools.audit(&input.waiting, true, books);
+            shared.pools.audit(&input.waiting, books);
         }
         for output in &self.outputs {
             books.units_sent += u64::from(output.sender.sent());
             // Their credits on the next link have been taken already.
-            shared.pools.audit(&output.granted, true, books);
+            shared.pools.audit(&output.granted, books);
         }
     }
 }

@@ -47,6 +47,12 @@ impl Linked for Token {
 }
 
 impl Token {
+    /// Enters it, which holds credits, into the books.
+    pub(super) fn audit(&self, books: &mut Conservation) {
+        books.in_network += 1;
+        books.units_held += u64::from(self.units);
+    }
+
     /// Takes the next hop off the route, in switch component `number`; a longer one is continued from the next switch.
     #[inline]
     pub(super) fn advance(&mut self, routing: &Routing, number: u32, next_vc: u8) {
@@ -150,20 +156,15 @@ impl Pools {
 
     /// Tells `peer` a limit. That wakes it only if it waits for one.
     pub(super) fn tell(&mut self, post: &mut Post<super::Hpp>, peer: Address, limit: Limit) {
+        let mail = Mail::Advert(limit);
         match post.inbox(peer, Cycle::NEVER) {
-            Some(inbox) => {
-                let slot = self.limits.put(limit);
-                self.limits.append(&mut inbox.adverts, slot);
-            }
-            None => post.send_away(peer, Cycle::NEVER, Mail::Advert(limit)),
+            Some(inbox) => self.accept(inbox, mail),
+            None => post.send_away(peer, Cycle::NEVER, mail),
         }
     }
 
-    /// Enters the packets of `list`, which hold credits or not, into the books.
-    pub(super) fn audit(&self, list: &List, with_credits: bool, books: &mut Conservation) {
-        for token in self.tokens.iter(list) {
-            books.in_network += 1;
-            books.units_held += if with_credits { u64::from(token.units) } else { 0 };
-        }
+    /// Enters the packets of `list`, which hold credits, into the books.
+    pub(super) fn audit(&self, list: &List, books: &mut Conservation) {
+        self.tokens.iter(list).for_each(|token| token.audit(books));
     }
 }
