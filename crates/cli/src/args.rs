@@ -81,6 +81,13 @@ pub(crate) struct TrafficArguments {
     pub(crate) duration: Option<String>,
 }
 
+impl TrafficArguments {
+    /// The arrivals asked for: `--load max` stands for sources that always have a packet.
+    pub(crate) fn arrival(&self) -> &str {
+        if self.load == "max" { "saturating" } else { &self.arrival }
+    }
+}
+
 /// A task graph.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Task graph")]

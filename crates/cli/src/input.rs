@@ -41,14 +41,11 @@ pub(crate) fn traffic(arguments: &TrafficArguments, clock: Clock) -> Result<Traf
     let destinations =
         destination::parse(&arguments.traffic).map_err(|error| keep("--traffic", error.to_string()));
     let mut arrivals =
-        arrival::parse(&arguments.arrival).map_err(|error| keep("--arrival", error.to_string()));
+        arrival::parse(arguments.arrival()).map_err(|error| keep("--arrival", error.to_string()));
     let sizes = sizes(&arguments.packet).map_err(|error| keep("--packet", error));
     let loads = loads(&arguments.load).map_err(|error| keep("--load", error));
-    if loads.as_ref().is_ok_and(|loads| loads.contains(&Load::Max)) {
-        arrivals = arrival::parse("saturating").map_err(|error| keep("--load", error.to_string()));
-    }
-    let is_saturating = arguments.arrival.trim() == "saturating";
-    if is_saturating && loads.as_ref().is_ok_and(|loads| loads.iter().any(|load| *load != Load::Max)) {
+    let ignores_load = arrivals.as_ref().is_ok_and(|arrivals| arrivals.ignores_load());
+    if ignores_load && loads.as_ref().is_ok_and(|loads| loads.iter().any(|load| *load != Load::Max)) {
         let help = "write `--load max`, which implies `--arrival saturating`";
         keep(
             "--arrival",

@@ -10,6 +10,7 @@ use crate::table;
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::Verdict;
+use flitway_report::memory;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::theory::Theory;
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 fn run_traffic(arguments: &RunArguments, machine: Machine, target: Option<&Target>) -> Result<(), Failure> {
     let input = input::traffic(&arguments.traffic, machine.clock)?;
-    let session = Session::new(machine, arguments.seed, threads(arguments));
+    let session = Session::new(machine, arguments.seed, arguments.threads);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let points: Vec<(f64, Arc<Traffic>)> = input
         .loads
@@ -110,16 +111,9 @@ impl Voice {
     }
 }
 
-/// The threads asked for, but no more than there are cores: threads meet every few microseconds, and one that has no
-/// core lets all others wait.
-fn threads(arguments: &RunArguments) -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    arguments.threads.min(u32::try_from(cores).unwrap_or(u32::MAX))
-}
-
 /// Refuses a machine that is larger than the memory that is left.
 fn fits_memory(session: &Session) -> Result<(), Failure> {
-    let (needed, left) = (session.fabric().bytes(), available_memory());
+    let (needed, left) = (session.fabric().bytes(), memory::available_bytes());
     match left {
         Some(left) if needed > left => {
             let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
@@ -130,16 +124,6 @@ fn fits_memory(session: &Session) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-/// Memory that can be had without swapping, where the system tells.
-fn available_memory() -> Option<u64> {
-    available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
-}
-
-fn available_in(facts: &str) -> Option<u64> {
-    let line = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
 fn fit(session: &Session, input: &TrafficInput, load: Load) -> Result<(f64, Arc<Traffic>), TrafficError> {
@@ -192,7 +176,7 @@ fn run_graph(
 ) -> Result<(), Failure> {
     let GraphArguments { placement, .. } = &arguments.graph;
     let graph = Arc::new(input::graph(path)?);
-    let session = Session::new(machine, arguments.seed, threads(arguments));
+    let session = Session::new(machine, arguments.seed, arguments.threads);
     let placement = input::placement(placement, graph.ranks(), session.fabric().nodes(), arguments.seed)?;
     fits_memory(&session)?;
     let mut voice = Voice::new(target);
@@ -235,8 +219,8 @@ fn write_json(
     let workload = match &arguments.graph.graph {
         Some(path) => json!({ "graph": path, "placement": arguments.graph.placement }),
         None => {
-            let TrafficArguments { traffic, packet, arrival, load, precision, .. } = &arguments.traffic;
-            let arrival = if load == "max" { "saturating" } else { arrival };
+            let TrafficArguments { traffic, packet, precision, .. } = &arguments.traffic;
+            let arrival = arguments.traffic.arrival();
             json!({ "traffic": traffic, "packet": packet, "arrival": arrival, "precision": precision })
         }
     };
@@ -250,18 +234,4 @@ fn write_json(
         "points": points,
     });
     target.write(&format!("{result:#}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::available_in;
-
-    #[test]
-    fn available_memory_is_read_where_it_stands() {
-        let facts =
-            "MemTotal:       16384 kB\nMemFree:         512 kB\nMemAvailable:    1024 kB\nBuffers: 1 kB\n";
-        assert_eq!(available_in(facts), Some(1 << 20));
-        assert_eq!(available_in("MemTotal: 5 kB\n"), None);
-        assert_eq!(available_in("MemAvailable: lots\n"), None);
-    }
 }

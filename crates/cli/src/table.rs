@@ -28,7 +28,7 @@ pub(crate) fn traffic_header(
         plural(fabric.topology().switches(), "switch", "es"),
         arguments.traffic,
         arguments.packet,
-        if arguments.load == "max" { "saturating" } else { &arguments.arrival },
+        arguments.arrival(),
     );
     let silent = traffic.destinations().silent_nodes();
     if silent > 0 {

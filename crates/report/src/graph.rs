@@ -1,6 +1,6 @@
 //! What a run of a task graph came to, in the units of people, as a value and as JSON.
 
-use crate::point::peak_rss_bytes;
+use crate::memory::peak_rss_bytes;
 use flitway_engine::Clock;
 use flitway_fabric::simulation::{Conservation, Counters};
 use flitway_workload::graph::GraphSummary;

@@ -1,6 +1,7 @@
 //! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
 
 use crate::measure::{Measurement, Verdict};
+use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
 use crate::stats::Estimate;
 use flitway_engine::Clock;
@@ -203,12 +204,4 @@ fn latency(estimate: Estimate, histogram: &Latencies, max: u64, clock: Clock) ->
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
-}
-
-/// The high-water mark of resident memory, as Linux tells it.
-#[must_use]
-pub fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
