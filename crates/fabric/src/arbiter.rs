@@ -78,7 +78,7 @@ impl ArbiterBank {
     ///
     /// # Panics
     /// If there are none.
-    #[inline]
+    #[inline(always)]
     pub fn grant(&mut self, arbiter: usize, requests: u64) -> usize {
         assert!(requests != 0, "an arbiter grants when somebody requests");
         match &mut self.state {

@@ -3,18 +3,28 @@
 //! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
 //! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
 
-use crate::RailId;
+use crate::{GroupId, RailId};
 use flitway_engine::{Cycle, NodeId};
+
+/// Whom a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// One node. A packet to the node itself is legal and crosses the node's own switch.
+    Node(NodeId),
+    /// The members of a multicast group, by way of a root of those that [`Groups::roots`](crate::Groups::roots) counts
+    /// where the sender chooses one.
+    Group(GroupId, u32),
+}
 
 /// A packet that an endpoint hands to one of its NIC ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The node it is for. A packet to the node itself is legal and crosses the node's own switch.
-    pub destination: NodeId,
+    /// Whom it is for.
+    pub destination: Destination,
     /// The rail it travels on.
     pub rail: RailId,
     /// The lane it keeps from end to end: a random number, of which the NIC port takes the remainder by the number of
-    /// lanes that the routing leaves free to choose.
+    /// lanes that the routing leaves free to choose. Packets for groups have a lane of their own.
     pub lane: u32,
     /// Payload in bytes, 1 to the MTU.
     pub payload: u16,
@@ -24,13 +34,15 @@ pub struct Packet {
     pub tag: u64,
 }
 
-/// A packet that has reached its destination.
+/// A packet that has reached its destination, or one copy of it a member of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The node that sent it.
     pub source: NodeId,
     /// The node that it has reached.
     pub destination: NodeId,
+    /// The group it was for, if it was for one.
+    pub group: Option<GroupId>,
     /// The rail it travelled on.
     pub rail: RailId,
     /// Payload in bytes.

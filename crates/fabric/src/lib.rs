@@ -6,14 +6,16 @@
 pub mod arbiter;
 pub mod endpoint;
 pub mod hpp;
+pub mod multicast;
 pub mod observer;
 mod pool;
 pub mod routing;
 pub mod simulation;
 pub mod topology;
 
-pub use endpoint::{Delivery, Endpoint, Outgoing, Packet};
+pub use endpoint::{Delivery, Destination, Endpoint, Outgoing, Packet};
 pub use flitway_engine::NodeId;
+pub use multicast::{GroupId, Groups};
 pub use observer::{Observer, Unobserved};
 pub use simulation::{Fabric, Simulation, SwitchSettings};
 

@@ -59,6 +59,13 @@ impl List {
         self.head == Slot::NONE
     }
 
+    /// The slot of the last item, if there is one.
+    #[inline]
+    #[must_use]
+    pub(crate) fn tail(&self) -> Slot {
+        if self.is_empty() { Slot::NONE } else { self.tail }
+    }
+
     /// The slot of the first item; `NONE` if there is none.
     #[inline]
     #[must_use]

@@ -95,8 +95,8 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// Takes a packet of `source` into the source queue, in cycle `now`.
     fn submit(&mut self, shared: &mut A::Shared, now: Cycle, source: NodeId, packet: &Packet);
 
-    /// A packet that counts as delivered in cycle `now`.
-    fn delivery(&mut self, shared: &mut A::Shared, now: Cycle) -> Option<Delivery>;
+    /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
+    fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
     /// Does what is due in cycle `now`, after deliveries and submissions.
     fn advance<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);

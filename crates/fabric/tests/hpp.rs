@@ -7,11 +7,15 @@ mod common;
 use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
-use flitway_fabric::hpp::{Hpp, HppSettings};
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::hpp::{Gathering, Hpp, HppSettings, MulticastSettings};
+use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{Delivery, Fabric, NodeId, Packet, RailId, Simulation};
+use flitway_fabric::{
+    Delivery, Destination, Fabric, GroupId, Groups, NodeId, Packet, RailId, Simulation, SwitchSettings,
+};
 use std::sync::atomic::AtomicBool;
 
 const FOREVER: Cycle = Cycle(1 << 40);
@@ -35,9 +39,20 @@ fn run(fabric: &Fabric, scripts: Vec<Script>, threads: u32) -> (Vec<Delivery>, C
     (deliveries, Counters { wakes: 0, ..simulation.counters() })
 }
 
+/// The deliveries of a run with packets for groups, which may end with packets that wait for each other.
+fn run_copies(fabric: &Fabric, scripts: Vec<Script>) -> (Vec<Delivery>, Counters) {
+    let mut simulation = Simulation::<Hpp, _, _>::new(fabric, scripts, 1, Deliveries::default);
+    assert_eq!(simulation.run_until(FOREVER, &AtomicBool::new(false)), Outcome::Idle);
+    simulation.settle();
+    assert!(simulation.audit().holds(), "{:?}", simulation.audit());
+    let deliveries =
+        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+    (deliveries, simulation.counters())
+}
+
 fn one_packet(fabric: &Fabric, source: u32, destination: u32, payload: u16) -> Delivery {
     let packet = Packet {
-        destination: NodeId(destination),
+        destination: Destination::Node(NodeId(destination)),
         rail: RailId(fabric.rails - 1),
         lane: 0,
         payload,
@@ -52,6 +67,7 @@ fn one_packet(fabric: &Fabric, source: u32, destination: u32, payload: u16) -> D
 #[test]
 fn zero_load_latency_is_the_sum_of_its_parts() {
     let with = |settings: HppSettings, rails| Fabric {
+        groups: Groups::none(),
         rails,
         ..fabric(&TopologySettings::FatTree { ports: 8, levels: 3 }, RoutingKind::DModK, 13, settings)
     };
@@ -86,4 +102,81 @@ fn results_do_not_depend_on_the_number_of_threads() {
     for threads in [2, 3, 4] {
         assert!(one == run(&fabric, scripts.clone(), threads), "{threads} threads");
     }
+}
+
+/// A switch adds `lookup` to the way of a packet for a group, and nothing else (mechanisms.md 1.5: 13 + 2 cycles).
+#[test]
+fn a_multicast_takes_the_lookup_longer_in_every_switch() {
+    let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
+    for show_ahead in [false, true] {
+        for ascent in [Ascent::Table, Ascent::Routed] {
+            let mut fabric = fabric(&tree, RoutingKind::DModK, 7, HppSettings { show_ahead, ..hpp(4) });
+            let members = [0, 1, 5, 15].map(NodeId).to_vec();
+            let group = [GroupSettings { members: members.clone(), root: 1 }];
+            fabric.groups = Groups::new(&fabric.routing, ascent, &group).unwrap();
+            let packet = Packet {
+                destination: Destination::Group(GroupId(0), 2),
+                rail: RailId(0),
+                lane: 0,
+                payload: 200,
+                created: Cycle(50),
+                tag: 1,
+            };
+            let mut scripts = vec![Script::default(); 16];
+            scripts[0] = Script::new(vec![packet]);
+            let (deliveries, counters) = run_copies(&fabric, scripts);
+            let expected: Vec<NodeId> =
+                members.into_iter().filter(|node| ascent == Ascent::Routed || node.0 != 0).collect();
+            let mut reached: Vec<NodeId> = deliveries.iter().map(|delivery| delivery.destination).collect();
+            reached.sort_unstable();
+            assert_eq!(reached, expected);
+            assert_eq!(counters.packets_copied + 1, expected.len() as u64);
+            for delivery in deliveries {
+                // On the way to a root that was chosen there is nothing to look up.
+                let (hops, lookups) = match (ascent, delivery.destination.0) {
+                    (Ascent::Routed, _) => (5, 3),
+                    (Ascent::Table, 1) => (1, 1),
+                    (Ascent::Table, _) => (5, 5),
+                };
+                let SwitchSettings::Hpp(settings) = &fabric.switch;
+                let cycles = settings.zero_load_cycles(hops, 200) + u64::from(hops + 1) * 7 + 2 * lookups;
+                assert_eq!((u32::from(delivery.hops), delivery.delivered), (hops, Cycle(50 + cycles)));
+                assert_eq!(delivery.group, Some(GroupId(0)));
+            }
+        }
+    }
+}
+
+/// Without the bulletin two packets for the same two outputs can each keep one and wait for the other.
+#[test]
+fn gathering_one_by_one_deadlocks_where_the_bulletin_does_not() {
+    let run = |gathering: Gathering| {
+        let multicast = MulticastSettings { gathering, ..MulticastSettings::published(2) };
+        let settings = HppSettings { multicast, arbiter: ArbiterKind::RoundRobin, ..hpp(6) };
+        let single = TopologySettings::Single { nodes: 6 };
+        let mut fabric = fabric(&single, RoutingKind::UpDown, 3, settings);
+        let group = |members: [u32; 3]| GroupSettings { members: members.map(NodeId).to_vec(), root: 0 };
+        fabric.groups =
+            Groups::new(&fabric.routing, Ascent::Table, &[group([0, 4, 5]), group([1, 4, 5])]).unwrap();
+        let packet = |destination, created| Packet {
+            destination,
+            rail: RailId(0),
+            lane: 2,
+            payload: 1000,
+            created: Cycle(created),
+            tag: 0,
+        };
+        let to = |group| Destination::Group(GroupId(group), 0);
+        let node = |node| Destination::Node(NodeId(node));
+        let mut scripts = vec![Script::default(); 6];
+        // Output 4 is taken when node 1 asks, so it keeps 5 alone; when 4 comes free it is the turn of node 0.
+        scripts[2] = Script::new(vec![packet(node(4), 0)]);
+        scripts[1] = Script::new(vec![packet(to(1), 20)]);
+        scripts[0] = Script::new(vec![packet(to(0), 60)]);
+        run_copies(&fabric, scripts).1
+    };
+    let bulletin = run(Gathering::Bulletin { patience: None });
+    assert_eq!((bulletin.packets_delivered, bulletin.packets_copied), (5, 2));
+    let one_by_one = run(Gathering::OneByOne);
+    assert_eq!((one_by_one.packets_delivered, one_by_one.packets_copied), (1, 0));
 }

@@ -5,7 +5,7 @@
 
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
 use flitway_workload::traffic::{Source, Traffic};
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl Endpoint for Injector {
         while self.next().is_some_and(|created| created <= now) {
             let Some(creation) = self.source.create() else { break };
             out.push(Packet {
-                destination: creation.destination,
+                destination: Destination::Node(creation.destination),
                 rail: RailId(self.next_rail),
                 lane: self.lanes.bits() as u32,
                 payload: creation.payload,

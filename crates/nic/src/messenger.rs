@@ -15,7 +15,7 @@ use crate::assembly::{Assembly, Part, Progress};
 use crate::exchange::{Exchange, Numbered};
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
 use flitway_workload::graph::stuck::{self, Stuck};
 use flitway_workload::graph::{Envelope, GraphSummary, HandOver, MessageId, RankId, RankRun, Work};
 use std::collections::BTreeMap;
@@ -147,6 +147,7 @@ impl Messenger {
             left -= u64::from(payload);
             let rail = one_rail.unwrap_or_else(|| take_turn(&mut self.packet_rail, settings.rails));
             let lane = self.lanes.bits() as u32;
+            let destination = Destination::Node(destination);
             out.push(Packet { destination, rail: RailId(rail), lane, payload, created: now, tag });
             self.counts.packets += 1;
         }
@@ -424,6 +425,7 @@ mod tests {
         let delivery = Delivery {
             source: NodeId(0),
             destination: NodeId(1),
+            group: None,
             rail: packet.rail,
             payload: packet.payload,
             flits: 1,

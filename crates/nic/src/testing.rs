@@ -1,7 +1,7 @@
 //! A network for tests: a fixed latency for each rail, infinite bandwidth.
 
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Endpoint, Packet};
+use flitway_fabric::{Delivery, Destination, Endpoint, Packet};
 
 /// Runs endpoints, node by node in every cycle, until nothing is left to do or cycle `end` has come. Returns all
 /// packets in the order in which they were handed over, with the node and the cycle.
@@ -15,10 +15,11 @@ pub(crate) fn run<E: Endpoint>(endpoints: &mut [E], latency: &[u64], end: u64) -
         for (node, endpoint) in endpoints.iter_mut().enumerate() {
             let node = NodeId::new(node);
             let mut out = Vec::new();
+            let here = |packet: &Packet| packet.destination == Destination::Node(node);
             let landed: Vec<_> =
-                flying.extract_if(.., |(at, _, packet)| *at == now && packet.destination == node).collect();
+                flying.extract_if(.., |(at, _, packet)| *at == now && here(packet)).collect();
             for (_, source, packet) in landed {
-                let delivery = delivery(source, &packet, now);
+                let delivery = delivery(source, node, &packet, now);
                 wakes[node.index()] = endpoint.deliver(now, &delivery, &mut out);
             }
             if wakes[node.index()] == Some(now) {
@@ -34,10 +35,11 @@ pub(crate) fn run<E: Endpoint>(endpoints: &mut [E], latency: &[u64], end: u64) -
     }
 }
 
-fn delivery(source: NodeId, packet: &Packet, now: Cycle) -> Delivery {
+fn delivery(source: NodeId, node: NodeId, packet: &Packet, now: Cycle) -> Delivery {
     Delivery {
         source,
-        destination: packet.destination,
+        destination: node,
+        group: None,
         rail: packet.rail,
         payload: packet.payload,
         flits: 1,

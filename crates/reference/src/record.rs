@@ -37,7 +37,7 @@ impl Event {
         }
     }
 
-    /// A total order: by time, then adverts (step 2) before grants (step 4), then by place.
+    /// A total order: by time, then adverts (step 2) before grants (steps 4 and 5), then by place.
     fn key(&self) -> (Cycle, u8, [u64; 6]) {
         let place = match *self {
             Event::Delivered(it) => {

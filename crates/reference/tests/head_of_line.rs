@@ -18,11 +18,12 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Delivery, Endpoint, Fabric, NodeId, Outgoing, Packet, RailId, Simulation, SwitchSettings, Unobserved,
+    Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Outgoing, Packet, RailId, Simulation,
+    SwitchSettings, Unobserved,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -60,19 +61,21 @@ fn switch(nodes: u32) -> Fabric {
         tx_fifo: 2,
         format: PacketFormat { flit_bytes: 1, header_flits: 0, trailer_flits: 0, mtu_bytes: SLOT as u32 },
         advert: AdvertSettings { flits: 0, refresh: None, position_bits: 16 },
+        multicast: MulticastSettings::published(0),
     };
     Fabric {
         latencies: vec![1; topology.links().len()],
         routing: Routing::new(RoutingKind::UpDown, topology).expect("up and down go anywhere"),
         rails: 1,
         switch: SwitchSettings::Hpp(settings),
+        groups: Groups::none(),
     }
 }
 
 fn flood(nodes: u32, node: u32) -> Flood {
     let mut stream = Stream::new(1987, u64::from(node), Purpose::Destination);
     let mut packet = |tag| Packet {
-        destination: NodeId(stream.below(u64::from(nodes)) as u32),
+        destination: Destination::Node(NodeId(stream.below(u64::from(nodes)) as u32)),
         rail: RailId(0),
         lane: 0,
         payload: SLOT as u16,

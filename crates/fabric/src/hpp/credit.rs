@@ -157,6 +157,18 @@ impl Receiver {
         self.upto < self.flits
     }
 
+    /// Flits of the leaving packet that may go.
+    #[inline]
+    pub(super) fn upto(&self) -> u16 {
+        self.upto
+    }
+
+    /// Flit `j` of them leaves in cycle `base + j`, if it has not left in a run before.
+    #[inline]
+    pub(super) fn base(&self) -> Cycle {
+        self.base
+    }
+
     /// Whether the flits of the leaving packet that may go will all have left before cycle `at`.
     #[inline]
     pub(super) fn stalls_before(&self, at: Cycle) -> bool {

@@ -45,7 +45,9 @@
 //! 3. *Crossbars.* A packet granted in an earlier cycle moves one flit from FIFO `(i, v)` to TX FIFO `(o, v)` of its
 //!    output, unless the latter holds `tx_fifo` flits. Flit `j` of a packet chosen in cycle `t` leaves the TX FIFO in
 //!    step 2 of cycle `t + j` and so makes room in that same cycle.
-//! 4. *Arbitration.* Output `o` of crossbar `v` is free unless a packet is still crossing to it after step 3. Requests
+//! 4. *Multicast arbitration*, in crossbar `m = multicast.vc`: see below. A packet granted here is crossing, and has taken
+//!    its credits, before step 5.
+//! 5. *Arbitration.* Output `o` of crossbar `v` is free unless a packet is still crossing to it after step 3. Requests
 //!    for a free output come from each input `i` whose FIFO `(i, v)` is not crossing after step 3, and whose first packet
 //!    is routed to `o`, had its first flit on the wire in or before cycle `t + 1 - receive - queue - route`, and fits
 //!    into the credits of the next hop: `limit - sent >= u`. The arbiter grants one of them; `sent` grows by `u`; its
@@ -55,6 +57,39 @@
 //! crosses the switch in the crossbar of the VC it came in on and is relabelled on the way out; credits and the packet's
 //! next FIFO are those of the new label. Where two crossbars feed one VC label they take credits in the order of
 //! (output, crossbar).
+//!
+//! # Multicast
+//!
+//! Sources: hpp-switch.txt section 2.3, dawning5000.txt section 5.1; `mechanisms.md` 1.5.
+//!
+//! A packet for a group travels on VC `m` from end to end and never changes it (there is one class). In the switches of
+//! its way up, if it carries one, it is like any other packet. From then on each switch looks up its outputs `M`: the
+//! ports that the table has for the group, without the port it came by unless the way up was carried
+//! ([`Groups`](crate::Groups)). It *requests* `M` in cycle `t` if it is the first packet of FIFO `(i, m)`, which is not
+//! crossing after step 3, and had its first flit on the wire in or before cycle `t + 1 - receive - queue - route - lookup`.
+//!
+//! * **Bulletin** (step 4). A request can be granted if every output of `M` in crossbar `m` is free after step 3 and has
+//!   `limit - sent >= u`. One arbiter, of the same kind as the others, grants one request per cycle and switch; `sent` grows
+//!   by `u` at every output of `M`, and the first flit can cross in cycle `t + 1`.
+//! * **Patience.** A request that was one already in cycle `t - patience` is *overdue*. At the beginning of step 4, if no
+//!   request is favoured, the overdue one that has been a request for the longest (the lowest input among equals) becomes
+//!   favoured, until it is granted. In steps 4 and 5 nothing else is granted in crossbar `m` at an output of its `M`.
+//! * **One by one**, without the bulletin (step 5). The request stands at each output of `M` that has not been granted to it,
+//!   like that of any packet. An output that is granted is no longer free, and takes its credits at once. The first flit
+//!   can cross in the cycle after the one in which the last output was granted.
+//! * **Copies** (step 3). The packet moves one flit to the TX FIFOs `(o, m)` of all `o` in `M` in the same cycle, unless one
+//!   of them holds `tx_fifo` flits.
+//! * **Gaps.** So copies wait for each other, and a link that has chosen one may find that its next flit is not there: flit
+//!   `j` leaves the TX FIFO after flit `j - 1`, in a cycle after the one in which it went in. Until then the link sends
+//!   nothing at all. What is said of flit `j` of a packet elsewhere in this text holds of a packet for a group with the
+//!   cycle in which that flit is there: it is on the wire `transmit` cycles after it has left the TX FIFO (one less if the
+//!   packet was sent ahead), the link can decide again one cycle after the last flit has left (or in that cycle), a flit
+//!   can cross `receive + queue + route` cycles after it was on the wire, a NIC takes it out of its buffer `receive`
+//!   cycles after.
+//! * If `M` is empty the request needs nothing and stands in step 4 in either mode; once granted the packet crosses to
+//!   nowhere, one flit a cycle, and counts as missed.
+//!
+//! # Corner cases
 //!
 //! A one-flit packet or advert that was sent ahead leaves its link free in cycle `t` itself: the link decides again.
 //! What it then chooses is not sent ahead. Whether sent ahead or not, flit `j` leaves the TX FIFO in cycle `t + j`: the start
@@ -72,12 +107,12 @@ mod switch;
 mod timing;
 mod token;
 
-pub use settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+pub use settings::{AdvertSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline};
 
-use crate::RailId;
 use crate::arbiter::ArbiterKind;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, SwitchSettings, Wire};
+use crate::{Groups, RailId};
 use nic::Port;
 use switch::Switch;
 use timing::Timing;
@@ -99,6 +134,8 @@ pub struct Shared {
     format: PacketFormat,
     arbiter: ArbiterKind,
     routing: Routing,
+    groups: Groups,
+    multicast: MulticastSettings,
     pools: Pools,
 }
 
@@ -116,6 +153,8 @@ impl Architecture for Hpp {
             format: settings.format,
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),
+            groups: fabric.groups.clone(),
+            multicast: settings.multicast,
             pools: Pools::default(),
         }
     }
@@ -146,6 +185,8 @@ impl Architecture for Hpp {
         let advert = pipeline.receive + settings.advert.flits.max(1) - 1;
         let unit = settings.format.header_flits + settings.unit_flits;
         let felt = request.min(advert).min(settings.format.packet_flits(1)).min(unit);
+        // The flit after a gap leaves a cycle after the decision that ends the gap, and is felt a cycle after it has come.
+        let felt = if fabric.groups.is_empty() { felt } else { felt.min(2) };
         u64::from(pipeline.transmit - u32::from(settings.show_ahead) + latency + felt)
     }
 }

@@ -3,13 +3,14 @@
 
 use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receivers, bits, first_after};
-use super::token::{Inbox, Token};
+use super::token::{Inbox, Kind, Run, Token};
 use super::{Cx, Hpp, Shared};
 use crate::observer::Observer;
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};
-use crate::{Delivery, NodeId, Packet, RailId};
+use crate::{Delivery, Destination, NodeId, Packet, RailId};
 use flitway_engine::{Cycle, prefetch};
+use std::collections::VecDeque;
 
 /// The NIC port of a node in one rail.
 #[derive(Debug)]
@@ -27,10 +28,35 @@ pub struct Port {
     /// When the first of `undelivered` is delivered, and when the link decides.
     deliver_at: Cycle,
     decide_at: Cycle,
+    /// Of the packets in `arriving` those that come with gaps.
+    gapped: VecDeque<Gapped>,
     /// Adverts may be urgent.
     is_newsy: bool,
     /// Senders that wait for adverts.
     starving: u16,
+}
+
+/// A packet that comes with gaps, as far as it is known.
+#[derive(Debug)]
+struct Gapped {
+    slot: Slot,
+    flits: u16,
+    /// Flits that have been let out of the buffer.
+    drained: u16,
+    runs: Vec<(u16, Cycle)>,
+}
+
+impl Gapped {
+    /// When its last flit will be on the wire, once that is known.
+    fn end(&self) -> Option<Cycle> {
+        self.runs.last().filter(|run| run.0 == self.flits).map(|run| run.1 + u64::from(self.flits) - 1)
+    }
+
+    /// The next flits to let out, and when the first of them comes, if that is known.
+    fn next_run(&self) -> Option<(u16, Cycle)> {
+        let &(upto, base) = self.runs.iter().find(|run| run.0 > self.drained)?;
+        Some((upto, base + u64::from(self.drained)))
+    }
 }
 
 /// One virtual channel of a NIC port.
@@ -74,6 +100,7 @@ impl Port {
             undrained: Slot::NONE,
             deliver_at: Cycle::NEVER,
             decide_at: Cycle::NEVER,
+            gapped: VecDeque::new(),
             is_newsy: false,
             starving: 0,
         }
@@ -90,6 +117,12 @@ impl Port {
     fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         while self.undrained != Slot::NONE {
             let token = &cx.shared.pools.tokens[self.undrained];
+            if token.kind == Kind::Gapped {
+                if self.drain_gapped(now, cx) {
+                    continue;
+                }
+                break;
+            }
             let start = token.at + cx.shared.timing.receive;
             if start > now {
                 break;
@@ -103,6 +136,38 @@ impl Port {
             self.free(cx.shared);
         }
         self.send_adverts(now, cx);
+    }
+
+    /// Lets flits of the packet at `undrained`, which comes with gaps, out of the buffer up to cycle `now`. Says whether all of
+    /// them are out.
+    #[cold]
+    #[inline(never)]
+    fn drain_gapped<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) -> bool {
+        let token = cx.shared.pools.tokens[self.undrained];
+        let vc = usize::from(token.vc);
+        let place = self.gapped.iter().position(|it| it.slot == self.undrained);
+        let place = place.expect("what comes with gaps is known as such");
+        while let Some((upto, first)) = self.gapped[place].next_run() {
+            let at = first + cx.shared.timing.receive;
+            if at > now {
+                return false;
+            }
+            self.send_adverts(at, cx);
+            let drained = std::mem::replace(&mut self.gapped[place].drained, upto);
+            let (receiver, voice) = (&mut self.lanes[vc].receiver, &mut self.voices[vc]);
+            if drained == 0 {
+                receiver.begin(&cx.shared.timing, voice, at, upto, token.flits, token.units);
+            } else {
+                receiver.extend(&cx.shared.timing, voice, at, upto - drained);
+            }
+            self.link.expect_news(voice.news);
+        }
+        if self.gapped[place].drained < token.flits {
+            return false;
+        }
+        self.undrained = token.next;
+        self.free(cx.shared);
+        true
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, of what is known to have left the buffer.
@@ -120,7 +185,9 @@ impl Port {
         let tokens = &mut shared.pools.tokens;
         while ![self.undelivered, self.undrained, Slot::NONE].contains(&self.arriving.head()) {
             let slot = tokens.unlink(&mut self.arriving);
-            tokens.take(slot);
+            if tokens.take(slot).kind == Kind::Gapped {
+                self.gapped.pop_front();
+            }
         }
     }
 
@@ -194,13 +261,67 @@ impl Port {
         let token = &pools.tokens[slot];
         let receiver = &mut self.lanes[usize::from(token.vc)].receiver;
         self.is_newsy |= receiver.arrive(token.units, timing.nic_slack);
-        self.deliver_at = self.deliver_at.min(token.at + u64::from(token.flits));
+        if token.kind == Kind::Gapped {
+            self.gapped.push_back(Gapped { slot, flits: token.flits, drained: 0, runs: Vec::new() });
+        } else if self.undelivered == Slot::NONE {
+            self.deliver_at = token.at + u64::from(token.flits);
+        }
         pools.tokens.append(&mut self.arriving, slot);
         for first in [&mut self.undelivered, &mut self.undrained] {
             if *first == Slot::NONE {
                 *first = slot;
             }
         }
+    }
+
+    /// When the next flits leave the buffer, as far as known.
+    fn drains_at(&self, shared: &Shared) -> Cycle {
+        if self.undrained == Slot::NONE {
+            return Cycle::NEVER;
+        }
+        let token = &shared.pools.tokens[self.undrained];
+        let next = if token.kind == Kind::Gapped {
+            let packet = self.gapped.iter().find(|packet| packet.slot == self.undrained);
+            packet.and_then(Gapped::next_run).map(|run| run.1)
+        } else {
+            Some(token.at)
+        };
+        next.map_or(Cycle::NEVER, |at| at + shared.timing.receive)
+    }
+
+    /// Takes in more of what is known of the first packet of which not all is.
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self, run: Run) {
+        let packet = self.gapped.iter_mut().find(|packet| packet.end().is_none());
+        let packet = packet.expect("runs follow their packet");
+        packet.runs.push((run.upto, run.base));
+        // Flits will leave of which nothing was known when the last window ended.
+        self.is_newsy = true;
+        if let Some(end) = packet.end().filter(|_| packet.slot == self.undelivered) {
+            self.deliver_at = end + 1;
+        }
+    }
+
+    /// When the packet in `slot` is delivered, as far as known.
+    #[inline(always)]
+    fn delivered_at(&self, shared: &Shared, slot: Slot) -> Cycle {
+        if slot == Slot::NONE {
+            return Cycle::NEVER;
+        }
+        let token = &shared.pools.tokens[slot];
+        if token.kind != Kind::Gapped {
+            return token.at + u64::from(token.flits);
+        }
+        self.gapped_delivered_at(slot)
+    }
+
+    /// The same of one that comes with gaps.
+    #[cold]
+    #[inline(never)]
+    fn gapped_delivered_at(&self, slot: Slot) -> Cycle {
+        let packet = self.gapped.iter().find(|packet| packet.slot == slot);
+        packet.and_then(Gapped::end).map_or(Cycle::NEVER, |end| end + 1)
     }
 
     /// Takes in the advert in `slot`.
@@ -230,6 +351,11 @@ impl PortModel<Hpp> for Port {
             let port = usize::from(shared.pools.tokens[slot].port);
             ports[port].expect(shared, slot);
         }
+        while !inbox.runs.is_empty() {
+            let slot = shared.pools.runs.unlink(&mut inbox.runs);
+            let run = shared.pools.runs.take(slot);
+            ports[usize::from(run.port)].extend(run);
+        }
     }
 
     #[inline]
@@ -251,17 +377,27 @@ impl PortModel<Hpp> for Port {
         }
     }
 
+    #[inline(always)]
     fn submit(&mut self, shared: &mut Shared, now: Cycle, source: NodeId, packet: &Packet) {
         let timing = &shared.timing;
         let payload = u32::from(packet.payload);
-        let vc = packet.lane as usize % timing.lanes;
+        let (route, to, vc, kind) = match packet.destination {
+            Destination::Node(node) => {
+                let vc = packet.lane as usize % timing.lanes;
+                (shared.routing.way(source, node), node.0, vc, Kind::Single)
+            }
+            Destination::Group(group, root) => {
+                let way = shared.groups.way_up(source, group, root);
+                (way, group.0, shared.multicast.vc as usize, Kind::Copy)
+            }
+        };
         let token = Token {
-            route: shared.routing.way(source, packet.destination),
+            route,
             at: now,
             created: packet.created,
             injected: Cycle::NEVER,
             source,
-            destination: packet.destination,
+            to,
             tag: packet.tag,
             flits: shared.format.packet_flits(payload) as u16,
             units: timing.units(shared.format.payload_flits(payload)) as u16,
@@ -269,6 +405,7 @@ impl PortModel<Hpp> for Port {
             hops: 0,
             port: 0,
             vc: vc as u8,
+            kind,
             next: Slot::NONE,
         };
         let queue = &mut self.lanes[vc].queue;
@@ -280,15 +417,21 @@ impl PortModel<Hpp> for Port {
         shared.pools.tokens.append(queue, slot);
     }
 
-    fn delivery(&mut self, shared: &mut Shared, now: Cycle) -> Option<Delivery> {
+    #[inline(always)]
+    fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
         if self.deliver_at > now {
             return None;
         }
         let tokens = &shared.pools.tokens;
         let token = &tokens[self.undelivered];
+        debug_assert!(
+            token.kind != Kind::Single || token.to == node.0,
+            "packets arrive where they are sent to"
+        );
         let delivery = Delivery {
             source: token.source,
-            destination: token.destination,
+            destination: node,
+            group: token.group(),
             rail: self.rail,
             payload: token.payload,
             flits: token.flits,
@@ -299,12 +442,7 @@ impl PortModel<Hpp> for Port {
             tag: token.tag,
         };
         self.undelivered = token.next;
-        self.deliver_at = if token.next == Slot::NONE {
-            Cycle::NEVER
-        } else {
-            let next = &tokens[token.next];
-            next.at + u64::from(next.flits)
-        };
+        self.deliver_at = self.delivered_at(shared, self.undelivered);
         self.free(shared);
         Some(delivery)
     }
@@ -330,8 +468,8 @@ impl PortModel<Hpp> for Port {
             next = link.finish(&mut buffers, until, cx);
             let slack = cx.shared.timing.nic_slack;
             let is_tight = self.lanes.iter().any(|lane| lane.receiver.is_tight(slack));
-            if is_tight && self.undrained != Slot::NONE {
-                next = next.min(cx.shared.pools.tokens[self.undrained].at + cx.shared.timing.receive);
+            if is_tight {
+                next = next.min(self.drains_at(cx.shared));
             }
             self.is_newsy = next != Cycle::NEVER;
         }
@@ -359,7 +497,8 @@ impl PortModel<Hpp> for Port {
             drained &= slot != self.undrained;
             let token = &tokens[slot];
             books.in_network += u64::from(!delivered);
-            books.units_held += if drained { 0 } else { u64::from(token.units) };
+            let begun = self.gapped.iter().any(|packet| packet.slot == slot && packet.drained > 0);
+            books.units_held += if drained || begun { 0 } else { u64::from(token.units) };
             slot = token.next;
         }
     }

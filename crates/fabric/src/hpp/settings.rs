@@ -27,6 +27,8 @@ pub struct HppSettings {
     pub format: PacketFormat,
     /// How free buffer space is advertised.
     pub advert: AdvertSettings,
+    /// How packets for groups are copied.
+    pub multicast: MulticastSettings,
 }
 
 impl HppSettings {
@@ -115,4 +117,37 @@ pub struct AdvertSettings {
     /// Width of the position counters. Positions are compared modulo `2^bits`, so it must exceed
     /// `log2(2 x buffer_units)`.
     pub position_bits: u32,
+}
+
+/// Multicast (hpp-switch.txt section 2.3, dawning5000.txt section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MulticastSettings {
+    /// Groups that the tables of the switches hold.
+    pub groups: u32,
+    /// The virtual channel of packets for groups, which others may use too.
+    pub vc: u32,
+    /// Cycles that looking up the outputs of a packet for a group adds to its way to the arbiter.
+    pub lookup: u32,
+    /// How the outputs of one packet are gathered.
+    pub gathering: Gathering,
+}
+
+impl MulticastSettings {
+    /// As the papers have it, on virtual channel `vc`.
+    #[must_use]
+    pub const fn published(vc: u32) -> Self {
+        MulticastSettings { groups: 16, vc, lookup: 2, gathering: Gathering::Bulletin { patience: None } }
+    }
+}
+
+/// How a packet gets all its outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gathering {
+    /// All at once, by the resource bulletin.
+    Bulletin {
+        /// Cycles after which a request that still waits keeps others from the outputs it needs; `None` for never (OQ-H5).
+        patience: Option<u32>,
+    },
+    /// One by one, each kept as it is granted: the design that the bulletin replaces. It can deadlock.
+    OneByOne,
 }

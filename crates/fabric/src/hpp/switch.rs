@@ -4,6 +4,9 @@
 //! choice by the link, and (if its TX FIFO filled up meanwhile) where it stalls. An [`Agenda`] slot stands for each
 //! decision that is due: first the links of a cycle, then the arbiters.
 
+mod multicast;
+mod staging;
+
 use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receivers, bits, first_after};
 use super::token::Inbox;
@@ -15,6 +18,7 @@ use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
+use multicast::Multicast;
 
 /// An HPP Switch.
 #[derive(Debug)]
@@ -35,6 +39,10 @@ pub struct Switch {
     inputs: Box<[Input]>,
     outputs: Box<[Output]>,
     arbiters: ArbiterBank,
+    /// Where there are groups.
+    multicast: Option<Box<Multicast>>,
+    /// The slot of the agenda of the first arbiter.
+    first_arbiter: usize,
 }
 
 /// One input FIFO.
@@ -46,6 +54,8 @@ struct Input {
     waiting: List,
     port: u8,
     vc: u8,
+    /// Its first packet is for a group and gathers its outputs one by one.
+    gathers: bool,
     /// Of the first waiting packet, once it is known when it begins to request: that cycle, its credit units, and the
     /// output whose sender has the VC that it takes on the next link.
     units: u16,
@@ -103,6 +113,7 @@ impl Switch {
             waiting: List::default(),
             port: (index / vcs) as u8,
             vc: (index % vcs) as u8,
+            gathers: false,
             units: 0,
             next: 0,
             requests_from: Cycle::ZERO,
@@ -118,13 +129,15 @@ impl Switch {
             crossed: Cycle::ZERO,
             requests: 0,
         };
+        let multicast = Multicast::new(shared, number, ports);
+        let first_arbiter = ports + usize::from(multicast.is_some());
         Switch {
             number,
             vcs,
             starving: 0,
             newsy: 0,
             until: Cycle::ZERO,
-            agenda: Agenda::new(ports + planes),
+            agenda: Agenda::new(first_arbiter + planes),
             links: (0..)
                 .zip(wires)
                 .map(|(port, wire)| Link::new(timing, number, port, *wire, timing.slack))
@@ -133,19 +146,25 @@ impl Switch {
             inputs: (0..planes).map(input).collect(),
             outputs: (0..planes).map(output).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
+            multicast,
+            first_arbiter,
         }
     }
 
-    // Slots of the agenda, in the order of the phases of a cycle: links by port, then arbiters by output.
+    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the arbiter of multicast, then
+    // arbiters by output.
 
+    /// If `at` is `NEVER`, what the link waits for wakes it.
     #[inline]
     fn wake_link(&mut self, port: usize, at: Cycle) {
-        self.agenda.schedule(port, at);
+        if at != Cycle::NEVER {
+            self.agenda.schedule(port, at);
+        }
     }
 
     #[inline]
     fn wake_arbiter(&mut self, output: usize, at: Cycle) {
-        self.agenda.schedule(self.links.len() + output, at);
+        self.agenda.schedule(self.first_arbiter + output, at);
     }
 
     /// The link of `port` and its receiving half.
@@ -176,6 +195,9 @@ impl Switch {
             return;
         }
         let first = &shared.pools.tokens[fifo.waiting.head()];
+        if first.spreads() {
+            return self.request_copies(shared, input);
+        }
         let hop = first.route.hop();
         let at = fifo.receiver.end().max(first.at + shared.timing.to_crossbar - 1);
         let (port, vc) = (hop.port.index() * self.vcs, usize::from(fifo.vc));
@@ -207,17 +229,14 @@ impl Switch {
     }
 
     /// Sees to it that the link of `port` decides when it next can.
-    #[inline]
+    #[inline(always)]
     fn arm_link(&mut self, port: usize) {
         let link = &self.links[port];
         let mut ready = Cycle::NEVER;
         for vc in bits(link.waiting.into()) {
             ready = ready.min(self.outputs[port * self.vcs + vc].ready);
         }
-        if ready != Cycle::NEVER {
-            let at = ready.max(link.free_at);
-            self.wake_link(port, at);
-        }
+        self.wake_link(port, ready.max(link.free_at));
     }
 
     /// The link of `output` has chosen, in cycle `now`, the first packet granted to it.
@@ -235,6 +254,9 @@ impl Switch {
                 self.links[usize::from(output.port)].waiting &= !(1 << output.vc);
             }
         }
+        if self.multicast.is_some() {
+            return self.send_any(index, slot, now, cx);
+        }
         let (is_open, input) = (output.crossed == Cycle::NEVER, usize::from(output.from));
         self.transmit(index, slot, now, cx);
         if is_open {
@@ -243,9 +265,9 @@ impl Switch {
         }
     }
 
-    /// Puts the packet in `slot`, chosen in cycle `now`, on the link of `output`.
+    /// Puts the packet in `slot`, chosen in cycle `now`, on the link of `output`. Returns when its first flit arrives.
     #[inline(always)]
-    fn transmit<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn transmit<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) -> Cycle {
         let Output { port, vc, .. } = self.outputs[output];
         let link = &mut self.links[usize::from(port)];
         let Shared { timing, pools, .. } = &mut *cx.shared;
@@ -258,6 +280,7 @@ impl Switch {
         cx.counters.events += 1;
         cx.counters.packet_hops += 1;
         cx.counters.flit_hops += flits;
+        at
     }
 
     /// The packet crossing from `input` to `output` may go on by `flits`.
@@ -303,6 +326,9 @@ impl Switch {
         if self.outputs[output].requests != 0 {
             self.wake_arbiter(output, end);
         }
+        if self.multicast.is_some() {
+            self.wake_requests(end);
+        }
         self.request(shared, input);
     }
 
@@ -315,6 +341,10 @@ impl Switch {
         }
         if crossed > now {
             self.wake_arbiter(output, crossed);
+            return;
+        }
+        if self.multicast.is_some() && self.is_reserved(output) {
+            // The grant of the packet that it is kept for wakes the arbiter.
             return;
         }
         let eligible = self.eligible(cx.shared, output, now);
@@ -334,7 +364,8 @@ impl Switch {
         for from in bits(requests) {
             let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
             if fifo.requests_from <= now {
-                let sender = &mut self.outputs[usize::from(fifo.next)].sender;
+                let next = if fifo.gathers { output } else { usize::from(fifo.next) };
+                let sender = &mut self.outputs[next].sender;
                 let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
                 eligible |= u64::from(fits) << from;
             }
@@ -352,7 +383,8 @@ impl Switch {
                 self.wake_arbiter(output, requests_from);
                 continue;
             }
-            let sender = &mut self.outputs[usize::from(fifo.next)].sender;
+            let next = if fifo.gathers { output } else { usize::from(fifo.next) };
+            let sender = &mut self.outputs[next].sender;
             let starved = sender.starved;
             match sender.next_advert(&shared.pools.limits) {
                 Some(at) => self.wake_arbiter(output, at),
@@ -367,6 +399,9 @@ impl Switch {
         self.catch_up(from, now, cx);
         let vc = self.outputs[index].vc;
         let input = from * self.vcs + usize::from(vc);
+        if self.multicast.is_some() && self.inputs[input].gathers {
+            return self.keep(from, index, now, cx);
+        }
         let fifo = &mut self.inputs[input];
         let first = usize::from(self.outputs[index].port) * self.vcs;
         let next_vc = (usize::from(fifo.next) - first) as u8;
@@ -416,7 +451,7 @@ impl Switch {
             return false;
         }
         self.catch_up(port, now, cx);
-        let arbiters = self.links.len();
+        let arbiters = self.first_arbiter;
         let others = arbiters + output + 1..arbiters + (port + 1) * self.vcs;
         !self.links[port].is_due(ready)
             && self.links[port].free_at <= ready
@@ -458,36 +493,6 @@ impl Switch {
         }
     }
 
-    /// Asks for the inputs of `port` that may have something to say before `until`.
-    #[inline]
-    fn prefetch_news(&self, port: usize, until: Cycle) {
-        if self.links[port].is_due(until) {
-            for input in port * self.vcs..(port + 1) * self.vcs {
-                if self.voices[input].news < until {
-                    prefetch::line(&self.inputs[input]);
-                }
-            }
-        }
-    }
-
-    /// The outputs of `port` that have granted packets.
-    #[inline]
-    fn granted(&self, port: usize) -> impl Iterator<Item = usize> {
-        bits(self.links[port].waiting.into()).map(move |vc| port * self.vcs + vc)
-    }
-
-    /// Asks for what a request of input port `from` at output port `to` touches.
-    #[inline]
-    fn prefetch_request(&self, from: usize, to: usize, vc: usize) {
-        let (input, output) = (from * self.vcs + vc, to * self.vcs + vc);
-        prefetch::line(&self.inputs[input]);
-        prefetch::line(&self.voices[input]);
-        prefetch::line(&self.outputs[output]);
-        prefetch::line(&self.links[to]);
-        prefetch::line(&self.voices[output]);
-        self.arbiters.prefetch(output, from);
-    }
-
     /// Takes in the packet in `slot`, which is on the way.
     #[inline]
     fn expect(&mut self, shared: &mut Shared, slot: Slot) {
@@ -515,6 +520,9 @@ impl Switch {
             for lane in (vc % lanes..self.vcs).step_by(lanes) {
                 self.wake_arbiter(port * self.vcs + lane, from);
             }
+            if self.multicast.is_some() {
+                self.wake_requests(from);
+            }
         }
     }
 }
@@ -535,83 +543,38 @@ impl SwitchModel<Hpp> for Switch {
         for slot in inbox.packets.drain(..) {
             self.expect(shared, slot);
         }
+        while !inbox.runs.is_empty() {
+            let slot = shared.pools.runs.unlink(&mut inbox.runs);
+            let run = shared.pools.runs.take(slot);
+            self.hear_run(shared, run);
+        }
     }
 
     #[inline]
     fn prefetch(&self, shared: &Shared, post: &Post<Hpp>, place: usize, until: Cycle, stage: usize) {
-        let tokens = &shared.pools.tokens;
         let packets = &post.inbox_of(place).packets;
-        let coming = || self.agenda.coming(until).map(|slot| (slot, slot.checked_sub(self.links.len())));
         match stage {
             4 => prefetch::item(self),
             3 => {
                 self.agenda.prefetch(until);
                 prefetch::slice(packets);
             }
-            2 => {
-                packets.iter().for_each(|&slot| tokens.prefetch(slot));
-                for (link, output) in coming() {
-                    match output {
-                        None => prefetch::line(&self.links[link]),
-                        Some(output) => prefetch::line(&self.outputs[output]),
-                    }
-                }
-            }
-            1 => {
-                for &slot in packets {
-                    let token = &tokens[slot];
-                    let (port, vc) = (usize::from(token.port), usize::from(token.vc));
-                    prefetch::line(&self.links[port]);
-                    self.prefetch_request(port, token.route.hop().port.index(), vc);
-                }
-                for (link, output) in coming() {
-                    match output {
-                        None => self.granted(link).for_each(|output| prefetch::line(&self.outputs[output])),
-                        Some(output) => {
-                            let Output { port, vc, requests, .. } = self.outputs[output];
-                            bits(requests)
-                                .for_each(|from| self.prefetch_request(from, port.into(), vc.into()));
-                        }
-                    }
-                }
-            }
-            _ => {
-                for &slot in packets {
-                    let token = &tokens[slot];
-                    let output = token.route.hop().port.index();
-                    self.prefetch_news(usize::from(token.port), until);
-                    self.prefetch_news(output, until);
-                    post.prefetch_inbox(self.links[output].wire.peer);
-                }
-                for (link, output) in coming() {
-                    match output {
-                        None => {
-                            post.prefetch_inbox(self.links[link].wire.peer);
-                            self.granted(link)
-                                .for_each(|output| tokens.prefetch(self.outputs[output].granted.head()));
-                        }
-                        Some(output) => {
-                            let Output { vc, requests, .. } = self.outputs[output];
-                            for from in bits(requests) {
-                                let input = from * self.vcs + usize::from(vc);
-                                tokens.prefetch(self.inputs[input].waiting.head());
-                            }
-                        }
-                    }
-                }
-            }
+            2 => self.prefetch_first(shared, packets, until),
+            1 => self.prefetch_second(shared, packets, until),
+            _ => self.prefetch_third(shared, packets, until, post),
         }
     }
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
         self.until = until;
-        let arbiters = self.links.len();
         while let Some((now, slot)) = self.agenda.pop(until) {
             cx.counters.wakes += 1;
-            if slot < arbiters {
+            if slot < self.links.len() {
                 self.decide(slot, now, cx);
+            } else if let Some(output) = slot.checked_sub(self.first_arbiter) {
+                self.arbitrate(output, now, cx);
             } else {
-                self.arbitrate(slot - arbiters, now, cx);
+                self.run_multicast(now, cx);
             }
         }
         let mut next = self.agenda.next().unwrap_or(Cycle::NEVER);
@@ -636,6 +599,7 @@ impl SwitchModel<Hpp> for Switch {
             input.receiver.audit(&shared.timing, now, books);
             shared.pools.audit(&input.waiting, books);
         }
+        self.audit_kept(books);
         for output in &self.outputs {
             books.units_sent += u64::from(output.sender.sent());
             // Their credits on the next link have been taken already.

@@ -115,6 +115,12 @@ impl Timing {
         u64::from(flits.min(self.header_flits + self.unit_flits))
     }
 
+    /// Cycles from the arrival of the first of the `flits` of a packet for a group until somebody acts on it: it does not
+    /// know whether it comes to a switch or to a node.
+    pub(super) fn felt_of_copy(&self, flits: u32) -> u64 {
+        self.felt_by_switch().min(self.felt_by_node(flits))
+    }
+
     /// Credit units of a packet.
     pub(super) fn units(&self, payload_flits: u32) -> u32 {
         payload_flits.div_ceil(self.unit_flits).max(1)

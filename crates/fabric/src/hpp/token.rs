@@ -1,10 +1,10 @@
 //! A packet as it travels, and the mail between ports.
 
 use super::timing::Timing;
-use crate::SwitchId;
 use crate::pool::{Linked, List, Pool, Slot};
 use crate::routing::{Route, Routing};
 use crate::simulation::{Address, Conservation, Post, Wire};
+use crate::{GroupId, SwitchId};
 use flitway_engine::{Cycle, NodeId};
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link. It lives in one slot of its shard, one cache line, from
@@ -20,7 +20,8 @@ pub struct Token {
     pub(super) injected: Cycle,
     pub(super) tag: u64,
     pub(super) source: NodeId,
-    pub(super) destination: NodeId,
+    /// The node it is for, or the number of the group.
+    pub(super) to: u32,
     pub(super) next: Slot,
     pub(super) flits: u16,
     pub(super) units: u16,
@@ -30,6 +31,18 @@ pub struct Token {
     pub(super) port: u16,
     /// The VC it is labelled with: on the way, that of the link; in a TX FIFO, that of the next link.
     pub(super) vc: u8,
+    pub(super) kind: Kind,
+}
+
+/// How a packet moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is for a node.
+    Single,
+    /// It is for a group.
+    Copy,
+    /// It is for a group, and on its last link its flits come with gaps: in [`Run`]s.
+    Gapped,
 }
 
 const _: () = assert!(size_of::<Token>() == 64, "a packet is one cache line");
@@ -53,6 +66,19 @@ impl Token {
         books.units_held += u64::from(self.units);
     }
 
+    /// Whether switches look up where it goes on: it is for a group, and its way up is behind it.
+    #[inline]
+    pub(super) fn spreads(&self) -> bool {
+        // Others have arrived at their node when their route ends.
+        self.route.has_arrived()
+    }
+
+    /// The group it is for.
+    #[inline]
+    pub(super) fn group(&self) -> Option<GroupId> {
+        (self.kind != Kind::Single).then_some(GroupId(self.to))
+    }
+
     /// Takes the next hop off the route, in switch component `number`; a longer one is continued from the next switch.
     #[inline]
     pub(super) fn advance(&mut self, routing: &Routing, number: u32, next_vc: u8) {
@@ -62,7 +88,7 @@ impl Token {
         if self.route.is_continued() {
             let here = SwitchId(number % routing.topology().switches());
             if let Some((next, arrival)) = routing.follow(here, hop) {
-                self.route = routing.route(next, arrival, self.destination);
+                self.route = routing.route(next, arrival, NodeId(self.to));
             }
         }
     }
@@ -91,6 +117,29 @@ impl Linked for Limit {
     }
 }
 
+/// Flits `first..upto` of a packet, which follow each other without a gap on their way to a port: flit `j` is on the
+/// receiver's wire in cycle `base + j`.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub(super) base: Cycle,
+    pub(super) next: Slot,
+    pub(super) first: u16,
+    pub(super) upto: u16,
+    pub(super) port: u16,
+}
+
+impl Linked for Run {
+    #[inline]
+    fn next(&self) -> Slot {
+        self.next
+    }
+
+    #[inline]
+    fn set_next(&mut self, next: Slot) {
+        self.next = next;
+    }
+}
+
 /// What one port tells the port at the other end of its link, when it lives in another shard.
 #[derive(Clone, Copy, Debug)]
 pub enum Mail {
@@ -98,6 +147,8 @@ pub enum Mail {
     Packet(Token),
     /// An advert is coming.
     Advert(Limit),
+    /// Flits are coming of the last packet for a group that was said to come.
+    Run(Run),
 }
 
 /// What has come for a component.
@@ -106,6 +157,8 @@ pub struct Inbox {
     /// Packets, in slots, by time for each port. Not a list: to run through a list is to wait for each item in turn.
     pub(super) packets: Vec<Slot>,
     pub(super) adverts: List,
+    /// Runs of packets that come with gaps, by time for each port.
+    pub(super) runs: List,
 }
 
 /// The slots of a shard.
@@ -113,6 +166,7 @@ pub struct Inbox {
 pub(super) struct Pools {
     pub(super) tokens: Pool<Token>,
     pub(super) limits: Pool<Limit>,
+    pub(super) runs: Pool<Run>,
 }
 
 impl Pools {
@@ -125,6 +179,10 @@ impl Pools {
             Mail::Advert(limit) => {
                 let slot = self.limits.put(limit);
                 self.limits.append(&mut inbox.adverts, slot);
+            }
+            Mail::Run(run) => {
+                let slot = self.runs.put(run);
+                self.runs.append(&mut inbox.runs, slot);
             }
         }
     }
@@ -141,16 +199,35 @@ impl Pools {
     ) {
         let token = &mut self.tokens[slot];
         (token.at, token.port) = (at, wire.port);
-        // After the last hop comes a node.
-        let felt = if token.route.has_arrived() {
+        // After the last hop comes a node, but a packet for a group does not know which is its last.
+        let felt = if !token.route.has_arrived() {
+            timing.felt_by_switch()
+        } else if token.kind == Kind::Single {
             timing.felt_by_node(u32::from(token.flits))
         } else {
-            timing.felt_by_switch()
+            timing.felt_of_copy(u32::from(token.flits))
         };
         let by = at + felt;
         match post.inbox(wire.peer, by) {
             Some(inbox) => inbox.packets.push(slot),
             None => post.send_away(wire.peer, by, Mail::Packet(self.tokens.take(slot))),
+        }
+    }
+
+    /// Tells the other end of `wire` a run, which is of a packet of `flits`.
+    pub(super) fn tell_run(
+        &mut self,
+        timing: &Timing,
+        post: &mut Post<super::Hpp>,
+        wire: &Wire,
+        run: Run,
+        flits: u16,
+    ) {
+        let felt = if run.first == 0 { timing.felt_of_copy(flits.into()) } else { 1 };
+        let by = run.base + u64::from(run.first) + felt;
+        match post.inbox(wire.peer, by) {
+            Some(inbox) => self.accept(inbox, Mail::Run(run)),
+            None => post.send_away(wire.peer, by, Mail::Run(run)),
         }
     }
 

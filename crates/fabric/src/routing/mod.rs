@@ -7,6 +7,8 @@ mod d_mod_k;
 mod dimension_order;
 mod up_down;
 
+pub(crate) use up_down::spanning_tree;
+
 use crate::topology::{End, Shape, Topology};
 use crate::{PortId, SwitchId};
 use flitway_engine::NodeId;
@@ -82,6 +84,7 @@ impl std::error::Error for RoutingError {}
 /// A routing on its topology.
 #[derive(Clone, Debug)]
 pub struct Routing {
+    kind: RoutingKind,
     topology: Arc<Topology>,
     relation: Arc<dyn Relation>,
     /// By source and destination, in a small network.
@@ -106,7 +109,7 @@ impl Routing {
             (RoutingKind::DimensionOrder, _) => return Err(RoutingError::NotAGrid),
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };
-        let mut routing = Routing { topology, relation, ways: Arc::new([]) };
+        let mut routing = Routing { kind, topology, relation, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
         if u64::from(nodes) * u64::from(nodes) <= PAIRS {
             let pairs =
@@ -114,6 +117,12 @@ impl Routing {
             routing.ways = pairs.map(|(source, node)| routing.walk(source, node)).collect();
         }
         Ok(routing)
+    }
+
+    /// Which routing it is.
+    #[must_use]
+    pub fn kind(&self) -> RoutingKind {
+        self.kind
     }
 
     /// The topology it routes on.
@@ -222,6 +231,18 @@ impl Route {
     const DIGIT_BITS: u32 = 7;
     const ARRIVED: u64 = 1;
     const CONTINUED: u64 = 2;
+
+    /// The route of these `hops`, at most [`Route::HOPS`], to its end.
+    #[must_use]
+    pub fn of(hops: impl IntoIterator<Item = Hop>) -> Route {
+        let (mut route, mut count) = (Route::default(), 0);
+        for hop in hops {
+            assert!(count < Self::HOPS, "a header field holds {} hops", Self::HOPS);
+            route = route.with(count, hop);
+            count += 1;
+        }
+        route.ended(count, Self::ARRIVED)
+    }
 
     /// A route that does not end yet, with `hop` after `count` others.
     #[inline]

@@ -27,18 +27,7 @@ type Neighbour = (PortId, usize);
 impl UpDown {
     pub(super) fn new(topology: &Topology) -> Self {
         let switches = topology.switches() as usize;
-        let neighbours: Vec<Vec<Neighbour>> = (0..switches)
-            .map(|switch| {
-                let id = SwitchId::new(switch);
-                (0..topology.ports(id))
-                    .map(PortId)
-                    .filter_map(|port| match topology.wire(id, port) {
-                        Some((_, End::Switch(next, _))) => Some((port, next.index())),
-                        _ => None,
-                    })
-                    .collect()
-            })
-            .collect();
+        let neighbours = neighbours(topology);
         let rank = ranks(&neighbours);
         let arrives_down = (0..switches)
             .map(|switch| {
@@ -68,6 +57,37 @@ impl Relation for UpDown {
         let port = self.next[(target.index() * 2 + down) * self.switches + here.index()];
         Hop { port: PortId(u32::from(port)), class: 0 }
     }
+}
+
+/// The links of every switch to others.
+fn neighbours(topology: &Topology) -> Vec<Vec<Neighbour>> {
+    let of = |switch: u32| {
+        let ports = (0..topology.ports(SwitchId(switch))).map(PortId);
+        let neighbour = |port| match topology.wire(SwitchId(switch), port) {
+            Some((_, End::Switch(next, _))) => Some((port, next.index())),
+            _ => None,
+        };
+        ports.filter_map(neighbour).collect()
+    };
+    (0..topology.switches()).map(of).collect()
+}
+
+/// A tree of up links that reaches every switch: for each but the root its port up, the switch there, and the port it
+/// arrives at.
+pub(crate) fn spanning_tree(topology: &Topology) -> Vec<Option<(PortId, SwitchId, PortId)>> {
+    let neighbours = neighbours(topology);
+    let rank = ranks(&neighbours);
+    let parent = |(switch, links): (usize, &Vec<Neighbour>)| {
+        let &(port, next) = links.iter().min_by_key(|&&(port, next)| (rank[next], port))?;
+        if rank[next] > rank[switch] {
+            return None;
+        }
+        match topology.wire(SwitchId::new(switch), port) {
+            Some((_, End::Switch(parent, down))) => Some((port, parent, down)),
+            _ => None,
+        }
+    };
+    neighbours.iter().enumerate().map(parent).collect()
 }
 
 /// (distance from the root, number) of every switch, as one number to compare: its place in that order.

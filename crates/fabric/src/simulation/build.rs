@@ -7,7 +7,7 @@ use crate::hpp::HppSettings;
 use crate::observer::Observer;
 use crate::routing::Routing;
 use crate::topology::{End, Topology};
-use crate::{Endpoint, NodeId, PortId, RailId, SwitchId};
+use crate::{Endpoint, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
 
 /// A complete description of a fabric: nothing in it has a default.
@@ -21,6 +21,8 @@ pub struct Fabric {
     pub latencies: Vec<u32>,
     /// The switches, and the link layer that they share with the NIC ports.
     pub switch: SwitchSettings,
+    /// What the tables of the switches say of multicast groups.
+    pub groups: Groups,
 }
 
 /// The settings of one switch architecture.

@@ -44,7 +44,7 @@ impl<P, E: Endpoint> Node<P, E> {
             cx.counters.wakes += 1;
             let woken = self.wake == now;
             for port in &mut self.ports {
-                while let Some(delivery) = port.delivery(cx.shared, now) {
+                while let Some(delivery) = port.delivery(cx.shared, now, self.id) {
                     cx.counters.events += 1;
                     cx.counters.packets_delivered += 1;
                     cx.counters.flits_delivered += u64::from(delivery.flits);

@@ -20,7 +20,11 @@ pub struct Counters {
     pub wakes: u64,
     /// Packets handed to NIC ports.
     pub packets_created: u64,
-    /// Packets that have reached their destination.
+    /// Copies that switches have made of packets for groups: one less than the outputs of each.
+    pub packets_copied: u64,
+    /// Packets for groups that a switch has discarded because its table named no output.
+    pub packets_missed: u64,
+    /// Packets that have reached their destination, copies included.
     pub packets_delivered: u64,
     /// Their flits.
     pub flits_delivered: u64,
@@ -40,6 +44,8 @@ impl Add for Counters {
             events: self.events + other.events,
             wakes: self.wakes + other.wakes,
             packets_created: self.packets_created + other.packets_created,
+            packets_copied: self.packets_copied + other.packets_copied,
+            packets_missed: self.packets_missed + other.packets_missed,
             packets_delivered: self.packets_delivered + other.packets_delivered,
             flits_delivered: self.flits_delivered + other.flits_delivered,
             packet_hops: self.packet_hops + other.packet_hops,
@@ -58,9 +64,9 @@ impl Sum for Counters {
 /// The books of a fabric. Each component enters what it holds; [`Conservation::holds`] says whether the sums agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conservation {
-    /// Packets handed to NIC ports.
+    /// Packets handed to NIC ports, and copies made of them.
     pub created: u64,
-    /// Packets that have reached their destination.
+    /// Packets that have reached their destination or have been discarded.
     pub delivered: u64,
     /// Packets in source queues, FIFOs and on links.
     pub in_network: u64,
@@ -175,8 +181,8 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
 
     pub(super) fn audit(&self, now: Cycle) -> Conservation {
         let mut books = Conservation {
-            created: self.counters.packets_created,
-            delivered: self.counters.packets_delivered,
+            created: self.counters.packets_created + self.counters.packets_copied,
+            delivered: self.counters.packets_delivered + self.counters.packets_missed,
             ..Conservation::default()
         };
         for switch in &self.switches {

@@ -77,6 +77,13 @@ impl TreeShape {
             (level, within / self.power(level), within % self.power(level))
         }
     }
+
+    /// The switch at that place.
+    #[must_use]
+    pub fn switch(&self, level: u32, subtree: u64, index: u64) -> SwitchId {
+        let within = if level + 1 == self.levels { index } else { subtree * self.power(level) + index };
+        SwitchId::new((self.first_switch(level) + within) as usize)
+    }
 }
 
 pub(super) fn fat_tree(ports: u32, levels: u32) -> Result<Topology, TopologyError> {
@@ -110,12 +117,9 @@ fn build(shape: TreeShape) -> Result<Topology, TopologyError> {
             let (_, subtree, index) = shape.place(child);
             for up in 0..arity {
                 let parent_index = index + up * shape.power(level);
-                let (parent, down) = if parents_top {
-                    (parent_index, subtree)
-                } else {
-                    (subtree / arity * shape.power(level + 1) + parent_index, subtree % arity)
-                };
-                let parent = SwitchId::new((shape.first_switch(level + 1) + parent) as usize);
+                let (above, down) =
+                    if parents_top { (0, subtree) } else { (subtree / arity, subtree % arity) };
+                let parent = shape.switch(level + 1, above, parent_index);
                 let ends = [
                     End::Switch(child, PortId((arity + up) as u32)),
                     End::Switch(parent, PortId(down as u32)),

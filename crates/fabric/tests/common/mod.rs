@@ -5,11 +5,12 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Delivery, Endpoint, Fabric, NodeId, Observer, Outgoing, Packet, RailId, SwitchSettings,
+    Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Observer, Outgoing, Packet, RailId,
+    SwitchSettings,
 };
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         tx_fifo: 16,
         format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1024 },
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 16 },
+        multicast: MulticastSettings::published(2),
     }
 }
 
@@ -38,7 +40,7 @@ pub(crate) fn fabric(
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = vec![latency; topology.links().len()];
     let routing = Routing::new(kind, topology).unwrap();
-    Fabric { routing, rails: 1, latencies, switch: SwitchSettings::Hpp(settings) }
+    Fabric { routing, rails: 1, latencies, switch: SwitchSettings::Hpp(settings), groups: Groups::none() }
 }
 
 /// Sends given packets at given times.
@@ -83,7 +85,7 @@ pub(crate) fn random_scripts(
             let mut at = stream.below(gap);
             while at < until {
                 packets.push(Packet {
-                    destination: NodeId(stream.below(u64::from(fabric.nodes())) as u32),
+                    destination: Destination::Node(NodeId(stream.below(u64::from(fabric.nodes())) as u32)),
                     rail: RailId(stream.below(u64::from(fabric.rails)) as u32),
                     lane: stream.bits() as u32,
                     payload: 1 + stream.below(payload_max) as u16,

@@ -2,9 +2,10 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::HppSettings;
+use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{Delivery, Endpoint, Fabric, Outgoing, Packet, SwitchSettings};
+use flitway_fabric::{Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, SwitchSettings};
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,6 +24,10 @@ pub struct Case {
     pub latencies: Vec<u32>,
     /// The switches.
     pub settings: HppSettings,
+    /// How packets for groups climb.
+    pub ascent: Ascent,
+    /// The groups.
+    pub groups: Vec<GroupSettings>,
     /// What each node sends, by time of creation.
     pub scripts: Vec<Vec<Packet>>,
     /// Threads of the fast engine.
@@ -44,11 +49,16 @@ impl Case {
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= self.settings.ports;
         let routing = Routing::new(self.routing, topology).ok().filter(|_| fits)?;
+        let groups = match &self.groups[..] {
+            [] => Groups::none(),
+            groups => Groups::new(&routing, self.ascent, groups).ok()?,
+        };
         self.settings.vcs.is_multiple_of(routing.classes()).then(|| Fabric {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
             switch: SwitchSettings::Hpp(self.settings.clone()),
+            groups,
         })
     }
 
@@ -75,11 +85,14 @@ impl fmt::Display for Case {
         writeln!(f, "{:#?}", self.settings)?;
         let Case { threads, pause, limit, margin, .. } = self;
         writeln!(f, "{threads} threads, pause at {pause:?}, limit {limit}, margin {margin}")?;
+        if !self.groups.is_empty() {
+            writeln!(f, "{:?} groups {:?}", self.ascent, self.groups)?;
+        }
         writeln!(f, "{} packets:", self.packets())?;
         for (node, packets) in self.scripts.iter().enumerate() {
             for Packet { destination, rail, lane, payload, created, tag } in packets.iter().take(20) {
                 let what = format!("{payload} B, rail {rail}, lane {lane}, tag {tag}");
-                writeln!(f, "  cycle {created}: {node} -> {destination}, {what}")?;
+                writeln!(f, "  cycle {created}: {node} -> {destination:?}, {what}")?;
             }
             if packets.len() > 20 {
                 writeln!(f, "  ... {} more of node {node}", packets.len() - 20)?;
@@ -96,7 +109,7 @@ pub const ASKS: u64 = 1 << 32;
 #[must_use]
 pub fn reply(delivery: &Delivery) -> Option<Packet> {
     (delivery.tag & ASKS != 0).then_some(Packet {
-        destination: delivery.source,
+        destination: Destination::Node(delivery.source),
         rail: delivery.rail,
         lane: delivery.tag as u32,
         payload: delivery.payload,

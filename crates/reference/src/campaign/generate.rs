@@ -7,10 +7,13 @@ use super::case::{ASKS, Case};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{
+    AdvertSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+};
+use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::{Routing, RoutingKind};
-use flitway_fabric::topology::{End, Graph, GraphLink, Topology, TopologySettings};
-use flitway_fabric::{NodeId, Packet, PortId, RailId, SwitchId};
+use flitway_fabric::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
+use flitway_fabric::{Destination, GroupId, NodeId, Packet, PortId, RailId, SwitchId};
 use std::sync::Arc;
 
 /// FIFO-cycles of the reference that the traffic of a case may take; one case in sixteen is eight times as large.
@@ -35,13 +38,19 @@ pub fn generate(seed: u64) -> Case {
     if sparse {
         repeat_often(&mut dice, &mut switch);
     }
+    let (ascent, groups) = if classes == 1 && routing != RoutingKind::DimensionOrder && dice.one_in(2) {
+        groups(&mut dice, &topology)
+    } else {
+        (Ascent::Table, Vec::new())
+    };
     let rails = if dice.one_in(4) { 2 } else { 1 };
     let latencies = latencies(&mut dice, topology.links().len());
     let fifos = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
     let longest = u64::from(latencies.iter().copied().max().unwrap_or(1));
     let budget = if sparse || dice.one_in(16) { 8 * BUDGET } else { BUDGET };
     let length = (budget / (fifos + 8)).clamp(200, 6_000) + 2 * longest;
-    let traffic = Traffic { nodes: topology.nodes(), rails, format: switch.format, length, sparse };
+    let (nodes, format) = (topology.nodes(), switch.format);
+    let traffic = Traffic { nodes, rails, format, length, sparse, groups: groups.len() as u32 };
     let scripts = traffic.scripts(&mut dice);
     Case {
         seed,
@@ -50,12 +59,31 @@ pub fn generate(seed: u64) -> Case {
         rails,
         latencies,
         settings: switch,
+        ascent,
+        groups,
         scripts,
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
         pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
         limit: Cycle(2 * length + 500),
         margin: dice.below(600),
     }
+}
+
+/// Up to five groups, small and large.
+fn groups(dice: &mut Dice, topology: &Topology) -> (Ascent, Vec<GroupSettings>) {
+    let is_tree = matches!(topology.shape(), Shape::Tree(_));
+    let ascent = if is_tree && dice.one_in(2) { Ascent::Routed } else { Ascent::Table };
+    let nodes = topology.nodes();
+    let group = |dice: &mut Dice| {
+        let wanted = dice.corner(1, nodes);
+        let mut members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+        while members.len() > wanted as usize {
+            members.swap_remove(dice.below(members.len() as u64) as usize);
+        }
+        GroupSettings { members, root: dice.0.bits() as u32 }
+    };
+    let count = dice.between(1, 5);
+    (ascent, (0..count).map(|_| group(dice)).collect())
 }
 
 /// A stream with a few more ways to draw.
@@ -206,7 +234,17 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         tx_fifo: dice.scaled(pipeline.transmit_buffer + 1, 40),
         format,
         advert: advert(dice, vcs, buffer_units),
+        multicast: multicast(dice, vcs),
     }
+}
+
+fn multicast(dice: &mut Dice, vcs: u32) -> MulticastSettings {
+    let gathering = match dice.below(5) {
+        0 => Gathering::OneByOne,
+        1 => Gathering::Bulletin { patience: Some(dice.scaled(0, 300)) },
+        _ => Gathering::Bulletin { patience: None },
+    };
+    MulticastSettings { groups: 16, vc: dice.corner(0, vcs - 1), lookup: dice.between(0, 3), gathering }
 }
 
 fn format(dice: &mut Dice) -> PacketFormat {
@@ -234,6 +272,7 @@ fn advert(dice: &mut Dice, vcs: u32, buffer_units: u32) -> AdvertSettings {
 /// Makes an idle link repeat short adverts in patterns of several VCs, some of them in one cycle.
 fn repeat_often(dice: &mut Dice, settings: &mut HppSettings) {
     settings.vcs = dice.between(4, 8);
+    settings.multicast.vc = dice.below(u64::from(settings.vcs)) as u32;
     settings.show_ahead = true;
     settings.pipeline.transmit_buffer = settings.pipeline.transmit_buffer.max(2);
     settings.tx_fifo = settings.tx_fifo.max(settings.pipeline.transmit_buffer + 1);
@@ -267,6 +306,7 @@ struct Traffic {
     length: u64,
     /// Hardly any, with long silences between.
     sparse: bool,
+    groups: u32,
 }
 
 /// A stretch of time with one kind of traffic.
@@ -283,6 +323,8 @@ struct Phase {
     one_lane: bool,
     /// Whether packets ask for replies.
     asks: bool,
+    /// How many in a hundred packets are for groups.
+    multicast: u64,
 }
 
 impl Traffic {
@@ -336,15 +378,19 @@ impl Traffic {
         let percents: &[u64] =
             if self.sparse { &[2, 5, 10, 20] } else { &[2, 20, 40, 60, 80, 95, 100, 150, 300] };
         let percent = dice.pick(percents);
+        let multicast = if self.groups == 0 { 0 } else { dice.pick(&[2, 10, 30, 100]) };
+        // A packet for a group is about half as many as there are nodes.
+        let copies = 100 + multicast * u64::from(self.nodes) / 2;
         Phase {
             start,
             end,
             pattern,
             sizes,
-            gap: (flits * 100 / percent).max(1),
+            gap: (flits * copies / percent).max(1),
             burst,
             one_lane: !self.sparse && dice.one_in(4),
             asks: dice.one_in(3),
+            multicast,
         }
     }
 
@@ -391,8 +437,13 @@ impl Traffic {
                 }
             }
         };
+        let destination = if dice.below(100) < phase.multicast {
+            Destination::Group(GroupId(dice.between(0, self.groups - 1)), dice.0.bits() as u32)
+        } else {
+            Destination::Node(NodeId(destination))
+        };
         Packet {
-            destination: NodeId(destination),
+            destination,
             rail: RailId(dice.between(0, self.rails - 1)),
             lane: if phase.one_lane { 0 } else { dice.0.bits() as u32 },
             payload: payload as u16,

@@ -3,7 +3,9 @@
 use super::case::{ASKS, Case};
 use super::compare::{Failure, compare};
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::hpp::Gathering;
 use flitway_fabric::topology::TopologySettings;
+use flitway_fabric::{Destination, NodeId};
 
 /// The most attempts; small cases take a millisecond each.
 const ATTEMPTS: u32 = 4_000;
@@ -142,6 +144,10 @@ const CHANGES: &[fn(&mut Case)] = &[
         case.settings.tx_fifo = (case.settings.tx_fifo - 1).max(case.settings.pipeline.transmit_buffer + 1)
     },
     |case| case.settings.buffer_units = 64,
+    |case| case.settings.multicast.lookup = 0,
+    |case| case.settings.multicast.gathering = Gathering::Bulletin { patience: None },
+    |case| case.groups.iter_mut().for_each(|group| group.root = 0),
+    fewer_members,
 ];
 
 /// Changes that make a packet plainer.
@@ -164,12 +170,24 @@ fn fewer_nodes(case: &mut Case) {
     let TopologySettings::Single { nodes } = &mut case.topology else { return };
     let last = *nodes - 1;
     let mut packets = case.scripts.iter().flatten();
-    if last == 0 || !case.scripts[last as usize].is_empty() || packets.any(|it| it.destination.0 == last) {
+    if last == 0
+        || !case.scripts[last as usize].is_empty()
+        || packets.any(|it| it.destination == Destination::Node(NodeId(last)))
+        || case.groups.iter().any(|group| group.members.contains(&NodeId(last)))
+    {
         return;
     }
     *nodes = last;
     case.scripts.pop();
     case.latencies.pop();
+}
+
+/// Cuts off the last member of the largest group.
+fn fewer_members(case: &mut Case) {
+    let largest = case.groups.iter_mut().max_by_key(|group| group.members.len());
+    if let Some(group) = largest.filter(|group| group.members.len() > 1) {
+        group.members.pop();
+    }
 }
 
 /// Half the lanes, of which every packet takes the remainder.
@@ -179,4 +197,5 @@ fn fewer_vcs(case: &mut Case) {
     } else if case.settings.vcs > 1 {
         case.settings.vcs = 1;
     }
+    case.settings.multicast.vc = case.settings.multicast.vc.min(case.settings.vcs - 1);
 }

@@ -1,6 +1,7 @@
 //! Conservation, counted object by object at the end of every cycle.
 //!
-//! * **Flits**: created = in source queues + on links + in input FIFOs + in TX FIFOs + in NIC buffers + taken out.
+//! * **Flits**: created + copied - missed = in source queues + on links + in input FIFOs + in TX FIFOs + in NIC buffers +
+//!   taken out.
 //! * **Credits**, for every channel and VC: available to the sender + held + freed but not yet heard of = capacity.
 //!   A unit is *held* from when its packet takes credits until the flit that completes it leaves the receiver's FIFO;
 //!   we count those flits: still to cross, in the TX FIFO or the source queue, on the link, in the FIFO.
@@ -49,7 +50,8 @@ impl Reference {
         }
         let now = self.world.now;
         assert_eq!(
-            self.world.flits_created, ledger.flits,
+            self.world.flits_created + self.world.flits_copied,
+            ledger.flits + self.world.flits_missed,
             "every flit is somewhere, at the end of cycle {now}"
         );
         for channel in 0..channels {

@@ -4,8 +4,8 @@ use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::{NodeId, Packet};
 use std::collections::VecDeque;
 
-/// A packet since its creation. Its flits carry its number.
-#[derive(Debug)]
+/// A packet since its creation, or a copy of one since it was made. Its flits carry its number.
+#[derive(Clone, Debug)]
 pub(super) struct Travelling {
     pub(super) source: NodeId,
     pub(super) packet: Packet,

@@ -2,7 +2,7 @@
 //!
 //! **The normative text is the header of `flitway_fabric::hpp`.** This is its plainest transcription: every flit and
 //! every advert is an object that is moved by hand in every cycle, positions are counted in `position_bits` bits as
-//! hardware would, and the four steps of a cycle stand in the code in the order of the text. Names are those of the
+//! hardware would, and the five steps of a cycle stand in the code in the order of the text. Names are those of the
 //! text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the fabric,
 //! the routing relation, the matrix arbiter and the observer's events.
 //!
@@ -50,7 +50,9 @@ use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::routing::Routing;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::topology::End;
-use flitway_fabric::{Delivery, Fabric, NodeId, Packet, RailId, SwitchId, SwitchSettings};
+use flitway_fabric::{
+    Delivery, Destination, Fabric, Groups, NodeId, Packet, RailId, SwitchId, SwitchSettings,
+};
 use nic::Nic;
 use port::Port;
 use std::collections::VecDeque;
@@ -84,7 +86,12 @@ struct World {
     now: u64,
     /// All packets ever created.
     packets: Vec<Travelling>,
+    groups: Groups,
     flits_created: u64,
+    /// Flits that have been copied, once for each copy beyond the first.
+    flits_copied: u64,
+    /// Flits of packets for groups that had no output.
+    flits_missed: u64,
     channels: Vec<Channel>,
     record: Record,
     counters: Counters,
@@ -94,6 +101,14 @@ impl World {
     /// Virtual channels of each class.
     fn lanes(&self) -> usize {
         (self.settings.vcs / self.routing.classes()) as usize
+    }
+
+    /// The virtual channel on which a NIC sends `packet`.
+    fn label(&self, packet: &Packet) -> usize {
+        match packet.destination {
+            Destination::Node(_) => packet.lane as usize % self.lanes(),
+            Destination::Group(..) => self.settings.multicast.vc as usize,
+        }
     }
 }
 
@@ -125,7 +140,10 @@ impl Reference {
                 routing: fabric.routing.clone(),
                 now: 0,
                 packets: Vec::new(),
+                groups: fabric.groups.clone(),
                 flits_created: 0,
+                flits_copied: 0,
+                flits_missed: 0,
                 channels: wiring.channels,
                 record: Record::default(),
                 counters: Counters::default(),
@@ -142,8 +160,10 @@ impl Reference {
     /// Whether every packet has been delivered.
     #[must_use]
     pub fn has_delivered_all(&self) -> bool {
+        let counters = &self.world.counters;
         self.scripts.iter().all(VecDeque::is_empty)
-            && self.world.counters.packets_delivered == self.world.counters.packets_created
+            && counters.packets_delivered + counters.packets_missed
+                == counters.packets_created + counters.packets_copied
     }
 
     /// What has happened so far.
@@ -196,7 +216,9 @@ impl Reference {
             let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
             let mut created: Vec<Packet> = Vec::new();
             for nic in &mut *nics {
-                created.extend(nic.deliver(world).and_then(|delivery| (self.reply)(&delivery)));
+                created.extend(
+                    nic.deliver(NodeId::new(node), world).and_then(|delivery| (self.reply)(&delivery)),
+                );
             }
             while let Some(packet) = script.front().copied()
                 && packet.created.0 == world.now

@@ -5,7 +5,7 @@ use super::flit::{Flit, Travelling};
 use super::port::{Credits, Port, Source};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::ComponentNumber;
-use flitway_fabric::{Delivery, NodeId, Packet, PortId, RailId};
+use flitway_fabric::{Delivery, Destination, NodeId, Packet, PortId, RailId};
 use std::collections::VecDeque;
 
 #[derive(Debug)]
@@ -45,8 +45,7 @@ impl Nic {
 
     /// An endpoint hands over `packet`.
     pub(super) fn submit(&mut self, source: NodeId, packet: Packet, world: &mut World) {
-        let vc = packet.lane as usize % world.lanes();
-        self.queues.waiting[vc].push_back(world.packets.len());
+        self.queues.waiting[world.label(&packet)].push_back(world.packets.len());
         let packet = Travelling::new(&world.settings, source, packet);
         world.flits_created += u64::from(packet.flits);
         world.packets.push(packet);
@@ -79,15 +78,23 @@ impl Nic {
     }
 
     /// "A packet counts as delivered one cycle after its last flit was on the NIC's wire."
-    pub(super) fn deliver(&mut self, world: &mut World) -> Option<Delivery> {
+    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
         let number = self.complete.take()?;
         let travelling = &world.packets[number];
         let packet = &travelling.packet;
         assert_eq!(packet.rail, self.rail, "packets do not change rails");
+        let group = match packet.destination {
+            Destination::Node(destination) => {
+                assert_eq!(destination, node, "packets arrive where they are sent to");
+                None
+            }
+            Destination::Group(group, _) => Some(group),
+        };
         let injected = travelling.injected.expect("a packet that arrives has been injected");
         let delivery = Delivery {
             source: travelling.source,
-            destination: packet.destination,
+            destination: node,
+            group,
             rail: packet.rail,
             payload: packet.payload,
             flits: travelling.flits as u16,
@@ -116,7 +123,7 @@ impl SourceQueues {
     pub(super) fn units_to_come(&self, world: &World) -> Option<(usize, u64)> {
         let (number, next) = self.sending?;
         let packet = &world.packets[number];
-        Some((packet.packet.lane as usize % world.lanes(), packet.units_from(&world.settings, next)))
+        Some((world.label(&packet.packet), packet.units_from(&world.settings, next)))
     }
 }
 
@@ -137,13 +144,13 @@ impl Source for SourceQueues {
         packet.flits
     }
 
-    fn next_flit(&mut self, vc: usize, on_wire: u64, world: &mut World) -> Flit {
+    fn next_flit(&mut self, vc: usize, on_wire: u64, world: &mut World) -> Option<Flit> {
         let (number, index) = self.sending.expect("a packet is being sent");
         let packet = &mut world.packets[number];
         if index == 0 {
             packet.injected = Some(on_wire);
         }
         self.sending = Some((number, index + 1)).filter(|_| index + 1 < packet.flits);
-        packet.flit(&world.settings, number, index, vc)
+        Some(packet.flit(&world.settings, number, index, vc))
     }
 }

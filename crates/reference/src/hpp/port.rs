@@ -158,8 +158,8 @@ pub(super) trait Source {
     /// That packet has been chosen. Returns its length in flits.
     fn start(&mut self, vc: usize, credits: &mut Credits, world: &mut World) -> u32;
 
-    /// The next flit of the packet chosen last; it will be on the wire in cycle `on_wire`.
-    fn next_flit(&mut self, vc: usize, on_wire: u64, world: &mut World) -> Flit;
+    /// The next flit of the packet chosen last, if it is there; it will be on the wire in cycle `on_wire`.
+    fn next_flit(&mut self, vc: usize, on_wire: u64, world: &mut World) -> Option<Flit>;
 }
 
 /// The link scheduler.
@@ -240,9 +240,10 @@ impl Port {
                 self.decide(place, source, world);
             }
             let Some(mut sending) = self.link.sending else { return };
-            let symbol = sending.next_symbol(source, world);
+            let Some(symbol) = sending.next_symbol(source, world) else { return };
             world.channels[self.outgoing].send(symbol, sending.ahead);
             let ended = sending.next == sending.flits;
+            self.link.free_from = world.now + 1 - u64::from(sending.ahead);
             self.link.sending = Some(sending).filter(|_| !ended);
             if !(ended && sending.ahead) {
                 return;
@@ -265,7 +266,6 @@ impl Port {
             (What::Data { vc }, source.start(vc, &mut self.credits, world))
         };
         let ahead = world.settings.show_ahead && self.link.free_from < now;
-        self.link.free_from = now + u64::from(flits) - u64::from(ahead);
         self.link.sending = Some(Sending { what, flits, next: 0, ahead });
     }
 
@@ -277,14 +277,15 @@ impl Port {
 }
 
 impl Sending {
-    fn next_symbol(&mut self, source: &mut impl Source, world: &mut World) -> Symbol {
-        self.next += 1;
-        match self.what {
-            What::Advert(word) => Symbol::Advert(Some(word).filter(|_| self.next == self.flits)),
+    fn next_symbol(&mut self, source: &mut impl Source, world: &mut World) -> Option<Symbol> {
+        let symbol = match self.what {
+            What::Advert(word) => Symbol::Advert(Some(word).filter(|_| self.next + 1 == self.flits)),
             What::Data { vc } => {
                 let on_wire = world.now + u64::from(world.settings.pipeline.transmit) - u64::from(self.ahead);
-                Symbol::Flit(source.next_flit(vc, on_wire, world))
+                Symbol::Flit(source.next_flit(vc, on_wire, world)?)
             }
-        }
+        };
+        self.next += 1;
+        Some(symbol)
     }
 }

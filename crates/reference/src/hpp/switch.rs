@@ -1,4 +1,7 @@
-//! A switch: input FIFOs, crossbars with their arbiters, TX FIFOs and links.
+//! A switch: input FIFOs, crossbars with their arbiters, TX FIFOs and links. What is special about packets for groups is
+//! in `multicast.rs`.
+
+mod multicast;
 
 use super::World;
 use super::arbiter::Arbiter;
@@ -8,7 +11,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::observer::{ComponentNumber, Grant};
 use flitway_fabric::routing::Arrival;
-use flitway_fabric::{PortId, SwitchId};
+use flitway_fabric::{Destination, PortId, SwitchId};
+use multicast::Multicast;
 use std::collections::VecDeque;
 
 #[derive(Debug)]
@@ -21,6 +25,7 @@ pub(super) struct Switch {
     pub(super) inputs: Vec<Vec<InputFifo>>,
     /// `outputs[o][v]`: what crossbar `v` has at output `o`.
     pub(super) outputs: Vec<Output>,
+    multicast: Multicast,
 }
 
 /// A FIFO of whole packets.
@@ -56,6 +61,8 @@ struct Crossing {
     label: usize,
     /// Its next flit.
     next: u32,
+    /// It is for a group and crosses with its copies, or will.
+    with_others: bool,
 }
 
 /// What an input asks of the arbiter of `output` in its crossbar.
@@ -86,6 +93,7 @@ impl Switch {
             number,
             id,
             inputs: (0..inputs).map(|_| fifos()).collect(),
+            multicast: Multicast::new(settings, inputs),
             outputs: (0..inputs).map(|_| Output { columns: (0..vcs).map(|_| column()).collect() }).collect(),
             ports,
         }
@@ -105,6 +113,10 @@ impl Switch {
                 self.cross(output, vc, world);
             }
         }
+        for input in 0..self.ports.len() {
+            self.cross_together(input, world);
+        }
+        self.arbitrate_multicast(world);
         self.arbitrate(world);
     }
 
@@ -120,7 +132,9 @@ impl Switch {
     fn cross(&mut self, output: usize, vc: usize, world: &World) {
         let pipeline = &world.settings.pipeline;
         let column = &mut self.outputs[output].columns[vc];
-        let Some(crossing) = &mut column.crossing else { return };
+        let Some(crossing) = column.crossing.as_mut().filter(|crossing| !crossing.with_others) else {
+            return;
+        };
         if column.tx.len() == world.settings.tx_fifo as usize {
             return;
         }
@@ -141,11 +155,11 @@ impl Switch {
         }
     }
 
-    /// Step 4. "Where two crossbars feed one VC label they take credits in the order of (output, crossbar)."
+    /// Step 5. "Where two crossbars feed one VC label they take credits in the order of (output, crossbar)."
     fn arbitrate(&mut self, world: &mut World) {
         let (ports, vcs) = (self.ports.len(), world.settings.vcs as usize);
-        let requests: Vec<Vec<Option<Request>>> =
-            (0..vcs).map(|vc| (0..ports).map(|input| self.request(input, vc, world)).collect()).collect();
+        let requests: Vec<Vec<Vec<Request>>> =
+            (0..vcs).map(|vc| (0..ports).map(|input| self.requests(input, vc, world)).collect()).collect();
         for output in 0..ports {
             for (vc, requests) in requests.iter().enumerate() {
                 if requests.iter().flatten().any(|request| request.output == output) {
@@ -155,7 +169,10 @@ impl Switch {
         }
     }
 
-    fn arbitrate_at(&mut self, output: usize, vc: usize, requests: &[Option<Request>], world: &mut World) {
+    fn arbitrate_at(&mut self, output: usize, vc: usize, requests: &[Vec<Request>], world: &mut World) {
+        if self.is_reserved(output, vc, world) {
+            return;
+        }
         let column = &mut self.outputs[output].columns[vc];
         let port = self.ports[output].as_mut().expect("packets are routed to wired ports");
         if column.crossing.is_some() {
@@ -164,12 +181,19 @@ impl Switch {
         let fits = |request: &Request| {
             request.output == output && port.credits.available(request.label) >= u64::from(request.units)
         };
-        let asks: Vec<bool> = requests.iter().map(|request| request.as_ref().is_some_and(fits)).collect();
+        let asks: Vec<bool> = requests.iter().map(|requests| requests.iter().any(fits)).collect();
         let Some(input) = column.arbiter.grant(&asks) else { return };
-        let request = requests[input].expect("an arbiter grants an input that requests");
+        let mut requests = requests[input].iter().filter(|request| request.output == output);
+        let request = *requests.next().expect("an arbiter grants an input that requests");
         port.credits.take(request.label, request.units);
-        column.crossing = Some(Crossing { input, packet: request.packet, label: request.label, next: 0 });
-        self.inputs[input][vc].crossing = true;
+        let with_others = self.multicast.is_gathering(input, vc, world);
+        column.crossing =
+            Some(Crossing { input, packet: request.packet, label: request.label, next: 0, with_others });
+        if with_others {
+            self.keep(input, output, world);
+        } else {
+            self.inputs[input][vc].crossing = true;
+        }
         world.record.grants.push(Grant {
             cycle: Cycle(world.now),
             switch: self.number,
@@ -180,23 +204,38 @@ impl Switch {
     }
 
     /// What the first packet of FIFO `(input, vc)` asks for, credits aside.
-    fn request(&self, input: usize, vc: usize, world: &World) -> Option<Request> {
+    fn requests(&self, input: usize, vc: usize, world: &World) -> Vec<Request> {
+        let Some((number, since)) = self.first(input, vc, world) else { return Vec::new() };
+        if since > world.now {
+            return Vec::new();
+        }
+        let packet = &world.packets[number];
+        let arrival = Arrival { port: PortId::new(input), class: (vc / world.lanes()) as u8 };
+        let hop = match packet.packet.destination {
+            Destination::Node(node) => world.routing.next(self.id, arrival, node),
+            Destination::Group(..) => match world.way_up(packet) {
+                Some(hop) => hop,
+                None => return self.requests_of_gathering(input, number, world),
+            },
+        };
+        vec![Request {
+            packet: number,
+            output: hop.port.index(),
+            label: usize::from(hop.class) * world.lanes() + vc % world.lanes(),
+            units: packet.units,
+        }]
+    }
+
+    /// The first packet of FIFO `(input, vc)`, if it is not crossing, and the first cycle in which it can request.
+    fn first(&self, input: usize, vc: usize, world: &World) -> Option<(usize, u64)> {
         let fifo = &self.inputs[input][vc];
         let &(flit, on_wire) = fifo.flits.front().filter(|_| !fifo.crossing)?;
         assert!(flit.first, "a packet that does not cross is whole");
         let pipeline = &world.settings.pipeline;
-        if on_wire + u64::from(pipeline.receive + pipeline.queue + pipeline.route) > world.now + 1 {
-            return None;
-        }
-        let packet = &world.packets[flit.packet];
-        let arrival = Arrival { port: PortId::new(input), class: (vc / world.lanes()) as u8 };
-        let hop = world.routing.next(self.id, arrival, packet.packet.destination);
-        Some(Request {
-            packet: flit.packet,
-            output: hop.port.index(),
-            label: usize::from(hop.class) * world.lanes() + vc % world.lanes(),
-            units: packet.units,
-        })
+        Some((
+            flit.packet,
+            (on_wire + u64::from(pipeline.receive + pipeline.queue + pipeline.route)).saturating_sub(1),
+        ))
     }
 }
 
@@ -227,10 +266,11 @@ impl Source for Output {
         packet.flits
     }
 
-    fn next_flit(&mut self, vc: usize, _: u64, world: &mut World) -> Flit {
-        let (flit, entered) =
-            self.columns[vc].tx.pop_front().expect("a packet crosses as fast as a link sends");
-        assert!(entered < world.now, "a flit is not read before it is there");
-        flit
+    fn next_flit(&mut self, vc: usize, _: u64, world: &mut World) -> Option<Flit> {
+        let column = &mut self.columns[vc];
+        let is_there = column.tx.front().is_some_and(|&(_, entered)| entered < world.now);
+        let waits = column.crossing.as_ref().is_some_and(|crossing| crossing.with_others);
+        assert!(is_there || waits, "a packet that crosses alone does so as fast as a link sends");
+        if is_there { column.tx.pop_front().map(|(flit, _)| flit) } else { None }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::Delivery;
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::observer::Advert;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::{Topology, TopologySettings};
@@ -22,6 +22,7 @@ fn hpp() -> HppSettings {
         tx_fifo: 16,
         format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1024 },
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 6 },
+        multicast: MulticastSettings::published(0),
     }
 }
 
@@ -29,11 +30,12 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = (0..topology.links().len() as u32).map(|link| 3 + link % 5).collect();
     let routing = Routing::new(routing, topology).unwrap();
-    Fabric { routing, rails: 1, latencies, switch: SwitchSettings::Hpp(settings) }
+    Fabric { routing, rails: 1, latencies, switch: SwitchSettings::Hpp(settings), groups: Groups::none() }
 }
 
 fn packet(destination: u32, payload: u16, created: u64) -> Packet {
-    let (destination, rail, created) = (NodeId(destination), RailId(0), Cycle(created));
+    let (destination, rail) = (Destination::Node(NodeId(destination)), RailId(0));
+    let created = Cycle(created);
     Packet { destination, rail, lane: 0, payload, created, tag: 0 }
 }
 

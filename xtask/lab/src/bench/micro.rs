@@ -6,11 +6,12 @@ use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
-use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Delivery, Endpoint, Fabric, Outgoing, Packet, RailId, Simulation, SwitchSettings, Unobserved,
+    Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, RailId, Simulation, SwitchSettings,
+    Unobserved,
 };
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -143,6 +144,7 @@ fn credits() -> Part {
         latencies: vec![20; topology.links().len()],
         routing,
         rails: 1,
+        groups: Groups::none(),
         switch: SwitchSettings::Hpp(HppSettings {
             ports: 2,
             vcs: 1,
@@ -154,6 +156,7 @@ fn credits() -> Part {
             tx_fifo: 16,
             format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 64 },
             advert: AdvertSettings { flits: 2, refresh: None, position_bits: 8 },
+            multicast: MulticastSettings::published(0),
         }),
     };
     let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });
@@ -176,7 +179,7 @@ struct Steady {
 
 impl Endpoint for Steady {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        let (destination, rail) = (self.destination, RailId(0));
+        let (destination, rail) = (Destination::Node(self.destination), RailId(0));
         out.push(Packet { destination, rail, lane: 0, payload: 64, created: now, tag: 0 });
         self.next = now.0 + PERIOD;
         Some(Cycle(self.next))

@@ -1,5 +1,7 @@
 //! The HPP Switch: its settings and checks. Sources: hpp-switch.txt sections 2.2 and 4, dawning5000.txt sections 3 and 6.
 
+mod multicast;
+
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
@@ -39,6 +41,10 @@ static SETTINGS: &[&Setting] = &[
     &ADVERT,
     &REFRESH,
     &POSITION_BITS,
+    &multicast::GROUPS,
+    &multicast::LOOKUP,
+    &multicast::GATHERING,
+    &multicast::PATIENCE,
 ];
 
 const HPP: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[NAME] });
@@ -233,6 +239,7 @@ fn build(
     let pipeline = pipeline(values, show_ahead, findings);
     let units = buffer_units(values, surroundings.format, findings);
     let advert = advert(values, surroundings.clock, units.as_ref(), findings);
+    let multicast = multicast::build(values, surroundings.clock, vcs, findings);
     let format = surroundings.format?;
     let units = units?;
     Some(SwitchSettings::Hpp(HppSettings {
@@ -246,6 +253,7 @@ fn build(
         tx_fifo: tx_fifo?,
         format,
         advert: advert?,
+        multicast: multicast?,
     }))
 }
 
@@ -351,13 +359,19 @@ fn advert(
     }
     let refresh = match refresh? {
         None => None,
-        Some(span) => Some(refresh_cycles(values, span, clock?, findings)?),
+        Some(span) => Some(span_cycles(values, &REFRESH, span, clock?, findings)?),
     };
     Some(AdvertSettings { flits: flits?, refresh, position_bits: bits? })
 }
 
 /// Rounds up to the next cycle.
-fn refresh_cycles(values: &Values, span: Span, clock: Clock, findings: &mut Diagnostics) -> Option<u32> {
+fn span_cycles(
+    values: &Values,
+    setting: &'static Setting,
+    span: Span,
+    clock: Clock,
+    findings: &mut Diagnostics,
+) -> Option<u32> {
     let cycles = match span {
         Span::Cycles(cycles) => u128::from(cycles),
         // In 128 bits, because an hour at a terahertz does not fit 64.
@@ -367,8 +381,8 @@ fn refresh_cycles(values: &Values, span: Span, clock: Clock, findings: &mut Diag
     };
     let fits = u32::try_from(cycles).ok();
     if fits.is_none() {
-        let message = format!("`{}` is {cycles} cycles", REFRESH.path);
-        let problem = values.conflict(Code::OutOfRange, &[&REFRESH], message);
+        let message = format!("`{}` is {cycles} cycles", setting.path);
+        let problem = values.conflict(Code::OutOfRange, &[setting], message);
         findings.push(problem.expected(format!("at most {} cycles, or \"off\"", u32::MAX)));
     }
     fits

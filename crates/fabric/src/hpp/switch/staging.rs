@@ -1,0 +1,121 @@
+//! What a switch asks the memory for before it runs, in three stages after its own lines and its inbox: each reads what the
+//! one before asked for.
+
+use super::{Output, Switch};
+use crate::hpp::link::bits;
+use crate::hpp::{Hpp, Shared};
+use crate::pool::Slot;
+use crate::simulation::Post;
+use flitway_engine::{Cycle, prefetch};
+
+/// What comes out of the agenda.
+enum Coming {
+    Link(usize),
+    Arbiter(usize),
+}
+
+impl Switch {
+    /// What is known to come out of the agenda before `until`, multicast aside.
+    #[inline]
+    fn coming(&self, until: Cycle) -> impl Iterator<Item = Coming> {
+        self.agenda.coming(until).filter_map(|slot| {
+            if slot < self.links.len() {
+                return Some(Coming::Link(slot));
+            }
+            slot.checked_sub(self.first_arbiter).map(Coming::Arbiter)
+        })
+    }
+
+    /// The packets that come, and the links and outputs that have something to do.
+    #[inline]
+    pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
+        packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
+        for coming in self.coming(until) {
+            match coming {
+                Coming::Link(link) => prefetch::line(&self.links[link]),
+                Coming::Arbiter(output) => prefetch::line(&self.outputs[output]),
+            }
+        }
+    }
+
+    /// What these packets go through.
+    #[inline]
+    pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
+        for token in packets.iter().map(|&slot| &shared.pools.tokens[slot]) {
+            let (port, vc) = (usize::from(token.port), usize::from(token.vc));
+            prefetch::line(&self.links[port]);
+            if !token.spreads() {
+                self.prefetch_request(port, token.route.hop().port.index(), vc);
+            }
+        }
+        for coming in self.coming(until) {
+            match coming {
+                Coming::Link(link) => {
+                    self.granted(link).for_each(|output| prefetch::line(&self.outputs[output]))
+                }
+                Coming::Arbiter(output) => {
+                    let Output { port, vc, requests, .. } = self.outputs[output];
+                    bits(requests).for_each(|from| self.prefetch_request(from, port.into(), vc.into()));
+                }
+            }
+        }
+    }
+
+    /// Where they go next.
+    #[inline]
+    pub(super) fn prefetch_third(&self, shared: &Shared, packets: &[Slot], until: Cycle, post: &Post<Hpp>) {
+        let tokens = &shared.pools.tokens;
+        for token in packets.iter().map(|&slot| &tokens[slot]).filter(|token| !token.spreads()) {
+            let output = token.route.hop().port.index();
+            self.prefetch_news(usize::from(token.port), until);
+            self.prefetch_news(output, until);
+            post.prefetch_inbox(self.links[output].wire.peer);
+        }
+        for coming in self.coming(until) {
+            match coming {
+                Coming::Link(link) => {
+                    post.prefetch_inbox(self.links[link].wire.peer);
+                    self.granted(link)
+                        .for_each(|output| tokens.prefetch(self.outputs[output].granted.head()));
+                }
+                Coming::Arbiter(output) => {
+                    let Output { vc, requests, .. } = self.outputs[output];
+                    for from in bits(requests) {
+                        let input = from * self.vcs + usize::from(vc);
+                        tokens.prefetch(self.inputs[input].waiting.head());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks for the inputs of `port` that may have something to say before `until`.
+    #[inline]
+    fn prefetch_news(&self, port: usize, until: Cycle) {
+        if self.links[port].is_due(until) {
+            for input in port * self.vcs..(port + 1) * self.vcs {
+                if self.voices[input].news < until {
+                    prefetch::line(&self.inputs[input]);
+                }
+            }
+        }
+    }
+
+    /// The outputs of `port` that have granted packets.
+    #[inline]
+    fn granted(&self, port: usize) -> impl Iterator<Item = usize> {
+        bits(self.links[port].waiting.into()).map(move |vc| port * self.vcs + vc)
+    }
+
+    /// Asks for what a request of input port `from` at output port `to` touches.
+    #[inline]
+    fn prefetch_request(&self, from: usize, to: usize, vc: usize) {
+        let (input, output) = (from * self.vcs + vc, to * self.vcs + vc);
+        prefetch::line(&self.inputs[input]);
+        prefetch::line(&self.voices[input]);
+        prefetch::line(&self.outputs[output]);
+        prefetch::line(&self.links[to]);
+        prefetch::line(&self.voices[output]);
+        self.arbiters.prefetch(output, from);
+    }
+}
