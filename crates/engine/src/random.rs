@@ -24,6 +24,18 @@ pub enum Purpose {
     Permutation = 6,
     /// Cases made up by a test.
     Test = 7,
+    /// When a node begins a multicast.
+    Operation = 8,
+    /// How much it multicasts.
+    OperationSize = 9,
+    /// In which of its groups.
+    Group = 10,
+    /// By way of which root.
+    Root = 11,
+    /// Who is in a group.
+    Members = 12,
+    /// Which lane a node forwards on.
+    Forwarding = 13,
 }
 
 /// A stream of random numbers.

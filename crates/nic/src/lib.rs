@@ -4,17 +4,20 @@
 //! its own state only; what both look at is immutable and shared.
 //!
 //! * [`Injector`]: synthetic traffic, one source for each node;
-//! * [`Messenger`]: the ranks of a task graph that run on a node.
+//! * [`Messenger`]: the ranks of a task graph that run on a node;
+//! * [`Multicaster`]: multicast operations, in the switches or by forwarding.
 //!
-//! Both implement [`flitway_fabric::Endpoint`].
+//! All implement [`flitway_fabric::Endpoint`].
 
 mod assembly;
 mod exchange;
 mod injector;
 mod messenger;
+pub mod multicaster;
 #[cfg(test)]
 mod testing;
 
 pub use exchange::{Exchange, ExchangeError, MessengerSettings};
 pub use injector::{Injector, InjectorCounts};
 pub use messenger::{Messenger, MessengerCounts, stuck, summary};
+pub use multicaster::Multicaster;

@@ -78,7 +78,7 @@ pub struct Rate {
 
 impl Rate {
     /// `numerator / denominator` packets a cycle; `None` if that does not fit 126 bits or divides by zero.
-    fn new(numerators: &[u128], denominators: &[u128]) -> Option<Self> {
+    pub(crate) fn new(numerators: &[u128], denominators: &[u128]) -> Option<Self> {
         let mut rate = Rate { numerator: 1, denominator: 1 };
         for place in 0..numerators.len().max(denominators.len()) {
             rate.numerator = rate.numerator.checked_mul(numerators.get(place).copied().unwrap_or(1))?;

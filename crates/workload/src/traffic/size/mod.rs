@@ -147,7 +147,7 @@ impl Sizes {
 }
 
 #[cfg(test)]
-pub(super) fn fixed(text: &str) -> Sizes {
+pub(crate) fn fixed(text: &str) -> Sizes {
     let SizeChoice::Sizes(sizes) = parse(text).unwrap() else { panic!("{text} is a file") };
     sizes
 }

@@ -12,7 +12,7 @@ use crate::values::Values;
 
 pub(super) static GROUPS: Setting = Setting {
     path: "switch.multicast.groups",
-    kind: Kind::Count { min: 1, max: 65_536 },
+    kind: Kind::Count { min: 1, max: 32_768 },
     presence: Presence::Default("16"),
     when: HPP,
     doc: "Multicast groups that the table of a switch holds: as many as there can be in the whole network. Packets for \

@@ -1,0 +1,158 @@
+//! Multicast operations of a node, in the switches or by forwarding, with synthetic traffic beside them.
+//!
+//! **Out.** An operation becomes one packet for its group, one for each run of consecutive members, or one for each child
+//! of the sender in a forwarding tree. **In.** In a tree, who gets a packet sends it on to its own children.
+//!
+//! **Processor.** Each packet sent takes the processor of the node for the send overhead, before it is handed to a NIC port;
+//! each packet of an operation received takes it for the receive overhead, before anything is sent on. It does one thing
+//! at a time, in the order in which they come up. Rails take turns by packet.
+
+mod plan;
+mod root;
+
+pub use plan::{Method, MulticastPlan, OperationTag, PlanError, PlanSettings};
+pub use root::{Loads, RootPolicy};
+
+use crate::Injector;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::{Delivery, Destination, Endpoint, GroupId, Outgoing, Packet, RailId};
+use flitway_workload::multicast::{Operation, OperationSource};
+use root::RootChooser;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The multicast operations of a node.
+#[derive(Debug)]
+pub struct Multicaster {
+    plan: Arc<MulticastPlan>,
+    node: NodeId,
+    operations: OperationSource,
+    /// Synthetic traffic beside the operations, and when it wants to be woken.
+    injector: Option<Injector>,
+    injector_next: Option<Cycle>,
+    /// Packets that the processor will have made in a known cycle, in that order.
+    pending: VecDeque<Pending>,
+    /// When the processor is free.
+    free_at: Cycle,
+    begun: u32,
+    next_rail: u32,
+    lanes: Stream,
+    roots: RootChooser,
+}
+
+/// A packet that the processor will have made.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    at: Cycle,
+    to: To,
+    payload: u16,
+    created: Cycle,
+    tag: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum To {
+    Group(GroupId),
+    Node(NodeId),
+}
+
+impl Multicaster {
+    /// The operations of `node`, with `injector` beside them.
+    #[must_use]
+    pub fn new(plan: &Arc<MulticastPlan>, node: NodeId, injector: Option<Injector>) -> Self {
+        Multicaster {
+            plan: Arc::clone(plan),
+            node,
+            operations: OperationSource::new(plan.multicast(), node),
+            injector,
+            // Whatever it has to do first, it does when it is woken in cycle 0.
+            injector_next: Some(Cycle::ZERO),
+            pending: VecDeque::new(),
+            free_at: Cycle::ZERO,
+            begun: 0,
+            next_rail: 0,
+            lanes: Stream::new(plan.seed(), node.0.into(), Purpose::Forwarding),
+            roots: RootChooser::new(plan, node),
+        }
+    }
+
+    /// Begins `operation`.
+    fn begin(&mut self, operation: Operation) {
+        let Operation { created, group, payload } = operation;
+        let tag = OperationTag { group, source: self.node, sequence: self.begun }.into();
+        self.begun += 1;
+        let plan = Arc::clone(&self.plan);
+        self.free_at = self.free_at.max(created);
+        for to in plan.first_packets(group, self.node) {
+            self.send(to, payload, created, tag);
+        }
+    }
+
+    /// The processor makes a packet as soon as it has done what it has to do before.
+    fn send(&mut self, to: To, payload: u16, created: Cycle, tag: u64) {
+        self.free_at = self.free_at + self.plan.send_overhead();
+        self.pending.push_back(Pending { at: self.free_at, to, payload, created, tag });
+    }
+
+    /// Hands over what the processor has made by now.
+    fn hand_over(&mut self, now: Cycle, out: &mut Outgoing) {
+        while let Some(packet) = self.pending.pop_front_if_at(now) {
+            let rail = RailId(self.next_rail);
+            self.next_rail = (self.next_rail + 1) % self.plan.rails();
+            let destination = match packet.to {
+                To::Node(node) => Destination::Node(node),
+                To::Group(group) => {
+                    Destination::Group(group, self.roots.choose(&self.plan, self.node, rail, group))
+                }
+            };
+            let Pending { payload, created, tag, .. } = packet;
+            out.push(Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, tag });
+        }
+    }
+
+    fn next(&self) -> Option<Cycle> {
+        let pending = self.pending.front().map(|packet| packet.at);
+        [pending, self.operations.next_creation(), self.injector_next].into_iter().flatten().min()
+    }
+}
+
+/// Takes the first packet if it is due.
+trait Due {
+    fn pop_front_if_at(&mut self, now: Cycle) -> Option<Pending>;
+}
+
+impl Due for VecDeque<Pending> {
+    fn pop_front_if_at(&mut self, now: Cycle) -> Option<Pending> {
+        if self.front()?.at <= now { self.pop_front() } else { None }
+    }
+}
+
+impl Endpoint for Multicaster {
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        if self.injector_next.is_some_and(|at| at <= now) {
+            self.injector_next = self.injector.as_mut().and_then(|injector| injector.wake(now, out));
+        }
+        while self.operations.next_creation().is_some_and(|created| created <= now) {
+            let Some(operation) = self.operations.create() else { break };
+            self.begin(operation);
+        }
+        self.hand_over(now, out);
+        self.next()
+    }
+
+    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
+        if let Some(tag) = OperationTag::of(delivery).filter(|tag| tag.source != self.node) {
+            self.free_at = self.free_at.max(now) + self.plan.receive_overhead();
+            let plan = Arc::clone(&self.plan);
+            for to in plan.forwards(tag, self.node) {
+                self.send(to, delivery.payload, delivery.created, delivery.tag);
+            }
+            self.hand_over(now, out);
+        }
+        self.next()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! How the operations of a machine are carried out: what all nodes know.
+
+use super::To;
+use super::root::{Loads, RootPolicy};
+use flitway_engine::NodeId;
+use flitway_fabric::multicast::{Ascent, GroupError, GroupSettings};
+use flitway_fabric::routing::Routing;
+use flitway_fabric::{Delivery, GroupId, Groups};
+use flitway_workload::multicast::Multicast;
+use flitway_workload::multicast::tree::ForwardingTree;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// How an operation is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By copies in the switches: one packet for the group.
+    Hardware,
+    /// By copies in the switches, to consecutive nodes only: one packet for each run of members (QsNetII).
+    Ranges,
+    /// By a packet from the sender to each of the others.
+    Sequence,
+    /// Along a binomial tree of nodes.
+    Binomial,
+    /// Along the tree that the postal model says is the fastest.
+    Postal {
+        /// Cycles between two packets of a node.
+        gap: u64,
+        /// Cycles from when a node begins to send until the receiver can.
+        latency: u64,
+    },
+}
+
+/// What decides how operations are carried out.
+#[derive(Clone, Debug)]
+pub struct PlanSettings {
+    /// How.
+    pub method: Method,
+    /// By way of which root, where switches copy.
+    pub root: RootPolicy,
+    /// Groups that the switches have room for.
+    pub groups_max: u32,
+    /// Rails.
+    pub rails: u32,
+    /// Cycles that the processor takes for a packet sent.
+    pub send_overhead: u64,
+    /// Cycles that it takes for one received.
+    pub receive_overhead: u64,
+    /// Of every random choice.
+    pub seed: u64,
+}
+
+/// Why operations cannot be carried out so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// The switches have no room for that many groups.
+    TooManyGroups {
+        /// Groups needed.
+        needed: u32,
+        /// Groups there is room for.
+        room: u32,
+    },
+    /// The groups cannot be laid over the fabric.
+    Groups(GroupError),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::TooManyGroups { needed, room } => {
+                write!(f, "{needed} groups are needed, and the switches have room for {room}")
+            }
+            PlanError::Groups(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// How the operations of a machine are carried out.
+#[derive(Debug)]
+pub struct MulticastPlan {
+    multicast: Arc<Multicast>,
+    settings: PlanSettings,
+    /// The groups of the switches; none where nodes forward.
+    groups: Groups,
+    /// By group of the workload: those of the switches that it is made of.
+    parts: Vec<Box<[GroupId]>>,
+    /// By number of ranks.
+    trees: BTreeMap<u32, ForwardingTree>,
+    loads: Arc<Loads>,
+}
+
+impl MulticastPlan {
+    /// Plans the operations of `multicast` on a fabric that `routing` routes.
+    ///
+    /// # Errors
+    /// If its groups do not go with the fabric.
+    pub fn new(
+        multicast: &Arc<Multicast>,
+        routing: &Routing,
+        settings: PlanSettings,
+    ) -> Result<Self, PlanError> {
+        let mut plan = MulticastPlan {
+            multicast: Arc::clone(multicast),
+            loads: Arc::new(Loads::new(settings.rails, routing.topology().switches())),
+            settings,
+            groups: Groups::none(),
+            parts: Vec::new(),
+            trees: BTreeMap::new(),
+        };
+        match plan.settings.method {
+            Method::Hardware | Method::Ranges => plan.lay_groups(routing)?,
+            Method::Sequence | Method::Binomial | Method::Postal { .. } => plan.grow_trees(),
+        }
+        Ok(plan)
+    }
+
+    fn lay_groups(&mut self, routing: &Routing) -> Result<(), PlanError> {
+        let in_runs = self.settings.method == Method::Ranges;
+        let mut laid = Vec::new();
+        for members in self.multicast.groups() {
+            let first = laid.len();
+            if in_runs {
+                laid.extend(members.chunk_by(|a, b| a.0 + 1 == b.0).map(<[NodeId]>::to_vec));
+            } else {
+                laid.push(members.to_vec());
+            }
+            self.parts.push((first..laid.len()).map(GroupId::new).collect());
+        }
+        // Runs of nodes are named in the packet, not in a table.
+        let (needed, room) = (laid.len() as u32, self.settings.groups_max);
+        if needed > room && !in_runs {
+            return Err(PlanError::TooManyGroups { needed, room });
+        }
+        // Who is not in a run sends to it, too, so it has to climb to its root.
+        let is_routed = in_runs || self.settings.root != RootPolicy::Table;
+        let ascent = if is_routed { Ascent::Routed } else { Ascent::Table };
+        let settings: Vec<GroupSettings> = (0..)
+            .zip(laid)
+            // Trees of different groups have different roots, as far as there are enough.
+            .map(|(root, members)| GroupSettings { members, root })
+            .collect();
+        self.groups = Groups::new(routing, ascent, &settings).map_err(PlanError::Groups)?;
+        Ok(())
+    }
+
+    fn grow_trees(&mut self) {
+        for members in self.multicast.groups() {
+            let ranks = members.len() as u32;
+            self.trees.entry(ranks).or_insert_with(|| match self.settings.method {
+                Method::Binomial => ForwardingTree::binomial(ranks),
+                Method::Postal { gap, latency } => ForwardingTree::postal(ranks, gap, latency),
+                Method::Sequence | Method::Hardware | Method::Ranges => ForwardingTree::sequence(ranks),
+            });
+        }
+    }
+
+    /// The groups to write into the tables of the switches.
+    #[must_use]
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// The operations.
+    #[must_use]
+    pub fn multicast(&self) -> &Arc<Multicast> {
+        &self.multicast
+    }
+
+    /// What management says of the load of switches.
+    #[must_use]
+    pub fn loads(&self) -> &Arc<Loads> {
+        &self.loads
+    }
+
+    /// The root policy.
+    #[must_use]
+    pub fn root(&self) -> RootPolicy {
+        self.settings.root
+    }
+
+    /// Receivers of an operation in `group`.
+    #[must_use]
+    pub fn receivers(&self, group: u32) -> u32 {
+        self.multicast.groups()[group as usize].len() as u32 - 1
+    }
+
+    pub(super) fn rails(&self) -> u32 {
+        self.settings.rails
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.settings.seed
+    }
+
+    pub(super) fn send_overhead(&self) -> u64 {
+        self.settings.send_overhead
+    }
+
+    pub(super) fn receive_overhead(&self) -> u64 {
+        self.settings.receive_overhead
+    }
+
+    /// What `source` sends when it begins an operation in `group`.
+    pub(super) fn first_packets(&self, group: u32, source: NodeId) -> Vec<To> {
+        match self.parts.get(group as usize) {
+            Some(parts) => {
+                let alone = |&&part: &&GroupId| self.groups.members(part) != [source];
+                parts.iter().filter(alone).map(|&part| To::Group(part)).collect()
+            }
+            None => self.forwards(OperationTag { group, source, sequence: 0 }, source),
+        }
+    }
+
+    /// What `node` sends on of an operation.
+    pub(super) fn forwards(&self, tag: OperationTag, node: NodeId) -> Vec<To> {
+        let members = &self.multicast.groups()[tag.group as usize];
+        let ranks = members.len() as u32;
+        let Some(tree) = self.trees.get(&ranks) else { return Vec::new() };
+        let place = |node: NodeId| members.binary_search(&node).map_or(0, |place| place as u32);
+        let first = place(tag.source);
+        let children = tree.children((place(node) + ranks - first) % ranks);
+        children.iter().map(|child| To::Node(members[((first + child) % ranks) as usize])).collect()
+    }
+}
+
+/// What the tag of a packet of an operation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OperationTag {
+    /// The group of the workload, below 2^15.
+    pub group: u32,
+    /// Who began the operation.
+    pub source: NodeId,
+    /// How many operations it had begun before, modulo 2^24.
+    pub sequence: u32,
+}
+
+/// Tags of other packets do not have this bit.
+const MARK: u64 = 1 << 63;
+
+impl OperationTag {
+    /// The tag of `delivery`, if that is of an operation.
+    #[inline]
+    #[must_use]
+    pub fn of(delivery: &Delivery) -> Option<Self> {
+        Self::read(delivery.tag)
+    }
+
+    /// What `tag` says, if it is that of an operation.
+    #[inline]
+    #[must_use]
+    pub fn read(tag: u64) -> Option<Self> {
+        let part = |shift: u32, bits: u32| (tag >> shift & ((1 << bits) - 1)) as u32;
+        (tag & MARK != 0).then(|| OperationTag {
+            group: part(48, 15),
+            source: NodeId(part(24, 24)),
+            sequence: part(0, 24),
+        })
+    }
+}
+
+impl From<OperationTag> for u64 {
+    fn from(tag: OperationTag) -> u64 {
+        let OperationTag { group, source, sequence } = tag;
+        MARK | u64::from(group) << 48 | u64::from(source.0) << 24 | u64::from(sequence & 0xFF_FFFF)
+    }
+}
