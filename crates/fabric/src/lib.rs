@@ -4,6 +4,7 @@
 //! says, and why, the fabric does not know either.
 
 pub mod arbiter;
+pub mod barrier;
 pub mod endpoint;
 pub mod hpp;
 pub mod multicast;
