@@ -1,12 +1,15 @@
 //! The slow, obviously right models that the fast engine is held against. For tests only.
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
+//! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
 //!
 //! This crate knows of the fast engine only what its users know: the description of a fabric, the routing relation and
-//! the public events. It shares no code with the switches, links and NIC ports that it checks.
+//! the public events. It shares no code with the switches, links and NIC ports that it checks. Only the barrier
+//! protocol is not written twice: it is checked itself, in every state.
 
+pub mod barrier;
 pub mod campaign;
 pub mod hpp;
 pub mod record;

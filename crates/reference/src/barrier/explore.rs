@@ -1,0 +1,199 @@
+//! Every state that a world can reach, breadth first, and from where a barrier can still complete.
+//!
+//! Safety is looked at on every step. Liveness is what no walk forwards can tell, because worlds that retransmit are full
+//! of cycles: a state is *live* if some way from it leads to the completion of a barrier, found by going back from the
+//! steps that complete one. If all states are live, then whatever has happened, fair timers and channels that do not
+//! lose everything will complete this barrier and every one after it.
+
+use super::witness::Witness;
+use super::world::{Meaning, World};
+use indexmap::IndexSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// What is true of a world.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// No leaf is ever released too early, and from every state a barrier can complete.
+    SafeAndLive,
+    /// A shortest way to release a leaf too early.
+    Unsafe(Witness),
+    /// It is safe; there are so many states from which no barrier ever completes, and this is a shortest way to one.
+    Stuck(usize, Witness),
+}
+
+/// What has been found.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    /// States; of an unsafe world those found until then.
+    pub states: usize,
+    /// Pairs of a state and a next one.
+    pub transitions: usize,
+    /// Steps to the farthest state.
+    pub depth: usize,
+    /// What is true.
+    pub verdict: Verdict,
+}
+
+/// Keys are spread well enough by two multiplications.
+#[derive(Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are numbers of 128 bits");
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let low = (key as u64 ^ ODD).wrapping_mul(ODD);
+        let high = (low.rotate_left(32) ^ (key >> 64) as u64).wrapping_mul(ODD);
+        self.0 = high ^ high >> 29;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The graph of a world, as far as found.
+#[derive(Default)]
+struct Graph {
+    /// In the order in which they were found.
+    keys: IndexSet<u128, BuildHasherDefault<KeyHasher>>,
+    /// From which state each was found first.
+    parents: Vec<u32>,
+    /// The next states of each, one state after the other.
+    next: Vec<u32>,
+    /// Where those of each end.
+    ends: Vec<usize>,
+    /// Which states are known to be live.
+    live: Vec<bool>,
+}
+
+impl World {
+    /// The number of the first state, for other checkers.
+    #[must_use]
+    pub fn first_key(&self) -> u128 {
+        self.key(&self.first())
+    }
+
+    /// The numbers of the states that follow from one, some more than once; none for a leaf that is released too early.
+    #[must_use]
+    pub fn next_keys(&self, key: u128) -> Vec<Option<u128>> {
+        let mut next = Vec::new();
+        self.each(&self.snapshot(key), |_, outcome| {
+            let is_safe = !matches!(outcome.meaning, Meaning::Unsafe { .. });
+            next.push(is_safe.then(|| self.key(&outcome.next)));
+        });
+        next
+    }
+}
+
+/// Looks at everything that a world can do.
+///
+/// # Panics
+/// If the world has more than 2^32 states.
+#[must_use]
+pub fn explore(world: &World) -> Exploration {
+    let mut graph = Graph::of(world.first_key());
+    let (mut depth, mut layer_end) = (0, 1);
+    let mut at = 0;
+    while let Some(&key) = graph.keys.get_index(at) {
+        if at == layer_end {
+            (depth, layer_end) = (depth + 1, graph.keys.len());
+        }
+        let snapshot = world.snapshot(key);
+        let start = graph.next.len();
+        let (mut completes, mut is_unsafe) = (false, false);
+        world.each(&snapshot, |_, outcome| match outcome.meaning {
+            Meaning::Unsafe { .. } => is_unsafe = true,
+            meaning => {
+                completes |= meaning == Meaning::Complete;
+                graph.add(world.key(&outcome.next), at as u32);
+            }
+        });
+        if is_unsafe {
+            let witness = Witness::unsafe_step(world, &graph.way(at));
+            return graph.exploration(depth + 1, Verdict::Unsafe(witness));
+        }
+        graph.close(start, completes);
+        at += 1;
+    }
+    graph.spread_life();
+    let verdict = match graph.live.iter().position(|live| !live) {
+        None => Verdict::SafeAndLive,
+        Some(first) => {
+            let count = graph.live.iter().filter(|live| !**live).count();
+            Verdict::Stuck(count, Witness::stuck(world, &graph.way(first)))
+        }
+    };
+    graph.exploration(depth, verdict)
+}
+
+impl Graph {
+    /// Of one state.
+    fn of(first: u128) -> Self {
+        let mut graph = Graph { parents: vec![0], ..Graph::default() };
+        graph.keys.insert(first);
+        graph
+    }
+
+    /// A state follows from another.
+    fn add(&mut self, key: u128, parent: u32) {
+        let (index, is_new) = self.keys.insert_full(key);
+        if is_new {
+            self.parents.push(parent);
+        }
+        self.next.push(u32::try_from(index).expect("states are numbered in 32 bits"));
+    }
+
+    /// All next states of a state are found: those from `start` on.
+    fn close(&mut self, start: usize, completes: bool) {
+        self.next[start..].sort_unstable();
+        let mut kept = start;
+        for index in start..self.next.len() {
+            if kept == start || self.next[index] != self.next[kept - 1] {
+                self.next[kept] = self.next[index];
+                kept += 1;
+            }
+        }
+        self.next.truncate(kept);
+        self.ends.push(kept);
+        self.live.push(completes);
+    }
+
+    /// A state with a live next state is live. Backwards, because life comes from what is found later, and again
+    /// until nothing changes, because not all of it does.
+    fn spread_life(&mut self) {
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for state in (0..self.live.len()).rev() {
+                if self.live[state] {
+                    continue;
+                }
+                let start = if state == 0 { 0 } else { self.ends[state - 1] };
+                let next = &self.next[start..self.ends[state]];
+                if next.iter().any(|&next| self.live[next as usize]) {
+                    self.live[state] = true;
+                    changes = true;
+                }
+            }
+        }
+    }
+
+    /// The keys on a shortest way to a state.
+    fn way(&self, state: usize) -> Vec<u128> {
+        let mut way = vec![state];
+        while let Some(&last) = way.last()
+            && last != 0
+        {
+            way.push(self.parents[last] as usize);
+        }
+        way.iter().rev().map(|&state| self.keys[state]).collect()
+    }
+
+    fn exploration(&self, depth: usize, verdict: Verdict) -> Exploration {
+        Exploration { states: self.keys.len(), transitions: self.next.len(), depth, verdict }
+    }
+}
