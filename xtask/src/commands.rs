@@ -48,10 +48,10 @@ fn test_steps(steps: &mut Steps, rest: &[OsString]) -> Outcome {
     steps.run(cargo(&["test", "--quiet", "--no-fail-fast", "--workspace"]).args(rest))
 }
 
-/// Runs a command of the package `flitway-lab`; speed is measured in release builds.
+/// Runs a command of the package `flitway-lab`; speed is measured in release builds, and long searches run in them.
 pub(crate) fn lab(command: &str, rest: &[OsString]) -> Outcome {
     let mut arguments = vec!["run", "--quiet", "--package", "flitway-lab"];
-    if command == "bench" {
+    if ["bench", "prove"].contains(&command) {
         arguments.push("--release");
     }
     arguments.extend(["--", command]);

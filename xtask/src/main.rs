@@ -1,7 +1,7 @@
 //! `cargo xtask COMMAND`: every developer task as one command. CI runs the same ones.
 //!
 //! This program knows **no** crate of Flitway, so it builds in seconds and works while they do not compile. What needs
-//! Flitway itself (`gen`, `golden`, `bench`, `campaign`) is the package `lab/`, run from here.
+//! Flitway itself (`gen`, `golden`, `bench`, `campaign`, `prove`) is the package `lab/`, run from here.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to the terminal")]
 
@@ -41,6 +41,9 @@ enum Task {
     /// Hold the fast engine against the reference on random cases for as long as asked
     #[command(disable_help_flag = true)]
     Campaign(LabArguments),
+    /// Check all claims about the barrier protocol in every state of small worlds, the large ones too
+    #[command(disable_help_flag = true)]
+    Prove(LabArguments),
     /// Feed the readers of machine files and of task graphs with damaged text for as long as asked
     Fuzz(FuzzArguments),
     /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Task::Golden(arguments) => commands::lab("golden", &arguments.rest),
         Task::Bench(arguments) => commands::lab("bench", &arguments.rest),
         Task::Campaign(arguments) => commands::lab("campaign", &arguments.rest),
+        Task::Prove(arguments) => commands::lab("prove", &arguments.rest),
         Task::Fuzz(arguments) => commands::fuzz(arguments.seconds, arguments.coverage),
         Task::Ci => commands::ci(),
     };

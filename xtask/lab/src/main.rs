@@ -9,6 +9,7 @@ mod campaign;
 mod files;
 mod generate;
 mod golden;
+mod prove;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Hold the fast engine against the reference on random cases for as long as asked
     Campaign(campaign::Arguments),
+    /// Check all claims about the barrier protocol in every state of small worlds
+    Prove(prove::Arguments),
 }
 
 /// What a task came to; an error is a sentence for a person.
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Task::Golden(arguments) => golden::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Campaign(arguments) => campaign::run(&arguments),
+        Task::Prove(arguments) => prove::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
