@@ -48,14 +48,14 @@
 //!
 //! *Complete*: clear all bits, invert `S`, phase *collect*, stop both timers; then distribute(old `S`) to all children.
 //!
-//! A node is a member like a switch. Its children are its processes: an arrival is the combine of a process with the
-//! current `S` ([`State::arrive`]), the distribute to all children releases them, and a combine-ACK to a process says
-//! that its arrival is noted and goes nowhere.
+//! A node is a member like a switch. Its children are its processes, each with a port number of its own; its NIC port has
+//! another one. An arrival is the combine of a process with the current `S` ([`State::arrive`]), the distribute to all
+//! children releases them, and a combine-ACK to a process says that its arrival is noted and goes nowhere.
 //!
 //! # Rules
 //!
-//! Why that is so, and what it demands of those who use it. Rules 1, 2, 3, 5 and 6 and one half of 4 are
-//! kept by this code; 7, 8 and 9 are the duty of out-of-band management, 10 of the switch, 11 of switch and link.
+//! Why that is so, and what it demands of those who use it. Rules 1 to 6 are kept by this code; 7, 8 and 9 are the duty
+//! of out-of-band management, 10 of the switch, 11 of switch and link.
 //!
 //! 1. All four kinds of packets carry S, and the receiver compares it, in a combine-ACK too. (That there is such a bit
 //!    and what for: hpp-switch.txt 2.2 and 2.4; that ACK and dun need it: not in the papers.)

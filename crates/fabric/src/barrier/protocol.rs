@@ -9,7 +9,14 @@ pub struct Sequence(bool);
 
 impl Sequence {
     /// Of the first operation after a group was set up (rule 7).
-    pub const FIRST: Sequence = Sequence(false);
+    pub const FIRST: Sequence = Sequence::of(0);
+
+    /// Of an operation, counted from zero since the group was set up.
+    #[inline]
+    #[must_use]
+    pub const fn of(operation: u64) -> Self {
+        Sequence(operation & 1 == 1)
+    }
 
     /// Of the operation after this one, and of the one before.
     #[inline]

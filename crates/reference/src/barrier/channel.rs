@@ -58,13 +58,8 @@ impl Way {
             (Way::Down, 0) => PacketKind::CombineAck,
             (Way::Down, _) => PacketKind::Distribute,
         };
-        Packet { kind, sequence: sequence(code & 1) }
+        Packet { kind, sequence: Sequence::of(u64::from(code)) }
     }
-}
-
-/// S from its bit.
-pub(super) fn sequence(bit: u32) -> Sequence {
-    if bit == 0 { Sequence::FIRST } else { Sequence::FIRST.other() }
 }
 
 /// Packets of two bits each, the first one lowest, and a one above them. So an empty channel is 1.

@@ -5,7 +5,7 @@
 //! * Siblings that look alike exchanged, with all below them: no rule looks at port numbers. A key has them sorted, unless
 //!   the world says otherwise because one of its deviations does.
 
-use super::channel::{Channel, Order, sequence};
+use super::channel::{Channel, Order};
 use super::deviation::Registers;
 use super::world::{MEMBERS_MAX, Member, Snapshot, World};
 use flitway_fabric::barrier::{Phase, Sequence, State};
@@ -133,7 +133,7 @@ impl World {
         member.up = Channel::from_bits(bits.pull(self.channel_width()));
         member.down = Channel::from_bits(bits.pull(self.channel_width()));
         let phase = [Phase::Collect, Phase::WaitAck, Phase::WaitDistribute][bits.pull(2) as usize];
-        let state = State { arrived, sequence: sequence(bits.pull(1)), phase };
+        let state = State { arrived, sequence: Sequence::of(u64::from(bits.pull(1))), phase };
         member.registers = Registers { state, distributing: false };
         let timers = bits.pull(2);
         (member.retransmit_runs, member.dun_runs) = (timers & 2 != 0, timers & 1 != 0);
