@@ -87,6 +87,7 @@ fn tree(leaves: &[usize]) -> Tree {
 
 /// The protocol as it is.
 fn worlds() -> Vec<Claim> {
+    let high = Tree::new(&Shape::Switch(vec![Shape::Switch(vec![Shape::star(1)]), Shape::Leaf]));
     vec![
         claim("protocol: 2 leaves, capacity 1", Quick, SafeAndLive, pair(1)),
         claim("protocol: 2 leaves, capacity 2", Quick, SafeAndLive, pair(2)),
@@ -100,6 +101,12 @@ fn worlds() -> Vec<Claim> {
             Quick,
             SafeAndLive,
             World::new(tree(&[2, 0]), 1),
+        ),
+        claim(
+            "protocol: a switch above a switch above a leaf, and a leaf",
+            Quick,
+            SafeAndLive,
+            World::new(high, 1),
         ),
         claim("protocol: 2 switches with 2 leaves each", Long, SafeAndLive, World::new(tree(&[2, 2]), 1)),
         claim(

@@ -72,8 +72,12 @@ struct Graph {
 
 impl World {
     /// The number of the first state, for other checkers.
+    ///
+    /// # Panics
+    /// If the world is too large for numbers of 128 bits.
     #[must_use]
     pub fn first_key(&self) -> u128 {
+        assert!(self.width(0) <= 128, "a state has a number of its own");
         self.key(&self.first())
     }
 
@@ -92,7 +96,7 @@ impl World {
 /// Looks at everything that a world can do.
 ///
 /// # Panics
-/// If the world has more than 2^32 states.
+/// If the world has more than 2^32 states, or is too large for numbers of 128 bits.
 #[must_use]
 pub fn explore(world: &World) -> Exploration {
     let mut graph = Graph::of(world.first_key());

@@ -95,7 +95,7 @@ impl World {
     }
 
     /// Bits of the key of a member and those below it.
-    fn width(&self, number: usize) -> usize {
+    pub(super) fn width(&self, number: usize) -> usize {
         let part = &self.tree.members[number];
         let own = if part.parent.is_some() { 6 + 2 * self.channel_width() } else { 1 };
         let below: usize = part.children.iter().map(|&child| self.width(child)).sum();
