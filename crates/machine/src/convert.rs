@@ -2,8 +2,9 @@
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Location};
+use crate::document::Raw;
 use crate::nearest::nearest;
-use crate::options::{Entry, Raw};
+use crate::options::Entry;
 use crate::schema::{Kind, Setting};
 use crate::units::{self, Dimension, QuantityError, Reason, show};
 
@@ -168,7 +169,9 @@ impl Read<'_> {
     }
 }
 
-fn kind_of(raw: &Raw) -> String {
+/// What `raw` is, for a message: `the number 3`.
+#[must_use]
+pub fn kind_of(raw: &Raw) -> String {
     match raw {
         Raw::Text(text) => format!("the text \"{}\"", show(text)),
         Raw::Integer(Some(number)) => format!("the number {number}"),
@@ -176,7 +179,7 @@ fn kind_of(raw: &Raw) -> String {
         Raw::Decimal => "a decimal number".to_owned(),
         Raw::Flag(flag) => format!("{flag}"),
         Raw::List(_) => "a list".to_owned(),
-        Raw::Table => "a table".to_owned(),
+        Raw::Table(_) => "a table".to_owned(),
         Raw::Date => "a date".to_owned(),
     }
 }

@@ -30,12 +30,15 @@ pub struct Location {
 }
 
 impl Location {
-    pub(crate) fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
+    /// The bytes `span` of `source`.
+    #[must_use]
+    pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
         Location { source: Arc::clone(source), span }
     }
 
     /// The place stands for the whole text.
-    pub(crate) fn whole(source: &Arc<Source>) -> Self {
+    #[must_use]
+    pub fn whole(source: &Arc<Source>) -> Self {
         Location::new(source, 0..0)
     }
 
@@ -92,11 +95,9 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(crate) fn error(
-        code: Code,
-        location: impl Into<Option<Location>>,
-        message: impl Into<String>,
-    ) -> Self {
+    /// Nothing is run because of this.
+    #[must_use]
+    pub fn error(code: Code, location: impl Into<Option<Location>>, message: impl Into<String>) -> Self {
         Diagnostic {
             code,
             severity: Severity::Error,
@@ -108,28 +109,36 @@ impl Diagnostic {
         }
     }
 
-    pub(crate) fn related(mut self, location: Location, label: impl Into<String>) -> Self {
+    /// Adds another place.
+    #[must_use]
+    pub fn related(mut self, location: Location, label: impl Into<String>) -> Self {
         self.related.push(Related { location, label: label.into() });
         self
     }
 
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+    /// Adds what would be accepted.
+    #[must_use]
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into().into_boxed_str());
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// Adds the likely fix.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into().into_boxed_str());
         self
     }
 
     /// It runs all the same.
-    pub(crate) fn warning(self) -> Self {
+    #[must_use]
+    pub fn warning(self) -> Self {
         Diagnostic { severity: Severity::Warning, ..self }
     }
 
     /// Adds the likely fix, if there is one.
-    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+    #[must_use]
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = self.help.or(help.map(String::into_boxed_str));
         self
     }
@@ -166,16 +175,20 @@ impl Diagnostics {
         pictures.join("\n\n")
     }
 
-    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+    /// Adds a problem.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
     }
 
-    pub(crate) fn has_errors(&self) -> bool {
+    /// Whether anything keeps it from running.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// In the order of the text; texts in the order in which `sources` lists them, what has no place first.
-    pub(crate) fn in_order(mut self, sources: &[Arc<Source>]) -> Self {
+    #[must_use]
+    pub fn in_order(mut self, sources: &[Arc<Source>]) -> Self {
         self.list.sort_by_key(|diagnostic| {
             diagnostic.location.as_ref().map(|at| {
                 let rank = sources.iter().position(|source| Arc::ptr_eq(source, &at.source));

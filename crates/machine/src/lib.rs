@@ -9,6 +9,8 @@
 //! 2. [`Machine`]: complete, typed and cross-checked; nothing has a default after this ([`machine`]);
 //! 3. [`Machine::fabric`]: the fabric, in which nothing is configurable.
 //!
+//! Text with the place of every value ([`document`]) and the pictures of mistakes serve the files of experiments too.
+//!
 //! What a file may say is data, one table of [`schema::Setting`], from which reading, `explain`, the reference pages
 //! and the effective values in results are made. The settings of a part and the checks of it stand together under
 //! `section/`.
@@ -30,6 +32,7 @@
 pub mod code;
 mod convert;
 pub mod diagnostic;
+pub mod document;
 mod explain;
 mod graph;
 mod json;
@@ -45,18 +48,20 @@ mod values;
 
 pub use code::Code;
 pub use convert::Value;
-pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use convert::kind_of;
+pub use diagnostic::{Diagnostic, Diagnostics, Location, Severity, Source};
 pub use explain::{codes_reference, explain, settings_reference};
 pub use flitway_fabric::SwitchSettings;
 pub use flitway_fabric::routing::RoutingKind;
 pub use graph::GraphFile;
-pub use load::builtin;
+pub use load::{builtin, is_path, read_text};
 pub use machine::Machine;
+pub use nearest::nearest;
 pub use options::{Options, Origin};
 pub use render::{Colour, render};
 pub use section::link::LinkSettings;
 pub use section::nic::NicSettings;
-pub use units::Dimension;
+pub use units::{Dimension, show};
 pub use values::Effective;
 
 /// The switch architectures: name and what it is.

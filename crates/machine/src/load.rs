@@ -36,9 +36,7 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
         let name = format!("{name} (built in)");
         return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
     }
-    let is_path = name_or_path.contains(['/', '\\'])
-        || Path::new(name_or_path).extension().is_some_and(|e| e == "toml");
-    if !is_path {
+    if !is_path(name_or_path) {
         return Err(unknown_machine(name_or_path).into());
     }
     let path = Path::new(name_or_path);
@@ -47,8 +45,17 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
     Ok(MachineText { name: name_or_path.to_owned(), text, folder })
 }
 
-/// Reads a text file. `named_at` is where another file names it.
-pub(crate) fn read_text(
+/// Whether `text` is the path of a file, and not a built-in name.
+#[must_use]
+pub fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\']) || Path::new(text).extension().is_some_and(|end| end == "toml")
+}
+
+/// Reads a text file, `shown` so in messages, which is a `what`. `named_at` is where another file names it.
+///
+/// # Errors
+/// If there is no such file, or no text in it.
+pub fn read_text(
     path: &Path,
     shown: &str,
     what: &str,

@@ -2,7 +2,8 @@
 
 /// The candidate spelt most like `name`, if one is close enough to be a slip: at most one third of its letters differ.
 /// Case, and `-` for `_`, do not count. The first of equals wins.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
     // A text much longer than any name is no slip; measuring its distance would only take time.
     if wanted.chars().count() > 64 {

@@ -7,10 +7,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toml::de::{DeTable, DeValue};
-
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
+use crate::document::{Document, Field, Raw, read_value};
 use crate::load;
 use crate::machine::Machine;
 use crate::nearest::nearest;
@@ -24,6 +23,8 @@ pub enum Origin {
     File,
     /// Nobody: it is the default.
     Default,
+    /// An experiment file.
+    Experiment,
     /// A `--set` of the command.
     Set,
 }
@@ -35,22 +36,10 @@ impl Origin {
         match self {
             Origin::File => "file",
             Origin::Default => "default",
+            Origin::Experiment => "experiment",
             Origin::Set => "--set",
         }
     }
-}
-
-/// A value as written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Raw {
-    Text(String),
-    /// A whole number; `None` if it does not fit.
-    Integer(Option<i128>),
-    Decimal,
-    Flag(bool),
-    List(Vec<(Raw, Location)>),
-    Table,
-    Date,
 }
 
 /// A setting as written.
@@ -113,7 +102,9 @@ impl Options {
             options.complete = false;
             return options;
         }
-        options.read_file(&file);
+        let document = Document::read(&file, &mut options.findings);
+        options.complete = document.is_complete;
+        options.collect("", document.fields, Origin::File);
         options
     }
 
@@ -122,6 +113,13 @@ impl Options {
         let source = Arc::new(Source { name: "--set".to_owned(), text: text.to_owned() });
         self.sets.push(Arc::clone(&source));
         if let Err(problem) = self.apply(&source) {
+            self.findings.push(problem);
+        }
+    }
+
+    /// Applies one override that an experiment file has written: its problems point there.
+    pub fn set_field(&mut self, field: Field) {
+        if let Err(problem) = self.replace(field, Origin::Experiment) {
             self.findings.push(problem);
         }
     }
@@ -154,27 +152,31 @@ impl Options {
         if value.is_empty() {
             return Err(bad(0..text.len(), format!("`{}` is set to nothing", show(path))));
         }
-        let is_setting = schema::named(path).next().is_some();
-        if !is_setting && !schema::is_table(path) {
+        if schema::named(path).next().is_none() && !schema::is_table(path) {
             return Err(unknown(path, path_at));
         }
         self.refuse_second_set(path, &path_at)?;
-        let reading = Reading { source: Arc::clone(source), offset: value_start, origin: Origin::Set };
-        let parsed = parse_value(value, &reading)?;
-        if let (false, Some(DeValue::Table(table))) = (is_setting, &parsed) {
-            self.entries.retain(|entry| !schema::is_within(&entry.path, path));
-            self.tables.retain(|(name, _)| name != path && !schema::is_within(name, path));
-            self.tables.push((path.to_owned(), path_at));
-            self.collect(path, table, &reading);
+        let raw = read_value(value, source, value_start)?;
+        let at = Location::new(source, value_start..value_start + value.len());
+        self.replace(Field { name: path.to_owned(), name_at: path_at, raw, at }, Origin::Set)
+    }
+
+    /// Puts a setting, or all settings of a table, in the place of what was written before.
+    fn replace(&mut self, field: Field, origin: Origin) -> Result<(), Diagnostic> {
+        let Field { name: path, name_at, raw, at } = field;
+        if schema::named(&path).next().is_some() {
+            self.entries.retain(|entry| entry.path != path);
+            self.entries.push(Entry { path, raw, location: at, origin });
             return Ok(());
         }
-        let location = Location::new(source, value_start..value_start + value.len());
-        if !is_setting {
-            return Err(not_a_table(path, location));
+        if !schema::is_table(&path) {
+            return Err(unknown(&path, name_at));
         }
-        let raw = parsed.map_or_else(|| Raw::Text(value.to_owned()), |value| reading.raw(&value));
-        self.entries.retain(|entry| entry.path != path);
-        self.entries.push(Entry { path: path.to_owned(), raw, location, origin: Origin::Set });
+        let Raw::Table(fields) = raw else { return Err(not_a_table(&path, at)) };
+        self.entries.retain(|entry| !schema::is_within(&entry.path, &path));
+        self.tables.retain(|(name, _)| *name != path && !schema::is_within(name, &path));
+        self.tables.push((path.clone(), name_at));
+        self.collect(&path, fields, origin);
         Ok(())
     }
 
@@ -199,152 +201,33 @@ impl Options {
     }
 
     /// Takes the values of a table, and of the tables in it.
-    fn collect(&mut self, prefix: &str, table: &DeTable<'_>, reading: &Reading) {
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
-            let key_at = reading.locate(key.span());
-            let value_at = reading.locate(value.span());
+    fn collect(&mut self, prefix: &str, fields: Vec<Field>, origin: Origin) {
+        for Field { name, name_at, raw, at } in fields {
+            let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
             if name.contains('.') {
-                let message = format!("the key in quotes is one name, `{}`", show(name));
-                let problem = Diagnostic::error(Code::UnknownSetting, key_at, message);
+                let message = format!("the key in quotes is one name, `{}`", show(&name));
+                let problem = Diagnostic::error(Code::UnknownSetting, name_at, message);
                 self.findings.push(problem.help("remove the quotes around the path"));
             } else if schema::named(&path).next().is_some() {
-                let raw = reading.raw(value.get_ref());
-                self.entries.push(Entry { path, raw, location: value_at, origin: reading.origin });
+                self.entries.push(Entry { path, raw, location: at, origin });
             } else if !schema::is_table(&path) {
-                self.findings.push(unknown(&path, key_at));
-            } else if let DeValue::Table(inner) = value.get_ref() {
-                self.tables.push((path.clone(), value_at));
-                self.collect(&path, inner, reading);
+                self.findings.push(unknown(&path, name_at));
+            } else if let Raw::Table(inner) = raw {
+                self.tables.push((path.clone(), at));
+                self.collect(&path, inner, origin);
             } else {
-                self.findings.push(not_a_table(&path, value_at));
+                self.findings.push(not_a_table(&path, at));
                 self.spoilt.push(path);
             }
         }
-    }
-
-    /// Takes the values of the file. A line that is not TOML is reported and blanked, and the rest is read again, so
-    /// that one slip does not hide the others.
-    fn read_file(&mut self, file: &Arc<Source>) {
-        let reading = Reading { source: Arc::clone(file), offset: 0, origin: Origin::File };
-        let mut text = file.text.clone();
-        // Each round blanks a line, or is the last.
-        loop {
-            let (table, errors) = DeTable::parse_recoverable(&text);
-            let (duplicates, broken): (Vec<_>, Vec<_>) =
-                errors.iter().partition(|error| error.message().starts_with("duplicate key"));
-            // A later error may follow from an earlier one on another line, so only the first is sure.
-            let first = broken.iter().min_by_key(|error| error.span().map_or(usize::MAX, |span| span.start));
-            let Some(first) = first else {
-                for error in duplicates {
-                    let at = Location::new(file, error.span().unwrap_or_default());
-                    let message = format!("`{}` is given twice", show(at.text().trim()));
-                    self.findings
-                        .push(Diagnostic::error(Code::Duplicate, at, message).help("delete one of them"));
-                }
-                self.collect("", table.get_ref(), &reading);
-                return;
-            };
-            self.complete = false;
-            let at = Location::new(file, first.span().unwrap_or(text.len()..text.len()));
-            let line = line_around(&text, at.span.start);
-            let is_header = text[line.clone()].trim_start().starts_with('[');
-            let is_blank = text[line.clone()].trim().is_empty();
-            let from_above =
-                text[line.start..at.span.start].trim().is_empty() && first.message().starts_with("missing");
-            let help = from_above.then(|| "a bracket or brace above may not be closed".to_owned());
-            self.findings.push(syntax_error(first.message(), at).maybe_help(help));
-            // Below a broken header nothing is known to stand in the right table, and behind an open quote or bracket
-            // nothing is known at all.
-            if is_header || is_blank || first.message().starts_with("unclosed") {
-                return;
-            }
-            text.replace_range(line.clone(), &" ".repeat(line.len()));
-        }
-    }
-}
-
-/// The line that byte `at` lies in, without its newline.
-fn line_around(text: &str, at: usize) -> std::ops::Range<usize> {
-    let at = at.min(text.len());
-    let start =
-        text.as_bytes()[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let end =
-        text.as_bytes()[start..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |n| start + n);
-    start..end
-}
-
-/// What is being read, and how its byte offsets map to the source.
-struct Reading {
-    source: Arc<Source>,
-    offset: usize,
-    origin: Origin,
-}
-
-impl Reading {
-    fn locate(&self, span: std::ops::Range<usize>) -> Location {
-        Location::new(&self.source, span.start + self.offset..span.end + self.offset)
-    }
-
-    fn raw(&self, value: &DeValue<'_>) -> Raw {
-        match value {
-            DeValue::String(text) => Raw::Text(text.to_string()),
-            DeValue::Integer(number) => {
-                Raw::Integer(i128::from_str_radix(number.as_str(), number.radix()).ok())
-            }
-            DeValue::Float(_) => Raw::Decimal,
-            DeValue::Boolean(flag) => Raw::Flag(*flag),
-            DeValue::Datetime(_) => Raw::Date,
-            DeValue::Array(list) => Raw::List(
-                list.iter().map(|item| (self.raw(item.get_ref()), self.locate(item.span()))).collect(),
-            ),
-            DeValue::Table(_) => Raw::Table,
-        }
-    }
-}
-
-/// Reads the value of a `--set`: TOML, or `None` for a bare word, which stands for itself in quotes.
-fn parse_value<'t>(text: &'t str, reading: &Reading) -> Result<Option<DeValue<'t>>, Diagnostic> {
-    match DeValue::parse(text) {
-        Ok(value) if matches!(value.get_ref(), DeValue::Datetime(_)) => Ok(None),
-        Ok(value) => Ok(Some(value.into_inner())),
-        Err(error) if text.starts_with(['[', '{', '"', '\'']) => {
-            Err(syntax_error(error.message(), reading.locate(error.span().unwrap_or(0..text.len()))))
-        }
-        Err(_) => Ok(None),
     }
 }
 
 /// The entry of a default, which is written in the schema.
 pub(crate) fn default_entry(path: &str, text: &'static str) -> Entry {
     let source = Arc::new(Source { name: "default".to_owned(), text: text.to_owned() });
-    let reading = Reading { source: Arc::clone(&source), offset: 0, origin: Origin::Default };
-    let raw = match DeValue::parse(text) {
-        Ok(value) => reading.raw(value.get_ref()),
-        Err(_) => Raw::Text(text.to_owned()),
-    };
+    let raw = read_value(text, &source, 0).unwrap_or_else(|_| Raw::Text(text.to_owned()));
     Entry { path: path.to_owned(), raw, location: Location::whole(&source), origin: Origin::Default }
-}
-
-fn syntax_error(message: &str, at: Location) -> Diagnostic {
-    let (what, expected) = match message.split_once(", expected ") {
-        Some((what, expected)) => (what, Some(expected)),
-        None => (message, None),
-    };
-    let (what, expected) = match (what, expected) {
-        ("string values must be quoted", _) => (what, Some("text in quotes, for example \"4 KiB\"")),
-        ("invalid basic string", Some("`\"`")) | ("invalid literal string", Some("`'`")) => {
-            ("the text is not closed", expected)
-        }
-        ("invalid multi-line basic string", Some("`\"`")) => ("the text is not closed", Some("`\"\"\"`")),
-        ("invalid multi-line literal string", Some("`'`")) => ("the text is not closed", Some("`'''`")),
-        (_, Some("nothing")) => (what, None),
-        _ => (what, expected),
-    };
-    let mut problem = Diagnostic::error(Code::Syntax, at, format!("this is not valid TOML: {what}"));
-    problem.expected = expected.map(Box::from);
-    problem
 }
 
 fn not_a_table(path: &str, at: Location) -> Diagnostic {

@@ -450,7 +450,8 @@ fn find_unit(symbol: &str) -> Option<(Dimension, Unit)> {
 }
 
 /// `text` as a message shows it: on one line, and not longer than a line.
-pub(crate) fn show(text: &str) -> String {
+#[must_use]
+pub fn show(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut line = String::new();
     for character in text.chars().take(LONGEST) {
