@@ -41,7 +41,7 @@ macro_rules! codes {
 
 codes! {
     /// The text is not valid TOML
-    Syntax "FW-M001": "A machine file is TOML (toml.io): lines `key = value` under headers `[table]`. Text is \
+    Syntax "FW-M001": "A machine or experiment file is TOML (toml.io): lines `key = value` under headers `[table]`. Text is \
         written in quotes, comments begin with `#`. What is on a line with such an error is not checked further.";
         "ports = = 16" => "ports = 16"
     /// A setting is given twice
@@ -49,16 +49,16 @@ codes! {
         values silently wins; delete one. (A `--set` may replace what the file says: that is its purpose.)";
         "vcs = 2\nvcs = 3" => "vcs = 3"
     /// A file cannot be read
-    Unreadable "FW-M003": "The path of a machine file is relative to the current directory; the path of a graph file \
-        is relative to the machine file that names it, or to the current directory if a `--set` names it.";
+    Unreadable "FW-M003": "A path on the command line is relative to the current directory; a path in a machine or \
+        experiment file is relative to that file.";
         "flitway check machines" => "flitway check machines/dawning5000.toml"
     /// A file is not UTF-8 text
-    NotUtf8 "FW-M004": "Machine files and graph files are UTF-8 text. Save the file as UTF-8, or remove the character \
+    NotUtf8 "FW-M004": "Machine, experiment and graph files are UTF-8 text. Save the file as UTF-8, or remove the character \
         at the place shown.";
         "description = \"caf\\xe9\"" => "description = \"café\""
     /// A file is empty
-    Empty "FW-M005": "There is nothing to check in the file. Copy a built-in machine (`flitway list` names them) and \
-        change it.";
+    Empty "FW-M005": "There is nothing to check in the file. Copy a built-in machine or experiment (`flitway list` names \
+        them) and change it.";
         "(nothing)" => "name = \"my-machine\" ..."
     /// There is no such machine
     UnknownMachine "FW-M006": "A machine is a built-in name (`flitway list`) or the path of a TOML file. What ends \
@@ -191,6 +191,50 @@ codes! {
     GraphDisconnected "FW-M057": "Every switch must be reachable from every other, or some nodes could not talk to \
         each other.";
         "switch a b" => "switch a b\nlink a:1 - b:1"
+    /// There is no such experiment
+    UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
+        in `.toml` or contains a `/` is a path; everything else is a name.";
+        "flitway run --experiment hpp-vc" => "flitway run --experiment hpp-vcs"
+    /// There is no such key in an experiment file
+    UnknownKey "FW-X002": "A misspelt key would otherwise be ignored. `docs/experiments.md` lists the keys of each table; \
+        what is varied or written in `[run]` is `machine`, `seed`, an option of the workload or a setting of the machine.";
+        "[[plot]]\nz = \"load\"" => "[[plot]]\nx = \"load\""
+    /// A key of an experiment file is missing
+    MissingKey "FW-X003": "The key has no default. Every point needs a machine, and synthetic traffic a load, either in \
+        `[run]` or varied.";
+        "[run]\nmachine = \"hpp-switch\"" => "[run]\nmachine = \"hpp-switch\"\nload = \"max\""
+    /// A value of an experiment file cannot be used
+    WrongValue "FW-X004": "The value has another type than the key, or is empty. Options of the workload are text or numbers, \
+        as after the option of the command line.";
+        "[[vary]]\nover = \"load\"\nvalues = 3" => "[[vary]]\nover = \"load\"\nvalues = [0.1, 0.2]"
+    /// What is varied does not go together
+    BadVary "FW-X005": "Each name is varied once; each `[[vary]]` has at least one value and none twice; where it varies \
+        several names at once, each of its values is a list with one value for each name. What is varied is not written in \
+        `[run]` as well, nor given on the command line. An `[[omit]]` leaves out at least one point, and not all.";
+        "[[vary]]\nover = [\"load\", \"packet\"]\nvalues = [[0.1, \"8B\"], [0.2]]"
+        => "[[vary]]\nover = [\"load\", \"packet\"]\nvalues = [[0.1, \"8B\"], [0.2, \"8B\"]]"
+    /// An option of the workload is wrong
+    BadWorkload "FW-X006": "The option means the same as on the command line: `flitway run --help`, `flitway explain NAME`. \
+        Every point of an experiment is checked and fitted to its machine before anything runs.";
+        "[run]\npacket = \"256\"" => "[run]\npacket = \"256B\""
+    /// There is nothing of this name to show
+    UnknownField "FW-X007": "A plot and a finding show what is varied, or a number of the result of a point: \
+        `accepted_load`, `packet_latency_ns.p99`; `docs/experiments.md` lists them.";
+        "[[plot]]\ny = \"latency\"" => "[[plot]]\ny = \"packet_latency_ns.mean\""
+    /// Points cannot be told apart
+    Ambiguous "FW-X008": "A mark in a plot, and a value in a finding, is that of one point. In a plot all that is varied \
+        is `x` or in `by`; in a finding `at` says which point, or `max`, `min` or `mean` says which of several.";
+        "[[finding]]\ntext = \"{accepted_load}\"" => "[[finding]]\ntext = \"{max accepted_load}\""
+    /// A finding is not understood
+    BadFinding "FW-X009": "What stands in braces is computed: `{accepted_load at load=0.6}`, `{max accepted_load}`, \
+        `{load of max accepted_load}`, `{A / B}`, `{A as %}`. A brace that is meant is written twice. \
+        A sentence without any would be a claim that nobody has computed.";
+        "[[finding]]\ntext = \"It rises.\"" => "[[finding]]\ntext = \"It rises to {max accepted_load}.\""
+    /// An experiment has too many points
+    TooManyPoints "FW-X010": "Several `[[vary]]` multiply. A larger number than the one in the message is most often a slip; \
+        split the experiment if it is not.";
+        "[[vary]]\nover = \"load\"\nvalues = \"0.001..1:0.001\"\n[[vary]]\nover = \"seed\"\nvalues = [1, ...]"
+        => "[[vary]]\nover = \"load\"\nvalues = \"0.1..1:0.1\""
 }
 
 impl Code {

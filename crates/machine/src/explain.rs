@@ -149,7 +149,7 @@ fn setting_section(text: &mut String, setting: &Setting) {
 #[must_use]
 pub fn codes_reference() -> String {
     let mut text = String::from(
-        "# Diagnostics of machine files\n\n\
+        "# Diagnostics of machine and experiment files\n\n\
          Made by `cargo xtask gen` from the table that the reader uses; do not edit.\n",
     );
     for page in PAGES {

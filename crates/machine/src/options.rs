@@ -23,8 +23,6 @@ pub enum Origin {
     File,
     /// Nobody: it is the default.
     Default,
-    /// An experiment file.
-    Experiment,
     /// A `--set` of the command.
     Set,
 }
@@ -36,7 +34,6 @@ impl Origin {
         match self {
             Origin::File => "file",
             Origin::Default => "default",
-            Origin::Experiment => "experiment",
             Origin::Set => "--set",
         }
     }
@@ -117,9 +114,9 @@ impl Options {
         }
     }
 
-    /// Applies one override that an experiment file has written: its problems point there.
+    /// Applies one override as [`set`](Self::set) does, but one that another file has written: its problems point there.
     pub fn set_field(&mut self, field: Field) {
-        if let Err(problem) = self.replace(field, Origin::Experiment) {
+        if let Err(problem) = self.replace(field) {
             self.findings.push(problem);
         }
     }
@@ -158,15 +155,15 @@ impl Options {
         self.refuse_second_set(path, &path_at)?;
         let raw = read_value(value, source, value_start)?;
         let at = Location::new(source, value_start..value_start + value.len());
-        self.replace(Field { name: path.to_owned(), name_at: path_at, raw, at }, Origin::Set)
+        self.replace(Field { name: path.to_owned(), name_at: path_at, raw, at })
     }
 
     /// Puts a setting, or all settings of a table, in the place of what was written before.
-    fn replace(&mut self, field: Field, origin: Origin) -> Result<(), Diagnostic> {
+    fn replace(&mut self, field: Field) -> Result<(), Diagnostic> {
         let Field { name: path, name_at, raw, at } = field;
         if schema::named(&path).next().is_some() {
             self.entries.retain(|entry| entry.path != path);
-            self.entries.push(Entry { path, raw, location: at, origin });
+            self.entries.push(Entry { path, raw, location: at, origin: Origin::Set });
             return Ok(());
         }
         if !schema::is_table(&path) {
@@ -176,7 +173,7 @@ impl Options {
         self.entries.retain(|entry| !schema::is_within(&entry.path, &path));
         self.tables.retain(|(name, _)| *name != path && !schema::is_within(name, &path));
         self.tables.push((path.clone(), name_at));
-        self.collect(&path, fields, origin);
+        self.collect(&path, fields, Origin::Set);
         Ok(())
     }
 

@@ -28,7 +28,6 @@ pub struct Effective {
     pub origin: Origin,
     /// Where it is written; `None` for a default.
     pub location: Option<Location>,
-    asked: Cell<bool>,
 }
 
 /// A time, counted either way.
@@ -42,6 +41,8 @@ pub(crate) enum Span {
 #[derive(Debug)]
 pub(crate) struct Values {
     list: Vec<Effective>,
+    /// Whether a section has asked for it, for each of the list.
+    asked: Vec<Cell<bool>>,
 }
 
 /// Whether a setting belongs to the choices that are made.
@@ -55,7 +56,7 @@ enum Applies {
 
 impl Values {
     pub(crate) fn resolve(options: &Options, findings: &mut Diagnostics) -> Values {
-        let mut values = Values { list: Vec::new() };
+        let mut values = Values { list: Vec::new(), asked: Vec::new() };
         let mut missing: Vec<&'static Setting> = Vec::new();
         let mut misplaced: Vec<(&Entry, &'static Setting)> = Vec::new();
         let mut placed: Vec<&str> = Vec::new();
@@ -92,22 +93,24 @@ impl Values {
     /// # Panics
     /// If a value was never asked for: a setting would be accepted and ignored.
     pub(crate) fn into_effective(self) -> Vec<Effective> {
-        for effective in &self.list {
-            assert!(effective.asked.get(), "a section asks for `{}`", effective.path);
+        for (effective, asked) in self.list.iter().zip(&self.asked) {
+            assert!(asked.get(), "a section asks for `{}`", effective.path);
         }
         self.list
     }
 
     fn take(&mut self, setting: &'static Setting, entry: &Entry, findings: &mut Diagnostics) {
         match convert(setting, entry) {
-            Ok(value) => self.list.push(Effective {
-                setting,
-                path: entry.path.clone(),
-                value,
-                origin: entry.origin,
-                location: (entry.origin != Origin::Default).then(|| entry.location.clone()),
-                asked: Cell::new(false),
-            }),
+            Ok(value) => {
+                self.asked.push(Cell::new(false));
+                self.list.push(Effective {
+                    setting,
+                    path: entry.path.clone(),
+                    value,
+                    origin: entry.origin,
+                    location: (entry.origin != Origin::Default).then(|| entry.location.clone()),
+                });
+            }
             Err(problem) => findings.push(problem),
         }
     }
@@ -148,9 +151,9 @@ impl Values {
     }
 
     fn find(&self, setting: &'static Setting) -> Option<&Effective> {
-        let found = self.list.iter().find(|effective| std::ptr::eq(effective.setting, setting))?;
-        found.asked.set(true);
-        Some(found)
+        let found = self.list.iter().position(|effective| std::ptr::eq(effective.setting, setting))?;
+        self.asked[found].set(true);
+        Some(&self.list[found])
     }
 
     pub(crate) fn text(&self, setting: &'static Setting) -> Option<&str> {
@@ -216,8 +219,9 @@ impl Values {
     /// Every value of a setting that stands for several: the number in its path, the value, the place.
     pub(crate) fn numbered(&self, setting: &'static Setting) -> Vec<(u32, u64, Option<Location>)> {
         let mut found = Vec::new();
-        for effective in self.list.iter().filter(|effective| std::ptr::eq(effective.setting, setting)) {
-            effective.asked.set(true);
+        let written = self.list.iter().zip(&self.asked);
+        for (effective, asked) in written.filter(|(effective, _)| std::ptr::eq(effective.setting, setting)) {
+            asked.set(true);
             if let (Some(number), Value::Quantity(value, _)) =
                 (setting.number_in(&effective.path), &effective.value)
             {

@@ -328,7 +328,7 @@ fn every_code_can_be_explained() {
 #[test]
 fn the_example_of_a_code_has_the_problem_and_its_correction_has_not() {
     let mut tried = 0;
-    for page in PAGES {
+    for page in PAGES.iter().filter(|page| page.id.starts_with("FW-M")) {
         let is_setting = |line: &str| {
             line.split_once('=').is_some_and(|(path, _)| path.contains('.') || path.trim() == "topology")
         };

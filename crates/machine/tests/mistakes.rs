@@ -126,12 +126,13 @@ fn every_mistake_gets_its_message() {
     assert!(cases.len() >= 45);
 }
 
+/// The codes of experiment files (`FW-X`) have their cases beside their reader.
 #[test]
 fn every_code_has_a_case() {
     let cases = cases();
     let seen: Vec<Code> =
         cases.iter().enumerate().flat_map(|(number, case)| messages(case, "codes", number).1).collect();
-    let unseen: Vec<&str> =
-        PAGES.iter().filter(|page| !seen.contains(&page.code)).map(|page| page.id).collect();
+    let own = PAGES.iter().filter(|page| page.id.starts_with("FW-M"));
+    let unseen: Vec<&str> = own.filter(|page| !seen.contains(&page.code)).map(|page| page.id).collect();
     assert!(unseen.is_empty(), "no case for {unseen:?}");
 }
