@@ -31,6 +31,21 @@ impl GraphResult {
     /// Tasks listed for each rank that is stuck, and unmatched messages listed.
     pub const STUCK_MAX: usize = 8;
 
+    /// The numbers of the object that `--json` has in `points`, but for those of the computer it ran on: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("packets", "packets"),
+        ("graph.completion_ns", "ns"),
+        ("graph.messages", "messages"),
+        ("graph.bytes", "B"),
+        ("graph.communication_share.min", "fraction"),
+        ("graph.communication_share.mean", "fraction"),
+        ("graph.communication_share.max", "fraction"),
+        ("events", "events"),
+        ("packet_hops", "packets"),
+        ("flit_hops", "flits"),
+        ("adverts", "adverts"),
+    ];
+
     /// The object that `--json` has in `points`.
     #[must_use]
     pub fn to_json(&self) -> Value {

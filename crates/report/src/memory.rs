@@ -12,6 +12,22 @@ pub fn available_bytes() -> Option<u64> {
     bytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
+/// Refuses what is larger than the memory that is left: `needed` bytes for switches and NIC ports.
+///
+/// # Errors
+/// A sentence with both numbers.
+pub fn fits(needed: u64) -> Result<(), String> {
+    match available_bytes() {
+        Some(left) if needed > left => {
+            let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+            let (needed, left) = (gibibytes(needed), gibibytes(left));
+            let read = format!("about {needed:.1} GiB for switches and NIC ports alone");
+            Err(format!("the machine needs {read}, and {left:.1} GiB of memory are available"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The line of `facts` that begins with `name`: a number of KiB.
 fn bytes(facts: &str, name: &str) -> Option<u64> {
     let line = facts.lines().find_map(|line| line.strip_prefix(name))?;

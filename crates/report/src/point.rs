@@ -128,6 +128,43 @@ impl Point {
         }
     }
 
+    /// The numbers of the object that `--json` has in `points`, but for those of the computer it ran on: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("offered_load", "fraction of the injection rate"),
+        ("accepted_load", "fraction of the injection rate"),
+        ("accepted_load_ci95", "fraction of the injection rate"),
+        ("accepted_payload", "fraction of the injection rate"),
+        ("packets", "packets"),
+        ("packet_bytes", "B"),
+        ("hops_mean", "hops"),
+        ("packet_latency_ns.mean", "ns"),
+        ("packet_latency_ns.ci95", "ns"),
+        ("packet_latency_ns.p50", "ns"),
+        ("packet_latency_ns.p99", "ns"),
+        ("packet_latency_ns.p999", "ns"),
+        ("packet_latency_ns.max", "ns"),
+        ("network_latency_ns.mean", "ns"),
+        ("network_latency_ns.ci95", "ns"),
+        ("network_latency_ns.p50", "ns"),
+        ("network_latency_ns.p99", "ns"),
+        ("network_latency_ns.p999", "ns"),
+        ("network_latency_ns.max", "ns"),
+        ("accepted_min_node", "fraction of the injection rate"),
+        ("accepted_max_node", "fraction of the injection rate"),
+        ("duration_ns", "ns"),
+        ("warmup_ns", "ns"),
+        ("events", "events"),
+        ("packet_hops", "packets"),
+        ("flit_hops", "flits"),
+        ("adverts", "adverts"),
+    ];
+
+    /// Whether somebody stopped it before its end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.verdict == Verdict::Stopped
+    }
+
     /// The object that `--json` has in `points`.
     #[must_use]
     pub fn to_json(&self) -> Value {

@@ -74,6 +74,12 @@ impl Session {
         &self.fabric
     }
 
+    /// The seed of every random choice.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// What turns cycles and flits into nanoseconds and loads.
     #[must_use]
     pub fn scale(&self) -> Scale {
@@ -149,17 +155,15 @@ impl Session {
         }
     }
 
-    /// Runs `graph` to its end.
+    /// Fits `graph` to the machine.
     ///
     /// # Errors
     /// If the graph does not go with the placement or the machine.
-    pub fn graph(
+    pub fn exchange(
         &self,
         graph: &Arc<TaskGraph>,
         placement: Placement,
-        stop: &AtomicBool,
-        progress: impl FnMut(Cycle),
-    ) -> Result<GraphResult, ExchangeError> {
+    ) -> Result<Arc<Exchange>, ExchangeError> {
         let settings = MessengerSettings {
             rails: self.fabric.rails,
             mtu: self.machine.packet.mtu_bytes as u16,
@@ -171,7 +175,21 @@ impl Session {
             },
             seed: self.seed,
         };
-        let exchange = Arc::new(Exchange::new(Arc::clone(graph), placement, settings)?);
+        Ok(Arc::new(Exchange::new(Arc::clone(graph), placement, settings)?))
+    }
+
+    /// Runs `graph` to its end.
+    ///
+    /// # Errors
+    /// If the graph does not go with the placement or the machine.
+    pub fn graph(
+        &self,
+        graph: &Arc<TaskGraph>,
+        placement: Placement,
+        stop: &AtomicBool,
+        progress: impl FnMut(Cycle),
+    ) -> Result<GraphResult, ExchangeError> {
+        let exchange = self.exchange(graph, placement)?;
         Ok(match self.fabric.switch {
             SwitchSettings::Hpp(_) => self.graph_on::<Hpp>(&exchange, stop, progress),
         })
