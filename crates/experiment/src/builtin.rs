@@ -1,0 +1,48 @@
+//! The experiments that are built in, and finding the text of any.
+
+use flitway_machine::{Code, Diagnostic, Diagnostics, is_path, nearest, read_text, show};
+use std::path::{Path, PathBuf};
+
+/// The experiments that are built in: name and text.
+#[must_use]
+pub fn builtin() -> &'static [(&'static str, &'static str)] {
+    &[
+        ("hpp-vcs", include_str!("../../../experiments/hpp-vcs.toml")),
+        ("hpp-buffers", include_str!("../../../experiments/hpp-buffers.toml")),
+        ("dawning5000-load", include_str!("../../../experiments/dawning5000-load.toml")),
+    ]
+}
+
+/// The text of an experiment file and where it comes from.
+pub(crate) struct ExperimentText {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Where the paths in it begin.
+    pub(crate) folder: PathBuf,
+}
+
+pub(crate) fn experiment_text(name_or_path: &str) -> Result<ExperimentText, Diagnostics> {
+    if let Some((name, text)) = builtin().iter().find(|(name, _)| *name == name_or_path) {
+        let name = format!("{name} (built in)");
+        return Ok(ExperimentText { name, text: (*text).to_owned(), folder: PathBuf::new() });
+    }
+    if !is_path(name_or_path) {
+        return Err(unknown_experiment(name_or_path).into());
+    }
+    let path = Path::new(name_or_path);
+    let text = read_text(path, name_or_path, "experiment file", None)?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(ExperimentText { name: name_or_path.to_owned(), text, folder })
+}
+
+fn unknown_experiment(name: &str) -> Diagnostic {
+    let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
+    let message = format!("there is no built-in experiment `{}`", show(name));
+    let problem = Diagnostic::error(Code::UnknownExperiment, None, message)
+        .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
+    if let Some(meant) = nearest(name, names) {
+        return problem.help(format!("did you mean `{meant}`?"));
+    }
+    let is_file = Path::new(name).exists();
+    problem.maybe_help(is_file.then(|| format!("write `./{name}` for the file of that name")))
+}

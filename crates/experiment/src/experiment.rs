@@ -1,0 +1,173 @@
+//! An experiment, checked: its points, and what is made of their results.
+
+use crate::VERSION;
+use crate::builtin::experiment_text;
+use crate::check::{Overrides, check};
+use crate::finding::Finding;
+use crate::options::Options;
+use crate::plot::{Plot, PlotData};
+use crate::point::Point;
+use crate::select::{Space, number};
+use crate::vary::Axis;
+use flitway_machine::Diagnostics;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// An experiment whose every point is known to run.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Its name, which files can be named after.
+    pub name: String,
+    /// What it is about; may be empty.
+    pub title: String,
+    /// The whole file.
+    pub text: String,
+    /// What was changed for this run of it.
+    pub overrides: Overrides,
+    /// Memory that the largest of its machines needs, about, in bytes.
+    pub memory_bytes: u64,
+    /// What the user should know; never an error.
+    pub warnings: Diagnostics,
+    pub(crate) space: Space,
+    pub(crate) points: Vec<Point>,
+    pub(crate) plots: Vec<Plot>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// What came out of an experiment.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The data of each plot.
+    pub plots: Vec<PlotData>,
+    /// Each finding with its numbers; `None` if they are not all there.
+    pub findings: Vec<Option<String>>,
+    results: Vec<Option<Value>>,
+}
+
+impl Experiment {
+    /// Loads a built-in experiment or an experiment file. Nothing runs.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, with its machines and with its workloads, in the order of the text.
+    pub fn load(name_or_path: &str, overrides: &Overrides) -> Result<Experiment, Diagnostics> {
+        let loaded = experiment_text(name_or_path)?;
+        Self::from_text(&loaded.name, loaded.text, &loaded.folder, overrides)
+    }
+
+    /// Takes `text` for the content of the experiment file `name`, whose paths begin in `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn from_text(
+        name: &str,
+        text: String,
+        folder: &Path,
+        overrides: &Overrides,
+    ) -> Result<Experiment, Diagnostics> {
+        check(Options::from_text(name, text, folder), overrides)
+    }
+
+    /// Its points, in the order of the file: the first `[[vary]]` varies slowest.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// What is varied.
+    #[must_use]
+    pub fn axes(&self) -> &[Axis] {
+        &self.space.axes
+    }
+
+    /// Its plots.
+    #[must_use]
+    pub fn plots(&self) -> &[Plot] {
+        &self.plots
+    }
+
+    /// The sentences of its findings, not yet computed.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().map(|finding| finding.template.as_str())
+    }
+
+    /// The values of the point `index`: name and value as written.
+    pub fn values(&self, index: usize) -> impl Iterator<Item = (&str, String)> {
+        let place = &self.space.points[index];
+        self.space.axes.iter().zip(place).flat_map(|(axis, row)| {
+            axis.names().iter().enumerate().map(|(column, name)| (name.as_str(), axis.label(*row, column)))
+        })
+    }
+
+    /// Makes plots and findings of `results`, one for each point, each a `flitway/result/1`; `None` where a point has not
+    /// been run.
+    ///
+    /// # Panics
+    /// If there are not as many results as points.
+    #[must_use]
+    pub fn gather(&self, results: Vec<Option<Value>>) -> Report {
+        assert_eq!(results.len(), self.points.len(), "a result for each point");
+        let plots = self.plots.iter().map(|plot| plot.data(&self.space, &results)).collect();
+        let findings = self.findings.iter().map(|finding| finding.state(&self.space, &results)).collect();
+        Report { plots, findings, results }
+    }
+
+    /// The object `flitway/experiment/1`, which `docs/experiments.md` describes. `command` is what made it.
+    #[must_use]
+    pub fn to_json(&self, report: &Report, command: &[String]) -> Value {
+        let points: Vec<Value> = report
+            .results
+            .iter()
+            .enumerate()
+            .map(|(index, result)| {
+                let values: Map<String, Value> =
+                    self.values(index).map(|(name, value)| (name.to_owned(), plain(&value))).collect();
+                let mut point = json!({ "values": values, "key": self.points[index].key() });
+                if let Some(result) = result {
+                    point["result"] = result.clone();
+                }
+                point
+            })
+            .collect();
+        let findings: Vec<Value> = self
+            .sentences()
+            .zip(&report.findings)
+            .map(|(sentence, text)| {
+                let mut finding = json!({ "sentence": sentence });
+                if let Some(text) = text {
+                    finding["text"] = json!(text);
+                }
+                finding
+            })
+            .collect();
+        json!({
+            "schema": "flitway/experiment/1",
+            "flitway": VERSION,
+            "command": command,
+            "experiment": { "name": self.name, "title": self.title, "text": self.text },
+            "points": points,
+            "plots": report.plots.iter().map(PlotData::to_json).collect::<Vec<_>>(),
+            "findings": findings,
+        })
+    }
+}
+
+impl Report {
+    /// The result of each point.
+    #[must_use]
+    pub fn results(&self) -> &[Option<Value>] {
+        &self.results
+    }
+}
+
+/// A value as written: a bare number is one, everything else is text.
+fn plain(label: &str) -> Value {
+    let is_bare = label.parse::<f64>().is_ok_and(f64::is_finite);
+    number(label).filter(|_| is_bare).map_or_else(
+        || json!(label),
+        |_| {
+            label
+                .parse::<u64>()
+                .map_or_else(|_| json!(label.parse::<f64>().unwrap_or_default()), |whole| json!(whole))
+        },
+    )
+}

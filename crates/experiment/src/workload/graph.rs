@@ -1,0 +1,196 @@
+//! A task graph: a file in the GOAL text format, and where its ranks run.
+
+use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions};
+use crate::digest::Digest;
+use flitway_report::graph::GraphResult;
+use flitway_report::session::Session;
+use flitway_workload::graph::goal::Diagnostics as Mistakes;
+use flitway_workload::graph::{Placement, TaskGraph, goal};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub(super) const KIND: Kind = Kind {
+    name: "a task graph",
+    selector: "graph",
+    options: &["graph", "placement"],
+    fields: GraphResult::FIELDS,
+    check,
+};
+
+/// Where ranks run, unless it is said.
+pub const PLACEMENT_DEFAULT: &str = "linear";
+
+/// A task graph, checked.
+#[derive(Clone, Debug)]
+pub struct GraphWorkload {
+    /// The path of the file, as written.
+    pub path: String,
+    /// The graph.
+    pub graph: Arc<TaskGraph>,
+    /// Of the bytes of the file.
+    digest: String,
+    placement: String,
+    /// What the file says that the placement names.
+    list: Option<String>,
+}
+
+/// A task graph that has been read, and the digest of its file.
+type GraphFile = (Arc<TaskGraph>, String);
+
+/// The task graphs that have been read, so that each is read once.
+#[derive(Debug, Default)]
+pub struct GraphFiles {
+    read: RefCell<BTreeMap<String, Result<GraphFile, Problem>>>,
+}
+
+impl GraphFiles {
+    fn get(&self, path: &str) -> Result<GraphFile, Problem> {
+        self.read.borrow_mut().entry(path.to_owned()).or_insert_with(|| read(path)).clone()
+    }
+}
+
+fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
+    let path = options.graph.clone().unwrap_or_default();
+    let placement = options.placement.clone().unwrap_or_else(|| PLACEMENT_DEFAULT.to_owned());
+    let file = around.graphs.get(&path);
+    let list = match placement.as_str() {
+        "linear" | "random" => Ok(None),
+        file => std::fs::read_to_string(file).map(Some).map_err(|error| {
+            let help = "expected `linear`, `random` or a file with a node number for each rank";
+            Problem::new("placement", format!("{file}: cannot read: {error}")).help(help)
+        }),
+    };
+    match (file, list) {
+        (Ok((graph, digest)), Ok(list)) => {
+            Ok(Workload::Graph(GraphWorkload { path, graph, digest, placement, list }))
+        }
+        (file, list) => Err(file.err().into_iter().chain(list.err()).collect()),
+    }
+}
+
+/// Paths in the options begin in `folder`.
+pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
+    let place = |path: &str| folder.join(path).display().to_string();
+    options.graph = options.graph.as_deref().map(place);
+    let is_file = |text: &str| text != "linear" && text != "random";
+    options.placement = options.placement.take().map(|text| if is_file(&text) { place(&text) } else { text });
+}
+
+fn read(path: &str) -> Result<GraphFile, Problem> {
+    let file =
+        File::open(path).map_err(|error| Problem::new("graph", format!("{path}: cannot open: {error}")))?;
+    let mut bytes = Digested { file, digest: Digest::default() };
+    let graph = goal::read(BufReader::new(&mut bytes)).map_err(|mistakes| {
+        let first = mistakes.list.first().map_or_else(String::new, |first| first.problem.to_string());
+        let message = format!("{path}: {} mistakes, the first: {first}", mistakes.list.len());
+        Problem { picture: Some(picture(path, &mistakes)), ..Problem::new("graph", message) }
+    })?;
+    // What stands behind the end of a compressed file belongs to the file.
+    std::io::copy(&mut bytes, &mut std::io::sink())
+        .map_err(|error| Problem::new("graph", format!("{path}: cannot read: {error}")))?;
+    Ok((Arc::new(graph), bytes.digest.finish()))
+}
+
+/// A file whose bytes are digested as they are read.
+struct Digested {
+    file: File,
+    digest: Digest,
+}
+
+impl Read for Digested {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.digest.add(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// The mistakes of a GOAL file, each with its place.
+fn picture(path: &str, mistakes: &Mistakes) -> String {
+    let mut text = String::new();
+    for problem in &mistakes.list {
+        let span = problem.span;
+        let number = span.line.to_string();
+        let margin = " ".repeat(number.len());
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "error[{}]: {}", problem.problem.code(), problem.problem);
+        let _ = writeln!(text, "{margin}--> {path}:{}:{}", span.line, span.column);
+        if !problem.source_line.is_empty() {
+            let before: String = problem
+                .source_line
+                .chars()
+                .take(span.column.saturating_sub(1) as usize)
+                .map(|character| if character == '\t' { '\t' } else { ' ' })
+                .collect();
+            let _ = writeln!(text, "{margin} |\n{number} | {}", problem.source_line);
+            let _ = writeln!(text, "{margin} | {before}{}", "^".repeat(span.length.clamp(1, 80) as usize));
+        }
+        if let Some(help) = problem.problem.help() {
+            let _ = writeln!(text, "{margin} = help: {help}");
+        }
+        text.push('\n');
+    }
+    match mistakes.omitted {
+        0 => text.truncate(text.trim_end().len()),
+        omitted => {
+            let _ = write!(text, "error: {omitted} more mistakes in {path}");
+        }
+    }
+    text
+}
+
+impl GraphWorkload {
+    /// Puts the ranks on the nodes of `session`.
+    ///
+    /// # Errors
+    /// If there are not as many places as ranks.
+    pub fn placement(&self, session: &Session) -> Result<Placement, Vec<Problem>> {
+        let (ranks, nodes) = (self.graph.ranks(), session.fabric().nodes());
+        let placed = match (&self.list, self.placement.as_str()) {
+            (Some(list), _) => Placement::from_text(list, ranks, nodes),
+            (None, "random") => Placement::random(ranks, nodes, session.seed()).map_err(|error| vec![error]),
+            (None, _) => Placement::linear(ranks, nodes).map_err(|error| vec![error]),
+        };
+        placed.map_err(|errors| {
+            let problem = |error| Problem::new("placement", format!("{}: {error}", self.placement));
+            errors.iter().map(problem).collect()
+        })
+    }
+
+    /// That the graph does not go with the machine.
+    #[must_use]
+    pub fn misfit(&self, error: impl std::fmt::Display) -> Problem {
+        Problem::new("graph", format!("{}: {error}", self.path))
+    }
+}
+
+impl Run for GraphWorkload {
+    fn to_json(&self) -> Value {
+        json!({ "graph": self.path, "placement": self.placement })
+    }
+
+    fn identity(&self) -> Value {
+        // Not the path: a graph that has moved is the same.
+        let list = self.list.as_deref().unwrap_or(&self.placement);
+        json!({ "graph": self.digest, "placement": list })
+    }
+
+    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
+        let placement = self.placement(session)?;
+        session.exchange(&self.graph, placement).map(drop).map_err(|error| vec![self.misfit(error)])
+    }
+
+    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+        let placement = self.placement(session)?;
+        let result = session.graph(&self.graph, placement, stop, |_| {});
+        let result = result.map_err(|error| vec![self.misfit(error)])?;
+        Ok((!result.stopped).then(|| vec![result.to_json()]))
+    }
+}

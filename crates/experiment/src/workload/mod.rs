@@ -1,0 +1,231 @@
+//! The workload: what was asked for, as text, becomes a checked [`Workload`] that a session can run.
+//!
+//! There is one way in for the command line, for experiment files and for programs: [`WorkloadOptions`], text as a
+//! person writes it. Which kind of workload is meant follows from the options that are given. A kind is one file here:
+//! a [`Kind`] (its options, its check, what it measures), a type that implements [`Run`], a variant of [`Workload`] and
+//! a line in [`KINDS`].
+
+pub mod graph;
+pub mod traffic;
+
+use flitway_machine::Machine;
+use flitway_report::session::Session;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+pub use graph::{GraphFiles, GraphWorkload};
+pub use traffic::{Load, TrafficWorkload};
+
+macro_rules! options {
+    ($($(#[doc = $doc:literal])+ $name:ident)*) => {
+        /// The options of a workload as they are written: `--warm-up 5us` is `warm_up` with the text `5us`.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct WorkloadOptions {
+            $($(#[doc = $doc])+ pub $name: Option<String>,)*
+        }
+
+        impl WorkloadOptions {
+            /// The name of every option.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// The text given for the option `name`.
+            #[must_use]
+            pub fn get(&self, name: &str) -> Option<&str> {
+                match name {
+                    $(stringify!($name) => self.$name.as_deref(),)*
+                    _ => None,
+                }
+            }
+
+            /// Gives `text` for the option `name`; false if there is no such option.
+            pub fn set(&mut self, name: &str, text: String) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name = Some(text),)*
+                    _ => return false,
+                }
+                true
+            }
+        }
+    };
+}
+
+options! {
+    /// Synthetic traffic: to whom.
+    traffic
+    /// How large.
+    packet
+    /// When.
+    arrival
+    /// Offered load.
+    load
+    /// Precision to reach.
+    precision
+    /// Warm-up in simulated time.
+    warm_up
+    /// Simulated time to measure.
+    duration
+    /// The file of a task graph.
+    graph
+    /// Where its ranks run.
+    placement
+}
+
+impl WorkloadOptions {
+    /// The options that are given, with their text.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        Self::NAMES.iter().filter_map(|name| Some((*name, self.get(name)?)))
+    }
+
+    /// The same options with paths that begin in `folder`, for another current directory.
+    #[must_use]
+    pub fn within(mut self, folder: &Path) -> Self {
+        traffic::place_files(&mut self, folder);
+        graph::place_files(&mut self, folder);
+        self
+    }
+}
+
+/// What is wrong with an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The option.
+    pub option: &'static str,
+    /// What is wrong with it.
+    pub message: String,
+    /// The likely fix.
+    pub help: Option<String>,
+    /// The mistakes of a file that it names, drawn; they say all that the message says.
+    pub picture: Option<String>,
+}
+
+impl Problem {
+    fn new(option: &'static str, message: impl Into<String>) -> Self {
+        Problem { option, message: message.into(), help: None, picture: None }
+    }
+
+    fn help(self, help: impl Into<String>) -> Self {
+        Problem { help: Some(help.into()), ..self }
+    }
+
+    /// The option as the command line has it: `--warm-up`.
+    #[must_use]
+    pub fn argument(&self) -> String {
+        argument(self.option)
+    }
+}
+
+/// An option as the command line has it.
+#[must_use]
+pub fn argument(option: &str) -> String {
+    format!("--{}", option.replace('_', "-"))
+}
+
+/// A kind of workload.
+#[derive(Debug)]
+pub struct Kind {
+    /// In words.
+    pub name: &'static str,
+    /// The option that asks for it.
+    pub selector: &'static str,
+    /// The options that it takes.
+    pub options: &'static [&'static str],
+    /// The numbers in the result of a point: path and unit.
+    pub fields: &'static [(&'static str, &'static str)],
+    check: fn(&WorkloadOptions, &Surroundings<'_>) -> Result<Workload, Vec<Problem>>,
+}
+
+/// The kinds. Synthetic traffic is last: it is meant where nothing else is asked for.
+static KINDS: &[Kind] = &[graph::KIND, traffic::KIND];
+
+impl Kind {
+    /// Every kind.
+    #[must_use]
+    pub fn all() -> &'static [Kind] {
+        KINDS
+    }
+
+    /// The kind that `options` ask for.
+    #[must_use]
+    pub fn of(options: &WorkloadOptions) -> &'static Kind {
+        let asked = KINDS.iter().find(|kind| options.get(kind.selector).is_some());
+        asked.unwrap_or(&KINDS[KINDS.len() - 1])
+    }
+}
+
+/// What a workload is checked against.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The machine that it will run on.
+    pub machine: &'a Machine,
+    /// The task graphs read so far.
+    pub graphs: &'a GraphFiles,
+}
+
+/// A checked workload.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// Synthetic traffic.
+    Traffic(TrafficWorkload),
+    /// A task graph.
+    Graph(GraphWorkload),
+}
+
+impl Workload {
+    /// Checks `options`.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn check(
+        options: &WorkloadOptions,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Workload, Vec<Problem>> {
+        let kind = Kind::of(options);
+        let misplaced: Vec<Problem> = options
+            .given()
+            .filter(|(name, _)| !kind.options.contains(name))
+            .map(|(name, _)| {
+                let names: Vec<&str> =
+                    KINDS.iter().filter(|kind| kind.options.contains(&name)).map(|kind| kind.name).collect();
+                let message = format!("`{name}` is an option of {}, not of {}", names.join(", "), kind.name);
+                Problem::new(name, message)
+            })
+            .collect();
+        let checked = (kind.check)(options, surroundings);
+        match checked {
+            Ok(workload) if misplaced.is_empty() => Ok(workload),
+            Ok(_) => Err(misplaced),
+            Err(problems) => Err([misplaced, problems].concat()),
+        }
+    }
+
+    /// What every kind can do.
+    #[must_use]
+    pub fn as_run(&self) -> &dyn Run {
+        match self {
+            Workload::Traffic(traffic) => traffic,
+            Workload::Graph(graph) => graph,
+        }
+    }
+}
+
+/// What every kind of workload can do.
+pub trait Run {
+    /// The object `workload` of a result: the options that matter, as they were written.
+    fn to_json(&self) -> Value;
+
+    /// Everything that the result depends on besides machine, seed and version: equal identities, equal results.
+    fn identity(&self) -> Value;
+
+    /// Whether it can run on the machine of `session`. Runs nothing.
+    ///
+    /// # Errors
+    /// What keeps it from running.
+    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>>;
+
+    /// Runs it: the entries of `points` in a result; `None` if `stop` came first.
+    ///
+    /// # Errors
+    /// What [`fit`](Self::fit) says.
+    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>>;
+}

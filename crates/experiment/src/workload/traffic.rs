@@ -1,0 +1,345 @@
+//! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
+
+use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions};
+use flitway_engine::{Clock, Cycle};
+use flitway_machine::units;
+use flitway_report::point::Point;
+use flitway_report::session::{Patience, Session};
+use flitway_workload::Fraction;
+use flitway_workload::traffic::size::{SizeChoice, Sizes};
+use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub(super) const KIND: Kind = Kind {
+    name: "synthetic traffic",
+    selector: "traffic",
+    options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
+    fields: Point::FIELDS,
+    check,
+};
+
+/// To whom, unless it is said.
+pub const TRAFFIC_DEFAULT: &str = "uniform";
+/// How large, unless it is said.
+pub const PACKET_DEFAULT: &str = "256B";
+/// When, unless it is said.
+pub const ARRIVAL_DEFAULT: &str = "bernoulli";
+/// How much, unless it is said.
+pub const LOAD_DEFAULT: &str = "0.1..0.9:0.1";
+/// How precisely, unless it is said.
+pub const PRECISION_DEFAULT: &str = "2%";
+
+/// The most load points of one run.
+const LOADS_MAX: usize = 1_000;
+
+/// A load to offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// A fraction of the injection rate.
+    Fraction(Fraction),
+    /// Sources that always have a packet.
+    Max,
+}
+
+/// Synthetic traffic, checked.
+#[derive(Clone, Debug)]
+pub struct TrafficWorkload {
+    /// To whom, as written.
+    pub traffic: String,
+    /// How large, as written.
+    pub packet: String,
+    /// When, as written or as the load implies.
+    pub arrival: String,
+    /// How precisely, as written.
+    pub precision: String,
+    warm_up: Option<String>,
+    duration: Option<String>,
+    /// The three choices.
+    pub choice: TrafficChoice,
+    /// The loads, one point each; never empty.
+    pub loads: Vec<Load>,
+    /// How long to measure.
+    pub patience: Patience,
+}
+
+fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let text = |option: &Option<String>, default: &str| option.clone().unwrap_or_else(|| default.to_owned());
+    let (traffic, packet) = (text(&options.traffic, TRAFFIC_DEFAULT), text(&options.packet, PACKET_DEFAULT));
+    let (load, precision) = (text(&options.load, LOAD_DEFAULT), text(&options.precision, PRECISION_DEFAULT));
+    // `max` stands for sources that always have a packet.
+    let arrival =
+        if load == "max" { "saturating".to_owned() } else { text(&options.arrival, ARRIVAL_DEFAULT) };
+    let destinations = destination::parse(&traffic)
+        .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
+    let sizes = sizes(&packet).map_err(|errors| problems.extend(errors));
+    let (arrivals, loads) = when(&arrival, &load, &mut problems);
+    let patience = patience(options, &precision, around.machine.clock, &mut problems);
+    match (destinations, sizes, arrivals, loads, patience) {
+        (Ok(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
+            Ok(Workload::Traffic(TrafficWorkload {
+                traffic,
+                packet,
+                arrival,
+                precision,
+                warm_up: options.warm_up.clone(),
+                duration: options.duration.clone(),
+                choice: TrafficChoice { destinations, sizes, arrivals },
+                loads,
+                patience,
+            }))
+        }
+        _ => Err(problems),
+    }
+}
+
+/// When packets are created, and how many loads there are.
+fn when(
+    arrival: &str,
+    load: &str,
+    problems: &mut Vec<Problem>,
+) -> (Option<arrival::ArrivalChoice>, Option<Vec<Load>>) {
+    let arrivals = arrival::parse(arrival)
+        .map_err(|error| problems.push(Problem::new("arrival", error.to_string())))
+        .ok();
+    let loads = loads(load).map_err(|message| problems.push(Problem::new("load", message))).ok();
+    let ignores_load = arrivals.as_ref().is_some_and(|arrivals| arrivals.ignores_load());
+    if ignores_load
+        && loads.as_ref().is_some_and(|loads: &Vec<Load>| loads.iter().any(|load| *load != Load::Max))
+    {
+        let message = "saturating sources take what they get: they have no load";
+        let help = "write `--load max`, which implies `--arrival saturating`";
+        problems.push(Problem::new("arrival", message).help(help));
+        return (None, loads);
+    }
+    (arrivals, loads)
+}
+
+fn patience(
+    options: &WorkloadOptions,
+    precision: &str,
+    clock: Clock,
+    problems: &mut Vec<Problem>,
+) -> Option<Patience> {
+    let fraction = precision.parse().map(Fraction::as_f64).ok().filter(|value| *value > 0.0 && *value < 1.0);
+    if fraction.is_none() {
+        let message = format!("`{precision}`: expected a fraction between 0 and 1, such as `2%`");
+        problems.push(Problem::new("precision", message));
+    }
+    let mut span = |option: &'static str, text: &Option<String>| match text {
+        None => Some(None),
+        Some(text) => match units::time(text) {
+            Ok(span) => Some(Some(clock.cycles_ceil(span))),
+            Err(error) => {
+                let problem = Problem::new(option, format!("{error}: expected {}", error.expectation()));
+                problems.push(Problem { help: error.help(), ..problem });
+                None
+            }
+        },
+    };
+    let (warm_up, duration) = (span("warm_up", &options.warm_up), span("duration", &options.duration));
+    if duration == Some(Some(Cycle::ZERO)) {
+        problems.push(Problem::new("duration", "expected more than nothing"));
+        return None;
+    }
+    Some(Patience { precision: fraction?, warm_up: warm_up?, duration: duration? })
+}
+
+fn sizes(text: &str) -> Result<Sizes, Vec<Problem>> {
+    let problem = |message: String| Problem::new("packet", message);
+    match size::parse(text).map_err(|error| vec![problem(error.to_string())])? {
+        SizeChoice::Sizes(sizes) => Ok(sizes),
+        SizeChoice::File(path) => {
+            let list = std::fs::read_to_string(&path)
+                .map_err(|error| vec![problem(format!("{path}: cannot read: {error}"))])?;
+            Sizes::list(&list)
+                .map_err(|errors| errors.iter().map(|error| problem(format!("{path}: {error}"))).collect())
+        }
+    }
+}
+
+/// Paths in the options begin in `folder`.
+pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
+    let Some(packet) = &options.packet else { return };
+    if let Ok(SizeChoice::File(path)) = size::parse(packet) {
+        options.packet = Some(format!("file({})", folder.join(path).display()));
+    }
+}
+
+/// `max`, one load, several with commas, or `A..B:STEP`.
+///
+/// # Errors
+/// What is wrong, and what is expected.
+pub fn loads(text: &str) -> Result<Vec<Load>, String> {
+    if text == "max" {
+        return Ok(vec![Load::Max]);
+    }
+    let expected = "expected a load (0.3), several (0.1,0.5), a range with a step (0.1..0.9:0.1) or `max`";
+    let one = |text: &str| -> Result<Fraction, String> {
+        let load: Fraction = text.parse().map_err(|_| format!("`{text}` is no load: {expected}"))?;
+        match load.as_f64() {
+            load if load <= 0.0 => Err(format!("`{text}`: a load is above 0")),
+            load if load > 10.0 => {
+                Err(format!("`{text}`: a load is a fraction of the injection rate, at most 10"))
+            }
+            _ => Ok(load),
+        }
+    };
+    let Some((first, rest)) = text.split_once("..") else {
+        return text.split(',').map(|text| one(text.trim()).map(Load::Fraction)).collect();
+    };
+    let (last, step) = rest.split_once(':').ok_or_else(|| format!("`{text}` has no step: {expected}"))?;
+    let (first, last, step) = (one(first)?, one(last)?, one(step)?);
+    let parts = |load: Fraction| (u128::from(load.numerator()), u128::from(load.denominator()));
+    let ((a, b), (s, t)) = (parts(first), parts(step));
+    let mut loads = Vec::new();
+    for k in 0.. {
+        // first + k step, exactly.
+        let (top, bottom) = (a * t + k * s * b, b * t);
+        let load =
+            u64::try_from(top).ok().zip(u64::try_from(bottom).ok()).and_then(|(n, d)| Fraction::new(n, d));
+        let load = load.ok_or_else(|| format!("`{text}`: too many digits"))?;
+        if load.as_f64() > last.as_f64() + 1e-12 {
+            break;
+        }
+        if loads.len() == LOADS_MAX {
+            return Err(format!("`{text}` has more than {LOADS_MAX} points"));
+        }
+        loads.push(Load::Fraction(load));
+    }
+    if loads.is_empty() { Err(format!("`{text}` is empty: it begins above its end")) } else { Ok(loads) }
+}
+
+impl Load {
+    /// As it is written: `0.1`, `1/3`, `max`.
+    #[must_use]
+    pub fn text(self) -> String {
+        let Load::Fraction(load) = self else { return "max".to_owned() };
+        let (numerator, denominator) = (load.numerator(), load.denominator());
+        let digits = (0..10_u32).find(|&digits| 10_u64.pow(digits).is_multiple_of(denominator));
+        match digits {
+            // Exact: the denominator divides a power of ten.
+            Some(digits) => {
+                let scaled = u128::from(numerator) * u128::from(10_u64.pow(digits)) / u128::from(denominator);
+                let text = format!("{scaled:0width$}", width = digits as usize + 1);
+                let (whole, part) = text.split_at(text.len() - digits as usize);
+                if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
+            }
+            None => load.to_string(),
+        }
+    }
+
+    fn fraction(self) -> Fraction {
+        match self {
+            Load::Fraction(load) => load,
+            Load::Max => Fraction::ONE,
+        }
+    }
+}
+
+impl TrafficWorkload {
+    /// Fits the traffic of every load to the machine of `session`: the offered load and the traffic.
+    ///
+    /// # Errors
+    /// If the pattern or the packets do not fit.
+    pub fn points(&self, session: &Session) -> Result<Vec<(f64, Arc<Traffic>)>, Problem> {
+        let fit = |load: &Load| {
+            let load = load.fraction();
+            Ok((load.as_f64(), Arc::new(session.traffic(&self.choice, load)?)))
+        };
+        self.loads.iter().map(fit).collect::<Result<_, TrafficError>>().map_err(|error| {
+            // The option that is most likely at fault.
+            let option = match error {
+                TrafficError::Misfit(_) => "traffic",
+                TrafficError::AboveMtu { .. } => "packet",
+                _ => "load",
+            };
+            Problem::new(option, error.to_string())
+        })
+    }
+}
+
+impl Run for TrafficWorkload {
+    fn to_json(&self) -> Value {
+        let mut object = json!({
+            "traffic": self.traffic,
+            "packet": self.packet,
+            "arrival": self.arrival,
+            "precision": self.precision,
+        });
+        for (name, text) in [("warm_up", &self.warm_up), ("duration", &self.duration)] {
+            if let Some(text) = text {
+                object[name] = json!(text);
+            }
+        }
+        object
+    }
+
+    fn identity(&self) -> Value {
+        let loads: Vec<String> = self.loads.iter().map(|load| load.text()).collect();
+        // The sizes too, since the text may only name the file that lists them.
+        json!({ "options": self.to_json(), "loads": loads, "sizes": format!("{:?}", self.choice.sizes) })
+    }
+
+    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
+        self.points(session).map(drop).map_err(|problem| vec![problem])
+    }
+
+    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+        let points = self.points(session).map_err(|problem| vec![problem])?;
+        let mut measured = Vec::new();
+        for (load, traffic) in &points {
+            let point = session.point(traffic, *load, self.patience, stop, |_| {});
+            if point.is_stopped() {
+                return Ok(None);
+            }
+            measured.push(point.to_json());
+        }
+        Ok(Some(measured))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_loads_is_exact_and_holds_its_end() {
+        let list = loads("0.1..0.9:0.1").unwrap();
+        assert_eq!(list.len(), 9);
+        assert_eq!(list[8], Load::Fraction(Fraction::new(9, 10).unwrap()));
+        assert_eq!(loads("0.3").unwrap(), [Load::Fraction(Fraction::new(3, 10).unwrap())]);
+        assert_eq!(loads("10%, 0.5").unwrap().len(), 2);
+        assert_eq!(loads("max").unwrap(), [Load::Max]);
+    }
+
+    #[test]
+    fn what_is_no_load_says_what_is() {
+        for (text, message) in [
+            ("0", "above 0"),
+            ("fast", "`fast` is no load"),
+            ("0.1..0.9", "no step"),
+            ("0.9..0.1:0.1", "empty"),
+            ("0.1..0.9:0.0001", "more than 1000 points"),
+            ("30", "at most 10"),
+            ("0.1..0.9:0", "above 0"),
+        ] {
+            let error = loads(text).unwrap_err();
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_load_is_written_as_a_person_would() {
+        for (text, shown) in
+            [("0.10", "0.1"), ("1", "1"), ("1.25", "1.25"), ("35 %", "0.35"), ("1/3", "1/3"), ("max", "max")]
+        {
+            let loads = loads(text).unwrap();
+            assert_eq!(loads[0].text(), shown);
+            assert_eq!(super::loads(shown).unwrap(), loads);
+        }
+    }
+}
