@@ -1,6 +1,7 @@
 //! The arguments. Scripts depend on them.
 
 use clap::{Args, Parser, Subcommand};
+use flitway_experiment::WorkloadOptions;
 
 /// Simulates HPC interconnection networks exactly, at the cost of packets.
 #[derive(Debug, Parser)]
@@ -12,11 +13,11 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a workload on a machine
+    /// Run a workload on a machine, or an experiment
     Run(Box<RunArguments>),
     /// Check a machine and tell what follows from it: all problems at once, or sizes, distances, latencies
     Check(CheckArguments),
-    /// List machines, traffic, packet sizes, arrivals and switch architectures
+    /// List machines, experiments, traffic, packet sizes, arrivals and switch architectures
     List(ListArguments),
     /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`) or a code
     Explain(ExplainArguments),
@@ -36,16 +37,23 @@ pub(crate) struct MachineArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
-    #[command(flatten)]
-    pub(crate) machine: MachineArguments,
+    /// A built-in name (see `flitway list`) or a path to a machine file
+    #[arg(required_unless_present = "experiment")]
+    pub(crate) machine: Option<String>,
+    /// Override a setting of the machine file, as often as needed
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArguments,
     #[command(flatten)]
     pub(crate) graph: GraphArguments,
-    /// Seed of every random choice
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) seed: u64,
-    /// Threads, no more than there are idle cores; the result does not depend on them
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Seed of every random choice; 1 unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Threads, no more than there are idle cores; the result does not depend on them. An experiment runs so many points
+    /// side by side
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) threads: u32,
     /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)
@@ -53,26 +61,30 @@ pub(crate) struct RunArguments {
     pub(crate) json: Option<String>,
 }
 
+/// What an experiment says itself, and so nobody else does.
+const OF_A_RUN: [&str; 7] = ["machine", "traffic", "packet", "arrival", "load", "warm_up", "graph"];
+
 /// Synthetic traffic: to whom x how large x when.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Synthetic traffic")]
 pub(crate) struct TrafficArguments {
-    /// To whom: uniform, transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)
-    #[arg(long, value_name = "PATTERN", default_value = "uniform", conflicts_with = "graph")]
-    pub(crate) traffic: String,
-    /// How large: 256B, bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)
-    #[arg(long, value_name = "SIZE", default_value = "256B", conflicts_with = "graph")]
-    pub(crate) packet: String,
-    /// When: bernoulli, exponential, bursts(...), periodic, saturating
-    #[arg(long, value_name = "ARRIVAL", default_value = "bernoulli", conflicts_with = "graph")]
-    pub(crate) arrival: String,
-    /// Offered load as a fraction of a node's injection rate: one (0.3), several (0.1,0.5), a range (0.1..0.9:0.1) or
-    /// `max` (sources that always have a packet)
-    #[arg(long, value_name = "LOAD", default_value = "0.1..0.9:0.1", conflicts_with = "graph")]
-    pub(crate) load: String,
-    /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side)
-    #[arg(long, value_name = "FRACTION", default_value = "2%", conflicts_with = "graph")]
-    pub(crate) precision: String,
+    /// To whom: uniform (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)
+    #[arg(long, value_name = "PATTERN", conflicts_with = "graph")]
+    pub(crate) traffic: Option<String>,
+    /// How large: 256B (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)
+    #[arg(long, value_name = "SIZE", conflicts_with = "graph")]
+    pub(crate) packet: Option<String>,
+    /// When: bernoulli (unless given), exponential, bursts(...), periodic, saturating
+    #[arg(long, value_name = "ARRIVAL", conflicts_with = "graph")]
+    pub(crate) arrival: Option<String>,
+    /// Offered load as a fraction of a node's injection rate: one (0.3), several (0.1,0.5), a range (0.1..0.9:0.1, unless
+    /// given) or `max` (sources that always have a packet)
+    #[arg(long, value_name = "LOAD", conflicts_with = "graph")]
+    pub(crate) load: Option<String>,
+    /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
+    /// given
+    #[arg(long, value_name = "FRACTION", conflicts_with = "graph")]
+    pub(crate) precision: Option<String>,
     /// Warm-up in simulated time, instead of finding it from the data
     #[arg(long, value_name = "TIME", conflicts_with = "graph")]
     pub(crate) warm_up: Option<String>,
@@ -81,23 +93,44 @@ pub(crate) struct TrafficArguments {
     pub(crate) duration: Option<String>,
 }
 
-impl TrafficArguments {
-    /// The arrivals asked for: `--load max` stands for sources that always have a packet.
-    pub(crate) fn arrival(&self) -> &str {
-        if self.load == "max" { "saturating" } else { &self.arrival }
-    }
-}
-
 /// A task graph.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Task graph")]
 pub(crate) struct GraphArguments {
     /// Run a task graph (GOAL text, plain or gzip) instead of synthetic traffic
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<String>,
-    /// Where ranks run: linear, random, or a file with a node number for each rank
-    #[arg(long, value_name = "PLACEMENT", default_value = "linear", requires = "graph")]
-    pub(crate) placement: String,
+    /// Where ranks run: linear (unless given), random, or a file with a node number for each rank
+    #[arg(long, value_name = "PLACEMENT", requires = "graph")]
+    pub(crate) placement: Option<String>,
+}
+
+/// An experiment.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Experiment")]
+pub(crate) struct ExperimentArguments {
+    /// Run everything that an experiment file says, or a built-in experiment (see `flitway list`). Only --set, --seed,
+    /// --precision, --duration, --threads, --json and --out go with it
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = OF_A_RUN)]
+    pub(crate) experiment: Option<String>,
+    /// Folder for the data of its plots and for finished points, which a second run finds there; results/NAME unless given
+    #[arg(long, value_name = "FOLDER", requires = "experiment", conflicts_with_all = OF_A_RUN)]
+    pub(crate) out: Option<String>,
+}
+
+impl RunArguments {
+    /// The workload that they ask for, as written.
+    pub(crate) fn workload(&self) -> WorkloadOptions {
+        let TrafficArguments { traffic, packet, arrival, load, precision, warm_up, duration } =
+            self.traffic.clone();
+        let GraphArguments { graph, placement } = self.graph.clone();
+        WorkloadOptions { traffic, packet, arrival, load, precision, warm_up, duration, graph, placement }
+    }
+
+    /// The seed.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
 }
 
 #[derive(Args, Debug)]
@@ -114,7 +147,7 @@ pub(crate) struct CheckArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ListArguments {
-    /// Only this: machines, traffic, sizes, arrivals or architectures
+    /// Only this: machines, experiments, traffic, sizes, arrivals or architectures
     #[arg(value_name = "WHAT")]
     pub(crate) what: Option<String>,
 }

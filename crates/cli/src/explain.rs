@@ -19,7 +19,8 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if let Some(entry) = entry {
         return say(page(entry).trim_end());
     }
-    if let Some((_, text)) = builtin().iter().find(|(name, _)| *name == topic) {
+    let files = || builtin().iter().chain(flitway_experiment::builtin());
+    if let Some((_, text)) = files().find(|(name, _)| *name == topic) {
         return say(text.trim_end());
     }
     if let Some(kind) = Problem::KINDS.iter().find(|kind| kind.code.eq_ignore_ascii_case(topic)) {

@@ -1,5 +1,6 @@
 //! How a command fails: what is printed, and the exit status.
 
+use flitway_experiment::workload::Problem;
 use flitway_machine::{Colour, Diagnostics};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -27,6 +28,20 @@ impl Failure {
             Some(help) => format!("error: {message}\n  = help: {help}"),
             None => format!("error: {message}"),
         })
+    }
+
+    /// Wrong options of a workload, all of them.
+    pub(crate) fn workload(problems: Vec<Problem>) -> Self {
+        let lines: Vec<String> = problems
+            .into_iter()
+            .map(|problem| {
+                let help =
+                    problem.help.as_ref().map_or_else(String::new, |help| format!("\n  = help: {help}"));
+                let argument = problem.argument();
+                problem.picture.unwrap_or_else(|| format!("error: {argument}: {}{help}", problem.message))
+            })
+            .collect();
+        Failure::Input(lines.join("\n"))
     }
 
     /// Prints it and gives the exit status.

@@ -43,7 +43,12 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
 }
 
 fn sections() -> Vec<Section> {
-    let machines = builtin().iter().map(|(name, text)| ((*name).to_owned(), description(text))).collect();
+    let machines =
+        builtin().iter().map(|(name, text)| ((*name).to_owned(), value_of(text, "description"))).collect();
+    let experiments = flitway_experiment::builtin()
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), value_of(text, "title")))
+        .collect();
     let entries = |entries: Vec<&'static Entry>| {
         entries.into_iter().map(|entry| (entry.name.to_owned(), meaning(entry))).collect()
     };
@@ -52,6 +57,7 @@ fn sections() -> Vec<Section> {
     };
     vec![
         ("machines", "Machines", machines),
+        ("experiments", "Experiments (--experiment)", experiments),
         ("traffic", "Traffic patterns (--traffic)", entries(destination::CATALOG.entries().collect())),
         ("sizes", "Packet sizes (--packet)", entries(size::CATALOG.entries().collect())),
         ("arrivals", "Arrivals (--arrival)", entries(arrival::CATALOG.entries().collect())),
@@ -59,8 +65,9 @@ fn sections() -> Vec<Section> {
     ]
 }
 
-fn description(text: &str) -> String {
-    let line = text.lines().find_map(|line| line.strip_prefix("description = \""));
+/// The text that a built-in file gives to `key`.
+fn value_of(text: &str, key: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key} = \"")));
     line.and_then(|line| line.strip_suffix('"')).unwrap_or("").to_owned()
 }
 

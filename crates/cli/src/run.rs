@@ -1,12 +1,14 @@
 //! `flitway run`: a workload on a machine.
 
-use crate::args::{GraphArguments, RunArguments, TrafficArguments};
+use crate::args::RunArguments;
 use crate::chart;
+use crate::experiment;
 use crate::failure::{Failure, colour};
-use crate::input::{self, Load, TrafficInput};
 use crate::output::{Target, complain, say};
 use crate::progress::{Line, stop_flag};
 use crate::table;
+use flitway_experiment::result::{Heading, result};
+use flitway_experiment::workload::{GraphFiles, GraphWorkload, Run, Surroundings, TrafficWorkload, Workload};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::Verdict;
@@ -14,16 +16,20 @@ use flitway_report::memory;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::theory::Theory;
-use flitway_workload::Fraction;
-use flitway_workload::traffic::{Traffic, TrafficError};
-use serde_json::{Value, json};
+use flitway_workload::traffic::Traffic;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs what `arguments` say.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let machine = Machine::load(&arguments.machine.machine, &arguments.machine.set)?;
+    let name = match (&arguments.experiment.experiment, &arguments.machine) {
+        (Some(experiment), _) => return experiment::run(arguments, experiment),
+        (None, Some(machine)) => machine,
+        (None, None) => return Err(Failure::input("no machine is named", None)),
+    };
+    let machine = Machine::load(name, &arguments.set)?;
     if !machine.warnings.is_empty() {
         complain(&machine.warnings.render(colour()));
     }
@@ -31,30 +37,31 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(target) = &target {
         target.probe()?;
     }
-    match &arguments.graph.graph {
-        Some(path) => run_graph(arguments, machine, path, target.as_ref()),
-        None => run_traffic(arguments, machine, target.as_ref()),
+    let surroundings = Surroundings { machine: &machine, graphs: &GraphFiles::default() };
+    let workload = Workload::check(&arguments.workload(), &surroundings).map_err(Failure::workload)?;
+    match &workload {
+        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, target.as_ref()),
+        Workload::Graph(graph) => run_graph(arguments, machine, graph, target.as_ref()),
     }
 }
 
-fn run_traffic(arguments: &RunArguments, machine: Machine, target: Option<&Target>) -> Result<(), Failure> {
-    let input = input::traffic(&arguments.traffic, machine.clock)?;
-    let session = Session::new(machine, arguments.seed, arguments.threads);
+fn run_traffic(
+    arguments: &RunArguments,
+    machine: Machine,
+    workload: &TrafficWorkload,
+    target: Option<&Target>,
+) -> Result<(), Failure> {
+    let session = Session::new(machine, arguments.seed(), arguments.threads);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
-    let points: Vec<(f64, Arc<Traffic>)> = input
-        .loads
-        .iter()
-        .map(|&load| fit(&session, &input, load))
-        .collect::<Result<_, _>>()
-        .map_err(|error| Failure::input(format!("{}: {error}", argument_of(&error)), None))?;
+    let points = workload.points(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
-    fits_memory(&session)?;
+    fits_memory(session.fabric().bytes())?;
     let mut voice = Voice::new(target);
-    voice.say(|| table::traffic_header(&session, &arguments.traffic, &points[0].1, theory.as_ref()))?;
+    voice.say(|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()))?;
     let stop = stop_flag()?;
-    let measured = measure_points(&session, &points, &input, &stop, &mut voice)?;
+    let measured = measure_points(&session, &points, workload, &stop, &mut voice)?;
     voice.say(|| report(&session, &measured))?;
-    write_json(arguments, &session, target, measured.iter().map(Point::to_json).collect())?;
+    write_json(&session, workload, target, measured.iter().map(Point::to_json).collect())?;
     voice.end(&stop)
 }
 
@@ -76,7 +83,7 @@ fn report(session: &Session, measured: &[Point]) -> String {
 
 /// Prints to standard output, unless the result goes there. When nobody reads any more, a run whose result goes to a file
 /// goes on in silence.
-struct Voice {
+pub(crate) struct Voice {
     is_silent: bool,
     has_target: bool,
     /// Why it fell silent.
@@ -84,11 +91,11 @@ struct Voice {
 }
 
 impl Voice {
-    fn new(target: Option<&Target>) -> Self {
+    pub(crate) fn new(target: Option<&Target>) -> Self {
         Voice { is_silent: target == Some(&Target::Standard), has_target: target.is_some(), failure: None }
     }
 
-    fn say(&mut self, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub(crate) fn say(&mut self, text: impl FnOnce() -> String) -> Result<(), Failure> {
         if self.is_silent {
             return Ok(());
         }
@@ -102,7 +109,7 @@ impl Voice {
     }
 
     /// How a run ends whose result has been written.
-    fn end(self, stop: &AtomicBool) -> Result<(), Failure> {
+    pub(crate) fn end(self, stop: &AtomicBool) -> Result<(), Failure> {
         match self.failure {
             Some(failure) => Err(failure),
             None if stop.load(Ordering::Relaxed) => Err(Failure::Interrupted),
@@ -111,42 +118,17 @@ impl Voice {
     }
 }
 
-/// Refuses a machine that is larger than the memory that is left.
-fn fits_memory(session: &Session) -> Result<(), Failure> {
-    let (needed, left) = (session.fabric().bytes(), memory::available_bytes());
-    match left {
-        Some(left) if needed > left => {
-            let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-            let (needed, left) = (gibibytes(needed), gibibytes(left));
-            let read = format!("about {needed:.1} GiB for switches and NIC ports alone");
-            let message = format!("the machine needs {read}, and {left:.1} GiB of memory are available");
-            Err(Failure::input(message, Some("fewer nodes, rails or virtual channels need less".into())))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn fit(session: &Session, input: &TrafficInput, load: Load) -> Result<(f64, Arc<Traffic>), TrafficError> {
-    let load = match load {
-        Load::Fraction(load) => load,
-        Load::Max => Fraction::ONE,
-    };
-    Ok((load.as_f64(), Arc::new(session.traffic(&input.choice, load)?)))
-}
-
-/// The argument that is most likely at fault.
-fn argument_of(error: &TrafficError) -> &'static str {
-    match error {
-        TrafficError::Misfit(_) => "--traffic",
-        TrafficError::AboveMtu { .. } => "--packet",
-        _ => "--load",
-    }
+/// Refuses what is larger than the memory that is left.
+pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
+    memory::fits(needed).map_err(|message| {
+        Failure::input(message, Some("fewer nodes, rails, virtual channels or threads need less".into()))
+    })
 }
 
 fn measure_points(
     session: &Session,
     points: &[(f64, Arc<Traffic>)],
-    input: &TrafficInput,
+    workload: &TrafficWorkload,
     stop: &AtomicBool,
     voice: &mut Voice,
 ) -> Result<Vec<Point>, Failure> {
@@ -157,7 +139,8 @@ fn measure_points(
     for (index, (load, traffic)) in points.iter().enumerate() {
         let left = (index > 0).then(|| started.elapsed() / index as u32 * (points.len() - index) as u32);
         let label = format!("load {load:.3} ({} of {})", index + 1, points.len());
-        let point = session.point(traffic, *load, input.patience, stop, |now| line.point(&label, now, left));
+        let point =
+            session.point(traffic, *load, workload.patience, stop, |now| line.point(&label, now, left));
         line.clear_for(|| voice.say(|| table::point(&point)))?;
         measured.push(point);
         if stop.load(Ordering::Relaxed) {
@@ -171,25 +154,24 @@ fn measure_points(
 fn run_graph(
     arguments: &RunArguments,
     machine: Machine,
-    path: &str,
+    workload: &GraphWorkload,
     target: Option<&Target>,
 ) -> Result<(), Failure> {
-    let GraphArguments { placement, .. } = &arguments.graph;
-    let graph = Arc::new(input::graph(path)?);
-    let session = Session::new(machine, arguments.seed, arguments.threads);
-    let placement = input::placement(placement, graph.ranks(), session.fabric().nodes(), arguments.seed)?;
-    fits_memory(&session)?;
+    let (path, graph) = (&workload.path, &workload.graph);
+    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let placement = workload.placement(&session).map_err(Failure::workload)?;
+    fits_memory(session.fabric().bytes())?;
     let mut voice = Voice::new(target);
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
-        .graph(&graph, placement, &stop, |now| {
+        .graph(graph, placement, &stop, |now| {
             line.message(format!("{path}: {:.3} ms simulated", clock.nanos(now.0 as f64) / 1e6));
         })
-        .map_err(|error| Failure::input(format!("--graph {path}: {error}"), None))?;
+        .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
     line.clear();
-    voice.say(|| table::graph(&session, path, &graph, &result))?;
-    write_json(arguments, &session, target, vec![result.to_json()])?;
+    voice.say(|| table::graph(&session, path, graph, &result))?;
+    write_json(&session, workload, target, vec![result.to_json()])?;
     graph_verdict(&result)?;
     voice.end(&stop)
 }
@@ -209,29 +191,13 @@ fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
 }
 
 fn write_json(
-    arguments: &RunArguments,
     session: &Session,
+    workload: &dyn Run,
     target: Option<&Target>,
     points: Vec<Value>,
 ) -> Result<(), Failure> {
     let Some(target) = target else { return Ok(()) };
-    let machine = session.machine();
-    let workload = match &arguments.graph.graph {
-        Some(path) => json!({ "graph": path, "placement": arguments.graph.placement }),
-        None => {
-            let TrafficArguments { traffic, packet, precision, .. } = &arguments.traffic;
-            let arrival = arguments.traffic.arrival();
-            json!({ "traffic": traffic, "packet": packet, "arrival": arrival, "precision": precision })
-        }
-    };
-    let result = json!({
-        "schema": "flitway/result/1",
-        "flitway": env!("CARGO_PKG_VERSION"),
-        "machine": { "name": machine.name, "description": machine.to_json() },
-        "command": std::env::args().collect::<Vec<_>>(),
-        "seed": arguments.seed,
-        "workload": workload,
-        "points": points,
-    });
-    target.write(&format!("{result:#}"))
+    let command: Vec<String> = std::env::args().collect();
+    let heading = Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
+    target.write(&format!("{:#}", result(heading, points)))
 }

@@ -1,7 +1,8 @@
 //! Tables for people: numbers with their definitions beside them, and theory beside measurement.
 
-use crate::args::TrafficArguments;
 use comfy_table::{CellAlignment, Table, presets};
+use flitway_experiment::workload::TrafficWorkload;
+use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
@@ -11,11 +12,12 @@ use flitway_report::theory::Theory;
 use flitway_workload::graph::TaskGraph;
 use flitway_workload::traffic::Traffic;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// What is about to be measured, and what theory says of it.
 pub(crate) fn traffic_header(
     session: &Session,
-    arguments: &TrafficArguments,
+    workload: &TrafficWorkload,
     traffic: &Traffic,
     theory: Option<&Theory>,
 ) -> String {
@@ -26,9 +28,9 @@ pub(crate) fn traffic_header(
         plural(fabric.nodes(), "node", "s"),
         plural(fabric.rails, "rail", "s"),
         plural(fabric.topology().switches(), "switch", "es"),
-        arguments.traffic,
-        arguments.packet,
-        arguments.arrival(),
+        workload.traffic,
+        workload.packet,
+        workload.arrival,
     );
     let silent = traffic.destinations().silent_nodes();
     if silent > 0 {
@@ -198,6 +200,91 @@ pub(crate) fn graph(session: &Session, path: &str, graph: &TaskGraph, result: &G
         result.wall.as_secs_f64()
     );
     text
+}
+
+/// What is about to be run.
+pub(crate) fn experiment_heading(experiment: &Experiment, folder: &Path, threads: u32) -> String {
+    let side = if threads > 1 { format!(", {threads} side by side") } else { String::new() };
+    format!(
+        "{}: {}\n{}{side}; finished ones are kept in {}",
+        experiment.name,
+        experiment.title,
+        plural(experiment.points().len() as u32, "point", "s"),
+        folder.display()
+    )
+}
+
+/// What came out of an experiment: a table for each plot, the findings, where the data are.
+pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[PathBuf]) -> String {
+    let mut text = String::new();
+    for (data, file) in report.plots.iter().zip(files) {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{}\n{}\ndata: {}\n", data.plot.title, plot(data), file.display());
+    }
+    if report.plots.iter().flat_map(|data| &data.series).flat_map(|series| &series.marks).any(is_doubtful) {
+        text.push_str("\n*  not steady: what is shown depends on how long the point ran\n");
+    }
+    for (finding, sentence) in report.findings.iter().zip(experiment.sentences()) {
+        let _ = match finding {
+            Some(finding) => write!(text, "\n* {finding}"),
+            None => write!(text, "\n* not known yet: {sentence}"),
+        };
+    }
+    let open = report.results().iter().filter(|result| result.is_none()).count();
+    if open > 0 {
+        let _ = write!(
+            text,
+            "\n\n{} not run; the same command goes on from here",
+            plural(open as u32, "point", "s")
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn is_doubtful(mark: &Mark) -> bool {
+    mark.y.is_some() && !mark.is_trusted
+}
+
+/// A line for each x and a column for each line of the plot. Where x is measured no two lines share one, so that there is
+/// nothing to put side by side.
+fn plot(data: &PlotData) -> String {
+    let names: Vec<String> = data.series.iter().map(|series| series.by.join(", ")).collect();
+    let [x, y] = data.plot.columns();
+    if data.plot.is_x_measured() {
+        let marks = data.series.iter().map(|series| series.marks.len()).max().unwrap_or(0);
+        return format!(
+            "{y} over {x}, {} of {marks} marks: {}",
+            plural(names.len() as u32, "line", "s"),
+            names.join("; ")
+        );
+    }
+    let height = |mark: &Mark| {
+        let doubt = if is_doubtful(mark) { "*" } else { "" };
+        mark.y.map_or_else(|| "-".to_owned(), |y| format!("{}{doubt}", digits(y)))
+    };
+    let mut places: Vec<&str> = Vec::new();
+    for mark in data.series.iter().flat_map(|series| &series.marks) {
+        if !places.contains(&mark.x.as_str()) {
+            places.push(&mark.x);
+        }
+    }
+    let columns = names.iter().map(|name| if name.is_empty() { y } else { name });
+    let mut table = bare_table(&std::iter::once(x).chain(columns).collect::<Vec<_>>());
+    for place in places {
+        let cells = data
+            .series
+            .iter()
+            .map(|series| series.marks.iter().find(|mark| mark.x == place).map_or_else(String::new, height));
+        table.add_row(std::iter::once(place.to_owned()).chain(cells));
+    }
+    table.to_string()
+}
+
+/// A number with four significant digits, or its whole part.
+fn digits(number: f64) -> String {
+    let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
+    format!("{number:.decimals$}", decimals = (3 - size).clamp(0, 9) as usize)
 }
 
 /// The facts of a machine.

@@ -1,0 +1,128 @@
+//! `flitway run --experiment`: the points of an experiment side by side, its plots, its findings.
+
+use crate::args::RunArguments;
+use crate::failure::{Failure, colour};
+use crate::output::{Target, complain};
+use crate::progress::{Line, stop_flag};
+use crate::run::{Voice, fits_memory};
+use crate::table;
+use flitway_experiment::{Experiment, Overrides, Progress, Report, Runner, RunnerError, Store, StoreError};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Runs the experiment `name`.
+pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
+    let experiment = Experiment::load(name, &overrides(arguments))?;
+    warn(&experiment);
+    let target = arguments.json.as_deref().map(Target::new);
+    if let Some(target) = &target {
+        target.probe()?;
+    }
+    fits_memory(experiment.memory_bytes.saturating_mul(arguments.threads.into()))?;
+    let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
+    let store = Store::open(&folder)?;
+    let mut voice = Voice::new(target.as_ref());
+    let stop = stop_flag()?;
+    let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;
+    let report = experiment.gather(results);
+    let files = write_plots(&report, &store)?;
+    voice.say(|| table::experiment(&experiment, &report, &files))?;
+    if let Some(target) = &target {
+        let command: Vec<String> = std::env::args().collect();
+        target.write(&format!("{:#}", experiment.to_json(&report, &command)))?;
+    }
+    fault(&experiment, &report)?;
+    voice.end(&stop)
+}
+
+fn overrides(arguments: &RunArguments) -> Overrides {
+    Overrides {
+        set: arguments.set.clone(),
+        seed: arguments.seed,
+        precision: arguments.traffic.precision.clone(),
+        duration: arguments.traffic.duration.clone(),
+    }
+}
+
+fn default_folder(experiment: &Experiment) -> PathBuf {
+    Path::new("results").join(&experiment.name)
+}
+
+/// Shows each kind of warning once: what an experiment varies it often varies to the limit.
+fn warn(experiment: &Experiment) {
+    let mut shown: Vec<flitway_machine::Code> = Vec::new();
+    for warning in &experiment.warnings {
+        if shown.contains(&warning.code) {
+            continue;
+        }
+        shown.push(warning.code);
+        let more = experiment.warnings.iter().filter(|other| other.code == warning.code).count() - 1;
+        complain(&flitway_machine::render(warning, colour()));
+        if more > 0 {
+            complain(&format!("  = note: {more} more of this kind"));
+        }
+    }
+}
+
+fn run_points(
+    experiment: &Experiment,
+    store: &Store,
+    threads: u32,
+    stop: &AtomicBool,
+    voice: &mut Voice,
+) -> Result<Vec<Option<Value>>, Failure> {
+    voice.say(|| table::experiment_heading(experiment, store.folder(), threads))?;
+    let (line, started) = (Line::new(), Instant::now());
+    let show = |progress: Progress| {
+        let Progress { kept, done, all } = progress;
+        let open = all - kept - done;
+        // Points differ in length; how many are left is the best guess that costs nothing.
+        let left = (done > 0).then(|| started.elapsed().mul_f64(open as f64 / done as f64).as_secs().max(1));
+        let left = left.map_or_else(String::new, |left| format!(", about {left} s left"));
+        line.message(format!("{}: {} of {all} points{left}", experiment.name, kept + done));
+    };
+    let outcome = Runner { experiment, store: Some(store), threads, stop }.run(show);
+    line.clear();
+    outcome.map_err(|error| match error {
+        RunnerError::Store(error) => Failure::from(error),
+        RunnerError::Run(error) => Failure::input(error.to_string(), None),
+    })
+}
+
+/// Writes the data of each plot that has some; the files.
+fn write_plots(report: &Report, store: &Store) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for data in &report.plots {
+        files.push(store.write(&format!("{}.csv", data.plot.name), &data.to_csv())?);
+    }
+    Ok(files)
+}
+
+/// A task graph that did not finish is a fault that the simulation found.
+fn fault(experiment: &Experiment, report: &Report) -> Result<(), Failure> {
+    let stuck = |result: &&Value| result.pointer("/points/0/graph/completed") == Some(&Value::Bool(false));
+    let Some(result) = report.results().iter().flatten().find(stuck) else { return Ok(()) };
+    let command: Vec<&str> =
+        result["command"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let waiting: Vec<&str> = result
+        .pointer("/points/0/graph/waiting")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    Err(Failure::Fault(format!(
+        "fault: a task graph of {} cannot finish\n  {}\n  = note: {}",
+        experiment.name,
+        waiting.join("\n  "),
+        command.join(" ")
+    )))
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Failure::input(error.to_string(), error.help.map(str::to_owned))
+    }
+}
