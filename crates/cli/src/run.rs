@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Some(target) = &target {
         target.probe()?;
     }
-    let surroundings = Surroundings { machine: &machine, graphs: &GraphFiles::default() };
+    let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(&arguments.workload(), &surroundings).map_err(Failure::workload)?;
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, target.as_ref()),

@@ -8,10 +8,11 @@ use crate::point::{Point, identity, key};
 use crate::select::Space;
 use crate::vary::{Axis, POINTS_MAX, Target, axes, no_target, omit, overlap, product};
 use crate::workload::{GraphFiles, Kind, Problem, Surroundings, Workload, WorkloadOptions, traffic};
+use flitway_engine::Clock;
 use flitway_machine::document::{Field, Raw};
 use flitway_machine::{
     Code, Diagnostic, Diagnostics, Location, Machine, Options as MachineOptions, Severity, Source, is_path,
-    kind_of,
+    kind_of, show,
 };
 use flitway_report::session::Session;
 use serde_json::Value;
@@ -62,70 +63,71 @@ struct Checker<'a> {
 
 /// Takes the second step.
 pub(crate) fn check(mut options: Options, overrides: &Overrides) -> Result<Experiment, Diagnostics> {
-    let file = Arc::clone(&options.file);
+    let file = [Arc::clone(&options.file)];
     let mut problems = std::mem::take(&mut options.problems);
     let before = problems.len();
     let axes = axes(&options.vary, &mut problems);
     // What follows from a wrong axis is not reported as well.
     let (is_whole, is_right) = (axes.is_some(), problems.len() == before);
-    let mut checker = Checker {
-        options: &options,
-        overrides,
-        axes: axes.unwrap_or_default(),
-        run: Vec::new(),
-        graphs: GraphFiles::default(),
-        machines: BTreeMap::new(),
-        problems,
-        warnings: Diagnostics::default(),
-    };
+    let mut checker = Checker::new(&options, overrides, axes.unwrap_or_default(), problems);
     checker.check_heading();
     checker.check_run();
     let points = if is_whole { checker.points(is_right) } else { Vec::new() };
     let drafts = checker.build(&points);
-    let kinds: Vec<&Kind> = drafts.iter().map(|draft| Kind::of(&draft.point.options)).collect();
-    let space = Space { axes: checker.axes.clone(), points, fields: fields(&kinds) };
+    let space = Space { axes: checker.axes.clone(), points, fields: checker.kind().fields };
     let (mut plotted, mut found) = (Vec::new(), Vec::new());
-    // What points have is known when there are some.
-    if !drafts.is_empty() {
+    if is_whole {
         plotted = plots(&options.plots, &space, &mut checker.problems);
-        if is_right {
-            found = findings(&options.findings, &space, &mut checker.problems);
-        }
+    }
+    if is_whole && is_right && !space.points.is_empty() {
+        found = findings(&options.findings, &space, &mut checker.problems);
     }
     let Checker { problems, warnings, .. } = checker;
     if problems.has_errors() {
-        return Err(problems.in_order(&[file]));
+        return Err(problems.in_order(&file));
     }
-    let memory_bytes = fit(&options, &drafts).map_err(|problems| problems.in_order(&[Arc::clone(&file)]))?;
+    assert!(!drafts.is_empty(), "what keeps a point from being built is reported");
+    let memory_bytes = fit(&options, &drafts).map_err(|problems| problems.in_order(&file))?;
     let named = |text: &Option<Text>| text.as_ref().map_or_else(String::new, |text| text.text.clone());
     Ok(Experiment {
         name: named(&options.name),
         title: named(&options.title),
-        text: file.text.clone(),
+        text: options.file.text.clone(),
         overrides: overrides.clone(),
         space,
         points: drafts.into_iter().map(|draft| draft.point).collect(),
         plots: plotted,
         findings: found,
         memory_bytes,
-        warnings: warnings.in_order(&[file]),
+        warnings: warnings.in_order(&file),
     })
 }
 
-/// What can be measured of points of these kinds.
-fn fields(kinds: &[&'static Kind]) -> Vec<(&'static str, &'static str)> {
-    let mut fields: Vec<(&'static str, &'static str)> = Vec::new();
-    for kind in Kind::all().iter().rev().filter(|kind| kinds.iter().any(|found| std::ptr::eq(*found, *kind)))
-    {
-        fields.extend(
-            kind.fields
-                .iter()
-                .filter(|(path, _)| !fields.iter().any(|(other, _)| other == path))
-                .copied()
-                .collect::<Vec<_>>(),
-        );
+impl<'a> Checker<'a> {
+    fn new(options: &'a Options, overrides: &'a Overrides, axes: Vec<Axis>, problems: Diagnostics) -> Self {
+        Checker {
+            options,
+            overrides,
+            axes,
+            run: Vec::new(),
+            graphs: GraphFiles::default(),
+            machines: BTreeMap::new(),
+            problems,
+            warnings: Diagnostics::default(),
+        }
     }
-    fields
+
+    /// The kind of workload, which follows from the names of the options alone: it is the same at every point.
+    fn kind(&self) -> &'static Kind {
+        let mut options = WorkloadOptions::default();
+        let varied = self.axes.iter().flat_map(|axis| &axis.targets);
+        for target in self.run.iter().map(|(target, _)| target).chain(varied) {
+            if let Target::Option(name) = target {
+                options.set(name, String::new());
+            }
+        }
+        Kind::of(&options)
+    }
 }
 
 impl Checker<'_> {
@@ -147,7 +149,10 @@ impl Checker<'_> {
         for field in &self.options.run {
             self.refuse_varied(&field.name, &field.name_at);
             match Target::of(&field.name) {
-                None => self.problems.push(no_target(&field.name, &field.name_at)),
+                None => {
+                    let message = format!("there is no key `{}` in [run]", show(&field.name));
+                    self.problems.push(Diagnostic { message, ..no_target(&field.name, &field.name_at) });
+                }
                 Some(Target::Setting) => {
                     let message = format!("`{}` is a setting of the machine", field.name);
                     let problem = Diagnostic::error(Code::UnknownKey, field.name_at.clone(), message);
@@ -262,8 +267,11 @@ impl Checker<'_> {
                 _ => None,
             })
             .collect();
-        let (machine_name, set, built) = self.machine(machine, settings)?;
-        let (options, workload) = self.workload(&written, &built.machine)?;
+        let machine = self.machine(machine, settings);
+        // Where the machine is wrong, what is wrong with the workload is said all the same.
+        let clock = machine.as_ref().map_or_else(stand_in, |(.., built)| Some(built.machine.clock))?;
+        let (options, workload) = self.workload(&written, clock)?;
+        let (machine_name, set, built) = machine?;
         let key = key(&built.identity, &workload, seed);
         let point = Point { key, machine_name, set, machine: built.machine, options, workload, seed };
         Some(Draft { point, options: written })
@@ -320,15 +328,14 @@ impl Checker<'_> {
         Some(Built { machine: Arc::new(machine), identity })
     }
 
-    fn workload(&mut self, given: &[Written], machine: &Machine) -> Option<(WorkloadOptions, Workload)> {
+    fn workload(&mut self, given: &[Written], clock: Clock) -> Option<(WorkloadOptions, Workload)> {
         let mut options = WorkloadOptions::default();
         for (name, text) in given {
             options.set(name, text.text.clone());
         }
         let options = options.within(&self.options.folder);
-        let surroundings = Surroundings { machine, graphs: &self.graphs };
-        let needs_load = Kind::of(&options).options.contains(&"load");
-        if needs_load && options.load.is_none() {
+        let surroundings = Surroundings { clock, graphs: &self.graphs };
+        if Kind::of(&options).options.contains(&"load") && options.load.is_none() {
             self.missing("load", "load = 0.5 or load = \"max\", or a [[vary]] over = \"load\"");
             return None;
         }
@@ -356,6 +363,11 @@ impl Checker<'_> {
         let problem = Diagnostic::error(Code::MissingKey, at, format!("no `{what}` is given"));
         push_once(&mut self.problems, problem.expected(expected));
     }
+}
+
+/// A clock for times that no machine will run: 1 GHz.
+fn stand_in() -> Option<Clock> {
+    Clock::new(1_000_000_000)
 }
 
 fn several_loads(count: usize) -> Problem {
@@ -386,7 +398,8 @@ fn as_set(field: &Field) -> String {
     let value = match &field.raw {
         Raw::Text(text) => {
             let is_bare = text.trim() == text
-                && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+                && (text.starts_with(|first: char| first.is_ascii_alphabetic()) || text.contains(' '))
+                && !text.starts_with(['[', '{', '"', '\''])
                 && text.parse::<f64>().is_err()
                 && !matches!(text.as_str(), "true" | "false");
             if is_bare { text.clone() } else { Value::from(text.as_str()).to_string() }

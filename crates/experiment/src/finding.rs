@@ -189,8 +189,10 @@ impl<'a> Parser<'a> {
                 Ok(What::Where(self.column(wanted)?, extreme, self.measured(name)?))
             }
             _ => {
-                let shown = if head.trim().is_empty() { self.sentence } else { head.trim() };
-                let problem = self.bad(shown, format!("`{}` is not something to compute", show(head.trim())));
+                let problem = match head.trim() {
+                    "" => self.bad(self.sentence, "nothing stands in the braces".to_owned()),
+                    head => self.bad(head, format!("`{}` is not something to compute", show(head))),
+                };
                 Err(Box::new(
                     problem.expected("NAME, `max NAME`, `min NAME`, `mean NAME` or `NAME of max NAME`"),
                 ))

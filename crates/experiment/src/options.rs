@@ -214,7 +214,13 @@ impl Reader {
 
     fn vary(&mut self, table: Table) -> VaryOptions {
         self.refuse_unknown(&table, &["over", "values"]);
+        let before = self.problems.len();
         let over = self.texts(&table, "over");
+        if over.as_ref().is_some_and(Vec::is_empty) && self.problems.len() == before {
+            let at = table.field("over").map_or(&table.at, |field| &field.at);
+            let problem = Diagnostic::error(Code::BadVary, at.clone(), "`over` names nothing");
+            self.problems.push(problem.expected("a name, or a list of names"));
+        }
         let values =
             table.field("values").map(|field| Given { raw: field.raw.clone(), at: field.at.clone() });
         for (key, is_there, expected) in [

@@ -97,7 +97,7 @@ pub(crate) fn plots(options: &[PlotOptions], space: &Space, problems: &mut Diagn
 pub(crate) fn check_name(what: &str, name: &Text, problems: &mut Diagnostics) {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if name.text.is_empty() || name.text.starts_with('.') || !name.text.chars().all(is_plain) {
-        let message = format!("`{}` cannot be the name of a {what}", flitway_machine::show(&name.text));
+        let message = format!("`{}` cannot name the {what}", flitway_machine::show(&name.text));
         let problem = Diagnostic::error(Code::WrongValue, name.at.clone(), message);
         problems.push(problem.expected("letters, digits, `-`, `_` and `.`, since files are named after it"));
     }

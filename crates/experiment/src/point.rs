@@ -142,7 +142,7 @@ impl Point {
             }
         }
         let machine = Arc::new(Machine::load(name, &set).map_err(RunError::Machine)?);
-        let surroundings = Surroundings { machine: &machine, graphs: &GraphFiles::default() };
+        let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
         let workload = Workload::check(&options, &surroundings).map_err(RunError::Workload)?;
         let found = self::key(&identity(&machine), &workload, seed);
         if found != key {

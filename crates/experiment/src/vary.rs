@@ -194,6 +194,7 @@ fn rows(names: &[Text], targets: &[Target], values: &Given, problems: &mut Diagn
 fn narrow(names: &[Text], width: usize, raw: &Raw, at: &Location) -> Diagnostic {
     let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
     let what = match raw {
+        Raw::List(cells) if cells.len() == 1 => "has one value".to_owned(),
         Raw::List(cells) => format!("has {} values", cells.len()),
         other => format!("is {}", kind_of(other)),
     };
@@ -265,44 +266,46 @@ pub(crate) fn omit(
     points: &mut Vec<Vec<usize>>,
     problems: &mut Diagnostics,
 ) {
-    let mut conditions = Vec::new();
-    for Field { name, name_at, raw, at } in fields {
-        let place = axes
-            .iter()
-            .enumerate()
-            .find_map(|(index, axis)| Some((index, axis.names.iter().position(|other| other == name)?)));
-        let Some((axis, column)) = place else {
-            let names: Vec<&str> =
-                axes.iter().flat_map(|axis| axis.names.iter().map(String::as_str)).collect();
-            problems.push(unknown_key(name, name_at, "omit", &names));
-            continue;
-        };
-        let single = [(raw.clone(), at.clone())];
-        let items = if let Raw::List(items) = raw { &items[..] } else { &single[..] };
-        let mut rows = Vec::new();
-        for (raw, at) in items {
-            let label = Given { raw: raw.clone(), at: at.clone() }.label();
-            let found =
-                (0..axes[axis].rows.len()).filter(|row| same(&axes[axis].label(*row, column), &label));
-            let before = rows.len();
-            rows.extend(found);
-            if rows.len() == before {
-                let message = format!("`{}` is not one of the values of `{name}`", show(&label));
-                let values: Vec<String> =
-                    (0..axes[axis].rows.len()).map(|row| axes[axis].label(row, column)).collect();
-                let problem = Diagnostic::error(Code::BadVary, at.clone(), message);
-                problems.push(problem.expected(format!("one of: {}", values.join(", "))));
-            }
-        }
-        conditions.push((axis, rows));
+    let errors = problems.len();
+    let conditions: Vec<(usize, Vec<usize>)> =
+        fields.iter().filter_map(|field| condition(field, axes, problems)).collect();
+    if problems.len() > errors {
+        return;
     }
     let before = points.len();
-    if conditions.len() == fields.len() {
-        points.retain(|point| !conditions.iter().all(|(axis, rows)| rows.contains(&point[*axis])));
-        if points.is_empty() || points.len() == before {
-            let which = if points.is_empty() { "every point" } else { "no point" };
-            let message = format!("this leaves out {which}");
-            problems.push(Diagnostic::error(Code::BadVary, at.clone(), message));
+    points.retain(|point| !conditions.iter().all(|(axis, rows)| rows.contains(&point[*axis])));
+    if points.is_empty() || points.len() == before {
+        let which = if points.is_empty() { "every point" } else { "no point" };
+        problems.push(Diagnostic::error(Code::BadVary, at.clone(), format!("this leaves out {which}")));
+    }
+}
+
+/// The axis and its rows at which the name of `field` has one of the values.
+fn condition(field: &Field, axes: &[Axis], problems: &mut Diagnostics) -> Option<(usize, Vec<usize>)> {
+    let Field { name, name_at, raw, at } = field;
+    let place = axes
+        .iter()
+        .enumerate()
+        .find_map(|(index, axis)| Some((index, axis.names.iter().position(|other| other == name)?)));
+    let Some((index, column)) = place else {
+        let names: Vec<&str> = axes.iter().flat_map(|axis| axis.names.iter().map(String::as_str)).collect();
+        problems.push(unknown_key(name, name_at, "omit", &names));
+        return None;
+    };
+    let labels: Vec<String> = (0..axes[index].rows.len()).map(|row| axes[index].label(row, column)).collect();
+    let single = [(raw.clone(), at.clone())];
+    let items = if let Raw::List(items) = raw { &items[..] } else { &single[..] };
+    let mut rows = Vec::new();
+    for (raw, at) in items {
+        let value = Given { raw: raw.clone(), at: at.clone() }.label();
+        let found = (0..labels.len()).filter(|row| same(&labels[*row], &value));
+        let before = rows.len();
+        rows.extend(found);
+        if rows.len() == before {
+            let message = format!("`{}` is not one of the values of `{name}`", show(&value));
+            let problem = Diagnostic::error(Code::BadVary, at.clone(), message);
+            problems.push(problem.expected(format!("one of: {}", labels.join(", "))));
         }
     }
+    Some((index, rows))
 }

@@ -8,7 +8,7 @@
 pub mod graph;
 pub mod traffic;
 
-use flitway_machine::Machine;
+use flitway_engine::Clock;
 use flitway_report::session::Session;
 use serde_json::Value;
 use std::path::Path;
@@ -153,11 +153,11 @@ impl Kind {
     }
 }
 
-/// What a workload is checked against.
+/// What a workload is checked against. Whether it fits the machine is asked later, by [`Run::fit`].
 #[derive(Debug)]
 pub struct Surroundings<'a> {
-    /// The machine that it will run on.
-    pub machine: &'a Machine,
+    /// The clock of the machine, in whose cycles times are.
+    pub clock: Clock,
     /// The task graphs read so far.
     pub graphs: &'a GraphFiles,
 }

@@ -77,7 +77,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
     let sizes = sizes(&packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
-    let patience = patience(options, &precision, around.machine.clock, &mut problems);
+    let patience = patience(options, &precision, around.clock, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
         (Ok(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
             Ok(Workload::Traffic(TrafficWorkload {
