@@ -15,8 +15,9 @@ struct Reader {
     examples: &'static str,
 }
 
-const READERS: [Reader; 2] = [
+const READERS: [Reader; 3] = [
     Reader { package: "flitway-machine", target: "machine", examples: "machines" },
+    Reader { package: "flitway-experiment", target: "experiment", examples: "experiments" },
     Reader { package: "flitway-workload", target: "goal", examples: "tests/golden" },
 ];
 

@@ -44,7 +44,7 @@ enum Task {
     /// Check all claims about the barrier protocol in every state of small worlds, the large ones too
     #[command(disable_help_flag = true)]
     Prove(LabArguments),
-    /// Feed the readers of machine files and of task graphs with damaged text for as long as asked
+    /// Feed the readers of machine files, experiment files and task graphs with damaged text for as long as asked
     Fuzz(FuzzArguments),
     /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test
     Ci,
