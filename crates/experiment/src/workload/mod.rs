@@ -3,7 +3,7 @@
 //! There is one way in for the command line, for experiment files and for programs: [`WorkloadOptions`], text as a
 //! person writes it. Which kind of workload is meant follows from the options that are given. A kind is one file here:
 //! a [`Kind`] (its options, its check, what it measures), a type that implements [`Run`], a variant of [`Workload`] and
-//! a line in [`KINDS`].
+//! a line in `KINDS`.
 
 pub mod graph;
 pub mod traffic;
