@@ -205,10 +205,10 @@ pub(crate) fn graph(session: &Session, path: &str, graph: &TaskGraph, result: &G
 /// What is about to be run.
 pub(crate) fn experiment_heading(experiment: &Experiment, folder: &Path, threads: u32) -> String {
     let side = if threads > 1 { format!(", {threads} side by side") } else { String::new() };
+    let title = if experiment.title.is_empty() { String::new() } else { format!(": {}", experiment.title) };
     format!(
-        "{}: {}\n{}{side}; finished ones are kept in {}",
+        "{}{title}\n{}{side}; finished ones are kept in {}",
         experiment.name,
-        experiment.title,
         plural(experiment.points().len() as u32, "point", "s"),
         folder.display()
     )

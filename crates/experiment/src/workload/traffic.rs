@@ -27,6 +27,8 @@ pub const TRAFFIC_DEFAULT: &str = "uniform";
 pub const PACKET_DEFAULT: &str = "256B";
 /// When, unless it is said.
 pub const ARRIVAL_DEFAULT: &str = "bernoulli";
+/// When, for a load of `max`.
+const SATURATING: &str = "saturating";
 /// How much, unless it is said.
 pub const LOAD_DEFAULT: &str = "0.1..0.9:0.1";
 /// How precisely, unless it is said.
@@ -71,8 +73,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let (traffic, packet) = (text(&options.traffic, TRAFFIC_DEFAULT), text(&options.packet, PACKET_DEFAULT));
     let (load, precision) = (text(&options.load, LOAD_DEFAULT), text(&options.precision, PRECISION_DEFAULT));
     // `max` stands for sources that always have a packet.
-    let arrival =
-        if load == "max" { "saturating".to_owned() } else { text(&options.arrival, ARRIVAL_DEFAULT) };
+    let arrival = text(&options.arrival, if load == "max" { SATURATING } else { ARRIVAL_DEFAULT });
     let destinations = destination::parse(&traffic)
         .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
     let sizes = sizes(&packet).map_err(|errors| problems.extend(errors));
@@ -107,6 +108,11 @@ fn when(
         .ok();
     let loads = loads(load).map_err(|message| problems.push(Problem::new("load", message))).ok();
     let ignores_load = arrivals.as_ref().is_some_and(|arrivals| arrivals.ignores_load());
+    if load == "max" && arrivals.is_some() && !ignores_load {
+        let message = format!("a load of `max` means sources that always have a packet, and not `{arrival}`");
+        problems.push(Problem::new("arrival", message).help("leave it out, or give a load below `max`"));
+        return (None, loads);
+    }
     if ignores_load
         && loads.as_ref().is_some_and(|loads: &Vec<Load>| loads.iter().any(|load| *load != Load::Max))
     {
