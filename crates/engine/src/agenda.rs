@@ -144,6 +144,13 @@ impl Agenda {
         })
     }
 
+    /// Lets the time before cycle `start` pass, in which nothing is left to do. What is asked for after a long silence would
+    /// otherwise lie beyond all blocks, and come out once in each of them on the way there.
+    #[inline]
+    pub fn pass(&mut self, start: Cycle) {
+        self.now = self.now.max(start.0.min(self.next_near()).min(self.far));
+    }
+
     /// The next slot before `until`, by (cycle, slot).
     #[inline]
     pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
@@ -254,6 +261,11 @@ mod tests {
                     }
                 }
                 now = now.max(until);
+                if stream.below(8) == 0 && agenda.next().is_none() {
+                    // A long silence.
+                    now = now + 100 * stream.below(100);
+                    agenda.pass(now);
+                }
                 for _ in 0..stream.below(4) {
                     let slot = stream.below(slots as u64) as usize;
                     let at = now + stream.below(reach);

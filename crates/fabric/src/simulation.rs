@@ -67,8 +67,9 @@ pub const STAGES: usize = 5;
 
 /// A switch, driven from outside.
 pub trait SwitchModel<A: Architecture>: Send {
-    /// Takes in all that has come; whatever it causes comes later, at a date that it carries.
-    fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox);
+    /// Takes in all that has come, before a run that begins in cycle `start`; whatever it causes comes later, at a date that
+    /// it carries.
+    fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox, start: Cycle);
 
     /// Asks the memory for what a run until `until` will need at `place`. Called for each of the [`STAGES`], last one
     /// first, each time a little later, so that a stage may read what the one before asked for.
@@ -82,6 +83,10 @@ pub trait SwitchModel<A: Architecture>: Send {
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
+
+    /// Flits of the packets whose head has come in and which no link has chosen, at the end of cycle `now - 1`; some of them
+    /// may not have been taken out of `inbox` yet.
+    fn queued_flits(&self, shared: &A::Shared, inbox: &A::Inbox, now: Cycle) -> u64;
 }
 
 /// A NIC port, driven by its node.
@@ -155,6 +160,8 @@ impl<A: Architecture, O> std::fmt::Debug for Context<'_, A, O> {
 /// A fabric with endpoints on its nodes, ready to run.
 pub struct Simulation<A: Architecture, E: crate::Endpoint, O: Observer> {
     windows: Windows<FabricShard<A, E, O>>,
+    /// Where each switch lives: those of rail 0, of rail 1, ...
+    switches: Vec<Address>,
     /// Where each node lives.
     nodes: Vec<Address>,
 }
@@ -209,6 +216,14 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// The endpoints, by node.
     pub fn endpoints(&self) -> impl Iterator<Item = &E> {
         (0..self.nodes.len()).map(|node| self.endpoint(NodeId::new(node)))
+    }
+
+    /// The load of each switch, of rail 0, of rail 1, ...: flits of the packets in it that no link has chosen.
+    pub fn queued_flits(&self) -> impl Iterator<Item = u64> {
+        let now = self.now();
+        self.switches
+            .iter()
+            .map(move |at| self.windows.shards()[at.shard as usize].queued_flits(at.place, now))
     }
 
     /// The observers of all shards.

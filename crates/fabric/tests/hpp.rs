@@ -142,6 +142,8 @@ fn a_multicast_takes_the_lookup_longer_in_every_switch() {
                 let cycles = settings.zero_load_cycles(hops, 200) + u64::from(hops + 1) * 7 + 2 * lookups;
                 assert_eq!((u32::from(delivery.hops), delivery.delivered), (hops, Cycle(50 + cycles)));
                 assert_eq!(delivery.group, Some(GroupId(0)));
+                let copies = fabric.zero_load_copies(NodeId(0), GroupId(0), 2, 200);
+                assert!(copies.contains(&(delivery.destination, cycles)), "{copies:?}");
             }
         }
     }

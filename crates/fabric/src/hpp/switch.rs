@@ -535,7 +535,8 @@ pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
 }
 
 impl SwitchModel<Hpp> for Switch {
-    fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox) {
+    fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
+        self.agenda.pass(start);
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
             self.hear(shared, slot);
@@ -592,6 +593,14 @@ impl SwitchModel<Hpp> for Switch {
         for port in (0..self.links.len()).filter(|_| now > Cycle::ZERO) {
             self.catch_up(port, now - 1, cx);
         }
+    }
+
+    fn queued_flits(&self, shared: &Shared, inbox: &Inbox, now: Cycle) -> u64 {
+        let tokens = &shared.pools.tokens;
+        let waiting = self.inputs.iter().flat_map(|input| tokens.iter(&input.waiting));
+        let coming = inbox.packets.iter().map(|&slot| &tokens[slot]);
+        let come = waiting.chain(coming).filter(|token| token.at < now).map(|token| u64::from(token.flits));
+        come.sum::<u64>() + self.outputs.iter().map(|output| u64::from(output.granted_flits)).sum::<u64>()
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

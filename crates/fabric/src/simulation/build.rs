@@ -6,8 +6,8 @@ use super::{Address, Architecture, Simulation, Wire};
 use crate::hpp::HppSettings;
 use crate::observer::Observer;
 use crate::routing::Routing;
-use crate::topology::{End, Topology};
-use crate::{Endpoint, Groups, NodeId, PortId, RailId, SwitchId};
+use crate::topology::{End, LinkId, Topology};
+use crate::{Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
 
 /// A complete description of a fabric: nothing in it has a default.
@@ -70,6 +70,49 @@ impl Fabric {
         }
         let SwitchSettings::Hpp(settings) = &self.switch;
         (links + settings.zero_load_cycles(hops, payload_bytes), hops)
+    }
+
+    /// Packet latency in cycles of each copy of a packet of `source` for `group` by way of `root` when nothing is in the way,
+    /// in closed form: a lookup longer in every switch in which the way up is behind it.
+    #[must_use]
+    pub fn zero_load_copies(
+        &self,
+        source: NodeId,
+        group: GroupId,
+        root: u32,
+        payload_bytes: u32,
+    ) -> Vec<(NodeId, u64)> {
+        let SwitchSettings::Hpp(settings) = &self.switch;
+        let topology = self.topology();
+        let cycles_of = |link: LinkId| u64::from(self.latencies[link.index()]);
+        let (mut here, mut arrival) = self.routing.start(source);
+        let (mut links, mut hops) = (cycles_of(topology.node_link(source)), 0);
+        let mut way = self.groups.way_up(source, group, root);
+        while !way.has_arrived() {
+            let Some((link, End::Switch(next, port))) = topology.wire(here, way.hop().port) else { break };
+            (here, arrival.port, way) = (next, port, way.rest());
+            (links, hops) = (links + cycles_of(link), hops + 1);
+        }
+        let mut copies = Vec::new();
+        let mut to_do = vec![(here, arrival.port, links, hops)];
+        while let Some((here, port, cycles, hops)) = to_do.pop() {
+            let outputs = self.groups.outputs(here, group, port);
+            let cycles = cycles + u64::from(settings.multicast.lookup);
+            for output in (0..u64::BITS).filter(|output| outputs >> output & 1 == 1) {
+                match topology.wire(here, PortId(output)) {
+                    Some((link, End::Switch(next, port))) => {
+                        to_do.push((next, port, cycles + cycles_of(link), hops + 1));
+                    }
+                    Some((link, End::Node(node))) => {
+                        let rest = settings.zero_load_cycles(hops + 1, payload_bytes);
+                        copies.push((node, cycles + cycles_of(link) + rest));
+                    }
+                    None => {}
+                }
+            }
+        }
+        copies.sort_unstable();
+        copies
     }
 
     /// No less than the packet latency between any two nodes when nothing is in the way.
@@ -229,6 +272,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     }
     Simulation {
         windows: Windows::new(parts.into_iter().map(FabricShard::new).collect(), window_length),
+        switches: wiring.addresses[..(fabric.rails * fabric.topology().switches()) as usize].to_vec(),
         nodes,
     }
 }

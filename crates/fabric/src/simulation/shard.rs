@@ -152,6 +152,11 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         &self.nodes[place as usize - self.switches.len()]
     }
 
+    pub(super) fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
+        let place = switch as usize;
+        self.switches[place].queued_flits(&self.shared, self.post.inbox_of(place), now)
+    }
+
     pub(super) fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
@@ -217,10 +222,11 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     }
 
     #[inline]
-    fn run_place(&mut self, place: usize, until: Cycle) {
+    fn run_place(&mut self, place: usize, window: Window) {
+        let until = window.end;
         let inbox = self.post.inbox_at(place);
         let rest = if let Some(switch) = self.switches.get_mut(place) {
-            switch.receive(&mut self.shared, inbox);
+            switch.receive(&mut self.shared, inbox, window.start);
             let mut cx = Context {
                 shared: &mut self.shared,
                 post: &mut self.post,
@@ -263,7 +269,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
                 }
             }
             if let Some(&place) = due_before(lead) {
-                self.run_place(place as usize, window.end);
+                self.run_place(place as usize, window);
             }
         }
         self.due = due;
