@@ -46,6 +46,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) traffic: TrafficArguments,
     #[command(flatten)]
+    pub(crate) multicast: MulticastArguments,
+    #[command(flatten)]
     pub(crate) graph: GraphArguments,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
@@ -62,7 +64,8 @@ pub(crate) struct RunArguments {
 }
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 7] = ["machine", "traffic", "packet", "arrival", "load", "warm_up", "graph"];
+const OF_A_RUN: [&str; 8] =
+    ["machine", "traffic", "packet", "arrival", "load", "warm_up", "multicast", "graph"];
 
 /// Synthetic traffic: to whom x how large x when.
 #[derive(Args, Clone, Debug)]
@@ -91,6 +94,33 @@ pub(crate) struct TrafficArguments {
     /// Simulated time to measure after the warm-up, instead of running to the precision
     #[arg(long, value_name = "TIME", conflicts_with = "graph")]
     pub(crate) duration: Option<String>,
+}
+
+/// Multicast operations: among whom x how large x when, carried out how.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Multicast (beside synthetic traffic, if a --load is given)")]
+pub(crate) struct MulticastArguments {
+    /// Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15)
+    #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
+    pub(crate) multicast: Option<String>,
+    /// Copies to be delivered as a fraction of what the nodes can receive: 0.1 (unless given), several, a range, `max`
+    #[arg(long, value_name = "LOAD", requires = "multicast")]
+    pub(crate) multicast_load: Option<String>,
+    /// How large: 256B (unless given) and whatever --packet takes
+    #[arg(long, value_name = "SIZE", requires = "multicast")]
+    pub(crate) multicast_packet: Option<String>,
+    /// How: hardware (unless given), ranges, sequence, binomial, postal
+    #[arg(long, value_name = "METHOD", requires = "multicast")]
+    pub(crate) by: Option<String>,
+    /// By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse
+    #[arg(long, value_name = "POLICY", requires = "multicast")]
+    pub(crate) root: Option<String>,
+    /// How old the load of switches becomes that llp, llp-ec and hlse know: 50 us unless given
+    #[arg(long, value_name = "TIME", requires = "multicast")]
+    pub(crate) staleness: Option<String>,
+    /// Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation
+    #[arg(long, requires = "multicast")]
+    pub(crate) overheads: bool,
 }
 
 /// A task graph.
@@ -124,7 +154,33 @@ impl RunArguments {
         let TrafficArguments { traffic, packet, arrival, load, precision, warm_up, duration } =
             self.traffic.clone();
         let GraphArguments { graph, placement } = self.graph.clone();
-        WorkloadOptions { traffic, packet, arrival, load, precision, warm_up, duration, graph, placement }
+        let MulticastArguments {
+            multicast,
+            multicast_load,
+            multicast_packet,
+            by,
+            root,
+            staleness,
+            overheads,
+        } = self.multicast.clone();
+        WorkloadOptions {
+            traffic,
+            packet,
+            arrival,
+            load,
+            precision,
+            warm_up,
+            duration,
+            multicast,
+            multicast_load,
+            multicast_packet,
+            by,
+            root,
+            staleness,
+            overheads: overheads.then(|| "true".to_owned()),
+            graph,
+            placement,
+        }
     }
 
     /// The seed.

@@ -4,8 +4,11 @@ use crate::args::ExplainArguments;
 use crate::failure::Failure;
 use crate::output::say;
 use flitway_machine::builtin;
+use flitway_nic::multicaster::RootPolicy;
+use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;
 use flitway_workload::graph::goal::Problem;
+use flitway_workload::multicast::members;
 use flitway_workload::traffic::{arrival, destination, size};
 use std::fmt::Write;
 
@@ -15,9 +18,15 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let entry = destination::CATALOG
         .find(topic)
         .or_else(|| size::CATALOG.find(topic))
-        .or_else(|| arrival::CATALOG.find(topic));
+        .or_else(|| arrival::CATALOG.find(topic))
+        .or_else(|| members::CATALOG.find(topic));
     if let Some(entry) = entry {
         return say(page(entry).trim_end());
+    }
+    let ways = By::TABLE.map(|row| (row.0, row.2)).into_iter();
+    let mut ways = ways.chain(RootPolicy::TABLE.map(|row| (row.0, row.2)));
+    if let Some((name, doc)) = ways.find(|(name, _)| *name == topic) {
+        return say(&format!("{name}: {doc}"));
     }
     let files = || builtin().iter().chain(flitway_experiment::builtin());
     if let Some((_, text)) = files().find(|(name, _)| *name == topic) {

@@ -4,7 +4,10 @@ use crate::args::ListArguments;
 use crate::failure::Failure;
 use crate::output::say;
 use flitway_machine::{architectures, builtin};
+use flitway_nic::multicaster::RootPolicy;
+use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;
+use flitway_workload::multicast::members;
 use flitway_workload::traffic::{arrival, destination, size};
 use std::fmt::Write;
 
@@ -61,6 +64,9 @@ fn sections() -> Vec<Section> {
         ("traffic", "Traffic patterns (--traffic)", entries(destination::CATALOG.entries().collect())),
         ("sizes", "Packet sizes (--packet)", entries(size::CATALOG.entries().collect())),
         ("arrivals", "Arrivals (--arrival)", entries(arrival::CATALOG.entries().collect())),
+        ("multicast", "Multicast groups (--multicast)", entries(members::CATALOG.entries().collect())),
+        ("by", "How multicasts are carried out (--by)", own(By::TABLE.map(|row| (row.0, row.2)).to_vec())),
+        ("roots", "Roots of multicasts (--root)", own(RootPolicy::TABLE.map(|row| (row.0, row.2)).to_vec())),
         ("architectures", "Switch architectures (switch.architecture)", own(architectures())),
     ]
 }

@@ -15,6 +15,7 @@ mod experiment;
 mod explain;
 mod failure;
 mod list;
+mod multicast;
 mod output;
 mod progress;
 mod run;

@@ -4,6 +4,7 @@ use crate::args::RunArguments;
 use crate::chart;
 use crate::experiment;
 use crate::failure::{Failure, colour};
+use crate::multicast;
 use crate::output::{Target, complain, say};
 use crate::progress::{Line, stop_flag};
 use crate::table;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, target.as_ref()),
         Workload::Graph(graph) => run_graph(arguments, machine, graph, target.as_ref()),
+        Workload::Multicast(work) => multicast::run(arguments, machine, work, target.as_ref()),
     }
 }
 
@@ -190,7 +192,7 @@ fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
     Err(Failure::Fault(format!("fault: {what}\n  {}", waiting(stuck).join("\n  "))))
 }
 
-fn write_json(
+pub(crate) fn write_json(
     session: &Session,
     workload: &dyn Run,
     target: Option<&Target>,

@@ -113,19 +113,7 @@ pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
          latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, if steady\n\
          network            head leaves the source to last flit delivered; mean",
     );
-    if points.iter().any(|point| point.verdict == Verdict::Saturated) {
-        text.push_str(
-            "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
-        );
-    }
-    if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
-        text.push_str(
-            "\nunsettled          no steady mean was found within the longest run: not reliable; try --warm-up and --duration",
-        );
-    }
-    if points.iter().any(|point| point.verdict == Verdict::Stopped) {
-        text.push_str("\nstopped            interrupted before the precision was reached");
-    }
+    text.push_str(&verdicts(points));
     let wall: f64 = points.iter().map(|point| point.wall_s).sum();
     let hops: u64 = points.iter().map(|point| point.packet_hops).sum();
     if let Some(point) = points.iter().rfind(|point| point.packets > 0) {
@@ -143,6 +131,25 @@ pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
     }
     if hops > 0 {
         let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops as f64);
+    }
+    text
+}
+
+/// What the verdicts of `points` mean, as far as there are any.
+pub(crate) fn verdicts(points: &[Point]) -> String {
+    let mut text = String::new();
+    if points.iter().any(|point| point.verdict == Verdict::Saturated) {
+        text.push_str(
+            "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
+        );
+    }
+    if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
+        text.push_str(
+            "\nunsettled          no steady mean was found within the longest run: not reliable; try --warm-up and --duration",
+        );
+    }
+    if points.iter().any(|point| point.verdict == Verdict::Stopped) {
+        text.push_str("\nstopped            interrupted before the precision was reached");
     }
     text
 }
@@ -345,7 +352,7 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
 }
 
 /// `1 switch`, `2 switches`.
-fn plural(count: u32, what: &str, ending: &str) -> String {
+pub(crate) fn plural(count: u32, what: &str, ending: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { ending })
 }
 

@@ -62,6 +62,23 @@ fn results_keep_to_the_schema() {
     assert_eq!(result["points"].as_array().unwrap().len(), 2);
     assert_eq!(result["machine"]["name"], "hpp-switch");
     assert_valid(&json(&["run", "hpp-switch", "--load", "max", "--duration", "20us"]));
+    let multicast =
+        ["run", "fattree-128", "--multicast", "random(members=9)", "--load", "0.2", "--duration", "20us"];
+    let result = json(&multicast);
+    assert_valid(&result);
+    let of = &result["points"][0]["multicast"];
+    // 16 groups of 9, nearly at rest: the last copy comes a little later than the closed form.
+    let (theory, median) = (&of["zero_load_last_copy_ns"], &of["last_copy_latency_ns"]["p50"]);
+    assert!(median.as_f64() > theory.as_f64() && of["missed"] == 0, "{of}");
+    assert_valid(&json(&[
+        "run",
+        "hpp-switch",
+        "--multicast",
+        "broadcast",
+        "--by",
+        "binomial",
+        "--overheads",
+    ]));
     let graph = scratch("schema.goal", GRAPH);
     let result = json(&["run", "dawning5000", "--graph", graph.to_str().unwrap()]);
     assert_valid(&result);
@@ -81,6 +98,24 @@ fn results_do_not_depend_on_threads_and_repeat() {
     assert_eq!(one, run("2", "1"));
     assert_eq!(one, run("4", "1"));
     assert_ne!(one["points"], run("1", "2")["points"]);
+}
+
+#[test]
+fn multicasts_do_not_depend_on_threads() {
+    for (root, by) in [("table", "hardware"), ("hlse", "hardware"), ("llp-ec", "ranges"), ("table", "postal")]
+    {
+        let run = |threads: &str| {
+            let multicast = ["--multicast", "random(members=20)", "--multicast-load", "0.2", "--load", "0.3"];
+            let way =
+                ["--root", root, "--by", by, "--staleness", "2us", "--duration", "10us", "--warm-up", "5us"];
+            let arguments = ["run", "fattree-128", "--threads", threads];
+            reproducible(json(&[&arguments[..], &multicast, &way].concat()))
+        };
+        let one = run("1");
+        assert!(one["points"][0]["multicast"]["copies"].as_u64() > Some(100), "{one}");
+        assert_eq!(one, run("2"), "{root} {by}");
+        assert_eq!(one, run("4"), "{root} {by}");
+    }
 }
 
 #[test]
@@ -221,6 +256,33 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["compare", graph, graph], &["this is no JSON"]),
         (&["simulate"], &["simulate"]),
     ];
+    assert_refused(cases);
+}
+
+#[test]
+fn every_wrong_multicast_has_its_message_and_status_2() {
+    assert_refused(&[
+        (&["run", "hpp-switch", "--multicast", "broadcst"], &["--multicast", "did you mean `broadcast`"]),
+        (&["run", "hpp-switch", "--multicast", "random(members=17)"], &["--multicast", "the machine has 16"]),
+        (
+            &["run", "hpp-switch", "--multicast", "random(members=3, groups=17)"],
+            &["--multicast", "have room for 16", "switch.multicast.groups=17"],
+        ),
+        (&["run", "hpp-switch", "--multicast", "nodes(3)"], &["--multicast", "two members"]),
+        (
+            &["run", "hpp-switch", "--multicast", "broadcast", "--multicast-packet", "2KiB"],
+            &["--multicast-packet", "MTU"],
+        ),
+        (&["run", "hpp-switch", "--multicast", "broadcast", "--root", "hlse"], &["--root", "fat tree"]),
+        (&["run", "hpp-switch", "--multicast", "broadcast", "--by", "magic"], &["--by", "binomial"]),
+        (&["run", "hpp-switch", "--multicast", "broadcast", "--traffic", "uniform"], &["--load 0.3"]),
+        (&["run", "mesh-8x8", "--multicast", "broadcast"], &["--by", "routing.algorithm=up-down"]),
+        (&["run", "hpp-switch", "--by", "binomial"], &["--multicast"]),
+    ]);
+}
+
+/// Each of the arguments is refused with status 2 and a message with these parts, and runs nothing.
+fn assert_refused(cases: &[(&[&str], &[&str])]) {
     for (arguments, expected) in cases {
         let output = flitway(arguments);
         let message = stderr(&output);

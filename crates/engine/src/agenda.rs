@@ -263,7 +263,7 @@ mod tests {
                 now = now.max(until);
                 if stream.below(8) == 0 && agenda.next().is_none() {
                     // A long silence.
-                    now = now + 100 * stream.below(100);
+                    now += 100 * stream.below(100);
                     agenda.pass(now);
                 }
                 for _ in 0..stream.below(4) {

@@ -74,7 +74,7 @@ pub(crate) fn check(mut options: Options, overrides: &Overrides) -> Result<Exper
     checker.check_run();
     let points = if is_whole { checker.points(is_right) } else { Vec::new() };
     let drafts = checker.build(&points);
-    let space = Space { axes: checker.axes.clone(), points, fields: checker.kind().fields };
+    let space = Space { axes: checker.axes.clone(), points, fields: checker.kind().fields.concat() };
     let (mut plotted, mut found) = (Vec::new(), Vec::new());
     if is_whole {
         plotted = plots(&options.plots, &space, &mut checker.problems);
@@ -335,15 +335,23 @@ impl Checker<'_> {
         }
         let options = options.within(&self.options.folder);
         let surroundings = Surroundings { clock, graphs: &self.graphs };
-        if Kind::of(&options).options.contains(&"load") && options.load.is_none() {
-            self.missing("load", "load = 0.5 or load = \"max\", or a [[vary]] over = \"load\"");
+        if let Some(option) = Kind::of(&options).of_a_point
+            && options.get(option).is_none()
+        {
+            self.missing(option, "load = 0.5 or load = \"max\", or a [[vary]] over = \"load\"");
             return None;
         }
         let mut problems = match Workload::check(&options, &surroundings) {
-            Ok(workload) => match options.load.as_deref().map(traffic::loads) {
-                Some(Ok(loads)) if loads.len() > 1 => vec![several_loads(loads.len())],
-                _ => return Some((options, workload)),
-            },
+            Ok(workload) => {
+                let several = ["load", "multicast_load"].into_iter().find_map(|option| {
+                    let loads = traffic::loads(options.get(option)?).ok()?;
+                    (loads.len() > 1).then(|| several_loads(option, loads.len()))
+                });
+                match several {
+                    Some(problem) => vec![problem],
+                    None => return Some((options, workload)),
+                }
+            }
             Err(problems) => problems,
         };
         for problem in problems.drain(..) {
@@ -370,11 +378,11 @@ fn stand_in() -> Option<Clock> {
     Clock::new(1_000_000_000)
 }
 
-fn several_loads(count: usize) -> Problem {
+fn several_loads(option: &'static str, count: usize) -> Problem {
     Problem {
-        option: "load",
+        option,
         message: format!("these are {count} loads, and a point has one"),
-        help: Some("write them as the values of a [[vary]] over = \"load\"".to_owned()),
+        help: Some(format!("write them as the values of a [[vary]] over = \"{option}\"")),
         picture: None,
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Space {
     /// The row of each axis, point by point.
     pub(crate) points: Vec<Vec<usize>>,
     /// Path and unit of what is measured.
-    pub(crate) fields: &'static [(&'static str, &'static str)],
+    pub(crate) fields: Vec<(&'static str, &'static str)>,
 }
 
 /// A message, what is expected, and the likely fix.

@@ -52,11 +52,11 @@ impl Target {
         match (self, raw) {
             (Target::Setting, _)
             | (Target::Machine | Target::Option(_), Raw::Text(_))
-            | (Target::Option(_), Raw::Integer(_) | Raw::Decimal) => Ok(()),
+            | (Target::Option(_), Raw::Integer(_) | Raw::Decimal | Raw::Flag(_)) => Ok(()),
             (Target::Seed, Raw::Integer(Some(number))) if u64::try_from(*number).is_ok() => Ok(()),
             (Target::Machine, _) => Err("a built-in name or a path, in quotes"),
             (Target::Seed, _) => Err("a whole number from 0 to 18446744073709551615"),
-            (Target::Option(_), _) => Err("text in quotes, or a number"),
+            (Target::Option(_), _) => Err("text in quotes, a number, true or false"),
         }
     }
 }
@@ -154,7 +154,7 @@ pub(crate) fn no_target(name: &str, at: &Location) -> Diagnostic {
 
 /// The rows of an axis. Ranges of loads are spread out.
 fn rows(names: &[Text], targets: &[Target], values: &Given, problems: &mut Diagnostics) -> Vec<Vec<Given>> {
-    let is_load = *targets == [Target::Option("load")];
+    let is_load = matches!(*targets, [Target::Option("load" | "multicast_load")]);
     let single = [(values.raw.clone(), values.at.clone())];
     let items = match &values.raw {
         Raw::List(items) => &items[..],

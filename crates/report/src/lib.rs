@@ -7,6 +7,7 @@ pub mod facts;
 pub mod graph;
 pub mod measure;
 pub mod memory;
+pub mod operations;
 pub mod point;
 pub mod recorder;
 pub mod session;

@@ -3,7 +3,8 @@
 //!
 //! * The **warm-up** is found from the data (see [`stats`]), unless it is given.
 //! * **Steady**: the run ends when the 95 % confidence interval of the mean packet latency is within the precision asked
-//!   for, and so is that of the accepted load.
+//!   for, and so is that of the accepted load. With multicast operations it is the mean latency of their last copies that
+//!   has to be known.
 //! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so
 //!   when in each quarter of the second half of the run the number of flits under way (source queues included) has
 //!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
@@ -11,12 +12,15 @@
 //!   the packets delivered while it was watched; they would grow for ever.
 //! * **Unsettled**: neither, when the limit of simulated time is reached.
 
+use crate::operations::Copies;
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::{Endpoint, Simulation};
+use flitway_nic::multicaster::MulticastPlan;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -61,6 +65,10 @@ pub struct Measurement {
     pub network_latency: Estimate,
     /// Accepted flits per cycle, over all nodes and rails.
     pub accepted: Estimate,
+    /// Mean latency of the last copy of a multicast operation.
+    pub last_copy_latency: Estimate,
+    /// Mean latency of the copies of one.
+    pub mean_copy_latency: Estimate,
     /// Flits per cycle delivered after the warm-up, over all rails, by the node that sent them.
     pub accepted_of: Vec<f64>,
     /// Cycles of warm-up.
@@ -86,6 +94,30 @@ pub struct Progress {
     pub precision: Option<f64>,
 }
 
+/// The course of a run, where it is more than letting the simulation run.
+pub trait Course<A: Architecture, E: Endpoint> {
+    /// Runs until `until`, or a little longer.
+    fn advance(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        until: Cycle,
+        stop: &AtomicBool,
+    ) -> Outcome {
+        simulation.run_until(until, stop)
+    }
+
+    /// The multicast operations, if it is their latency that has to be known.
+    fn operations(&self) -> Option<Arc<MulticastPlan>> {
+        None
+    }
+}
+
+/// Nothing special.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl<A: Architecture, E: Endpoint> Course<A, E> for Plain {}
+
 /// The fewest batches from which anything is concluded.
 const BATCHES_FIRST: usize = 20;
 
@@ -99,21 +131,30 @@ const SNAPSHOTS_MAX: usize = 16;
 pub fn measure<A: Architecture, E: Endpoint>(
     simulation: &mut Simulation<A, E, Recorder>,
     plan: &Plan,
+    course: &mut impl Course<A, E>,
     stop: &AtomicBool,
     mut progress: impl FnMut(Progress),
 ) -> Measurement {
     let started = Instant::now();
     let length = plan.batch.max(1).next_multiple_of(simulation.window_length());
+    let mut series = Series {
+        length,
+        plan,
+        operations: course.operations(),
+        copies: Copies::default(),
+        batches: Vec::new(),
+        snapshots: Vec::new(),
+    };
     if let Some(warm_up) = plan.warm_up {
-        simulation.run_until(Cycle(warm_up), stop);
-        simulation.observers_mut().for_each(|recorder| drop(recorder.take()));
+        course.advance(simulation, Cycle(warm_up), stop);
+        drop(series.take(simulation));
     }
     let start = simulation.now();
-    let mut series =
-        Series { length, plan, batches: Vec::new(), snapshots: vec![(0, delivered_of(simulation))] };
+    series.snapshots.push((0, delivered_of(simulation)));
     let mut precision = None;
     let (verdict, cut) = loop {
-        let outcome = simulation.run_until(simulation.now() + length, stop);
+        let until = simulation.now() + length;
+        let outcome = course.advance(simulation, until, stop);
         if outcome == Outcome::Stopped {
             break (Verdict::Stopped, series.fallback());
         }
@@ -136,6 +177,9 @@ pub fn measure<A: Architecture, E: Endpoint>(
 struct Series<'a> {
     length: u64,
     plan: &'a Plan,
+    /// The multicast operations, if there are any, and the copies of those that are not over.
+    operations: Option<Arc<MulticastPlan>>,
+    copies: Copies,
     batches: Vec<Batch>,
     /// Flits delivered by source node after so many batches: a few snapshots, evenly spaced, and the last one.
     snapshots: Vec<(usize, Vec<u64>)>,
@@ -149,11 +193,20 @@ enum Judgement {
 }
 
 impl Series<'_> {
-    fn push<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) {
+    /// What has happened since the last call.
+    fn take<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) -> Batch {
         let mut batch = Batch::default();
         for recorder in simulation.observers_mut() {
             batch.add(&recorder.take());
+            if let Some(operations) = &self.operations {
+                self.copies.merge(recorder.take_copies(), operations, &mut batch.operations);
+            }
         }
+        batch
+    }
+
+    fn push<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) {
+        let batch = self.take(simulation);
         self.batches.push(batch);
         self.snapshots.push((self.batches.len(), delivered_of(simulation)));
         self.thin_snapshots();
@@ -185,9 +238,11 @@ impl Series<'_> {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None) };
-        let latency = self.estimate(cut, Batch::mean_packet_latency);
+        let latency = self.estimate(cut, |batch| self.latency(batch));
         let accepted = self.estimate(cut, Self::accepted);
-        if latency.is_within(self.plan.precision) && accepted.is_within(self.plan.precision) {
+        // How many operations begin in a batch is chance, and they are few.
+        let is_known = self.operations.is_some() || accepted.is_within(self.plan.precision);
+        if latency.is_within(self.plan.precision) && is_known {
             return Judgement::Over(Verdict::Steady, cut);
         }
         self.give_up_or_go_on(Some(latency.half_width / latency.mean).filter(|reached| reached.is_finite()))
@@ -206,12 +261,12 @@ impl Series<'_> {
         if self.plan.warm_up.is_some() {
             return Some(0);
         }
-        let first = self.batches.iter().position(|batch| batch.packets > 0)?;
+        let first = self.batches.iter().position(|batch| self.counted(batch) > 0)?;
         let rest = &self.batches[first..];
-        if rest.len() < BATCHES_FIRST || rest.iter().any(|batch| batch.packets == 0) {
+        if rest.len() < BATCHES_FIRST || rest.iter().any(|batch| self.counted(batch) == 0) {
             return None;
         }
-        let latencies: Vec<f64> = rest.iter().map(Batch::mean_packet_latency).collect();
+        let latencies: Vec<f64> = rest.iter().map(|batch| self.latency(batch)).collect();
         Some(first + stats::warm_up(&latencies)?)
     }
 
@@ -221,12 +276,25 @@ impl Series<'_> {
     }
 
     fn accepted(batch: &Batch) -> f64 {
-        batch.flits as f64
+        batch.delivered_flits as f64
+    }
+
+    /// The latency that has to be known: of operations if there are any, otherwise of packets.
+    fn latency(&self, batch: &Batch) -> f64 {
+        match self.operations {
+            Some(_) => batch.operations.mean_last(),
+            None => batch.mean_packet_latency(),
+        }
+    }
+
+    /// What it is the mean over.
+    fn counted(&self, batch: &Batch) -> u64 {
+        if self.operations.is_some() { batch.operations.operations } else { batch.packets }
     }
 
     fn estimate(&self, cut: usize, value: impl Fn(&Batch) -> f64) -> Estimate {
-        let batches = self.batches[cut..].iter().filter(|batch| batch.packets > 0);
-        stats::estimate(&batches.map(value).collect::<Vec<_>>())
+        let values = self.batches[cut..].iter().map(value).filter(|value| value.is_finite());
+        stats::estimate(&values.collect::<Vec<_>>())
     }
 
     fn is_saturated(&self) -> bool {
@@ -238,7 +306,7 @@ impl Series<'_> {
         let grown = |batches: &[Batch]| {
             let sums = batches
                 .iter()
-                .fold((0, 0), |sums, batch| (sums.0 + batch.created_flits, sums.1 + batch.flits));
+                .fold((0, 0), |sums, batch| (sums.0 + batch.created_flits, sums.1 + batch.delivered_flits));
             (sums.0 as f64 - sums.1 as f64) / sums.0.max(1) as f64
         };
         grown(half) > self.plan.precision
@@ -275,8 +343,10 @@ impl Series<'_> {
             network_latency: over_packets(total.network_latency, self.estimate(cut, network)),
             accepted: per_cycle(Estimate {
                 mean: total.flits as f64 / (self.batches.len() - cut).max(1) as f64,
-                ..self.estimate(cut, Self::accepted)
+                ..self.estimate(cut, |batch| batch.flits as f64)
             }),
+            last_copy_latency: self.estimate(cut, |batch| batch.operations.mean_last()),
+            mean_copy_latency: self.estimate(cut, |batch| batch.operations.mean_copy()),
             accepted_of: self.accepted_of(cut),
             warm_up: start.0 + cut as u64 * self.length,
             duration: (self.batches.len() - cut) as u64 * self.length,

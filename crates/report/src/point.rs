@@ -63,6 +63,8 @@ pub struct Point {
     pub flit_hops: u64,
     /// Adverts sent.
     pub adverts: u64,
+    /// Multicast operations, if there are any; they do not count in the rest.
+    pub multicast: Option<MulticastPoint>,
     /// Wall-clock time in seconds.
     pub wall_s: f64,
     /// The most memory that the process has used so far, where the system tells.
@@ -123,9 +125,45 @@ impl Point {
             packet_hops: measurement.counters.packet_hops,
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
+            multicast: None,
             wall_s: measurement.wall.as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
         }
+    }
+
+    /// The point with what `measurement` says of multicast operations at their `offered_load`.
+    #[must_use]
+    pub fn with_multicast(
+        self,
+        offered_load: f64,
+        zero_load_cycles: f64,
+        measurement: &Measurement,
+        scale: Scale,
+    ) -> Self {
+        let of = &measurement.total.operations;
+        let everything = f64::from(scale.nodes) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
+        let known = |estimate: Estimate, mean: f64| {
+            let is_steady = measurement.verdict == Verdict::Steady;
+            Estimate { mean, half_width: if is_steady { estimate.half_width } else { f64::INFINITY } }
+        };
+        let is_over = of.operations > 0;
+        let multicast = MulticastPoint {
+            offered_load,
+            accepted_load: of.flits as f64 / everything,
+            zero_load_last_copy_ns: scale.clock.nanos(zero_load_cycles),
+            operations: of.operations,
+            copies: of.copies,
+            last_copy_latency: is_over.then(|| {
+                let estimate = known(measurement.last_copy_latency, of.mean_last());
+                latency(estimate, &of.last_latencies, of.last_max, scale.clock)
+            }),
+            mean_copy_latency: is_over.then(|| {
+                let estimate = known(measurement.mean_copy_latency, of.mean_copy());
+                latency(estimate, &of.mean_latencies, of.mean_max, scale.clock)
+            }),
+            missed: measurement.counters.packets_missed,
+        };
+        Point { multicast: Some(multicast), ..self }
     }
 
     /// The numbers of the object that `--json` has in `points`, but for those of the computer it ran on: path and unit.
@@ -193,9 +231,74 @@ impl Point {
         put("packet_hops", Some(json!(self.packet_hops)));
         put("flit_hops", Some(json!(self.flit_hops)));
         put("adverts", Some(json!(self.adverts)));
+        put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));
         put("wall_s", Some(json!(self.wall_s)));
         put("peak_rss_bytes", self.peak_rss_bytes.map(|bytes| json!(bytes)));
         Value::Object(point)
+    }
+}
+
+/// The multicast operations of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MulticastPoint {
+    /// Flits of copies to be delivered, as a fraction of what all nodes can receive.
+    pub offered_load: f64,
+    /// Flits of copies delivered, likewise.
+    pub accepted_load: f64,
+    /// In closed form: the last copy when nothing else is in the network, in nanoseconds.
+    pub zero_load_last_copy_ns: f64,
+    /// Operations that are over.
+    pub operations: u64,
+    /// Copies delivered.
+    pub copies: u64,
+    /// From the beginning of an operation to its last copy at a NIC. `None` if none is over.
+    pub last_copy_latency: Option<Latency>,
+    /// The same for the mean over its copies.
+    pub mean_copy_latency: Option<Latency>,
+    /// Packets for groups that a switch discarded for want of an entry in its table.
+    pub missed: u64,
+}
+
+impl MulticastPoint {
+    /// The numbers of the object `multicast` of a point: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("multicast.offered_load", "fraction of what nodes can receive"),
+        ("multicast.accepted_load", "fraction of what nodes can receive"),
+        ("multicast.zero_load_last_copy_ns", "ns"),
+        ("multicast.operations", "operations"),
+        ("multicast.copies", "copies"),
+        ("multicast.last_copy_latency_ns.mean", "ns"),
+        ("multicast.last_copy_latency_ns.ci95", "ns"),
+        ("multicast.last_copy_latency_ns.p50", "ns"),
+        ("multicast.last_copy_latency_ns.p99", "ns"),
+        ("multicast.last_copy_latency_ns.p999", "ns"),
+        ("multicast.last_copy_latency_ns.max", "ns"),
+        ("multicast.mean_copy_latency_ns.mean", "ns"),
+        ("multicast.mean_copy_latency_ns.ci95", "ns"),
+        ("multicast.mean_copy_latency_ns.p50", "ns"),
+        ("multicast.mean_copy_latency_ns.p99", "ns"),
+        ("multicast.mean_copy_latency_ns.p999", "ns"),
+        ("multicast.mean_copy_latency_ns.max", "ns"),
+        ("multicast.missed", "packets"),
+    ];
+
+    fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("offered_load".to_owned(), json!(self.offered_load));
+        object.insert("accepted_load".to_owned(), json!(self.accepted_load));
+        object.insert("zero_load_last_copy_ns".to_owned(), json!(self.zero_load_last_copy_ns));
+        object.insert("operations".to_owned(), json!(self.operations));
+        object.insert("copies".to_owned(), json!(self.copies));
+        for (key, latency) in [
+            ("last_copy_latency_ns", &self.last_copy_latency),
+            ("mean_copy_latency_ns", &self.mean_copy_latency),
+        ] {
+            if let Some(latency) = latency {
+                object.insert(key.to_owned(), latency.to_json());
+            }
+        }
+        object.insert("missed".to_owned(), json!(self.missed));
+        Value::Object(object)
     }
 }
 

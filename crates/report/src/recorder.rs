@@ -1,9 +1,12 @@
 //! The observer that a measurement is made with: what was created and delivered, batch by batch.
 
+use crate::operations::{Copies, Operations};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::PacketFormat;
-use flitway_fabric::{Delivery, Observer, Packet};
+use flitway_fabric::{Delivery, Destination, Observer, Packet};
+use flitway_nic::multicaster::OperationTag;
 use hdrhistogram::Histogram;
+use std::sync::Arc;
 
 /// Latencies in cycles, exact to three significant digits.
 pub type Latencies = Histogram<u32>;
@@ -19,8 +22,12 @@ pub fn latencies() -> Latencies {
 pub struct Batch {
     /// Packets handed to NIC ports, and their flits.
     pub created: u64,
-    /// Flits of the packets created.
+    /// Flits of the packets created, of packets for groups once for each copy that is to be delivered.
     pub created_flits: u64,
+    /// Flits delivered, those of multicast operations included.
+    pub delivered_flits: u64,
+    /// What has been seen of multicast operations, which do not count in the rest.
+    pub operations: Operations,
     /// Packets delivered.
     pub packets: u64,
     /// Their flits.
@@ -48,6 +55,8 @@ impl Default for Batch {
         Batch {
             created: 0,
             created_flits: 0,
+            delivered_flits: 0,
+            operations: Operations::default(),
             packets: 0,
             flits: 0,
             payload: 0,
@@ -67,6 +76,8 @@ impl Batch {
     pub fn add(&mut self, other: &Batch) {
         self.created += other.created;
         self.created_flits += other.created_flits;
+        self.delivered_flits += other.delivered_flits;
+        self.operations.add(&other.operations);
         self.packets += other.packets;
         self.flits += other.flits;
         self.payload += other.payload;
@@ -97,13 +108,34 @@ pub struct Recorder {
     batch: Batch,
     /// Flits delivered since the start, by the node that sent them.
     delivered_of: Vec<u64>,
+    /// By group of the switches: copies of a packet for it that are delivered.
+    copies_of: Arc<[u32]>,
+    /// Copies of operations seen since the last call.
+    copies: Copies,
 }
 
 impl Recorder {
     /// A recorder for `nodes` nodes whose packets have `format`.
     #[must_use]
     pub fn new(nodes: u32, format: PacketFormat) -> Self {
-        Recorder { format, batch: Batch::default(), delivered_of: vec![0; nodes as usize] }
+        Recorder {
+            format,
+            batch: Batch::default(),
+            delivered_of: vec![0; nodes as usize],
+            copies_of: Arc::new([]),
+            copies: Copies::default(),
+        }
+    }
+
+    /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.
+    #[must_use]
+    pub fn with_groups(self, copies_of: &Arc<[u32]>) -> Self {
+        Recorder { copies_of: Arc::clone(copies_of), ..self }
+    }
+
+    /// The copies of multicast operations that have been delivered since the last call.
+    pub fn take_copies(&mut self) -> Copies {
+        std::mem::take(&mut self.copies)
     }
 
     /// What has been seen since the last call.
@@ -121,13 +153,22 @@ impl Recorder {
 impl Observer for Recorder {
     #[inline]
     fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet) {
-        self.batch.created += 1;
-        self.batch.created_flits += u64::from(self.format.packet_flits(u32::from(packet.payload)));
+        let flits = u64::from(self.format.packet_flits(u32::from(packet.payload)));
+        let copies = match packet.destination {
+            Destination::Node(_) => 1,
+            Destination::Group(group, _) => self.copies_of[group.index()],
+        };
+        self.batch.created_flits += flits * u64::from(copies);
+        self.batch.created += u64::from(OperationTag::read(packet.tag).is_none());
     }
 
     #[inline]
     fn delivered(&mut self, delivery: &Delivery) {
         let batch = &mut self.batch;
+        batch.delivered_flits += u64::from(delivery.flits);
+        if let Some(tag) = OperationTag::of(delivery) {
+            return self.copies.record(tag, delivery);
+        }
         let packet_latency = delivery.delivered.since(delivery.created);
         let network_latency = delivery.delivered.since(delivery.injected);
         batch.packets += 1;

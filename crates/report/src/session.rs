@@ -5,7 +5,9 @@
 //! ```
 
 use crate::graph::GraphResult;
-use crate::measure::{Plan, Progress, measure};
+pub mod multicast;
+
+use crate::measure::{Plain, Plan, Progress, measure};
 use crate::point::{Point, Scale};
 use crate::recorder::Recorder;
 use flitway_engine::window::Outcome;
@@ -134,17 +136,15 @@ impl Session {
             .collect();
         let recorder = || Recorder::new(nodes, self.machine.packet);
         let mut simulation = Simulation::<A, _, _>::new(&self.fabric, injectors, self.threads, recorder);
-        let plan = self.plan(traffic, patience);
-        let measurement = measure(&mut simulation, &plan, stop, progress);
+        let plan = self.plan(packets_per_cycle(nodes, traffic), traffic.sizes().mean(), patience);
+        let measurement = measure(&mut simulation, &plan, &mut Plain, stop, progress);
         Point::new(offered_load, &measurement, self.scale())
     }
 
     /// Batches long enough for their packets to be many and to cross the whole machine; a time that is asked for is cut
     /// into a fixed number of them.
-    fn plan(&self, traffic: &Traffic, patience: Patience) -> Plan {
-        let active = f64::from(self.fabric.nodes() - traffic.destinations().silent_nodes());
-        let packets_per_cycle = (traffic.rate().as_f64() * active).max(1e-12);
-        let crossing = self.fabric.zero_load_cycles_max(traffic.sizes().mean().ceil() as u32);
+    fn plan(&self, packets_per_cycle: f64, payload_mean: f64, patience: Patience) -> Plan {
+        let crossing = self.fabric.zero_load_cycles_max(payload_mean.ceil() as u32);
         let batch = ((PACKETS_PER_BATCH / packets_per_cycle).ceil() as u64).max(crossing);
         Plan {
             precision: patience.precision,
@@ -226,6 +226,12 @@ impl Session {
             clock: self.machine.clock,
         }
     }
+}
+
+/// Packets of `traffic` that all `nodes` together create in a cycle.
+fn packets_per_cycle(nodes: u32, traffic: &Traffic) -> f64 {
+    let active = f64::from(nodes - traffic.destinations().silent_nodes());
+    (traffic.rate().as_f64() * active).max(1e-12)
 }
 
 /// What patterns may know of the fabric.

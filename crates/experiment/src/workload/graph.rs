@@ -19,8 +19,9 @@ use std::sync::atomic::AtomicBool;
 pub(super) const KIND: Kind = Kind {
     name: "a task graph",
     selector: "graph",
+    of_a_point: None,
     options: &["graph", "placement"],
-    fields: GraphResult::FIELDS,
+    fields: &[GraphResult::FIELDS],
     check,
 };
 

@@ -6,6 +6,7 @@
 //! a line in `KINDS`.
 
 pub mod graph;
+pub mod multicast;
 pub mod traffic;
 
 use flitway_engine::Clock;
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 pub use graph::{GraphFiles, GraphWorkload};
+pub use multicast::MulticastWorkload;
 pub use traffic::{Load, TrafficWorkload};
 
 macro_rules! options {
@@ -65,6 +67,20 @@ options! {
     warm_up
     /// Simulated time to measure.
     duration
+    /// Multicast operations: among whom.
+    multicast
+    /// At which load.
+    multicast_load
+    /// How large.
+    multicast_packet
+    /// Carried out how.
+    by
+    /// By way of which root.
+    root
+    /// How old the known load of switches becomes.
+    staleness
+    /// Whether the overheads of nodes count.
+    overheads
     /// The file of a task graph.
     graph
     /// Where its ranks run.
@@ -130,13 +146,15 @@ pub struct Kind {
     pub selector: &'static str,
     /// The options that it takes.
     pub options: &'static [&'static str],
-    /// The numbers in the result of a point: path and unit.
-    pub fields: &'static [(&'static str, &'static str)],
+    /// The option that has no one default: where each run is one point, it has to be given.
+    pub of_a_point: Option<&'static str>,
+    /// The numbers in the result of a point, in parts: path and unit.
+    pub fields: &'static [&'static [(&'static str, &'static str)]],
     check: fn(&WorkloadOptions, &Surroundings<'_>) -> Result<Workload, Vec<Problem>>,
 }
 
 /// The kinds. Synthetic traffic is last: it is meant where nothing else is asked for.
-static KINDS: &[Kind] = &[graph::KIND, traffic::KIND];
+static KINDS: &[Kind] = &[graph::KIND, multicast::KIND, traffic::KIND];
 
 impl Kind {
     /// Every kind.
@@ -169,6 +187,8 @@ pub enum Workload {
     Traffic(TrafficWorkload),
     /// A task graph.
     Graph(GraphWorkload),
+    /// Multicast operations.
+    Multicast(MulticastWorkload),
 }
 
 impl Workload {
@@ -187,7 +207,8 @@ impl Workload {
             .map(|(name, _)| {
                 let names: Vec<&str> =
                     KINDS.iter().filter(|kind| kind.options.contains(&name)).map(|kind| kind.name).collect();
-                let message = format!("`{name}` is an option of {}, not of {}", names.join(", "), kind.name);
+                let message =
+                    format!("`{name}` is an option of {}, not of {}", names.join(" and "), kind.name);
                 Problem::new(name, message)
             })
             .collect();
@@ -205,6 +226,7 @@ impl Workload {
         match self {
             Workload::Traffic(traffic) => traffic,
             Workload::Graph(graph) => graph,
+            Workload::Multicast(multicast) => multicast,
         }
     }
 }

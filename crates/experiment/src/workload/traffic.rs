@@ -16,8 +16,9 @@ use std::sync::atomic::AtomicBool;
 pub(super) const KIND: Kind = Kind {
     name: "synthetic traffic",
     selector: "traffic",
+    of_a_point: Some("load"),
     options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
-    fields: Point::FIELDS,
+    fields: &[Point::FIELDS],
     check,
 };
 
@@ -72,11 +73,10 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let text = |option: &Option<String>, default: &str| option.clone().unwrap_or_else(|| default.to_owned());
     let (traffic, packet) = (text(&options.traffic, TRAFFIC_DEFAULT), text(&options.packet, PACKET_DEFAULT));
     let (load, precision) = (text(&options.load, LOAD_DEFAULT), text(&options.precision, PRECISION_DEFAULT));
-    // `max` stands for sources that always have a packet.
-    let arrival = text(&options.arrival, if load == "max" { SATURATING } else { ARRIVAL_DEFAULT });
+    let arrival = text(&options.arrival, arrival_of(&load));
     let destinations = destination::parse(&traffic)
         .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
-    let sizes = sizes(&packet).map_err(|errors| problems.extend(errors));
+    let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
     let patience = patience(options, &precision, around.clock, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
@@ -98,7 +98,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 }
 
 /// When packets are created, and how many loads there are.
-fn when(
+pub(super) fn when(
     arrival: &str,
     load: &str,
     problems: &mut Vec<Problem>,
@@ -124,7 +124,7 @@ fn when(
     (arrivals, loads)
 }
 
-fn patience(
+pub(super) fn patience(
     options: &WorkloadOptions,
     precision: &str,
     clock: Clock,
@@ -154,8 +154,8 @@ fn patience(
     Some(Patience { precision: fraction?, warm_up: warm_up?, duration: duration? })
 }
 
-fn sizes(text: &str) -> Result<Sizes, Vec<Problem>> {
-    let problem = |message: String| Problem::new("packet", message);
+pub(super) fn sizes(option: &'static str, text: &str) -> Result<Sizes, Vec<Problem>> {
+    let problem = |message: String| Problem::new(option, message);
     match size::parse(text).map_err(|error| vec![problem(error.to_string())])? {
         SizeChoice::Sizes(sizes) => Ok(sizes),
         SizeChoice::File(path) => {
@@ -238,12 +238,27 @@ impl Load {
         }
     }
 
-    fn fraction(self) -> Fraction {
+    pub(super) fn fraction(self) -> Fraction {
         match self {
             Load::Fraction(load) => load,
             Load::Max => Fraction::ONE,
         }
     }
+}
+
+/// The option that is most likely at fault.
+pub(super) fn misfit(error: &TrafficError) -> Problem {
+    let option = match error {
+        TrafficError::Misfit(_) => "traffic",
+        TrafficError::AboveMtu { .. } => "packet",
+        _ => "load",
+    };
+    Problem::new(option, error.to_string())
+}
+
+/// When, for a load of which nothing else is said: `max` stands for sources that always have a packet.
+pub(super) fn arrival_of(load: &str) -> &'static str {
+    if load == "max" { SATURATING } else { ARRIVAL_DEFAULT }
 }
 
 impl TrafficWorkload {
@@ -256,15 +271,7 @@ impl TrafficWorkload {
             let load = load.fraction();
             Ok((load.as_f64(), Arc::new(session.traffic(&self.choice, load)?)))
         };
-        self.loads.iter().map(fit).collect::<Result<_, TrafficError>>().map_err(|error| {
-            // The option that is most likely at fault.
-            let option = match error {
-                TrafficError::Misfit(_) => "traffic",
-                TrafficError::AboveMtu { .. } => "packet",
-                _ => "load",
-            };
-            Problem::new(option, error.to_string())
-        })
+        self.loads.iter().map(fit).collect::<Result<_, _>>().map_err(|error| misfit(&error))
     }
 }
 

@@ -91,13 +91,14 @@ impl Multicaster {
 
     /// The processor makes a packet as soon as it has done what it has to do before.
     fn send(&mut self, to: To, payload: u16, created: Cycle, tag: u64) {
-        self.free_at = self.free_at + self.plan.send_overhead();
+        self.free_at += self.plan.send_overhead();
         self.pending.push_back(Pending { at: self.free_at, to, payload, created, tag });
     }
 
     /// Hands over what the processor has made by now.
     fn hand_over(&mut self, now: Cycle, out: &mut Outgoing) {
-        while let Some(packet) = self.pending.pop_front_if_at(now) {
+        while self.pending.front().is_some_and(|packet| packet.at <= now) {
+            let Some(packet) = self.pending.pop_front() else { break };
             let rail = RailId(self.next_rail);
             self.next_rail = (self.next_rail + 1) % self.plan.rails();
             let destination = match packet.to {
@@ -114,17 +115,6 @@ impl Multicaster {
     fn next(&self) -> Option<Cycle> {
         let pending = self.pending.front().map(|packet| packet.at);
         [pending, self.operations.next_creation(), self.injector_next].into_iter().flatten().min()
-    }
-}
-
-/// Takes the first packet if it is due.
-trait Due {
-    fn pop_front_if_at(&mut self, now: Cycle) -> Option<Pending>;
-}
-
-impl Due for VecDeque<Pending> {
-    fn pop_front_if_at(&mut self, now: Cycle) -> Option<Pending> {
-        if self.front()?.at <= now { self.pop_front() } else { None }
     }
 }
 

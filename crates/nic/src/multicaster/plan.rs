@@ -187,6 +187,37 @@ impl MulticastPlan {
         self.multicast.groups()[group as usize].len() as u32 - 1
     }
 
+    /// Cycles that the processor takes for a packet sent.
+    #[must_use]
+    pub fn send_overhead(&self) -> u64 {
+        self.settings.send_overhead
+    }
+
+    /// Cycles that it takes for one received.
+    #[must_use]
+    pub fn receive_overhead(&self) -> u64 {
+        self.settings.receive_overhead
+    }
+
+    /// The nodes to which `node` forwards an operation of `source` in `group`.
+    #[must_use]
+    pub fn children(&self, group: u32, source: NodeId, node: NodeId) -> Vec<NodeId> {
+        let members = &self.multicast.groups()[group as usize];
+        let ranks = members.len() as u32;
+        let Some(tree) = self.trees.get(&ranks) else { return Vec::new() };
+        let place = |node: NodeId| members.binary_search(&node).map_or(0, |place| place as u32);
+        let first = place(source);
+        let children = tree.children((place(node) + ranks - first) % ranks);
+        children.iter().map(|child| members[((first + child) % ranks) as usize]).collect()
+    }
+
+    /// The groups of the switches to which `source` sends an operation in `group`.
+    #[must_use]
+    pub fn parts(&self, group: u32, source: NodeId) -> Vec<GroupId> {
+        let Some(parts) = self.parts.get(group as usize) else { return Vec::new() };
+        parts.iter().copied().filter(|&part| self.groups.members(part) != [source]).collect()
+    }
+
     pub(super) fn rails(&self) -> u32 {
         self.settings.rails
     }
@@ -195,34 +226,15 @@ impl MulticastPlan {
         self.settings.seed
     }
 
-    pub(super) fn send_overhead(&self) -> u64 {
-        self.settings.send_overhead
-    }
-
-    pub(super) fn receive_overhead(&self) -> u64 {
-        self.settings.receive_overhead
-    }
-
     /// What `source` sends when it begins an operation in `group`.
     pub(super) fn first_packets(&self, group: u32, source: NodeId) -> Vec<To> {
-        match self.parts.get(group as usize) {
-            Some(parts) => {
-                let alone = |&&part: &&GroupId| self.groups.members(part) != [source];
-                parts.iter().filter(alone).map(|&part| To::Group(part)).collect()
-            }
-            None => self.forwards(OperationTag { group, source, sequence: 0 }, source),
-        }
+        let parts = self.parts(group, source).into_iter().map(To::Group);
+        parts.chain(self.children(group, source, source).into_iter().map(To::Node)).collect()
     }
 
     /// What `node` sends on of an operation.
     pub(super) fn forwards(&self, tag: OperationTag, node: NodeId) -> Vec<To> {
-        let members = &self.multicast.groups()[tag.group as usize];
-        let ranks = members.len() as u32;
-        let Some(tree) = self.trees.get(&ranks) else { return Vec::new() };
-        let place = |node: NodeId| members.binary_search(&node).map_or(0, |place| place as u32);
-        let first = place(tag.source);
-        let children = tree.children((place(node) + ranks - first) % ranks);
-        children.iter().map(|child| To::Node(members[((first + child) % ranks) as usize])).collect()
+        self.children(tag.group, tag.source, node).into_iter().map(To::Node).collect()
     }
 }
 

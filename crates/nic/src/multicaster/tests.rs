@@ -1,1 +1,148 @@
+use super::plan::OperationTag;
+use super::root::RootChooser;
+use super::*;
+use crate::testing::run;
+use flitway_fabric::routing::{Routing, RoutingKind};
+use flitway_fabric::topology::{Topology, TopologySettings};
+use flitway_workload::Fraction;
+use flitway_workload::multicast::{Multicast, MulticastChoice, members};
+use flitway_workload::traffic::size::{self, SizeChoice};
+use flitway_workload::traffic::{Injection, arrival};
 
+fn plan(members: &str, method: Method, root: RootPolicy, overheads: [u64; 2]) -> Arc<MulticastPlan> {
+    let SizeChoice::Sizes(sizes) = size::parse("64B").unwrap() else { panic!("a size") };
+    let choice = MulticastChoice {
+        members: members::parse(members).unwrap(),
+        sizes,
+        arrivals: arrival::parse("bernoulli").unwrap(),
+    };
+    let injection = Injection { rails: 2, mtu: 64, flits: &|_| 32, load: Fraction::percent(1) };
+    let multicast = Arc::new(Multicast::build(&choice, 16, &injection, 3).unwrap());
+    let tree = Topology::build(&TopologySettings::FatTree { ports: 4, levels: 3 }).unwrap();
+    let routing = Routing::new(RoutingKind::DModK, Arc::new(tree)).unwrap();
+    let [send_overhead, receive_overhead] = overheads;
+    let settings =
+        PlanSettings { method, root, groups_max: 16, rails: 2, send_overhead, receive_overhead, seed: 3 };
+    Arc::new(MulticastPlan::new(&multicast, &routing, settings).unwrap())
+}
+
+/// Every packet of every operation: (handed over, from, to, operation, created).
+fn sent(plan: &Arc<MulticastPlan>, cycles: u64) -> Vec<(u64, u32, u32, OperationTag, u64)> {
+    let mut nodes: Vec<Multicaster> =
+        (0..16).map(|node| Multicaster::new(plan, NodeId(node), None)).collect();
+    run(&mut nodes, &[50, 50], cycles)
+        .into_iter()
+        .map(|(at, from, packet)| {
+            let Destination::Node(to) = packet.destination else { panic!("nodes forward to nodes") };
+            (at, from, to.0, OperationTag::read(packet.tag).expect("an operation"), packet.created.0)
+        })
+        .collect()
+}
+
+#[test]
+fn forwarding_reaches_every_member_once() {
+    for method in [Method::Sequence, Method::Binomial, Method::Postal { gap: 3, latency: 60 }] {
+        for members in ["broadcast", "nodes(1+4-9+15)", "random(members=5, groups=3)"] {
+            let plan = plan(members, method, RootPolicy::Table, [3, 2]);
+            let packets = sent(&plan, 40_000);
+            let mut tags: Vec<OperationTag> = packets.iter().map(|packet| packet.3).collect();
+            tags.sort_unstable();
+            tags.dedup();
+            assert!(tags.len() > 10, "{method:?} {members}: {} operations", tags.len());
+            // The last ones may not be over.
+            for tag in tags.iter().filter(|tag| packets.iter().any(|it| it.3 == **tag && it.4 < 35_000)) {
+                let mut reached: Vec<u32> =
+                    packets.iter().filter(|packet| packet.3 == *tag).map(|packet| packet.2).collect();
+                reached.sort_unstable();
+                let members = plan.multicast().groups()[tag.group as usize].iter();
+                let others: Vec<u32> =
+                    members.filter(|node| **node != tag.source).map(|node| node.0).collect();
+                assert_eq!(reached, others, "{method:?} {tag:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_processor_does_one_thing_at_a_time() {
+    let plan = plan("nodes(0-3)", Method::Sequence, RootPolicy::Table, [7, 5]);
+    let packets = sent(&plan, 30_000);
+    let first = packets[0].3;
+    let of: Vec<u64> = packets.iter().filter(|packet| packet.3 == first).map(|packet| packet.0).collect();
+    let created = packets[0].4;
+    assert_eq!(of, [created + 7, created + 14, created + 21]);
+    let binomial = sent(&self::plan("nodes(0-3)", Method::Binomial, RootPolicy::Table, [7, 5]), 30_000);
+    let first: Vec<_> = binomial.iter().filter(|packet| packet.3 == binomial[0].3).collect();
+    let created = first[0].4;
+    // The sender sends to the third of four at once; 50 cycles on the way, 5 to receive, 7 to send on.
+    let forwarded = first.iter().find(|packet| packet.1 != first[0].3.source.0).expect("someone forwards");
+    assert_eq!(forwarded.0, created + 7 + 50 + 5 + 7);
+}
+
+#[test]
+fn runs_of_members_are_groups_of_their_own() {
+    let plan = plan("nodes(1+4-9+15)", Method::Ranges, RootPolicy::Table, [0, 0]);
+    let groups: Vec<usize> = (0..3).map(|group| plan.groups().members(GroupId(group)).len()).collect();
+    assert_eq!((plan.groups().len(), groups), (3, vec![1, 6, 1]));
+    // Who is alone in a run does not send there.
+    assert_eq!(plan.parts(0, NodeId(1)), [GroupId(1), GroupId(2)]);
+    assert_eq!(plan.parts(0, NodeId(5)).len(), 3);
+}
+
+#[test]
+fn roots_are_chosen_by_what_is_known_of_their_load() {
+    let choose = |policy, loads: [u32; 4], times: usize| {
+        let plan = plan("broadcast", Method::Hardware, policy, [0, 0]);
+        let node = NodeId(0);
+        let roots = plan.groups().roots(node, GroupId(0));
+        assert_eq!(roots, 4);
+        // 20 switches in each rail, the four at the top last.
+        let mut flits = vec![0; 2 * 20];
+        flits[20 + 16..].copy_from_slice(&loads);
+        plan.loads().tell(flits);
+        let mut chooser = RootChooser::new(&plan, node);
+        let mut counts = [0; 4];
+        for _ in 0..times {
+            counts[chooser.choose(&plan, node, RailId(1), GroupId(0)) as usize] += 1;
+        }
+        counts
+    };
+    assert_eq!(choose(RootPolicy::LeastLoaded, [900, 700, 100, 500], 10), [0, 0, 10, 0]);
+    assert_eq!(choose(RootPolicy::LeastLoaded, [3, 3, 3, 3], 10), [10, 0, 0, 0]);
+    // 128 flits a packet: after five of them the third is no longer the least loaded.
+    assert_eq!(choose(RootPolicy::LeastLoadedEstimated, [5_000, 700, 100, 5_000], 6), [0, 1, 5, 0]);
+    let [heavy, a, b, c] = choose(RootPolicy::NotHeavilyLoaded, [900, 100, 200, 300], 3_000);
+    assert!(heavy == 0 && [a, b, c].iter().all(|count| (850..1_150).contains(count)), "{a} {b} {c}");
+    let all = choose(RootPolicy::Random, [900, 0, 0, 0], 4_000);
+    assert!(all.iter().all(|count| (850..1_150).contains(count)), "{all:?}");
+}
+
+#[test]
+fn groups_need_room_in_the_switches() {
+    let plan = |method| {
+        let choice = MulticastChoice {
+            members: members::parse("random(members=3, groups=17)").unwrap(),
+            sizes: match size::parse("64B").unwrap() {
+                SizeChoice::Sizes(sizes) => sizes,
+                SizeChoice::File(_) => panic!("a size"),
+            },
+            arrivals: arrival::parse("bernoulli").unwrap(),
+        };
+        let injection = Injection { rails: 1, mtu: 64, flits: &|_| 32, load: Fraction::percent(1) };
+        let multicast = Arc::new(Multicast::build(&choice, 16, &injection, 3).unwrap());
+        let single = Topology::build(&TopologySettings::Single { nodes: 16 }).unwrap();
+        let routing = Routing::new(RoutingKind::UpDown, Arc::new(single)).unwrap();
+        let settings = PlanSettings {
+            method,
+            root: RootPolicy::Table,
+            groups_max: 16,
+            rails: 1,
+            send_overhead: 0,
+            receive_overhead: 0,
+            seed: 3,
+        };
+        MulticastPlan::new(&multicast, &routing, settings).map(|plan| plan.groups().len())
+    };
+    assert_eq!(plan(Method::Hardware), Err(PlanError::TooManyGroups { needed: 17, room: 16 }));
+    assert_eq!(plan(Method::Binomial), Ok(0));
+}

@@ -132,6 +132,12 @@ impl Multicast {
         self.rate
     }
 
+    /// How large.
+    #[must_use]
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
     /// Receivers of an operation, in the mean over operations.
     #[must_use]
     pub fn receivers_mean(&self) -> f64 {

@@ -1,0 +1,159 @@
+//! `flitway run --multicast`: multicast operations, alone or beside synthetic traffic.
+
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use crate::output::Target;
+use crate::progress::{Line, stop_flag};
+use crate::run::{Voice, fits_memory, write_json};
+use crate::table::{plural, verdicts};
+use flitway_experiment::workload::MulticastWorkload;
+use flitway_experiment::workload::multicast::MulticastTask;
+use flitway_machine::Machine;
+use flitway_report::measure::Verdict;
+use flitway_report::point::{Latency, Point};
+use flitway_report::session::Session;
+use std::fmt::Write;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Runs `workload` as `arguments` say.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    machine: Machine,
+    workload: &MulticastWorkload,
+    target: Option<&Target>,
+) -> Result<(), Failure> {
+    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
+    let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
+    fits_memory(session.fabric().bytes())?;
+    let mut voice = Voice::new(target);
+    voice.say(|| header(&session, workload, &tasks[0]))?;
+    voice.say(heading)?;
+    let (stop, line, started) = (stop_flag()?, Line::new(), Instant::now());
+    let mut points = Vec::new();
+    for (index, MulticastTask { run, background }) in tasks.iter().enumerate() {
+        let left = (index > 0).then(|| started.elapsed() / index as u32 * (tasks.len() - index) as u32);
+        let label = format!("multicast load {:.3} ({} of {})", run.offered_load(), index + 1, tasks.len());
+        let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
+        let point = session
+            .multicast_point(run, background, workload.patience, &stop, |now| line.point(&label, now, left));
+        line.clear_for(|| voice.say(|| row(&point)))?;
+        points.push(point);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    line.clear();
+    voice.say(|| definitions(&points))?;
+    write_json(&session, workload, target, points.iter().map(Point::to_json).collect())?;
+    voice.end(&stop)
+}
+
+/// What is about to be measured, and what theory says of it.
+fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask) -> String {
+    let (machine, fabric) = (session.machine(), session.fabric());
+    let multicast = task.run.plan().multicast();
+    let mut text = format!(
+        "{}: {}, {} of {}; multicast {}, {}, by {}",
+        machine.name,
+        plural(fabric.nodes(), "node", "s"),
+        plural(fabric.rails, "rail", "s"),
+        plural(fabric.topology().switches(), "switch", "es"),
+        workload.text("multicast"),
+        workload.text("multicast_packet"),
+        workload.text("by"),
+    );
+    if !task.run.plan().groups().is_empty() {
+        // Writing to a string does not fail.
+        let _ = write!(text, ", root {}", workload.text("root"));
+    }
+    let _ = write!(
+        text,
+        "\n{}, {} sending; {:.1} receivers of an operation in the mean",
+        plural(multicast.groups().len() as u32, "group", "s"),
+        plural(multicast.senders() as u32, "node", "s"),
+        multicast.receivers_mean(),
+    );
+    if workload.background.is_some() {
+        let or = |option: &str, default: &str| match workload.text(option) {
+            "" => default.to_owned(),
+            text => text.to_owned(),
+        };
+        let (traffic, packet) = (or("traffic", "uniform"), or("packet", "256B"));
+        let _ = write!(text, "\nbeside it {traffic} traffic, {packet} packets");
+    }
+    let nanos = machine.clock.nanos(task.run.zero_load_last_copy());
+    let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
+    text
+}
+
+const COLUMNS: [(&str, usize); 10] = [
+    ("offered", 7),
+    ("accepted", 8),
+    ("last copy ns", 18),
+    ("p50", 8),
+    ("p99", 9),
+    ("a copy ns", 10),
+    ("operations", 10),
+    ("unicast", 7),
+    ("accepted", 8),
+    ("latency ns", 10),
+];
+
+fn heading() -> String {
+    let cells = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
+    format!("\n{}", cells.join("  ").trim_end())
+}
+
+fn row(point: &Point) -> String {
+    let Some(multicast) = &point.multicast else { return String::new() };
+    let of = |latency: &Option<Latency>, show: fn(&Latency) -> String| {
+        latency.as_ref().map_or_else(|| "-".to_owned(), show)
+    };
+    let last = &multicast.last_copy_latency;
+    let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
+    let cells = [
+        format!("{:.3}", multicast.offered_load),
+        format!("{:.4}", multicast.accepted_load),
+        of(last, |latency| match latency.ci95 {
+            Some(ci95) => format!("{:.1} +-{ci95:.1}", latency.mean),
+            None => format!("{:.1}", latency.mean),
+        }),
+        of(last, |latency| format!("{:.0}", latency.p50)),
+        of(last, |latency| format!("{:.0}", latency.p99)),
+        of(&multicast.mean_copy_latency, |latency| format!("{:.1}", latency.mean)),
+        multicast.operations.to_string(),
+        unicast(format!("{:.3}", point.offered_load)),
+        unicast(format!("{:.4}", point.accepted_load)),
+        unicast(of(&point.packet_latency, |latency| format!("{:.1}", latency.mean))),
+    ];
+    let mut line: Vec<String> =
+        cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();
+    if point.verdict != Verdict::Steady {
+        line.push(point.verdict.name().to_owned());
+    }
+    line.join("  ").trim_end().to_owned()
+}
+
+/// What the numbers of the table mean.
+fn definitions(points: &[Point]) -> String {
+    let mut text = String::from(
+        "\noffered, accepted  flits of copies to be delivered, delivered; fraction of what the nodes can receive\n\
+         last copy          beginning of an operation to its last copy at a NIC; mean +-half of the 95 % interval, if steady\n\
+         a copy             the same in the mean over the copies of an operation",
+    );
+    if points.iter().any(|point| point.offered_load > 0.0) {
+        text.push_str("\nunicast            load offered and accepted beside it, mean packet latency");
+    }
+    text.push_str(&verdicts(points));
+    let missed: u64 = points.iter().filter_map(|point| point.multicast.as_ref()).map(|it| it.missed).sum();
+    if missed > 0 {
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "\nmissed             {missed} packets for groups found no entry in the table of a switch"
+        );
+    }
+    text
+}

@@ -1,0 +1,318 @@
+//! Multicast operations on a machine: in the switches or by forwarding, alone or beside synthetic traffic.
+
+use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
+use crate::measure::{Course, Progress, measure};
+use crate::point::Point;
+use crate::recorder::Recorder;
+use flitway_engine::window::Outcome;
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::hpp::Hpp;
+use flitway_fabric::multicast::Ascent;
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation, SwitchSettings};
+use flitway_nic::multicaster::{Method, MulticastPlan, PlanError, PlanSettings, RootPolicy};
+use flitway_nic::{Injector, Multicaster};
+use flitway_workload::Fraction;
+use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
+use flitway_workload::traffic::{Injection, Traffic};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How operations are carried out, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// By copies in the switches.
+    Hardware,
+    /// By copies in the switches, for runs of consecutive nodes.
+    Ranges,
+    /// By packets from the sender to each of the others.
+    Sequence,
+    /// Along a binomial tree.
+    Binomial,
+    /// Along the tree of the postal model, with the overheads and latencies of this machine.
+    Postal,
+}
+
+impl By {
+    /// All ways, with their names and what they are.
+    pub const TABLE: [(&'static str, By, &'static str); 5] = [
+        ("hardware", By::Hardware, "copies in the switches: one packet for the group"),
+        (
+            "ranges",
+            By::Ranges,
+            "copies in the switches for consecutive nodes only: one packet for each run of members (QsNetII)",
+        ),
+        ("sequence", By::Sequence, "a packet from the sender to each of the others"),
+        ("binomial", By::Binomial, "nodes forward along a binomial tree over the ordered members (U-Min)"),
+        ("postal", By::Postal, "nodes forward along the tree that the postal model says is the fastest"),
+    ];
+}
+
+/// What decides how operations are carried out and observed.
+#[derive(Clone, Debug)]
+pub struct MulticastSettings {
+    /// Among whom, how large, when.
+    pub choice: MulticastChoice,
+    /// How.
+    pub by: By,
+    /// By way of which root.
+    pub root: RootPolicy,
+    /// How long the load that is known of switches stays the same.
+    pub staleness: Cycle,
+    /// Whether packets of operations take the processors of nodes for the overheads of the machine.
+    pub has_overheads: bool,
+}
+
+/// Why operations cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MulticastMisfit {
+    /// Groups, sizes, load or arrivals.
+    Operations(MulticastError),
+    /// The way they are carried out.
+    Plan(PlanError),
+}
+
+impl fmt::Display for MulticastMisfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MulticastMisfit::Operations(error) => error.fmt(f),
+            MulticastMisfit::Plan(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for MulticastMisfit {}
+
+/// Operations fitted to a machine, at one load.
+#[derive(Clone, Debug)]
+pub struct MulticastRun {
+    plan: Arc<MulticastPlan>,
+    /// The fabric with the groups in its tables.
+    fabric: Fabric,
+    offered_load: f64,
+    staleness: Cycle,
+}
+
+impl MulticastRun {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &MulticastPlan {
+        &self.plan
+    }
+
+    /// Flits of copies to be delivered, as a fraction of what all nodes can receive.
+    #[must_use]
+    pub fn offered_load(&self) -> f64 {
+        self.offered_load
+    }
+
+    /// Latency in cycles of the last copy of an operation with packets of the mean size when nothing else is in the network,
+    /// in closed form: the mean over senders of the first group with receivers. Packets of one operation do not wait for
+    /// each other but at their sender, as in the LogP model.
+    #[must_use]
+    pub fn zero_load_last_copy(&self) -> f64 {
+        /// Senders that are looked at: of a large group some are enough.
+        const SENDERS: usize = 64;
+        let groups = self.plan.multicast().groups();
+        let number = groups.iter().position(|members| members.len() > 1).unwrap_or(0);
+        let members = &groups[number];
+        let some = members.iter().step_by(members.len().div_ceil(SENDERS));
+        let latest: Vec<u64> = some.map(|&source| self.last_copy_of(source, number as u32)).collect();
+        latest.iter().sum::<u64>() as f64 / latest.len().max(1) as f64
+    }
+
+    fn last_copy_of(&self, source: NodeId, group: u32) -> u64 {
+        let payload = self.plan.multicast().sizes().mean().ceil() as u32;
+        let mut last = 0;
+        for (part, start) in self.plan.parts(group, source).into_iter().zip(self.starts(0)) {
+            let copies = self.fabric.zero_load_copies(source, part, 0, payload);
+            let others = copies.into_iter().filter(|(node, _)| *node != source);
+            last = others.map(|(_, cycles)| start + cycles).fold(last, u64::max);
+        }
+        // Who has a copy, and from when on it can forward it.
+        let mut holders = vec![(source, 0)];
+        while let Some((node, at)) = holders.pop() {
+            for (child, start) in self.plan.children(group, source, node).into_iter().zip(self.starts(at)) {
+                let arrival = start + self.fabric.zero_load_cycles(node, child, payload).0;
+                last = last.max(arrival);
+                holders.push((child, arrival + self.plan.receive_overhead()));
+            }
+        }
+        last
+    }
+
+    /// When the packets of a node that is free from cycle `at` on reach its link, one after the other.
+    fn starts(&self, at: u64) -> impl Iterator<Item = u64> {
+        let flits = self.plan.multicast().mean_flits().ceil() as u64;
+        let (rails, overhead) = (u64::from(self.fabric.rails), self.plan.send_overhead());
+        // Rails take turns: a packet waits for the one before it on the same rail.
+        (0..).map(move |turn: u64| at + ((turn + 1) * overhead).max(overhead + turn / rails * flits))
+    }
+}
+
+/// Operations that a batch should hold.
+const OPERATIONS_PER_BATCH: f64 = 100.0;
+
+impl Session {
+    /// Fits `settings` to the machine at `load`.
+    ///
+    /// # Errors
+    /// If groups, sizes or the way they are carried out do not fit.
+    pub fn multicast(
+        &self,
+        settings: &MulticastSettings,
+        load: Fraction,
+    ) -> Result<MulticastRun, MulticastMisfit> {
+        let format = self.machine.packet;
+        let injection = Injection {
+            rails: self.fabric.rails,
+            mtu: format.mtu_bytes as u16,
+            flits: &|payload| format.packet_flits(u32::from(payload)) as u16,
+            load,
+        };
+        let multicast = Multicast::build(&settings.choice, self.fabric.nodes(), &injection, self.seed)
+            .map_err(MulticastMisfit::Operations)?;
+        let SwitchSettings::Hpp(switch) = &self.fabric.switch;
+        let cycles = |overhead| {
+            if settings.has_overheads { self.machine.clock.cycles_ceil(overhead).0 } else { 0 }
+        };
+        let plan = PlanSettings {
+            method: self.method(settings, &multicast),
+            root: settings.root,
+            groups_max: switch.multicast.groups,
+            rails: self.fabric.rails,
+            send_overhead: cycles(self.machine.nic.send_overhead),
+            receive_overhead: cycles(self.machine.nic.receive_overhead),
+            seed: self.seed,
+        };
+        let plan = MulticastPlan::new(&Arc::new(multicast), &self.fabric.routing, plan)
+            .map_err(MulticastMisfit::Plan)?;
+        let fabric = Fabric { groups: plan.groups().clone(), ..self.fabric.clone() };
+        Ok(MulticastRun {
+            plan: Arc::new(plan),
+            fabric,
+            offered_load: load.as_f64(),
+            staleness: settings.staleness,
+        })
+    }
+
+    fn method(&self, settings: &MulticastSettings, multicast: &Multicast) -> Method {
+        let overhead = |time| {
+            if settings.has_overheads { self.machine.clock.cycles_ceil(time).0 } else { 0 }
+        };
+        let (send, receive) =
+            (overhead(self.machine.nic.send_overhead), overhead(self.machine.nic.receive_overhead));
+        match settings.by {
+            By::Hardware => Method::Hardware,
+            By::Ranges => Method::Ranges,
+            By::Sequence => Method::Sequence,
+            By::Binomial => Method::Binomial,
+            By::Postal => {
+                let payload = settings.choice.sizes.mean().ceil() as u32;
+                // The most distant nodes: a tree has one latency.
+                let crossing = self.fabric.zero_load_cycles_max(payload);
+                Method::Postal {
+                    gap: send.max(multicast.mean_flits().ceil() as u64),
+                    latency: send + crossing + receive,
+                }
+            }
+        }
+    }
+
+    /// Measures `run`, with `background` traffic offered beside it.
+    pub fn multicast_point(
+        &self,
+        run: &MulticastRun,
+        background: Option<(&Arc<Traffic>, f64)>,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        match self.fabric.switch {
+            SwitchSettings::Hpp(_) => {
+                self.multicast_point_on::<Hpp>(run, background, patience, stop, progress)
+            }
+        }
+    }
+
+    fn multicast_point_on<A: Architecture>(
+        &self,
+        run: &MulticastRun,
+        background: Option<(&Arc<Traffic>, f64)>,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        let nodes = self.fabric.nodes();
+        let multicasters = (0..nodes).map(NodeId).map(|node| {
+            let injector =
+                background.map(|(traffic, _)| Injector::new(traffic, node, self.fabric.rails, self.seed));
+            Multicaster::new(&run.plan, node, injector)
+        });
+        let copies_of = copies_of(run.plan.groups());
+        let recorder = || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of);
+        let mut simulation =
+            Simulation::<A, _, _>::new(&run.fabric, multicasters.collect(), self.threads, recorder);
+        let multicast = run.plan.multicast();
+        let operations = (multicast.rate().as_f64() * multicast.senders() as f64).max(1e-12);
+        // A batch has its operations, and its packets, if there is other traffic.
+        let packets = background.map_or(f64::INFINITY, |(traffic, _)| packets_per_cycle(nodes, traffic));
+        let rate = packets.min(operations * PACKETS_PER_BATCH / OPERATIONS_PER_BATCH);
+        let plan = self.plan(rate, multicast.sizes().mean(), patience);
+        let mut course = Managed {
+            plan: Arc::clone(&run.plan),
+            period: run.staleness.0.max(1),
+            due: Cycle(run.staleness.0.max(1)),
+        };
+        let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
+        let offered = background.map_or(0.0, |(_, load)| load);
+        Point::new(offered, &measurement, self.scale()).with_multicast(
+            run.offered_load,
+            run.zero_load_last_copy(),
+            &measurement,
+            self.scale(),
+        )
+    }
+}
+
+/// By group of the switches: copies of a packet for it that are delivered.
+fn copies_of(groups: &flitway_fabric::Groups) -> Arc<[u32]> {
+    let own = u32::from(groups.ascent() == Ascent::Table);
+    (0..groups.len()).map(|group| groups.members(GroupId::new(group)).len() as u32 - own).collect()
+}
+
+/// The course of a run with multicast operations: management tells the load of switches from time to time.
+struct Managed {
+    plan: Arc<MulticastPlan>,
+    period: u64,
+    due: Cycle,
+}
+
+impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
+    fn advance(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        until: Cycle,
+        stop: &AtomicBool,
+    ) -> Outcome {
+        if !self.plan.root().looks_at_load() {
+            return simulation.run_until(until, stop);
+        }
+        loop {
+            let outcome = simulation.run_until(until.min(self.due), stop);
+            if simulation.now() >= self.due {
+                let loads = simulation.queued_flits();
+                self.plan.loads().tell(loads.map(|flits| flits.try_into().unwrap_or(u32::MAX)));
+                self.due += self.period;
+            }
+            if outcome != Outcome::Reached || simulation.now() >= until {
+                return outcome;
+            }
+        }
+    }
+
+    fn operations(&self) -> Option<Arc<MulticastPlan>> {
+        Some(Arc::clone(&self.plan))
+    }
+}
