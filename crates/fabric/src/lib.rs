@@ -5,6 +5,7 @@
 
 pub mod arbiter;
 pub mod barrier;
+pub mod dependency;
 pub mod endpoint;
 pub mod hpp;
 pub mod multicast;

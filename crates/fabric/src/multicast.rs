@@ -101,7 +101,8 @@ impl Groups {
     /// If a group cannot be laid over the fabric that `routing` routes.
     pub fn new(routing: &Routing, ascent: Ascent, settings: &[GroupSettings]) -> Result<Self, GroupError> {
         let topology = routing.topology();
-        if routing.kind() == RoutingKind::DimensionOrder {
+        let goes_up_and_down = matches!(routing.kind(), RoutingKind::DModK | RoutingKind::UpDown);
+        if !goes_up_and_down {
             return Err(GroupError::Routing);
         }
         let tree = match topology.shape() {

@@ -3,6 +3,10 @@
 //! In a torus the shorter way round is taken; when both are equal, even coordinates start upwards and odd ones
 //! downwards, which spreads the load. A packet travels in class 0 of each dimension until it crosses the *dateline*,
 //! the link between the last coordinate and the first, and in class 1 from that link on: no ring of dependencies closes.
+//!
+//! Without the dateline there is one class, and a ring of five switches or more closes: for study, since packets can then
+//! wait for each other for ever. (Shorter rings stay open: two hops one way round are taken from even coordinates alone
+//! in a ring of four, and from none in a smaller one.)
 
 use super::{Arrival, Hop, Relation};
 use crate::topology::{Direction, GridShape};
@@ -12,11 +16,17 @@ use flitway_engine::NodeId;
 #[derive(Debug)]
 pub(super) struct DimensionOrder {
     shape: GridShape,
+    /// Whether crossing the dateline of a ring changes the class.
+    has_dateline: bool,
 }
 
 impl DimensionOrder {
     pub(super) fn new(shape: &GridShape) -> Self {
-        DimensionOrder { shape: shape.clone() }
+        DimensionOrder { shape: shape.clone(), has_dateline: shape.wraps }
+    }
+
+    pub(super) fn without_dateline(shape: &GridShape) -> Self {
+        DimensionOrder { shape: shape.clone(), has_dateline: false }
     }
 
     fn direction(&self, here: u32, there: u32, size: u32) -> Direction {
@@ -35,7 +45,7 @@ impl DimensionOrder {
 
 impl Relation for DimensionOrder {
     fn classes(&self) -> u32 {
-        if self.shape.wraps { 2 } else { 1 }
+        if self.has_dateline { 2 } else { 1 }
     }
 
     fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
@@ -51,7 +61,8 @@ impl Relation for DimensionOrder {
                 Direction::Lower => at == 0,
             };
             let crossed = self.shape.dimension_of(arrival.port) == Some(dimension) && arrival.class == 1;
-            return Hop { port: self.shape.port(dimension, direction), class: u8::from(crosses || crossed) };
+            let class = u8::from(self.has_dateline && (crosses || crossed));
+            return Hop { port: self.shape.port(dimension, direction), class };
         }
         Hop { port: PortId(destination.0 % self.shape.nodes_per_switch), class: arrival.class }
     }

@@ -40,7 +40,8 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         1
     }
 
-    /// The next hop of a packet for `destination` at switch `here`. The last hop is the destination's own port.
+    /// The next hop of a packet for `destination` at switch `here`. The last hop is the destination's own port. What comes
+    /// from a node takes the same hop whichever of the nodes of the switch has sent it.
     fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop;
 
     /// The way from `source`, where there is a faster way to it than hop by hop.
@@ -57,6 +58,8 @@ pub enum RoutingKind {
     DModK,
     /// One dimension after the other, from 0; with dateline classes on a torus.
     DimensionOrder,
+    /// The same with one class on a torus too, where packets can then wait for each other for ever.
+    DimensionOrderWithoutDateline,
     /// Shortest path of up links followed by down links in a breadth-first order, on any topology.
     UpDown,
 }
@@ -106,7 +109,12 @@ impl Routing {
             (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
                 Arc::new(dimension_order::DimensionOrder::new(shape))
             }
-            (RoutingKind::DimensionOrder, _) => return Err(RoutingError::NotAGrid),
+            (RoutingKind::DimensionOrderWithoutDateline, Shape::Grid(shape)) => {
+                Arc::new(dimension_order::DimensionOrder::without_dateline(shape))
+            }
+            (RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline, _) => {
+                return Err(RoutingError::NotAGrid);
+            }
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };
         let mut routing = Routing { kind, topology, relation, ways: Arc::new([]) };
@@ -288,4 +296,4 @@ impl Route {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

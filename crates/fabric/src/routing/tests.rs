@@ -17,6 +17,13 @@ fn conformance(routing: &Routing) {
     let nodes = routing.topology().nodes();
     let mut depends: BTreeMap<(SwitchId, Hop), BTreeSet<(SwitchId, Hop)>> = BTreeMap::new();
     for source in (0..nodes).map(NodeId) {
+        let (here, arrival) = routing.start(source);
+        let is_beside = |node: &NodeId| routing.start(*node).0 == here;
+        for other in (0..nodes).map(NodeId).filter(is_beside) {
+            let same =
+                |node| routing.next(here, routing.start(other).1, node) == routing.next(here, arrival, node);
+            assert!((0..nodes).map(NodeId).all(same), "{source} and {other} are nodes of one switch");
+        }
         for destination in (0..nodes).map(NodeId) {
             let path: Vec<_> = routing.path(source, destination).take(1_000).collect();
             let &(last, hop) = path.last().unwrap();
@@ -33,6 +40,15 @@ fn conformance(routing: &Routing) {
         }
     }
     assert!(is_acyclic(&depends), "{routing:?}");
+    crate::dependency::tests::is_free(routing);
+}
+
+impl Routing {
+    /// A routing by a relation of a test.
+    pub(crate) fn of_relation(relation: Arc<dyn Relation>, topology: &Arc<Topology>) -> Routing {
+        let kind = RoutingKind::UpDown;
+        Routing { kind, topology: Arc::clone(topology), relation, ways: Arc::new([]) }
+    }
 }
 
 fn unpacked(routing: &Routing, source: NodeId, destination: NodeId) -> Vec<(SwitchId, Hop)> {

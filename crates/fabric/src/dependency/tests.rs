@@ -1,0 +1,207 @@
+use super::*;
+use crate::multicast::{Ascent, GroupSettings};
+use crate::routing::tests::random_graph;
+use crate::routing::{Arrival, Hop, Relation, RoutingKind};
+use crate::topology::{Topology, TopologySettings};
+use flitway_engine::random::{Purpose, Stream};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
+    Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()
+}
+
+/// The channels that a packet takes, one after the other.
+fn channels(routing: &Routing, source: NodeId, destination: NodeId) -> Vec<Channel> {
+    let hops = routing.path(source, destination).take(1_000);
+    let out = hops.map(|(switch, hop)| Channel { sender: End::Switch(switch, hop.port), class: hop.class });
+    std::iter::once(Channel { sender: End::Node(source), class: 0 }).chain(out).collect()
+}
+
+/// The dependencies are those of the pairs, walked one by one; every packet arrives; and the order is one.
+pub(crate) fn is_free(routing: &Routing) {
+    let nodes = || (0..routing.topology().nodes()).map(NodeId);
+    let (mut expected, mut taken) = (BTreeSet::new(), BTreeSet::new());
+    for (source, destination) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
+        if source != destination {
+            let channels = channels(routing, source, destination);
+            expected.extend(channels.windows(2).map(|pair| (pair[0], pair[1])));
+            taken.extend(channels);
+        }
+    }
+    let dependencies = Dependencies::of(routing);
+    assert_eq!(dependencies.iter().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(dependencies.len(), expected.len() as u64);
+    assert_eq!(dependencies.channels().collect::<BTreeSet<_>>(), taken);
+    assert_eq!(dependencies.lost(), None);
+    is_certified(&dependencies);
+}
+
+/// Each channel comes before those that it depends on, edge by edge.
+fn is_certified(dependencies: &Dependencies) {
+    let Verdict::Free(order) = dependencies.verdict() else { panic!("{:?}", dependencies.verdict()) };
+    let place: BTreeMap<Channel, usize> = order.iter().copied().zip(0..).collect();
+    assert_eq!(place.len(), order.len(), "each once");
+    assert_eq!(place.len(), dependencies.channels().count());
+    for (from, to) in dependencies.iter() {
+        assert!(place[&from] < place[&to], "{from:?} before {to:?}");
+    }
+}
+
+fn cycle(dependencies: &Dependencies) -> Cycle {
+    let Verdict::Cyclic(cycle) = dependencies.verdict() else { panic!("free of cyclic dependence") };
+    let next = cycle.dependencies.iter().cycle().skip(1);
+    assert!(cycle.dependencies.iter().zip(next).all(|(one, other)| one.to == other.from));
+    assert!(cycle.dependencies.iter().all(|one| dependencies.iter().any(|edge| edge == (one.from, one.to))));
+    cycle
+}
+
+#[test]
+fn a_torus_without_dateline_closes_its_shortest_ring_of_five_or_more() {
+    let cases: [(&[u32], Option<usize>); 10] = [
+        (&[2], None),
+        (&[3], None),
+        (&[4, 4], None),
+        (&[5], Some(5)),
+        (&[6], Some(6)),
+        (&[7, 2], Some(7)),
+        (&[8, 8], Some(8)),
+        (&[4, 9], Some(9)),
+        (&[7, 5], Some(5)),
+        (&[3, 6, 8], Some(6)),
+    ];
+    for (dimensions, ring) in cases {
+        for nodes_per_switch in [1, 3] {
+            let settings = TopologySettings::Torus { dimensions: dimensions.to_vec(), nodes_per_switch };
+            let routing = routing(RoutingKind::DimensionOrderWithoutDateline, &settings);
+            let Some(ring) = ring else {
+                is_free(&routing);
+                continue;
+            };
+            let dependencies = Dependencies::of(&routing);
+            assert_eq!(dependencies.lost(), None);
+            let cycle = cycle(&dependencies);
+            assert_eq!((cycle.dependencies.len(), cycle.is_smallest), (ring, true), "{dimensions:?}");
+            for Dependency { from, to, witness } in cycle.dependencies {
+                let Destination::Node(node) = witness.destination else { panic!("there are no groups") };
+                let taken = channels(&routing, witness.source, node);
+                assert!(taken.windows(2).any(|pair| pair == [from, to]), "{witness:?}");
+                // Out of its node, two links of the ring, and into the other node: no shorter way takes both.
+                assert_eq!(taken.len(), 4, "{witness:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mesh_has_no_rings_with_or_without_dateline() {
+    let settings = TopologySettings::Mesh { dimensions: vec![6, 5], nodes_per_switch: 1 };
+    is_free(&routing(RoutingKind::DimensionOrderWithoutDateline, &settings));
+}
+
+#[test]
+fn a_node_alone_waits_for_nobody() {
+    let dependencies =
+        Dependencies::of(&routing(RoutingKind::UpDown, &TopologySettings::Single { nodes: 1 }));
+    assert!(dependencies.is_empty());
+    assert_eq!((dependencies.channels().count(), dependencies.verdict()), (0, Verdict::Free(vec![])));
+}
+
+#[test]
+fn nodes_of_one_switch_depend_on_the_ways_to_the_others() {
+    let dependencies =
+        Dependencies::of(&routing(RoutingKind::UpDown, &TopologySettings::Single { nodes: 70 }));
+    assert_eq!((dependencies.channels().count(), dependencies.len()), (140, 70 * 69));
+    is_certified(&dependencies);
+}
+
+/// Sends everything by one port, in one class.
+#[derive(Debug)]
+struct Always(u32);
+
+impl Relation for Always {
+    fn next(&self, _: SwitchId, _: Arrival, _: NodeId) -> Hop {
+        Hop { port: PortId(self.0), class: 0 }
+    }
+}
+
+#[test]
+fn a_packet_that_does_not_arrive_is_a_finding() {
+    let ring = TopologySettings::Torus { dimensions: vec![3], nodes_per_switch: 1 };
+    let topology = Arc::new(Topology::build(&ring).unwrap());
+    let lost = |port| {
+        let routing = Routing::of_relation(Arc::new(Always(port)), &topology);
+        Dependencies::of(&routing).lost().unwrap()
+    };
+    let pair = |lost: Lost| (lost.source.0, lost.destination.0);
+    assert_eq!((pair(lost(0)), lost(0).how), ((1, 0), Loss::WrongNode(NodeId(1))));
+    assert_eq!((pair(lost(9)), lost(9).how), ((1, 0), Loss::Unwired(SwitchId(1), PortId(9))));
+    assert_eq!(pair(lost(1)), (1, 0));
+    let Loss::Circles(channel) = lost(1).how else { panic!("{:?}", lost(1)) };
+    assert!(matches!(channel.sender, End::Switch(_, PortId(1))), "{channel:?}");
+    let routing = Routing::of_relation(Arc::new(Always(1)), &topology);
+    assert_eq!(cycle(&Dependencies::of(&routing)).dependencies.len(), 3);
+}
+
+fn groups(routing: &Routing, ascent: Ascent, members: &[&[u32]]) -> Groups {
+    let settings: Vec<GroupSettings> = members
+        .iter()
+        .zip(0..)
+        .map(|(members, root)| GroupSettings { members: members.iter().copied().map(NodeId).collect(), root })
+        .collect();
+    Groups::new(routing, ascent, &settings).unwrap()
+}
+
+#[test]
+fn groups_are_free_together_and_cyclic_one_by_one() {
+    let tree = routing(RoutingKind::DModK, &TopologySettings::FatTree { ports: 4, levels: 3 });
+    let members: [&[u32]; 2] = [&[0, 1, 5, 15], &[2, 5, 9, 15]];
+    let unicast = Dependencies::of(&tree).len();
+    for ascent in [Ascent::Table, Ascent::Routed] {
+        let groups = groups(&tree, ascent, &members);
+        let together = Dependencies::with_groups(&tree, &groups, Copies::Together);
+        is_certified(&together);
+        assert!(together.len() >= unicast);
+        let one_by_one = Dependencies::with_groups(&tree, &groups, Copies::OneByOne);
+        let cycle = cycle(&one_by_one);
+        assert_eq!(cycle.dependencies.len(), 2, "two outputs of one switch");
+        let is_copy = |one: &Dependency| matches!(one.witness.destination, Destination::Group(..));
+        assert!(cycle.dependencies.iter().all(is_copy), "{cycle:?}");
+    }
+}
+
+#[test]
+fn a_copy_adds_the_turns_that_packets_do_not_take() {
+    // d-mod-k sends everything for a node up by one port; the tree of a group has one root for all of its members.
+    let tree = routing(RoutingKind::DModK, &TopologySettings::KaryNTree { arity: 2, levels: 2 });
+    let groups = groups(&tree, Ascent::Table, &[&[0, 1, 2, 3]]);
+    let plain: BTreeSet<_> = Dependencies::of(&tree).iter().collect();
+    let copied: BTreeSet<_> = Dependencies::with_groups(&tree, &groups, Copies::Together).iter().collect();
+    let channel = |switch, port| Channel { sender: End::Switch(SwitchId(switch), PortId(port)), class: 0 };
+    // Root 0: from the left leaf up by port 2, and down to the right leaf by port 1 and to both of its nodes there.
+    let added: Vec<_> = copied.difference(&plain).copied().collect();
+    let turn = (channel(2, 1), channel(1, 1));
+    assert!(copied.is_superset(&plain) && added.contains(&turn), "{added:?}");
+}
+
+#[test]
+fn groups_on_one_switch_wait_for_each_other_only_where_two_come_in() {
+    let single = routing(RoutingKind::UpDown, &TopologySettings::Single { nodes: 4 });
+    let three = groups(&single, Ascent::Table, &[&[0, 1, 2]]);
+    assert_eq!(cycle(&Dependencies::with_groups(&single, &three, Copies::OneByOne)).dependencies.len(), 2);
+    // Packets of two members have one output each.
+    let two = groups(&single, Ascent::Table, &[&[0, 1], &[2, 3]]);
+    is_certified(&Dependencies::with_groups(&single, &two, Copies::OneByOne));
+}
+
+#[test]
+fn groups_over_random_graphs_go_with_up_down_routing() {
+    for seed in 0..200 {
+        let mut stream = Stream::new(seed, 1, Purpose::Test);
+        let graph = random_graph(&mut stream);
+        let nodes: Vec<u32> = (0..graph.nodes).collect();
+        let routing = routing(RoutingKind::UpDown, &TopologySettings::Graph(graph));
+        let groups = groups(&routing, Ascent::Table, &[&nodes, &nodes[nodes.len() / 2..]]);
+        is_certified(&Dependencies::with_groups(&routing, &groups, Copies::Together));
+    }
+}

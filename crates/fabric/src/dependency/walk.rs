@@ -1,0 +1,249 @@
+//! Walking a routing relation: every packet for one destination at a time, each state once.
+
+use super::{Channel, Loss, Lost};
+use crate::routing::{Arrival, Hop, Routing};
+use crate::topology::{End, Topology};
+use crate::{NodeId, PortId, SwitchId};
+
+/// Numbers for channels: first those out of switches, by switch, port and class; then those out of nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    classes: u32,
+    /// Per switch: the number of its port 0 among all ports, and at the end the number of ports.
+    first: Vec<u32>,
+    /// Per port: where its link leads.
+    ends: Vec<Option<End>>,
+    /// Per port: its switch.
+    switches: Vec<SwitchId>,
+    /// Per node: its switch and the port there.
+    homes: Vec<(SwitchId, PortId)>,
+}
+
+impl Map {
+    pub(super) fn new(routing: &Routing) -> Self {
+        let topology: &Topology = routing.topology();
+        let (mut first, mut ends, mut switches) = (vec![0], Vec::new(), Vec::new());
+        for switch in (0..topology.switches()).map(SwitchId) {
+            let ports = (0..topology.ports(switch)).map(PortId);
+            ends.extend(ports.map(|port| topology.wire(switch, port).map(|(_, end)| end)));
+            switches.resize(ends.len(), switch);
+            first.push(ends.len() as u32);
+        }
+        let homes = (0..topology.nodes()).map(|node| topology.home(NodeId(node))).collect();
+        Map { classes: routing.classes(), first, ends, switches, homes }
+    }
+
+    pub(super) fn nodes(&self) -> u32 {
+        self.homes.len() as u32
+    }
+
+    fn out_of_switches(&self) -> u32 {
+        self.ends.len() as u32 * self.classes
+    }
+
+    pub(super) fn vertices(&self) -> u32 {
+        self.out_of_switches() + self.nodes()
+    }
+
+    /// The channel out of `node`.
+    pub(super) fn injection(&self, node: NodeId) -> u32 {
+        self.out_of_switches() + node.0
+    }
+
+    /// The channel that `hop` takes from `switch`; `None` where nothing is wired.
+    pub(super) fn hop(&self, switch: SwitchId, hop: Hop) -> Option<(u32, End)> {
+        assert!(u32::from(hop.class) < self.classes, "a routing needs as many classes as it says");
+        let port = self.first[switch.index()] + hop.port.0;
+        if port >= self.first[switch.index() + 1] {
+            return None;
+        }
+        Some((port * self.classes + u32::from(hop.class), self.ends[port as usize]?))
+    }
+
+    pub(super) fn channel(&self, vertex: u32) -> Channel {
+        if let Some(node) = vertex.checked_sub(self.out_of_switches()) {
+            return Channel { sender: End::Node(NodeId(node)), class: 0 };
+        }
+        let port = vertex / self.classes;
+        let switch = self.switches[port as usize];
+        let sender = End::Switch(switch, PortId(port - self.first[switch.index()]));
+        Channel { sender, class: (vertex % self.classes) as u8 }
+    }
+
+    /// The switch that `vertex` leads to; `None` for a node.
+    fn receiver(&self, vertex: u32) -> Option<SwitchId> {
+        if let Some(node) = vertex.checked_sub(self.out_of_switches()) {
+            return Some(self.homes[node as usize].0);
+        }
+        match self.ends[(vertex / self.classes) as usize] {
+            Some(End::Switch(switch, _)) => Some(switch),
+            _ => None,
+        }
+    }
+
+    /// No turns yet.
+    pub(super) fn turns(&self) -> Turns {
+        let widest = self.first.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        let width = (widest * self.classes).div_ceil(u64::BITS).max(1) as usize;
+        let rows = self.out_of_switches() as usize + self.first.len() - 1;
+        let from = (0..self.out_of_switches()).map(|vertex| match self.receiver(vertex) {
+            Some(switch) => self.first[switch.index()] * self.classes,
+            None => 0,
+        });
+        let starts = self.first[..self.first.len() - 1].iter().map(|&first| first * self.classes);
+        Turns { width, bits: vec![0; rows * width], base: from.chain(starts).collect() }
+    }
+}
+
+/// Which channels follow which, as a row of bits for each state: a bit for each channel out of the switch.
+#[derive(Debug)]
+pub(super) struct Turns {
+    width: usize,
+    bits: Vec<u64>,
+    /// Per row: the channel of its bit 0.
+    base: Vec<u32>,
+}
+
+impl Turns {
+    pub(super) fn add(&mut self, state: u32, hop: u32) {
+        let bit = (hop - self.base[state as usize]) as usize;
+        self.bits[state as usize * self.width + bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// What follows the channel `vertex`. A node does not send to itself.
+    pub(super) fn of(&self, map: &Map, vertex: u32) -> impl Iterator<Item = u32> + use<'_> {
+        let node = vertex.checked_sub(map.out_of_switches());
+        let row = match node {
+            Some(node) => map.out_of_switches() + map.homes[node as usize].0.0,
+            None => vertex,
+        };
+        let own = node.and_then(|node| {
+            let (switch, port) = map.homes[node as usize];
+            map.hop(switch, Hop { port, class: 0 }).map(|(vertex, _)| vertex)
+        });
+        let words = &self.bits[row as usize * self.width..][..self.width];
+        let base = self.base[row as usize];
+        let bits = (0..).zip(words).flat_map(|(place, &word)| {
+            let lowest =
+                |left: &u64| (*left != 0).then_some(left & left.wrapping_sub(1)).filter(|&left| left != 0);
+            let lefts = std::iter::successors((word != 0).then_some(word), lowest);
+            lefts.map(move |left| place * u64::BITS + left.trailing_zeros())
+        });
+        bits.map(move |bit| base + bit).filter(move |&next| Some(next) != own)
+    }
+}
+
+/// One hop of packets for a destination.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The channel they have come by; for those that nodes of switch `s` have sent, the number of channels out of switches
+    /// plus `s`.
+    pub(super) state: u32,
+    /// The channel they take.
+    pub(super) hop: u32,
+    /// Who has sent such a packet: one of those that have come here with the fewest hops.
+    pub(super) source: NodeId,
+}
+
+/// Where packets are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    state: u32,
+    here: SwitchId,
+    arrival: Arrival,
+    source: NodeId,
+}
+
+/// Walks a relation destination by destination.
+#[derive(Debug)]
+pub(super) struct Walker<'a> {
+    map: &'a Map,
+    routing: &'a Routing,
+    /// Per switch with nodes: one node of it, and another one where there is.
+    senders: Vec<(SwitchId, NodeId, Option<NodeId>)>,
+    /// Per channel: the last walk in which it was taken.
+    taken: Vec<u32>,
+    walks: u32,
+    queue: Vec<Place>,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(map: &'a Map, routing: &'a Routing) -> Self {
+        let mut senders: Vec<Option<(SwitchId, NodeId, Option<NodeId>)>> = vec![None; map.first.len() - 1];
+        for (node, &(switch, _)) in (0..).map(NodeId).zip(&map.homes) {
+            match &mut senders[switch.index()] {
+                Some((_, _, second)) => *second = second.or(Some(node)),
+                none => *none = Some((switch, node, None)),
+            }
+        }
+        let senders = senders.into_iter().flatten().collect();
+        Walker {
+            map,
+            routing,
+            senders,
+            taken: vec![0; map.out_of_switches() as usize],
+            walks: 0,
+            queue: Vec::new(),
+        }
+    }
+
+    /// Tells `visit` every hop of packets for `destination` from all other nodes, each state once and the nearest to its
+    /// source first. Returns one that goes astray.
+    pub(super) fn walk(&mut self, destination: NodeId, mut visit: impl FnMut(Step)) -> Option<Lost> {
+        let Walker { map, routing, senders, taken, walks, queue } = self;
+        queue.clear();
+        *walks += 1;
+        let start = |&(here, node, other): &(SwitchId, NodeId, Option<NodeId>)| {
+            let source = if node == destination { other? } else { node };
+            let arrival = routing.start(source).1;
+            Some(Place { state: map.out_of_switches() + here.0, here, arrival, source })
+        };
+        queue.extend(senders.iter().filter_map(start));
+        let (mut done, mut lost) = (0, None);
+        while let Some(&Place { state, here, arrival, source }) = queue.get(done) {
+            done += 1;
+            let hop = routing.next(here, arrival, destination);
+            let stray = |how| Some(Lost { source, destination, how });
+            let Some((vertex, end)) = map.hop(here, hop) else {
+                lost = lost.or(stray(Loss::Unwired(here, hop.port)));
+                continue;
+            };
+            visit(Step { state, hop: vertex, source });
+            match end {
+                End::Node(node) if node == destination => {}
+                End::Node(node) => lost = lost.or(stray(Loss::WrongNode(node))),
+                End::Switch(next, port) => {
+                    if std::mem::replace(&mut taken[vertex as usize], *walks) != *walks {
+                        let arrival = Arrival { port, class: hop.class };
+                        queue.push(Place { state: vertex, here: next, arrival, source });
+                    }
+                }
+            }
+        }
+        lost
+    }
+
+    /// A packet for `destination` that never stops.
+    pub(super) fn circling(&mut self, destination: NodeId) -> Option<Lost> {
+        let states = self.map.out_of_switches() as usize + self.map.first.len() - 1;
+        let mut next: Vec<Option<u32>> = vec![None; states];
+        let _ = self.walk(destination, |step| next[step.state as usize] = Some(step.hop));
+        // Who has followed the packets of a state first; who meets itself goes round.
+        let mut followed_by: Vec<Option<usize>> = vec![None; states];
+        for (follower, place) in self.queue.iter().enumerate() {
+            let mut at = place.state;
+            while let Some(hop) = next[at as usize] {
+                match followed_by[at as usize] {
+                    None => followed_by[at as usize] = Some(follower),
+                    Some(first) if first == follower => {
+                        let how = Loss::Circles(self.map.channel(at));
+                        return Some(Lost { source: place.source, destination, how });
+                    }
+                    Some(_) => break,
+                }
+                at = hop;
+            }
+        }
+        None
+    }
+}
