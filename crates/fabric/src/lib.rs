@@ -7,6 +7,7 @@ pub mod arbiter;
 pub mod barrier;
 pub mod dependency;
 pub mod endpoint;
+pub mod headroom;
 pub mod hpp;
 pub mod multicast;
 pub mod observer;
