@@ -161,6 +161,21 @@ codes! {
         packet the sender waits for a credit. It is a warning: the run is exact, and large packets get about half \
         of the bandwidth or less.";
         "switch.buffer = \"1 KiB\"" => "switch.buffer = \"2 KiB\""
+    /// Packets can wait for each other for ever
+    CyclicDependence "FW-M042": "Each packet of a ring holds a buffer and waits for the next one, which another packet \
+        of the ring holds: a deadlock, from which nothing but a reset leads out. It is a warning: the run is exact, and \
+        stops for good where the ring closes. A dateline breaks the ring with a second class of virtual channels. \
+        `flitway check` shows the smallest ring, and a route for each of its dependencies.";
+        "topology = { kind = \"torus\", dimensions = [8, 8] }\nrouting.dateline = false"
+        => "topology = { kind = \"torus\", dimensions = [8, 8] }\nrouting.dateline = true\nswitch.vcs = 4"
+    /// A buffer is too small for the longest link
+    ShortOfCredits "FW-M043": "A sender may send what the receiver's buffer has room for, and learns of room a round trip \
+        later: link there, pipeline of the switch, advert, link back. A buffer that holds less than the link carries \
+        in that time leaves the link idle, however much waits for it. The message counts for one virtual channel that \
+        has the link to itself and packets of the MTU; adverts that wait behind packets on the reverse channel need up \
+        to a packet more. It is a warning: the run is exact.";
+        "link.length.switch = \"2 km\"\nswitch.buffer = \"4 KiB\""
+        => "link.length.switch = \"2 km\"\nswitch.buffer = \"16 KiB\""
     /// A line of a graph file is not understood
     GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
         a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \

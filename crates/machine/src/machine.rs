@@ -78,14 +78,15 @@ impl Machine {
         let topology = topology::build(&options, &values, &mut findings);
         let routing = routing::build(&values, topology.as_ref(), &mut findings);
         let packet = packet::build(&values, &mut findings);
+        let link = link::build(&values, topology.as_ref(), &mut findings);
         let surroundings = Surroundings {
             clock: general::clock(&values),
             format: packet,
             topology: topology.as_ref(),
             routing,
+            link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);
-        let link = link::build(&values, topology.as_ref(), &mut findings);
         let nic = nic::build(&values);
         let findings = findings.in_order(&sources);
         if findings.has_errors() {

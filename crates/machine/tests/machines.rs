@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::dependency::{Dependencies, Verdict};
 use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{SwitchSettings, arbiter::ArbiterKind};
@@ -276,6 +277,7 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
             "topology.arity" | "topology.file" => continue,
             "topology.dimensions" | "topology.nodes_per_switch" | "link.length.dimension-1" => "mesh-8x8",
             "topology.nodes" => "hpp-switch",
+            "routing.dateline" => "torus-8x8",
             _ => "dawning5000",
         };
         let base = if path == "topology.kind" || path == "routing.algorithm" { "dawning5000" } else { base };
@@ -355,4 +357,19 @@ fn the_coloured_picture_is_the_plain_one_with_escapes() {
         plain += if index == 0 { part } else { part.split_once('m').unwrap().1 };
     }
     assert_eq!(plain, problems.render(Colour::Plain));
+}
+
+/// The reader knows by the rings what the walk over all routes finds.
+#[test]
+fn a_machine_is_warned_of_cyclic_dependence_where_there_is_one() {
+    for dimensions in ["[4]", "[5]", "[3,4]", "[2,6]", "[7,3]", "[4,4,4]", "[8,8]"] {
+        for dateline in ["true", "false"] {
+            let sets =
+                [&format!("topology.dimensions={dimensions}"), &format!("routing.dateline={dateline}")];
+            let machine = load("torus-8x8", &sets.map(String::as_str));
+            let is_warned = machine.warnings.iter().any(|warning| warning.code == Code::CyclicDependence);
+            let verdict = Dependencies::of(&machine.fabric().routing).verdict();
+            assert_eq!(is_warned, matches!(verdict, Verdict::Cyclic(_)), "{dimensions} {dateline}");
+        }
+    }
 }

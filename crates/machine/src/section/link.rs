@@ -3,6 +3,8 @@
 //! A link of length `l` takes `ceil((fixed + l x propagation) / cycle)` cycles, at least one, in each direction.
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::headroom::Longest;
+use flitway_fabric::topology::End;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
@@ -120,6 +122,25 @@ impl LinkSettings {
     pub fn cycles(&self, class: &str, own_length_mm: Option<u64>) -> u32 {
         let length_mm = own_length_mm.unwrap_or_else(|| self.length_mm(class));
         u32::try_from(self.exact_cycles(length_mm)).expect("a checked machine has no link of 2^32 cycles")
+    }
+
+    /// Cycles of the longest links of `topology`.
+    pub(crate) fn longest(&self, topology: &Topology) -> Longest {
+        let (mut nodes, mut switches) = (self.cycles("node", None), None);
+        if let Some(file) = &topology.graph {
+            nodes = 0;
+            for link in &file.graph.links {
+                if link.ends.iter().any(|end| matches!(end, End::Node(_))) {
+                    nodes = nodes.max(self.cycles("node", link.length_mm));
+                } else {
+                    switches = switches.max(Some(self.cycles("switch", link.length_mm)));
+                }
+            }
+        }
+        for class in topology.wired_classes() {
+            switches = switches.max(Some(self.cycles(class, None)));
+        }
+        Longest { nodes, switches }
     }
 
     /// Exact: the product is in thousandths of a picosecond, 128 bits wide.

@@ -4,11 +4,11 @@ use flitway_fabric::routing::RoutingKind;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::topology::{self, Topology};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM];
+pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE];
 
 const D_MOD_K: &str = "d-mod-k";
 const DIMENSION_ORDER: &str = "dimension-order";
@@ -41,22 +41,46 @@ pub(crate) static ALGORITHM: Setting = Setting {
     source: "dawning5000.txt section 3 (P-DN-005); OQ-D13",
 };
 
+static DATELINE: Setting = Setting {
+    path: "routing.dateline",
+    kind: Kind::Flag,
+    presence: Presence::Default("true"),
+    when: Some(When { selector: &topology::KIND, values: &["torus"] }),
+    doc: "Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the \
+          dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five \
+          switches or more can wait for each other for ever; `flitway check` shows how.",
+    example: "true",
+    source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
+};
+
+/// The shortest ring that closes without a dateline: in a shorter one no hop is followed by another one of each switch.
+const RING_MIN: u32 = 5;
+
 pub(crate) fn build(
     values: &Values,
     topology: Option<&Topology>,
     findings: &mut Diagnostics,
 ) -> Option<RoutingKind> {
+    let has_dateline = values.flag(&DATELINE) != Some(false);
     let name = values.choice(&ALGORITHM)?;
     let (routing, fits, needs) = match name {
         D_MOD_K => {
             (RoutingKind::DModK, topology.is_none_or(Topology::is_tree), "a fat-tree or a k-ary-n-tree")
         }
         DIMENSION_ORDER => {
-            (RoutingKind::DimensionOrder, topology.is_none_or(Topology::is_grid), "a mesh or a torus")
+            let routing = if has_dateline {
+                RoutingKind::DimensionOrder
+            } else {
+                RoutingKind::DimensionOrderWithoutDateline
+            };
+            (routing, topology.is_none_or(Topology::is_grid), "a mesh or a torus")
         }
         _ => (RoutingKind::UpDown, true, "any topology"),
     };
     if fits {
+        if !has_dateline {
+            check_dateline(values, routing, topology, findings);
+        }
         return Some(routing);
     }
     let kind = topology.map_or("", |topology| topology.kind);
@@ -78,4 +102,31 @@ pub(crate) fn build(
             .help(format!("write {} = \"{other}\"", ALGORITHM.key())),
     );
     None
+}
+
+/// Says what comes of a torus whose dateline is switched off.
+fn check_dateline(
+    values: &Values,
+    routing: RoutingKind,
+    topology: Option<&Topology>,
+    findings: &mut Diagnostics,
+) {
+    if routing != RoutingKind::DimensionOrderWithoutDateline {
+        let message = format!("`{}` = false belongs to `{DIMENSION_ORDER}` routing", DATELINE.path);
+        findings.push(
+            values
+                .conflict(Code::NotApplicable, &[&DATELINE, &ALGORITHM], message)
+                .help(format!("delete it, or write {} = \"{DIMENSION_ORDER}\"", ALGORITHM.key())),
+        );
+    } else if let Some(ring) = topology.and_then(Topology::longest_ring).filter(|&ring| ring >= RING_MIN) {
+        let message = format!(
+            "cyclic dependence: without a dateline packets in a ring of {ring} switches can wait for each other for ever"
+        );
+        findings.push(
+            values
+                .conflict(Code::CyclicDependence, &[&DATELINE, &topology::DIMENSIONS], message)
+                .warning()
+                .help(format!("write {} = true, with an even number of virtual channels", DATELINE.key())),
+        );
+    }
 }

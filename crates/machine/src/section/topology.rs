@@ -76,7 +76,7 @@ static LEVELS: Setting = Setting {
     source: "dawning5000.txt section 2.3 (P-DN-003)",
 };
 
-static DIMENSIONS: Setting = Setting {
+pub(crate) static DIMENSIONS: Setting = Setting {
     path: "topology.dimensions",
     kind: Kind::Counts { min: 1, max: 65_536, longest: 16 },
     presence: Presence::Required,
@@ -137,6 +137,27 @@ impl Topology {
 
     pub(crate) fn is_grid(&self) -> bool {
         matches!(self.settings, TopologySettings::Mesh { .. } | TopologySettings::Torus { .. })
+    }
+
+    /// The classes of links between switches that have links; of a graph, see its links.
+    pub(crate) fn wired_classes(&self) -> impl Iterator<Item = &str> {
+        let has_links = |class: usize| match &self.settings {
+            TopologySettings::Mesh { dimensions, .. } | TopologySettings::Torus { dimensions, .. } => {
+                dimensions[class] > 1
+            }
+            _ => true,
+        };
+        (0..self.classes.len())
+            .filter(move |&class| has_links(class))
+            .map(|class| self.classes[class].as_str())
+    }
+
+    /// Switches of the longest ring of a torus.
+    pub(crate) fn longest_ring(&self) -> Option<u32> {
+        match &self.settings {
+            TopologySettings::Torus { dimensions, .. } => dimensions.iter().copied().max(),
+            _ => None,
+        }
     }
 
     pub(crate) fn is_torus(&self) -> bool {

@@ -5,6 +5,7 @@ mod multicast;
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::headroom::Headroom;
 use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
@@ -242,7 +243,7 @@ fn build(
     let multicast = multicast::build(values, surroundings.clock, vcs, findings);
     let format = surroundings.format?;
     let units = units?;
-    Some(SwitchSettings::Hpp(HppSettings {
+    let settings = HppSettings {
         ports: ports?,
         vcs: vcs?,
         buffer_units: units.buffer,
@@ -254,7 +255,38 @@ fn build(
         format,
         advert: advert?,
         multicast: multicast?,
-    }))
+    };
+    check_headroom(values, &settings, surroundings, findings);
+    Some(SwitchSettings::Hpp(settings))
+}
+
+/// Compares the buffer with what the longest link carries in a round trip. A buffer that does not hold two packets is
+/// reported already, unless the round trip needs still more.
+fn check_headroom(
+    values: &Values,
+    settings: &HppSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<()> {
+    let longest = surroundings.link?.longest(surroundings.topology?);
+    let mtu = settings.format.mtu_bytes;
+    let Headroom { latency, round_trip, units_needed, units } = Headroom::of_longest(settings, longest, mtu);
+    let unit = values.quantity(&UNIT)?;
+    if units < units_needed && u64::from(units_needed) > 2 * u64::from(mtu).div_ceil(unit) {
+        let message = format!(
+            "the buffer cannot keep a link of {latency} cycles busy: credits come back after {round_trip} cycles, \
+             so that packets of {} need {units_needed} credit units, and there are {units}",
+            bytes(mtu)
+        );
+        let needed = units::format(u64::from(units_needed) * unit, Dimension::Size);
+        findings.push(
+            values
+                .conflict(Code::ShortOfCredits, &[&BUFFER, &UNIT], message)
+                .warning()
+                .expected(format!("{needed} or more for full bandwidth")),
+        );
+    }
+    Some(())
 }
 
 fn pipeline(values: &Values, show_ahead: Option<bool>, findings: &mut Diagnostics) -> Option<Pipeline> {

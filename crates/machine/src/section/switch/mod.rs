@@ -12,6 +12,7 @@ use flitway_fabric::routing::RoutingKind;
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::schema::{Kind, Presence, Setting};
+use crate::section::link::LinkSettings;
 use crate::section::routing;
 use crate::section::topology::{self, Topology};
 use crate::values::Values;
@@ -44,6 +45,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) format: Option<PacketFormat>,
     pub(crate) topology: Option<&'a Topology>,
     pub(crate) routing: Option<RoutingKind>,
+    pub(crate) link: Option<&'a LinkSettings>,
 }
 
 pub(crate) fn build(
