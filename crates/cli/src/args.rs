@@ -15,7 +15,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a workload on a machine, or an experiment
     Run(Box<RunArguments>),
-    /// Check a machine and tell what follows from it: all problems at once, or sizes, distances, latencies
+    /// Check a machine and tell what follows from it: all problems at once, or sizes, distances, latencies, whether it can
+    /// deadlock, how busy its channels will be
     Check(CheckArguments),
     /// List machines, experiments, traffic, packet sizes, arrivals and switch architectures
     List(ListArguments),
@@ -196,6 +197,9 @@ pub(crate) struct CheckArguments {
     /// Payload of the packets whose zero-load latency is shown
     #[arg(long, value_name = "SIZE", default_value = "256B")]
     pub(crate) packet: String,
+    /// Traffic whose load of each channel is shown: uniform (unless given), transpose, ... (see `flitway list`)
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) traffic: Option<String>,
     /// Write the facts as JSON to a file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,

@@ -28,6 +28,7 @@
 
 mod copies;
 mod digraph;
+mod loads;
 mod walk;
 
 use crate::endpoint::Destination;
@@ -201,6 +202,20 @@ impl Dependencies {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The load of every channel, taken or not, where `weight` says what part of what a source sends goes to a
+    /// destination, and every node sends as much as its channel carries: the fraction of its cycles that a channel is taken
+    /// for, if there were room for all of it.
+    ///
+    /// # Panics
+    /// If packets are [lost](Dependencies::lost).
+    pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> impl Iterator<Item = (Channel, f64)> {
+        assert!(self.lost.is_none(), "what circles has no load: {:?}", self.lost);
+        let loads = loads::loads(&self.map, &self.routing, weight);
+        (0..)
+            .zip(loads)
+            .filter_map(|(vertex, load)| self.map.is_wired(vertex).then(|| (self.map.channel(vertex), load)))
     }
 
     /// Every dependency: a channel and one that it depends on.

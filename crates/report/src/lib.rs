@@ -3,6 +3,7 @@
 //! This crate reads a running simulation and decides how long it runs; it changes nothing in it, reads no files and
 //! prints nothing.
 
+pub mod channels;
 pub mod facts;
 pub mod graph;
 pub mod measure;

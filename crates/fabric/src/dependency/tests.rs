@@ -205,3 +205,38 @@ fn groups_over_random_graphs_go_with_up_down_routing() {
         is_certified(&Dependencies::with_groups(&routing, &groups, Copies::Together));
     }
 }
+
+#[test]
+fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
+    let torus = TopologySettings::Torus { dimensions: vec![5, 3], nodes_per_switch: 2 };
+    let mesh = TopologySettings::Mesh { dimensions: vec![3, 3], nodes_per_switch: 1 };
+    let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
+    let mut stream = Stream::new(7, 0, Purpose::Test);
+    let graph = TopologySettings::Graph(random_graph(&mut stream));
+    for (kind, settings) in [
+        (RoutingKind::DimensionOrder, torus.clone()),
+        (RoutingKind::DimensionOrderWithoutDateline, torus),
+        (RoutingKind::DimensionOrder, mesh),
+        (RoutingKind::DModK, tree),
+        (RoutingKind::UpDown, graph),
+    ] {
+        let routing = routing(kind, &settings);
+        // Whole numbers, whose sums have no rounding.
+        let weight = |source: NodeId, node: NodeId| f64::from((3 * source.0 + 5 * node.0) % 7);
+        let mut expected: BTreeMap<Channel, f64> = BTreeMap::new();
+        let nodes = || (0..routing.topology().nodes()).map(NodeId);
+        for (source, node) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
+            for channel in channels(&routing, source, node).into_iter().filter(|_| source != node) {
+                *expected.entry(channel).or_default() += weight(source, node);
+            }
+        }
+        let loads: Vec<_> = Dependencies::of(&routing).loads(weight).collect();
+        let links = routing.topology().links().len() as u32;
+        let nodes = routing.topology().nodes();
+        assert_eq!(loads.len() as u32, (2 * links - nodes) * routing.classes() + nodes);
+        for (channel, load) in loads {
+            assert_eq!(load, expected.remove(&channel).unwrap_or(0.0), "{channel:?}");
+        }
+        assert!(expected.is_empty());
+    }
+}

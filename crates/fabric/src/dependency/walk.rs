@@ -50,6 +50,21 @@ impl Map {
         self.out_of_switches() + node.0
     }
 
+    /// Number of states of packets on their way: a channel they have come by, or the switch of the node that sends them.
+    pub(super) fn states(&self) -> usize {
+        self.out_of_switches() as usize + self.first.len() - 1
+    }
+
+    /// The state of what `node` sends.
+    pub(super) fn start(&self, node: NodeId) -> u32 {
+        self.out_of_switches() + self.homes[node.index()].0.0
+    }
+
+    /// Whether packets in `state` have not made a hop yet.
+    pub(super) fn is_start(&self, state: u32) -> bool {
+        state >= self.out_of_switches()
+    }
+
     /// The channel that `hop` takes from `switch`; `None` where nothing is wired.
     pub(super) fn hop(&self, switch: SwitchId, hop: Hop) -> Option<(u32, End)> {
         assert!(u32::from(hop.class) < self.classes, "a routing needs as many classes as it says");
@@ -70,6 +85,11 @@ impl Map {
         Channel { sender, class: (vertex % self.classes) as u8 }
     }
 
+    /// Whether `vertex` is a channel that is there.
+    pub(super) fn is_wired(&self, vertex: u32) -> bool {
+        self.ends.get((vertex / self.classes) as usize).is_none_or(Option::is_some)
+    }
+
     /// The switch that `vertex` leads to; `None` for a node.
     fn receiver(&self, vertex: u32) -> Option<SwitchId> {
         if let Some(node) = vertex.checked_sub(self.out_of_switches()) {
@@ -85,13 +105,12 @@ impl Map {
     pub(super) fn turns(&self) -> Turns {
         let widest = self.first.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         let width = (widest * self.classes).div_ceil(u64::BITS).max(1) as usize;
-        let rows = self.out_of_switches() as usize + self.first.len() - 1;
         let from = (0..self.out_of_switches()).map(|vertex| match self.receiver(vertex) {
             Some(switch) => self.first[switch.index()] * self.classes,
             None => 0,
         });
         let starts = self.first[..self.first.len() - 1].iter().map(|&first| first * self.classes);
-        Turns { width, bits: vec![0; rows * width], base: from.chain(starts).collect() }
+        Turns { width, bits: vec![0; self.states() * width], base: from.chain(starts).collect() }
     }
 }
 
@@ -114,7 +133,7 @@ impl Turns {
     pub(super) fn of(&self, map: &Map, vertex: u32) -> impl Iterator<Item = u32> + use<'_> {
         let node = vertex.checked_sub(map.out_of_switches());
         let row = match node {
-            Some(node) => map.out_of_switches() + map.homes[node as usize].0.0,
+            Some(node) => map.start(NodeId(node)),
             None => vertex,
         };
         let own = node.and_then(|node| {
@@ -196,7 +215,7 @@ impl<'a> Walker<'a> {
         let start = |&(here, node, other): &(SwitchId, NodeId, Option<NodeId>)| {
             let source = if node == destination { other? } else { node };
             let arrival = routing.start(source).1;
-            Some(Place { state: map.out_of_switches() + here.0, here, arrival, source })
+            Some(Place { state: map.start(source), here, arrival, source })
         };
         queue.extend(senders.iter().filter_map(start));
         let (mut done, mut lost) = (0, None);
@@ -225,7 +244,7 @@ impl<'a> Walker<'a> {
 
     /// A packet for `destination` that never stops.
     pub(super) fn circling(&mut self, destination: NodeId) -> Option<Lost> {
-        let states = self.map.out_of_switches() as usize + self.map.first.len() - 1;
+        let states = self.map.states();
         let mut next: Vec<Option<u32>> = vec![None; states];
         let _ = self.walk(destination, |step| next[step.state as usize] = Some(step.hop));
         // Who has followed the packets of a state first; who meets itself goes round.

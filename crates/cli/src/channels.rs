@@ -1,0 +1,171 @@
+//! What `flitway check` says of channels: whether they can wait for each other, and how busy they will be.
+
+use crate::table::bare_table;
+use flitway_fabric::dependency::Cycle;
+use flitway_fabric::headroom::Headroom;
+use flitway_fabric::topology::End;
+use flitway_fabric::{Destination, Fabric, NodeId, SwitchId, SwitchSettings};
+use flitway_machine::{Machine, RoutingKind};
+use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting};
+use flitway_report::session::Session;
+
+/// Dependencies of a cycle that are printed; JSON has all.
+const PRINTED: usize = 32;
+
+/// What switches and nodes are called: by the graph file, or by number.
+pub(crate) struct Names<'a> {
+    switches: &'a [String],
+    nodes: &'a [String],
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn of(machine: &'a Machine) -> Self {
+        match &machine.graph {
+            Some(graph) => Names { switches: &graph.switch_names, nodes: &graph.node_names },
+            None => Names { switches: &[], nodes: &[] },
+        }
+    }
+
+    fn switch(&self, switch: SwitchId) -> String {
+        self.switches.get(switch.index()).cloned().unwrap_or_else(|| switch.to_string())
+    }
+
+    fn node(&self, node: NodeId) -> String {
+        self.nodes.get(node.index()).cloned().unwrap_or_else(|| node.to_string())
+    }
+
+    fn end(&self, end: End) -> String {
+        match end {
+            End::Node(node) => format!("node {}", self.node(node)),
+            End::Switch(switch, port) => format!("switch {} port {port}", self.switch(switch)),
+        }
+    }
+}
+
+/// Whether the machine can deadlock, why, and what helps; and whether credits suffice.
+pub(crate) fn waiting_section(
+    session: &Session,
+    waiting: Option<&Waiting>,
+    headroom: Headroom,
+    names: &Names<'_>,
+) -> String {
+    let mut lines = vec!["Deadlock".to_owned()];
+    match waiting {
+        None => lines.push("not analysed: too many nodes and switches to walk every route".to_owned()),
+        Some(waiting) => {
+            lines.push(match waiting.cycle() {
+                None => "free of cyclic dependence: no deadlock is possible".to_owned(),
+                Some(_) => "cyclic dependence: packets can wait for each other for ever".to_owned(),
+            });
+            let (channels, dependencies) = (waiting.channels, waiting.dependencies());
+            let reach = if waiting.lost().is_none() {
+                "every node reaches every other"
+            } else {
+                "some packets are lost"
+            };
+            lines.push(format!(
+                "in each rail {channels} channels, counted by VC class, with {dependencies} dependencies; {reach}"
+            ));
+            if let Some(cycle) = waiting.cycle() {
+                lines.push(picture(cycle, names));
+                lines.push(fix(session.machine()));
+            }
+        }
+    }
+    let Headroom { latency, round_trip, units_needed, units } = headroom;
+    let enough = if units < units_needed { "too few" } else { "enough" };
+    lines.push(format!(
+        "credits: on the longest link ({latency} cycles) they come back after {round_trip} cycles; a VC alone keeps it busy \
+         with {units_needed} units, and has {units}: {enough}"
+    ));
+    lines.join("\n")
+}
+
+/// The channels of a cycle, and a route for each that takes it and the next one.
+fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
+    let count = cycle.dependencies.len();
+    let size = if cycle.is_smallest {
+        "the smallest cycle"
+    } else {
+        "a cycle (the search for the smallest was cut short)"
+    };
+    let mut table = bare_table(&["switch", "port", "VC class", "a route over this channel and the next"]);
+    for dependency in cycle.dependencies.iter().take(PRINTED) {
+        let source = names.node(dependency.witness.source);
+        let route = match dependency.witness.destination {
+            Destination::Node(node) => format!("node {source} to node {}", names.node(node)),
+            Destination::Group(group, _) => format!("node {source} to group {group}"),
+        };
+        let (switch, port) = match dependency.from.sender {
+            End::Switch(switch, port) => (names.switch(switch), port.to_string()),
+            End::Node(node) => (format!("node {}", names.node(node)), String::new()),
+        };
+        table.add_row([switch, port, dependency.from.class.to_string(), route]);
+    }
+    let rest = match count.checked_sub(PRINTED) {
+        None | Some(0) => String::new(),
+        Some(rest) => format!("\n... and {rest} more; --json has all"),
+    };
+    format!("{size}: {count} channels, each waits for the next, and the last for the first\n{table}{rest}")
+}
+
+/// The smallest changes that are known to help.
+fn fix(machine: &Machine) -> String {
+    let SwitchSettings::Hpp(switch) = &machine.switch;
+    let up_down = "routing.algorithm = \"up-down\", which is free on every topology";
+    match machine.routing {
+        RoutingKind::DimensionOrderWithoutDateline if switch.vcs.is_multiple_of(2) => {
+            format!("fix: routing.dateline = true, with 2 classes of {} VCs; or {up_down}", switch.vcs / 2)
+        }
+        RoutingKind::DimensionOrderWithoutDateline => format!(
+            "fix: routing.dateline = true and switch.vcs = {}, for its 2 classes; or {up_down}",
+            switch.vcs + 1
+        ),
+        _ => format!("fix: {up_down}"),
+    }
+}
+
+/// How busy the channels will be.
+pub(crate) fn loads_section(
+    pattern: &str,
+    loads: Option<&ChannelLoads>,
+    fabric: &Fabric,
+    names: &Names<'_>,
+) -> String {
+    let Some(loads) = loads else {
+        let reason = if fabric.nodes() > LOADS_NODES_MAX {
+            format!("the machine has more than {LOADS_NODES_MAX} nodes")
+        } else {
+            "there is nobody to send to".to_owned()
+        };
+        return format!("Channels\nexpected loads are not computed: {reason}");
+    };
+    let mut table = bare_table(&["links", "direction", "channels", "mean load", "max load"]);
+    for class in &loads.classes {
+        table.add_row([
+            class.class.clone(),
+            class.direction.to_owned(),
+            class.channels.to_string(),
+            format!("{:.4}", class.mean),
+            format!("{:.4}", class.max),
+        ]);
+    }
+    table.add_row([
+        "all".to_owned(),
+        String::new(),
+        loads.channels.to_string(),
+        format!("{:.4}", loads.mean),
+        format!("{:.4}", loads.max),
+    ]);
+    let named: Vec<String> = loads.busiest.iter().map(|&end| names.end(end)).collect();
+    let rest = match loads.busiest_count as usize - named.len() {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    format!(
+        "Channels\nexpected loads of {pattern} traffic at load 1, if there were room for all of it; 1 is a flit in every cycle\n\
+         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more",
+        named.join(", "),
+        loads.bound
+    )
+}

@@ -1,0 +1,43 @@
+//! What flows through each channel when a traffic matrix is given: theory, exact up to rounding.
+
+use super::walk::{Map, Walker};
+use crate::NodeId;
+use crate::routing::Routing;
+
+/// For each channel of `map` the sum of `weight` over the pairs of different nodes whose packets take it.
+pub(super) fn loads(map: &Map, routing: &Routing, weight: impl Fn(NodeId, NodeId) -> f64) -> Vec<f64> {
+    let mut walker = Walker::new(map, routing);
+    let states = map.states();
+    // Per state of packets for one destination: what has come to it, where it goes, and from how many states more will come.
+    let mut flow = vec![0.0; states];
+    let mut next: Vec<Option<u32>> = vec![None; states];
+    let mut awaited = vec![0_u32; states];
+    let mut loads = vec![0.0; map.vertices() as usize];
+    let mut ready = Vec::new();
+    for destination in (0..map.nodes()).map(NodeId) {
+        ready.clear();
+        let _ = walker.walk(destination, |step| {
+            next[step.state as usize] = Some(step.hop);
+            awaited[step.hop as usize] += 1;
+            if map.is_start(step.state) {
+                ready.push(step.state);
+            }
+        });
+        for source in (0..map.nodes()).map(NodeId).filter(|&source| source != destination) {
+            let weight = weight(source, destination);
+            loads[map.injection(source) as usize] += weight;
+            flow[map.start(source) as usize] += weight;
+        }
+        while let Some(state) = ready.pop() {
+            let amount = std::mem::take(&mut flow[state as usize]);
+            let Some(hop) = next[state as usize].take() else { continue };
+            loads[hop as usize] += amount;
+            flow[hop as usize] += amount;
+            awaited[hop as usize] -= 1;
+            if awaited[hop as usize] == 0 {
+                ready.push(hop);
+            }
+        }
+    }
+    loads
+}

@@ -1,0 +1,288 @@
+//! What theory says of the channels of a machine before anything runs: whether packets can wait for each other for ever,
+//! what a buffer must hold, and how busy traffic keeps each channel.
+//!
+//! Both follow from the routing relation. The walk takes time in proportion to nodes x switches, and the loads to the square
+//! of the nodes; machines that are too large for that get no answer, and never a guess.
+
+use flitway_engine::NodeId;
+use flitway_fabric::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
+use flitway_fabric::headroom::{Headroom, Longest};
+use flitway_fabric::topology::{End, Shape, Topology};
+use flitway_fabric::{Destination, Fabric, SwitchSettings};
+use flitway_workload::traffic::destination::Destinations;
+use serde_json::{Value, json};
+
+/// Nodes x switches up to which dependencies are walked: some seconds, half a minute for tori without structure.
+const STEPS_MAX: u64 = 1 << 28;
+
+/// Nodes up to which loads are computed.
+pub const LOADS_NODES_MAX: u32 = 4_096;
+
+/// Channels that are named among the busiest.
+const BUSIEST: usize = 5;
+
+/// Loads that differ by no more are equal: sums of many fractions are rounded.
+const ROUNDING: f64 = 1e-9;
+
+/// Who waits for whom in a rail.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    dependencies: Dependencies,
+    /// Channels that some packet takes, by class.
+    pub channels: u64,
+    /// Whether they can wait for each other for ever.
+    pub verdict: Verdict,
+}
+
+impl Waiting {
+    /// Who waits for whom in `fabric`; `None` if it is too large to walk.
+    #[must_use]
+    pub fn new(fabric: &Fabric) -> Option<Self> {
+        let topology = fabric.topology();
+        if u64::from(topology.nodes()) * u64::from(topology.switches()) > STEPS_MAX {
+            return None;
+        }
+        let dependencies = Dependencies::of(&fabric.routing);
+        let (channels, verdict) = (dependencies.channels().count() as u64, dependencies.verdict());
+        Some(Waiting { dependencies, channels, verdict })
+    }
+
+    /// Number of dependencies.
+    #[must_use]
+    pub fn dependencies(&self) -> u64 {
+        self.dependencies.len()
+    }
+
+    /// A packet that does not arrive; `None` if every node reaches every other.
+    #[must_use]
+    pub fn lost(&self) -> Option<Lost> {
+        self.dependencies.lost()
+    }
+
+    /// The cycle, if there is one.
+    #[must_use]
+    pub fn cycle(&self) -> Option<&Cycle> {
+        match &self.verdict {
+            Verdict::Cyclic(cycle) => Some(cycle),
+            Verdict::Free(_) => None,
+        }
+    }
+
+    /// As an object.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut waiting = json!({
+            "channels": self.channels,
+            "dependencies": self.dependencies(),
+            "free": self.cycle().is_none(),
+            "all_reachable": self.lost().is_none(),
+        });
+        if let Some(cycle) = self.cycle() {
+            waiting["cycle"] = cycle.dependencies.iter().map(dependency_json).collect();
+            waiting["smallest"] = json!(cycle.is_smallest);
+        }
+        if let Some(lost) = self.lost() {
+            waiting["lost"] = json!({
+                "source": lost.source.0,
+                "destination": lost.destination.0,
+                "how": how(lost.how),
+            });
+        }
+        waiting
+    }
+}
+
+/// What becomes of a packet that is lost, in words.
+#[must_use]
+pub fn how(loss: Loss) -> String {
+    match loss {
+        Loss::Unwired(switch, port) => {
+            format!("it is sent by port {port} of switch {switch}, which has no link")
+        }
+        Loss::WrongNode(node) => format!("it comes to node {node}"),
+        Loss::Circles(channel) => format!("it takes {} again and again", name(channel.sender)),
+    }
+}
+
+fn name(sender: End) -> String {
+    match sender {
+        End::Node(node) => format!("the link of node {node}"),
+        End::Switch(switch, port) => format!("port {port} of switch {switch}"),
+    }
+}
+
+/// What credits need on the longest link of `fabric`, for packets of the MTU.
+#[must_use]
+pub fn headroom(fabric: &Fabric) -> Headroom {
+    let SwitchSettings::Hpp(settings) = &fabric.switch;
+    let longest = Longest::of(fabric.topology(), &fabric.latencies);
+    Headroom::of_longest(settings, longest, settings.format.mtu_bytes)
+}
+
+/// That as an object.
+#[must_use]
+pub fn headroom_json(headroom: Headroom) -> Value {
+    json!({
+        "link_cycles": headroom.latency,
+        "round_trip_cycles": headroom.round_trip,
+        "units_needed": headroom.units_needed,
+        "units": headroom.units,
+    })
+}
+
+fn dependency_json(dependency: &Dependency) -> Value {
+    let Dependency { from, to, witness } = dependency;
+    let destination = match witness.destination {
+        Destination::Node(node) => json!({ "node": node.0 }),
+        Destination::Group(group, root) => json!({ "group": group.0, "root": root }),
+    };
+    json!({
+        "from": channel_json(*from),
+        "to": channel_json(*to),
+        "source": witness.source.0,
+        "destination": destination,
+    })
+}
+
+fn channel_json(channel: Channel) -> Value {
+    let mut value = end_json(channel.sender);
+    value["class"] = json!(channel.class);
+    value
+}
+
+fn end_json(end: End) -> Value {
+    match end {
+        End::Node(node) => json!({ "node": node.0 }),
+        End::Switch(switch, port) => json!({ "switch": switch.0, "port": port.0 }),
+    }
+}
+
+/// How busy traffic keeps the channels of a rail when every node sends at its full rate, if there were room for all of it:
+/// 1 is a flit in every cycle. Header and trailer count, adverts do not; classes of virtual channels share a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelLoads {
+    /// Channels: two for each link.
+    pub channels: u32,
+    /// Mean load.
+    pub mean: f64,
+    /// Load of the busiest channel.
+    pub max: f64,
+    /// The offered load at which the busiest channel is full, at most 1.
+    pub bound: f64,
+    /// By class of link and direction, busiest first.
+    pub classes: Vec<ClassLoad>,
+    /// Some of those that are as busy as the busiest, in order.
+    pub busiest: Vec<End>,
+    /// And how many there are.
+    pub busiest_count: u32,
+}
+
+/// The loads of one direction of a class of links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassLoad {
+    /// The class of links: `node`, `level-1`, `dimension-0`.
+    pub class: String,
+    /// The direction: `out of nodes`, `into nodes`, `up`, `down`, `higher`, `lower`, or `either`.
+    pub direction: &'static str,
+    /// How many channels there are.
+    pub channels: u32,
+    /// Their mean load.
+    pub mean: f64,
+    /// The load of the busiest of them.
+    pub max: f64,
+}
+
+impl ChannelLoads {
+    /// The loads of traffic to `destinations`; `None` for a machine that is too large, or whose packets do not all arrive.
+    #[must_use]
+    pub fn new(waiting: &Waiting, fabric: &Fabric, destinations: &Destinations) -> Option<Self> {
+        let topology = fabric.topology();
+        if topology.nodes() > LOADS_NODES_MAX || waiting.lost().is_some() {
+            return None;
+        }
+        let weight = |source: NodeId, node: NodeId| destinations.weight(source, node);
+        let mut loads: Vec<(End, f64)> = Vec::new();
+        for (channel, load) in waiting.dependencies.loads(weight) {
+            match loads.last_mut() {
+                Some((sender, total)) if *sender == channel.sender => *total += load,
+                _ => loads.push((channel.sender, load)),
+            }
+        }
+        let max = loads.iter().map(|&(_, load)| load).fold(0.0, f64::max);
+        let is_busiest = |&&(_, load): &&(End, f64)| load > 0.0 && load >= max * (1.0 - ROUNDING);
+        let busiest = || loads.iter().filter(is_busiest).map(|&(sender, _)| sender);
+        Some(ChannelLoads {
+            channels: loads.len() as u32,
+            mean: loads.iter().map(|&(_, load)| load).sum::<f64>() / loads.len() as f64,
+            max,
+            bound: (1.0 / max).min(1.0),
+            classes: classes(topology, &loads),
+            busiest: busiest().take(BUSIEST).collect(),
+            busiest_count: busiest().count() as u32,
+        })
+    }
+
+    /// As an object.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let class = |class: &ClassLoad| {
+            json!({
+                "class": class.class,
+                "direction": class.direction,
+                "channels": class.channels,
+                "mean": class.mean,
+                "max": class.max,
+            })
+        };
+        json!({
+            "channels": self.channels,
+            "mean": self.mean,
+            "max": self.max,
+            "bound": self.bound,
+            "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
+            "busiest": self.busiest.iter().copied().map(end_json).collect::<Vec<_>>(),
+            "busiest_count": self.busiest_count,
+        })
+    }
+}
+
+/// The loads by class and direction, busiest first, then in the order of the classes.
+fn classes(topology: &Topology, loads: &[(End, f64)]) -> Vec<ClassLoad> {
+    let mut found: Vec<ClassLoad> = Vec::new();
+    for &(sender, load) in loads {
+        let link = match sender {
+            End::Node(node) => Some(topology.node_link(node)),
+            End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
+        };
+        let Some(link) = link.map(|link| &topology.links()[link.index()]) else { continue };
+        let class = &topology.classes()[link.class as usize];
+        let direction = direction(topology, link.ends, sender);
+        let known = found.iter().position(|one| one.class == *class && one.direction == direction);
+        let known = known.unwrap_or_else(|| {
+            found.push(ClassLoad { class: class.clone(), direction, channels: 0, mean: 0.0, max: 0.0 });
+            found.len() - 1
+        });
+        let entry = &mut found[known];
+        entry.channels += 1;
+        entry.mean += load;
+        entry.max = entry.max.max(load);
+    }
+    found.iter_mut().for_each(|one| one.mean /= f64::from(one.channels));
+    let place = |one: &ClassLoad| topology.classes().iter().position(|class| *class == one.class);
+    // Stable, and to as many digits as are equal on every machine.
+    found.sort_by_key(|one| (place(one), one.direction));
+    found.sort_by_key(|one| std::cmp::Reverse((one.max / ROUNDING).round() as u64));
+    found
+}
+
+fn direction(topology: &Topology, ends: [End; 2], sender: End) -> &'static str {
+    let is_first = ends[0] == sender;
+    match (ends, topology.shape()) {
+        _ if matches!(sender, End::Node(_)) => "out of nodes",
+        ([End::Node(_), _] | [_, End::Node(_)], _) => "into nodes",
+        // Links of trees are built from below, and those of grids from the lower coordinate.
+        (_, Shape::Tree(_)) => ["down", "up"][usize::from(is_first)],
+        (_, Shape::Grid(_)) => ["lower", "higher"][usize::from(is_first)],
+        (_, Shape::Irregular) => "either",
+    }
+}
