@@ -52,6 +52,9 @@ pub(crate) fn waiting_section(
     let mut lines = vec!["Deadlock".to_owned()];
     match waiting {
         None => lines.push("not analysed: too many nodes and switches to walk every route".to_owned()),
+        Some(waiting) if waiting.channels == 0 => {
+            lines.push("a single node has nobody to send to: no deadlock is possible".to_owned());
+        }
         Some(waiting) => {
             lines.push(match waiting.cycle() {
                 None => "free of cyclic dependence: no deadlock is possible".to_owned(),
@@ -75,8 +78,8 @@ pub(crate) fn waiting_section(
     let Headroom { latency, round_trip, units_needed, units } = headroom;
     let enough = if units < units_needed { "too few" } else { "enough" };
     lines.push(format!(
-        "credits: on the longest link ({latency} cycles) they come back after {round_trip} cycles; a VC alone keeps it busy \
-         with {units_needed} units, and has {units}: {enough}"
+        "credits come back after {round_trip} cycles on the longest link ({latency} cycles); a VC alone keeps it busy with \
+         {units_needed} units: {units} are {enough}"
     ));
     lines.join("\n")
 }
@@ -112,7 +115,7 @@ fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
 /// The smallest changes that are known to help.
 fn fix(machine: &Machine) -> String {
     let SwitchSettings::Hpp(switch) = &machine.switch;
-    let up_down = "routing.algorithm = \"up-down\", which is free on every topology";
+    let up_down = "routing.algorithm = \"up-down\"";
     match machine.routing {
         RoutingKind::DimensionOrderWithoutDateline if switch.vcs.is_multiple_of(2) => {
             format!("fix: routing.dateline = true, with 2 classes of {} VCs; or {up_down}", switch.vcs / 2)

@@ -248,10 +248,14 @@ impl Dependencies {
         let mut place: Vec<Option<u32>> = vec![None; self.graph.vertices() as usize];
         (0..).zip(ring).for_each(|(at, &vertex)| place[vertex as usize] = Some(at));
         let next = |at: usize| ring[(at + 1) % ring.len()];
-        // By dependency: hops of the way, and the pair of nodes.
+        // By dependency: hops of the way, and the pair of nodes; no way over both channels is shorter than three hops.
         let mut found: Vec<Option<(usize, NodeId, NodeId)>> = vec![None; ring.len()];
+        let is_best = |found: &Option<(usize, NodeId, NodeId)>| found.is_some_and(|(hops, ..)| hops <= 3);
         let mut walker = Walker::new(&self.map, &self.routing);
         for destination in (0..self.map.nodes()).map(NodeId) {
+            if found.iter().all(is_best) {
+                break;
+            }
             let mut hits: Vec<(usize, NodeId)> = Vec::new();
             let _ = walker.walk(destination, |step| {
                 let at = place.get(step.state as usize).copied().flatten();
@@ -262,9 +266,8 @@ impl Dependencies {
             for (at, source) in hits {
                 let bound = self.graph.vertices() as usize;
                 let hops = self.routing.path(source, destination).take(bound).count();
-                let candidate = Some((hops, source, destination));
-                if found[at].is_none() || candidate < found[at] {
-                    found[at] = candidate;
+                if found[at].is_none_or(|(best, ..)| hops < best) {
+                    found[at] = Some((hops, source, destination));
                 }
             }
         }

@@ -13,7 +13,7 @@ use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
 
 /// Nodes x switches up to which dependencies are walked: some seconds, half a minute for tori without structure.
-const STEPS_MAX: u64 = 1 << 28;
+const STEPS_MAX: u64 = 1 << 29;
 
 /// Nodes up to which loads are computed.
 pub const LOADS_NODES_MAX: u32 = 4_096;

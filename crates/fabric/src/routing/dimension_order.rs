@@ -50,8 +50,10 @@ impl Relation for DimensionOrder {
 
     fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
         let target = SwitchId(destination.0 / self.shape.nodes_per_switch);
+        let (mut here, mut target) = (here.0, target.0);
         for (dimension, &size) in self.shape.dimensions.iter().enumerate() {
-            let (at, to) = (self.shape.coordinate(here, dimension), self.shape.coordinate(target, dimension));
+            let (at, to) = (here % size, target % size);
+            (here, target) = (here / size, target / size);
             if at == to {
                 continue;
             }
