@@ -213,9 +213,8 @@ impl Dependencies {
     pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> impl Iterator<Item = (Channel, f64)> {
         assert!(self.lost.is_none(), "what circles has no load: {:?}", self.lost);
         let loads = loads::loads(&self.map, &self.routing, weight);
-        (0..)
-            .zip(loads)
-            .filter_map(|(vertex, load)| self.map.is_wired(vertex).then(|| (self.map.channel(vertex), load)))
+        let wired = (0..).zip(loads).filter(|&(vertex, _)| self.map.is_wired(vertex));
+        wired.map(|(vertex, load)| (self.map.channel(vertex), load))
     }
 
     /// Every dependency: a channel and one that it depends on.
