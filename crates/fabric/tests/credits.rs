@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Deliveries, Script, fabric, hpp};
+use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::dependency::{Dependencies, Verdict};
@@ -119,4 +119,20 @@ fn a_torus_without_dateline_deadlocks_and_with_it_does_not() {
         assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 1), (false, delivered_none, true));
         assert_eq!(run(RoutingKind::DimensionOrder, 2), (true, delivered_all, false));
     }
+}
+
+#[test]
+fn a_torus_with_dateline_delivers_what_a_torus_without_does_not() {
+    let torus = TopologySettings::Torus { dimensions: vec![6, 5], nodes_per_switch: 1 };
+    let run = |kind, vcs| {
+        let fabric = fabric(&torus, kind, 5, HppSettings { vcs, buffer_units: 16, ..hpp(5) });
+        // More than the torus carries, until sources stop.
+        let scripts = random_scripts(11, &fabric, 50, 5_000, 1_024);
+        let packets: usize = scripts.iter().map(|script| script.packets.len()).sum();
+        let (times, left) = run(&fabric, scripts);
+        assert!(packets > 2_000 && times.len() <= packets);
+        (times.len() == packets, left > 0)
+    };
+    assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 1), (false, true));
+    assert_eq!(run(RoutingKind::DimensionOrder, 2), (true, false));
 }
