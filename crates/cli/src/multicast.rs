@@ -4,7 +4,7 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::progress::{Line, stop_flag};
-use crate::run::{Voice, fits_memory, write_json};
+use crate::run::{Voice, fits_memory, no_deadlock, write_json};
 use crate::table::{plural, verdicts};
 use flitway_experiment::workload::MulticastWorkload;
 use flitway_experiment::workload::multicast::MulticastTask;
@@ -47,6 +47,7 @@ pub(crate) fn run(
     line.clear();
     voice.say(|| definitions(&points))?;
     write_json(&session, workload, target, points.iter().map(Point::to_json).collect())?;
+    no_deadlock(&points)?;
     voice.end(&stop)
 }
 

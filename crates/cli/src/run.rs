@@ -64,7 +64,16 @@ fn run_traffic(
     let measured = measure_points(&session, &points, workload, &stop, &mut voice)?;
     voice.say(|| report(&session, &measured))?;
     write_json(&session, workload, target, measured.iter().map(Point::to_json).collect())?;
+    no_deadlock(&measured)?;
     voice.end(&stop)
+}
+
+/// A deadlock is a fault, and its ring the witness.
+pub(crate) fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
+    let Some(ring) = points.iter().find_map(|point| point.deadlock.as_ref()) else { return Ok(()) };
+    let lines: Vec<String> = ring.iter().map(ToString::to_string).collect();
+    let what = "packets wait for each other for ever: each of these for the next, and the last for the first";
+    Err(Failure::Fault(format!("fault: {what}\n  {}", lines.join("\n  "))))
 }
 
 /// What is printed below the table of load points.

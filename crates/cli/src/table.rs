@@ -143,6 +143,9 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
             "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
         );
     }
+    if points.iter().any(|point| point.verdict == Verdict::Deadlock) {
+        text.push_str("\ndeadlock           packets wait for each other for ever");
+    }
     if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
         text.push_str(
             "\nunsettled          no steady mean was found within the longest run: not reliable; try --warm-up and --duration",

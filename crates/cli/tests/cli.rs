@@ -325,6 +325,36 @@ rank 1 {\na: recv 8b from 0 tag 2\nb: send 8b to 0 tag 1\nb requires a\n}\n";
 }
 
 #[test]
+fn a_deadlock_is_a_fault_with_its_witness() {
+    let torus =
+        ["run", "torus-8x8", "--set", "routing.dateline=false", "--traffic", "tornado", "--load", "max"];
+    let one_by_one = ["run", "hpp-switch", "--multicast", "random(members=5)", "--multicast-load", "0.4"];
+    let gathering = ["--set", "switch.multicast.gathering=one-by-one"];
+    let time = ["--duration", "100us", "--json", "-"];
+    for (arguments, need) in [
+        ([&torus[..], &time].concat(), "room for 4 credit units on VC"),
+        ([&one_by_one[..], &gathering, &time].concat(), "which is kept for the packet at input port"),
+    ] {
+        let output = flitway(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("fault: packets wait for each other for ever"),
+            "{}",
+            stderr(&output)
+        );
+        let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_valid(&result);
+        let point = &result["points"][0];
+        assert_eq!(point["verdict"], "deadlock");
+        let ring = point["deadlock"].as_array().unwrap();
+        assert!(
+            ring.len() >= 2 && ring.iter().all(|it| it["needs"].as_str().unwrap().contains(need)),
+            "{ring:?}"
+        );
+    }
+}
+
+#[test]
 fn check_tells_the_facts_of_dawning_5000() {
     let output = flitway(&["check", "dawning5000"]);
     assert!(output.status.success());

@@ -5,6 +5,7 @@
 
 pub mod arbiter;
 pub mod barrier;
+pub mod deadlock;
 pub mod dependency;
 pub mod endpoint;
 pub mod headroom;

@@ -13,12 +13,15 @@ pub use build::{Fabric, SwitchSettings};
 pub use post::Post;
 pub use shard::{Conservation, Counters};
 
+use crate::deadlock::{self, Deadlock, Fifo, Need, Waiting};
 use crate::observer::Observer;
-use crate::{Delivery, NodeId, Packet, RailId};
+use crate::topology::{End, Topology};
+use crate::{Delivery, NodeId, Packet, PortId, RailId, SwitchId};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Windows};
 use node::Node;
 use shard::FabricShard;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A switch architecture, with the NIC ports that speak its link protocol.
@@ -83,6 +86,12 @@ pub trait SwitchModel<A: Architecture>: Send {
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
+
+    /// The packets at the heads of FIFOs that cannot move at the end of cycle `now - 1`, with what they need of others.
+    fn waiting(&self, shared: &A::Shared, now: Cycle) -> Vec<Waiting>;
+
+    /// The position that the receiver of `port` and `vc` could advertise at the end of cycle `now - 1`.
+    fn position(&self, shared: &A::Shared, port: PortId, vc: u8, now: Cycle) -> u32;
 
     /// Flits of the packets whose head has come in and which no link has chosen, at the end of cycle `now - 1`; some of them
     /// may not have been taken out of `inbox` yet.
@@ -160,6 +169,7 @@ impl<A: Architecture, O> std::fmt::Debug for Context<'_, A, O> {
 /// A fabric with endpoints on its nodes, ready to run.
 pub struct Simulation<A: Architecture, E: crate::Endpoint, O: Observer> {
     windows: Windows<FabricShard<A, E, O>>,
+    topology: Arc<Topology>,
     /// Where each switch lives: those of rail 0, of rail 1, ...
     switches: Vec<Address>,
     /// Where each node lives.
@@ -216,6 +226,30 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// The endpoints, by node.
     pub fn endpoints(&self) -> impl Iterator<Item = &E> {
         (0..self.nodes.len()).map(|node| self.endpoint(NodeId::new(node)))
+    }
+
+    /// A ring of packets that wait for each other for ever, if there is one.
+    #[must_use]
+    pub fn deadlock(&self) -> Option<Deadlock> {
+        let now = self.now();
+        let shard = |at: &Address| &self.windows.shards()[at.shard as usize];
+        let waiting: Vec<Waiting> =
+            self.switches.iter().flat_map(|at| shard(at).waiting(at.place, now)).collect();
+        deadlock::find(&waiting, |packet, need| match *need {
+            Need::Output { by, .. } => Some(Fifo { port: by, ..packet.fifo }),
+            Need::Space { output, vc, units, sent } => {
+                let switches = self.topology.switches();
+                let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
+                let (_, End::Switch(next, port)) = self.topology.wire(SwitchId(here), output)? else {
+                    return None;
+                };
+                let switch = rail * switches + next.0;
+                let at = &self.switches[switch as usize];
+                let position = shard(at).position(at.place, port, vc, now);
+                // Otherwise there is space, and an advert that says so is on its way.
+                (position.wrapping_sub(sent) < units).then_some(Fifo { switch, port, vc })
+            }
+        })
     }
 
     /// The load of each switch, of rail 0, of rail 1, ...: flits of the packets in it that no link has chosen.

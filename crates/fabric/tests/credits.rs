@@ -20,8 +20,9 @@ fn packet(destination: u32, payload: u16, tag: u64) -> Packet {
     Packet { destination, rail: RailId(0), lane: 0, payload, created: Cycle(0), tag }
 }
 
-/// Runs until nothing is left to do, and gives the delivery times and the packets that are left.
-fn run(fabric: &Fabric, scripts: Vec<Script>) -> (Vec<u64>, u64) {
+/// Runs until nothing is left to do, and gives the delivery times, the packets that are left and the length of a ring of
+/// those that wait for each other.
+fn run(fabric: &Fabric, scripts: Vec<Script>) -> (Vec<u64>, u64, Option<usize>) {
     let mut simulation = Simulation::<Hpp, _, _>::new(fabric, scripts, 1, Deliveries::default);
     assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
     simulation.settle();
@@ -30,7 +31,8 @@ fn run(fabric: &Fabric, scripts: Vec<Script>) -> (Vec<u64>, u64) {
     let deliveries = simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0));
     let mut times: Vec<u64> = deliveries.map(|delivery| delivery.delivered.0).collect();
     times.sort_unstable();
-    (times, books.in_network)
+    let ring = simulation.deadlock().map(|deadlock| deadlock.ring.len());
+    (times, books.in_network, ring)
 }
 
 /// Whether packets follow each other without a gap on a link of `latency` between `ends`, all other links being short.
@@ -47,7 +49,7 @@ fn is_busy(settings: &HppSettings, ends: Ends, latency: u32, payload: u16) -> bo
     // Long enough to fill the buffer several times: the gaps of a stop and go repeat with every round trip.
     let count = 100 + 4 * settings.buffer_units as usize;
     let packets = (0..count as u64).map(|tag| packet(1, payload, tag)).collect();
-    let (times, left) = run(&fabric, vec![Script::new(packets), Script::default()]);
+    let (times, left, _) = run(&fabric, vec![Script::new(packets), Script::default()]);
     assert_eq!((times.len(), left), (count, 0));
     let flits = u64::from(settings.format.packet_flits(payload.into()));
     times[count - 1] - times[count / 2] == (count - 1 - count / 2) as u64 * flits
@@ -112,12 +114,15 @@ fn a_torus_without_dateline_deadlocks_and_with_it_does_not() {
                 .map(|node| Script::new((0..10).map(|tag| packet(to(node), 1_024, tag)).collect()))
                 .collect();
             let is_free = matches!(Dependencies::of(&fabric.routing).verdict(), Verdict::Free(_));
-            let (times, left) = run(&fabric, scripts);
-            (is_free, times.len() as u32, left > 0)
+            let (times, left, ring) = run(&fabric, scripts);
+            (is_free, times.len() as u32, left > 0, ring)
         };
         let (delivered_none, delivered_all) = (0, 10 * switches);
-        assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 1), (false, delivered_none, true));
-        assert_eq!(run(RoutingKind::DimensionOrder, 2), (true, delivered_all, false));
+        assert_eq!(
+            run(RoutingKind::DimensionOrderWithoutDateline, 1),
+            (false, delivered_none, true, Some(switches as usize))
+        );
+        assert_eq!(run(RoutingKind::DimensionOrder, 2), (true, delivered_all, false, None));
     }
 }
 
@@ -129,7 +134,8 @@ fn a_torus_with_dateline_delivers_what_a_torus_without_does_not() {
         // More than the torus carries, until sources stop.
         let scripts = random_scripts(11, &fabric, 50, 5_000, 1_024);
         let packets: usize = scripts.iter().map(|script| script.packets.len()).sum();
-        let (times, left) = run(&fabric, scripts);
+        let (times, left, ring) = run(&fabric, scripts);
+        assert_eq!(ring.is_some(), left > 0, "what is left waits for itself");
         assert!(packets > 2_000 && times.len() <= packets);
         (times.len() == packets, left > 0)
     };

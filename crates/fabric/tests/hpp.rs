@@ -8,13 +8,15 @@ use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::hpp::{Gathering, Hpp, HppSettings, MulticastSettings};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{
-    Delivery, Destination, Fabric, GroupId, Groups, NodeId, Packet, RailId, Simulation, SwitchSettings,
+    Delivery, Destination, Fabric, GroupId, Groups, NodeId, Packet, PortId, RailId, Simulation,
+    SwitchSettings,
 };
 use std::sync::atomic::AtomicBool;
 
@@ -40,14 +42,14 @@ fn run(fabric: &Fabric, scripts: Vec<Script>, threads: u32) -> (Vec<Delivery>, C
 }
 
 /// The deliveries of a run with packets for groups, which may end with packets that wait for each other.
-fn run_copies(fabric: &Fabric, scripts: Vec<Script>) -> (Vec<Delivery>, Counters) {
+fn run_copies(fabric: &Fabric, scripts: Vec<Script>) -> (Vec<Delivery>, Counters, Option<Deadlock>) {
     let mut simulation = Simulation::<Hpp, _, _>::new(fabric, scripts, 1, Deliveries::default);
     assert_eq!(simulation.run_until(FOREVER, &AtomicBool::new(false)), Outcome::Idle);
     simulation.settle();
     assert!(simulation.audit().holds(), "{:?}", simulation.audit());
     let deliveries =
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
-    (deliveries, simulation.counters())
+    (deliveries, simulation.counters(), simulation.deadlock())
 }
 
 fn one_packet(fabric: &Fabric, source: u32, destination: u32, payload: u16) -> Delivery {
@@ -124,7 +126,8 @@ fn a_multicast_takes_the_lookup_longer_in_every_switch() {
             };
             let mut scripts = vec![Script::default(); 16];
             scripts[0] = Script::new(vec![packet]);
-            let (deliveries, counters) = run_copies(&fabric, scripts);
+            let (deliveries, counters, deadlock) = run_copies(&fabric, scripts);
+            assert_eq!(deadlock, None);
             let expected: Vec<NodeId> =
                 members.into_iter().filter(|node| ascent == Ascent::Routed || node.0 != 0).collect();
             let mut reached: Vec<NodeId> = deliveries.iter().map(|delivery| delivery.destination).collect();
@@ -175,10 +178,16 @@ fn gathering_one_by_one_deadlocks_where_the_bulletin_does_not() {
         scripts[2] = Script::new(vec![packet(node(4), 0)]);
         scripts[1] = Script::new(vec![packet(to(1), 20)]);
         scripts[0] = Script::new(vec![packet(to(0), 60)]);
-        run_copies(&fabric, scripts).1
+        let (_, counters, deadlock) = run_copies(&fabric, scripts);
+        (counters, deadlock)
     };
-    let bulletin = run(Gathering::Bulletin { patience: None });
+    let (bulletin, deadlock) = run(Gathering::Bulletin { patience: None });
+    assert_eq!(deadlock, None);
     assert_eq!((bulletin.packets_delivered, bulletin.packets_copied), (5, 2));
-    let one_by_one = run(Gathering::OneByOne);
+    let (one_by_one, deadlock) = run(Gathering::OneByOne);
     assert_eq!((one_by_one.packets_delivered, one_by_one.packets_copied), (1, 0));
+    let fifos: Vec<(u32, Need)> =
+        deadlock.expect("it is found").ring.iter().map(|link| (link.fifo.port.0, link.need)).collect();
+    let kept = |output, by| Need::Output { output: PortId(output), by: PortId(by) };
+    assert_eq!(fifos, [(0, kept(5, 1)), (1, kept(4, 0))]);
 }

@@ -10,13 +10,15 @@
 //!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
 //!   fifths of the fraction by which it grew in the quarter of the run before. Latencies of a saturated run are those of
 //!   the packets delivered while it was watched; they would grow for ever.
-//! * **Unsettled**: neither, when the limit of simulated time is reached.
+//! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
+//! * **Unsettled**: none of these, when the limit of simulated time is reached.
 
 use crate::operations::Copies;
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_fabric::deadlock::Deadlock;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::{Endpoint, Simulation};
 use flitway_nic::multicaster::MulticastPlan;
@@ -46,6 +48,8 @@ pub enum Verdict {
     Steady,
     /// Packets are created faster than they are delivered.
     Saturated,
+    /// Packets wait for each other for ever.
+    Deadlock,
     /// The limit of simulated time came first.
     Unsettled,
     /// Somebody stopped it.
@@ -57,6 +61,8 @@ pub enum Verdict {
 pub struct Measurement {
     /// How it has ended.
     pub verdict: Verdict,
+    /// The packets that wait for each other, if it ended so.
+    pub deadlock: Option<Deadlock>,
     /// Everything created and delivered after the warm-up.
     pub total: Batch,
     /// Mean packet latency.
@@ -124,6 +130,9 @@ const BATCHES_FIRST: usize = 20;
 /// The fewest from which saturation is concluded.
 const BATCHES_SATURATED: usize = 40;
 
+/// Batches between two looks for packets that wait for each other.
+const LOOK_EVERY: usize = 20;
+
 /// The most snapshots that are kept.
 const SNAPSHOTS_MAX: usize = 16;
 
@@ -151,7 +160,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
     }
     let start = simulation.now();
     series.snapshots.push((0, delivered_of(simulation)));
-    let mut precision = None;
+    let (mut precision, mut deadlock) = (None, None);
     let (verdict, cut) = loop {
         let until = simulation.now() + length;
         let outcome = course.advance(simulation, until, stop);
@@ -159,6 +168,12 @@ pub fn measure<A: Architecture, E: Endpoint>(
             break (Verdict::Stopped, series.fallback());
         }
         series.push(simulation);
+        if series.asks_for_deadlock() {
+            deadlock = simulation.deadlock();
+            if deadlock.is_some() {
+                break (Verdict::Deadlock, series.fallback());
+            }
+        }
         progress(Progress { batches: series.batches.len(), now: simulation.now(), precision });
         match series.judge() {
             Judgement::Over(verdict, cut) => break (verdict, cut),
@@ -166,6 +181,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         }
     };
     let mut measurement = series.measurement(start, verdict, cut);
+    measurement.deadlock = deadlock;
     simulation.settle();
     measurement.counters = simulation.counters();
     measurement.books = simulation.audit();
@@ -217,6 +233,13 @@ impl Series<'_> {
         let count = self.batches.len();
         let spacing = count.div_ceil(SNAPSHOTS_MAX).next_power_of_two();
         self.snapshots.retain(|&(after, _)| after % spacing == 0 || after == count);
+    }
+
+    /// Whether it is time to look for packets that wait for each other: when less was delivered than created, in batches of
+    /// which there are ever fewer.
+    fn asks_for_deadlock(&self) -> bool {
+        let last = self.batches.last().is_some_and(|batch| batch.delivered_flits < batch.created_flits);
+        last && (self.batches.len().is_power_of_two() || self.batches.len().is_multiple_of(LOOK_EVERY))
     }
 
     fn judge(&self) -> Judgement {
@@ -336,6 +359,7 @@ impl Series<'_> {
             |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
         Measurement {
             verdict,
+            deadlock: None,
             packet_latency: over_packets(
                 total.packet_latency,
                 self.estimate(cut, Batch::mean_packet_latency),

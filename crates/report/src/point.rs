@@ -5,7 +5,10 @@ use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
 use crate::stats::Estimate;
 use flitway_engine::Clock;
+use flitway_fabric::Destination;
+use flitway_fabric::deadlock::{Deadlock, Link, Need};
 use serde_json::{Map, Value, json};
+use std::fmt;
 
 /// One latency, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +66,8 @@ pub struct Point {
     pub flit_hops: u64,
     /// Adverts sent.
     pub adverts: u64,
+    /// The packets that wait for each other for ever, if there are any.
+    pub deadlock: Option<Vec<WaitingPacket>>,
     /// Multicast operations, if there are any; they do not count in the rest.
     pub multicast: Option<MulticastPoint>,
     /// Wall-clock time in seconds.
@@ -78,6 +83,8 @@ pub struct Scale {
     pub clock: Clock,
     /// Number of nodes.
     pub nodes: u32,
+    /// Switches of a rail.
+    pub switches: u32,
     /// NIC ports of a node; each can inject a flit a cycle.
     pub rails: u32,
     /// Bytes of a flit.
@@ -125,6 +132,7 @@ impl Point {
             packet_hops: measurement.counters.packet_hops,
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
+            deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             multicast: None,
             wall_s: measurement.wall.as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
@@ -231,11 +239,74 @@ impl Point {
         put("packet_hops", Some(json!(self.packet_hops)));
         put("flit_hops", Some(json!(self.flit_hops)));
         put("adverts", Some(json!(self.adverts)));
+        put("deadlock", self.deadlock.as_ref().map(|ring| ring.iter().map(WaitingPacket::to_json).collect()));
         put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));
         put("wall_s", Some(json!(self.wall_s)));
         put("peak_rss_bytes", self.peak_rss_bytes.map(|bytes| json!(bytes)));
         Value::Object(point)
     }
+}
+
+/// One of the packets that wait for each other for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingPacket {
+    /// Where it is first in line.
+    pub rail: u32,
+    /// The switch of that rail.
+    pub switch: u32,
+    /// The input port.
+    pub port: u32,
+    /// The virtual channel.
+    pub vc: u8,
+    /// Who sent it.
+    pub source: u32,
+    /// For whom, in words.
+    pub destination: String,
+    /// What it waits for, in words.
+    pub needs: String,
+}
+
+impl WaitingPacket {
+    fn to_json(&self) -> Value {
+        json!({
+            "rail": self.rail, "switch": self.switch, "port": self.port, "vc": self.vc,
+            "source": self.source, "destination": self.destination, "needs": self.needs,
+        })
+    }
+}
+
+impl fmt::Display for WaitingPacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WaitingPacket { rail, switch, port, vc, source, destination, needs } = self;
+        write!(
+            f,
+            "rail {rail}, switch {switch}, input port {port}, VC {vc}: a packet of node {source} for {destination} "
+        )?;
+        write!(f, "needs {needs}")
+    }
+}
+
+fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
+    let packet = |link: &Link| WaitingPacket {
+        rail: link.fifo.switch / scale.switches,
+        switch: link.fifo.switch % scale.switches,
+        port: link.fifo.port.0,
+        vc: link.fifo.vc,
+        source: link.source.0,
+        destination: match link.destination {
+            Destination::Node(node) => format!("node {node}"),
+            Destination::Group(group, _) => format!("group {group}"),
+        },
+        needs: match link.need {
+            Need::Output { output, by } => {
+                format!("output port {output}, which is kept for the packet at input port {by}")
+            }
+            Need::Space { output, vc, units, .. } => {
+                format!("room for {units} credit units on VC {vc} behind output port {output}")
+            }
+        },
+    };
+    deadlock.ring.iter().map(packet).collect()
 }
 
 /// The multicast operations of a point.
@@ -323,6 +394,7 @@ impl Verdict {
         match self {
             Verdict::Steady => "steady",
             Verdict::Saturated => "saturated",
+            Verdict::Deadlock => "deadlock",
             Verdict::Unsettled => "unsettled",
             Verdict::Stopped => "stopped",
         }

@@ -88,6 +88,7 @@ impl Session {
         Scale {
             clock: self.machine.clock,
             nodes: self.fabric.nodes(),
+            switches: self.fabric.topology().switches(),
             rails: self.fabric.rails,
             flit_bytes: self.machine.packet.flit_bytes,
         }

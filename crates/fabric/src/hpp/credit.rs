@@ -46,6 +46,13 @@ impl Sender {
         self.limit.wrapping_sub(self.sent) >= units
     }
 
+    /// The same, without taking anything in: for a look from outside.
+    pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
+        let known = limits.iter(&self.pending).take_while(|pending| pending.from <= now).last();
+        let limit = known.map_or(self.limit, |pending| pending.position);
+        limit.wrapping_sub(self.sent) >= units
+    }
+
     /// When the next advert begins to count; `None` marks the sender as starved, so that the next one is noticed.
     #[inline]
     pub(super) fn next_advert(&mut self, limits: &Pool<Limit>) -> Option<Cycle> {
@@ -239,6 +246,13 @@ impl Receiver {
     #[inline]
     pub(super) fn tell(&mut self) -> Option<u32> {
         (std::mem::replace(&mut self.told, self.advertised) != self.advertised).then_some(self.advertised)
+    }
+
+    /// The position at the start of cycle `now`, for a look from outside.
+    pub(super) fn position(&self, timing: &Timing, now: Cycle) -> u32 {
+        let mut receiver = self.clone();
+        receiver.count(timing, now);
+        receiver.position
     }
 
     /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.

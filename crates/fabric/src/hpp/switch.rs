@@ -6,6 +6,7 @@
 
 mod multicast;
 mod staging;
+mod waiting;
 
 use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receivers, bits, first_after};
@@ -13,6 +14,7 @@ use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
+use crate::deadlock::Waiting;
 use crate::observer::{Grant, Observer};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
@@ -593,6 +595,14 @@ impl SwitchModel<Hpp> for Switch {
         for port in (0..self.links.len()).filter(|_| now > Cycle::ZERO) {
             self.catch_up(port, now - 1, cx);
         }
+    }
+
+    fn waiting(&self, shared: &Shared, now: Cycle) -> Vec<Waiting> {
+        self.packets_waiting(shared, now)
+    }
+
+    fn position(&self, shared: &Shared, port: PortId, vc: u8, now: Cycle) -> u32 {
+        self.position_of(shared, port, vc, now)
     }
 
     fn queued_flits(&self, shared: &Shared, inbox: &Inbox, now: Cycle) -> u64 {

@@ -9,6 +9,7 @@ use crate::routing::Routing;
 use crate::topology::{End, LinkId, Topology};
 use crate::{Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
+use std::sync::Arc;
 
 /// A complete description of a fabric: nothing in it has a default.
 #[derive(Clone, Debug)]
@@ -272,6 +273,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     }
     Simulation {
         windows: Windows::new(parts.into_iter().map(FabricShard::new).collect(), window_length),
+        topology: Arc::clone(fabric.routing.topology()),
         switches: wiring.addresses[..(fabric.rails * fabric.topology().switches()) as usize].to_vec(),
         nodes,
     }

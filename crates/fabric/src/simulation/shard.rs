@@ -3,8 +3,9 @@
 use super::node::Node;
 use super::post::Letter;
 use super::{Architecture, Context, PortModel, Post, STAGES, SwitchModel};
+use crate::deadlock::Waiting;
 use crate::observer::Observer;
-use crate::{Endpoint, Outgoing};
+use crate::{Endpoint, Outgoing, PortId};
 use flitway_engine::window::{Shard, Window};
 use flitway_engine::{Cycle, prefetch};
 use std::iter::Sum;
@@ -150,6 +151,14 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
 
     pub(super) fn node(&self, place: u32) -> &Node<A::Port, E> {
         &self.nodes[place as usize - self.switches.len()]
+    }
+
+    pub(super) fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
+        self.switches[switch as usize].waiting(&self.shared, now)
+    }
+
+    pub(super) fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
+        self.switches[switch as usize].position(&self.shared, port, vc, now)
     }
 
     pub(super) fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {

@@ -109,6 +109,20 @@ impl Multicast {
     }
 }
 
+impl Multicast {
+    /// The outputs that the packet for a group at the head of the FIFO of input port `from` needs, and those that it has while
+    /// it `gathers` them one by one.
+    pub(super) fn wanted(&self, from: usize, gathers: bool) -> (u64, u64) {
+        let copies = &self.copies[from];
+        (copies.outputs, if gathers { copies.kept } else { 0 })
+    }
+
+    /// The input for which the output at `port` of crossbar `vc` is kept free.
+    pub(super) fn favours(&self, port: u8, vc: u8) -> Option<usize> {
+        self.favoured.filter(|_| self.reserved >> port & 1 == 1 && usize::from(vc) == self.vc)
+    }
+}
+
 impl Copies {
     /// Counts as arrived what can cross in cycle `now`, if the packet came with gaps. Returns when there will be more.
     fn count_arrived(&mut self, timing: &Timing, now: Cycle) -> Option<Cycle> {
@@ -138,7 +152,7 @@ impl Switch {
 
     /// The outputs of crossbar `vc` at the `ports` of a mask.
     #[inline]
-    fn columns(&self, ports: u64, vc: usize) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn columns(&self, ports: u64, vc: usize) -> impl Iterator<Item = usize> + use<> {
         let vcs = self.vcs;
         bits(ports).map(move |port| port * vcs + vc)
     }
