@@ -36,6 +36,8 @@ pub enum Purpose {
     Members = 12,
     /// Which lane a node forwards on.
     Forwarding = 13,
+    /// Which packets a link corrupts.
+    BitError = 14,
 }
 
 /// A stream of random numbers.

@@ -17,6 +17,7 @@ pub mod routing;
 pub mod simulation;
 pub mod topology;
 
+pub use barrier::{BarrierId, Barriers};
 pub use endpoint::{Delivery, Destination, Endpoint, Outgoing, Packet};
 pub use flitway_engine::NodeId;
 pub use multicast::{GroupId, Groups};

@@ -50,6 +50,14 @@ struct Group {
     members: Box<[NodeId]>,
     /// By switch: the ports that belong to the group.
     masks: Box<[u64]>,
+    /// By switch: the port towards the root, where the group has one tree.
+    parents: Box<[Option<PortId>]>,
+}
+
+/// The links of one tree.
+struct Tree {
+    masks: Box<[u64]>,
+    parents: Box<[Option<PortId>]>,
 }
 
 /// Why groups do not go with a fabric.
@@ -70,9 +78,9 @@ pub enum GroupError {
 impl std::fmt::Display for GroupError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            GroupError::Empty(group) => write!(f, "multicast group {group} has no members"),
+            GroupError::Empty(group) => write!(f, "group {group} has no members"),
             GroupError::Member(group, node) => {
-                write!(f, "multicast group {group} has member {node}, which is no node")
+                write!(f, "group {group} has member {node}, which is no node")
             }
             GroupError::Routing => f.write_str(
                 "multicast needs a routing that goes up and then down (`d-mod-k` or `up-down`): its trees and \
@@ -100,11 +108,20 @@ impl Groups {
     /// # Errors
     /// If a group cannot be laid over the fabric that `routing` routes.
     pub fn new(routing: &Routing, ascent: Ascent, settings: &[GroupSettings]) -> Result<Self, GroupError> {
-        let topology = routing.topology();
         let goes_up_and_down = matches!(routing.kind(), RoutingKind::DModK | RoutingKind::UpDown);
         if !goes_up_and_down {
             return Err(GroupError::Routing);
         }
+        Groups::lay(routing, ascent, settings)
+    }
+
+    /// The same for packets that wait for no credits, so that no ring of them can close under any routing.
+    pub(crate) fn lay(
+        routing: &Routing,
+        ascent: Ascent,
+        settings: &[GroupSettings],
+    ) -> Result<Self, GroupError> {
+        let topology = routing.topology();
         let tree = match topology.shape() {
             Shape::Tree(shape) => Some(shape.clone()),
             _ => None,
@@ -118,12 +135,14 @@ impl Groups {
         let links = if tree.is_none() { spanning_tree(topology) } else { Vec::new() };
         let group = |(id, settings): (usize, &GroupSettings)| {
             let members = members(GroupId::new(id), &settings.members, topology)?;
-            let masks = match (&tree, ascent) {
+            let Tree { masks, parents } = match (&tree, ascent) {
                 (Some(shape), Ascent::Table) => table_of_tree(shape, &members, settings.root, topology),
-                (Some(shape), Ascent::Routed) => table_of_descents(shape, &members, topology),
+                (Some(shape), Ascent::Routed) => {
+                    Tree { masks: table_of_descents(shape, &members, topology), parents: Box::default() }
+                }
                 (None, _) => table_of_links(&links, &members, topology),
             };
-            Ok(Group { members, masks })
+            Ok(Group { members, masks, parents })
         };
         let groups = settings.iter().enumerate().map(group).collect::<Result<_, _>>()?;
         Ok(Groups { ascent, tree, groups })
@@ -157,6 +176,13 @@ impl Groups {
     #[must_use]
     pub fn mask(&self, switch: SwitchId, group: GroupId) -> u64 {
         self.groups[group.index()].masks[switch.index()]
+    }
+
+    /// The port of `switch` towards the root of the tree of `group`; none at the root, and where the group has no tree or
+    /// not only one.
+    #[must_use]
+    pub fn parent(&self, switch: SwitchId, group: GroupId) -> Option<PortId> {
+        self.groups[group.index()].parents.get(switch.index()).copied().flatten()
     }
 
     /// The ports by which a packet for `group` leaves `switch`, to which it has come by `arrival`.
@@ -240,21 +266,24 @@ fn down(shape: &TreeShape, node: NodeId, level: u32) -> u32 {
 }
 
 /// One tree of a fat tree: from its root, of those of the lowest level that spans the group, to all members.
-fn table_of_tree(shape: &TreeShape, members: &[NodeId], root: u32, topology: &Topology) -> Box<[u64]> {
-    let mut masks = vec![0; topology.switches() as usize];
+fn table_of_tree(shape: &TreeShape, members: &[NodeId], root: u32, topology: &Topology) -> Tree {
+    let switches = topology.switches() as usize;
+    let (mut masks, mut parents) = (vec![0; switches], vec![None; switches]);
     let level = span(shape, members[0], members[members.len() - 1]);
     let root = u64::from(root) % shape.power(level);
     for &member in members {
         for here in 0..=level {
-            let mask: &mut u64 = &mut masks[on_the_way(shape, member, here, root).index()];
-            *mask |= 1 << down(shape, member, here);
+            let switch = on_the_way(shape, member, here, root).index();
+            masks[switch] |= 1 << down(shape, member, here);
             if here < level {
                 let digit = root / shape.power(here) % u64::from(shape.arity);
-                *mask |= 1 << (u64::from(shape.arity) + digit);
+                let up = PortId(shape.arity + digit as u32);
+                masks[switch] |= 1 << up.0;
+                parents[switch] = Some(up);
             }
         }
     }
-    masks.into()
+    Tree { masks: masks.into(), parents: parents.into() }
 }
 
 /// In every switch of a fat tree the ports that have a member below them.
@@ -281,9 +310,10 @@ fn table_of_links(
     links: &[Option<(PortId, SwitchId, PortId)>],
     members: &[NodeId],
     topology: &Topology,
-) -> Box<[u64]> {
+) -> Tree {
     let switches = topology.switches() as usize;
     let (mut masks, mut below) = (vec![0; switches], vec![0; switches]);
+    let mut parents = vec![None; switches];
     for &member in members {
         let (home, port) = topology.home(member);
         masks[home.index()] |= 1 << port.0;
@@ -301,9 +331,10 @@ fn table_of_links(
         {
             masks[switch] |= 1 << up.0;
             masks[parent.index()] |= 1 << port.0;
+            parents[switch] = Some(up);
         }
     }
-    masks.into()
+    Tree { masks: masks.into(), parents: parents.into() }
 }
 
 #[cfg(test)]

@@ -84,8 +84,10 @@
 //! Rule 10 within a chip: one queue for barrier packets at each input port and one at each output port, the engine takes
 //! a port's packets in order, and timers put theirs into that same queue.
 
+mod groups;
 mod protocol;
 
+pub use groups::{BarrierId, BarrierSettings, Barriers, Faults, Loss};
 pub use protocol::{
     Actions, Addressed, DunStart, Event, Packet, PacketKind, Phase, Place, Sequence, State, TimerChange, To,
 };

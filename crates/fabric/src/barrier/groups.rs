@@ -1,0 +1,228 @@
+//! The barrier groups of a fabric: what out-of-band management writes into its switches and NIC ports, and what happens to
+//! their packets on the way.
+
+use super::{Packet, PacketKind, Place};
+use crate::multicast::{Ascent, GroupError, GroupSettings};
+use crate::observer::ComponentNumber;
+use crate::routing::Routing;
+use crate::{GroupId, Groups, NodeId, PortId, RailId, SwitchId};
+use flitway_engine::random::{Purpose, Stream};
+use std::sync::Arc;
+
+flitway_engine::id! {
+    /// A barrier group, from 0.
+    BarrierId
+}
+
+/// What a barrier group is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarrierSettings {
+    /// Its members, in any order: one process of each node.
+    pub members: Vec<NodeId>,
+    /// The root of its tree, of the switches at the lowest level of a fat tree that spans the group; taken modulo their
+    /// number. Elsewhere the tree is the part of a spanning tree that joins the members.
+    pub root: u32,
+    /// The rail that its packets travel in.
+    pub rail: RailId,
+}
+
+/// The barrier groups of a fabric, each a tree of switches and nodes.
+#[derive(Clone, Debug)]
+pub struct Barriers {
+    trees: Groups,
+    rails: Arc<[RailId]>,
+    faults: Arc<Faults>,
+}
+
+/// What happens to barrier packets on the way, besides the bit errors of the switch settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Of the streams that draw bit errors.
+    pub seed: u64,
+    /// Packets that are lost.
+    pub losses: Vec<Loss>,
+}
+
+/// One packet that is lost: the `nth`, from 1, of those that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Where it arrives: the switches of rail 0, of rail 1, ..., then the nodes.
+    pub component: ComponentNumber,
+    /// At which port there (of a node: the rail).
+    pub port: PortId,
+    /// Of which group.
+    pub group: BarrierId,
+    /// Of which kind; `None` counts all of them.
+    pub kind: Option<PacketKind>,
+    /// Which of them, whatever else happens to those before.
+    pub nth: u64,
+}
+
+impl Loss {
+    /// Whether it counts `packet` of `group`.
+    #[must_use]
+    pub fn counts(&self, group: BarrierId, packet: Packet) -> bool {
+        self.group == group && self.kind.is_none_or(|kind| kind == packet.kind)
+    }
+}
+
+impl Faults {
+    /// The stream that draws the bit errors of what arrives at `port` of `component`.
+    #[must_use]
+    pub fn bit_errors(&self, component: ComponentNumber, port: PortId) -> Stream {
+        Stream::new(self.seed, u64::from(component) << 16 | u64::from(port.0), Purpose::BitError)
+    }
+}
+
+/// The port of a node's process in the tree, as the node sees it, and that of its NIC port.
+const PROCESS: PortId = PortId(0);
+const NIC_PORT: PortId = PortId(1);
+
+impl Barriers {
+    /// No groups: switches whose barrier module has nothing to do.
+    #[must_use]
+    pub fn none() -> Self {
+        Barriers { trees: Groups::none(), rails: Arc::new([]), faults: Arc::default() }
+    }
+
+    /// Lays the groups of `settings` over the fabric that `routing` routes.
+    ///
+    /// # Errors
+    /// If a group has no members, or one that is no node.
+    pub fn new(routing: &Routing, settings: &[BarrierSettings]) -> Result<Self, GroupError> {
+        let group = |it: &BarrierSettings| GroupSettings { members: it.members.clone(), root: it.root };
+        let groups: Vec<GroupSettings> = settings.iter().map(group).collect();
+        Ok(Barriers {
+            trees: Groups::lay(routing, Ascent::Table, &groups)?,
+            rails: settings.iter().map(|it| it.rail).collect(),
+            faults: Arc::default(),
+        })
+    }
+
+    /// The same with `faults`.
+    #[must_use]
+    pub fn with_faults(self, faults: Faults) -> Self {
+        Barriers { faults: Arc::new(faults), ..self }
+    }
+
+    /// What happens to their packets on the way.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Number of groups.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rails.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rails.is_empty()
+    }
+
+    /// The groups.
+    pub fn ids(&self) -> impl Iterator<Item = BarrierId> + use<> {
+        (0..self.len()).map(BarrierId::new)
+    }
+
+    /// The members of `group`, ascending.
+    #[must_use]
+    pub fn members(&self, group: BarrierId) -> &[NodeId] {
+        self.trees.members(GroupId(group.0))
+    }
+
+    /// The rail that the packets of `group` travel in.
+    #[must_use]
+    pub fn rail(&self, group: BarrierId) -> RailId {
+        self.rails[group.index()]
+    }
+
+    /// Where `switch` of `rail` stands in the tree of `group`, if it does.
+    #[must_use]
+    pub fn place(&self, rail: RailId, switch: SwitchId, group: BarrierId) -> Option<Place> {
+        let tree = GroupId(group.0);
+        let parent = self.trees.parent(switch, tree);
+        let children = self.trees.mask(switch, tree) & !parent.map_or(0, |port| 1 << port.0);
+        (children != 0 && self.rail(group) == rail).then(|| Place::new(children, parent))
+    }
+
+    /// Where `node`, with its NIC port in `rail`, stands in the tree of `group`, if it does: a leaf, whose only child is the
+    /// process.
+    #[must_use]
+    pub fn leaf(&self, rail: RailId, node: NodeId, group: BarrierId) -> Option<Place> {
+        let is_member = self.members(group).binary_search(&node).is_ok();
+        (is_member && self.rail(group) == rail).then(|| Place::new(1 << PROCESS.0, Some(NIC_PORT)))
+    }
+
+    /// The port by which a leaf sees its process, and its parent.
+    #[must_use]
+    pub const fn leaf_ports() -> (PortId, PortId) {
+        (PROCESS, NIC_PORT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::RoutingKind;
+    use crate::topology::{End, Topology, TopologySettings};
+
+    fn routing(settings: &TopologySettings, kind: RoutingKind) -> Routing {
+        Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()
+    }
+
+    /// Every child's parent is the switch that has it for a child, and all members hang on one root.
+    #[test]
+    fn places_make_one_tree() {
+        let mesh = TopologySettings::Mesh { dimensions: vec![4, 3], nodes_per_switch: 2 };
+        let torus = TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 };
+        let fabrics = [
+            (TopologySettings::FatTree { ports: 4, levels: 3 }, RoutingKind::DModK),
+            (TopologySettings::KaryNTree { arity: 3, levels: 2 }, RoutingKind::DModK),
+            (TopologySettings::FatTree { ports: 4, levels: 2 }, RoutingKind::UpDown),
+            (TopologySettings::Single { nodes: 5 }, RoutingKind::UpDown),
+            (mesh, RoutingKind::UpDown),
+            (torus, RoutingKind::DimensionOrder),
+        ];
+        let mut stream = Stream::new(5, 0, Purpose::Test);
+        for (settings, kind) in fabrics {
+            let routing = routing(&settings, kind);
+            let topology = routing.topology();
+            for size in 1..=topology.nodes() as usize {
+                let mut members: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
+                while members.len() > size {
+                    members.swap_remove(stream.below(members.len() as u64) as usize);
+                }
+                let settings = BarrierSettings { members, root: stream.bits() as u32, rail: RailId(1) };
+                let barriers = Barriers::new(&routing, &[settings]).unwrap();
+                let (rail, group) = (RailId(1), BarrierId(0));
+                let place = |switch| barriers.place(rail, switch, group);
+                let (mut roots, mut leaves, mut up, mut down) = (0, 0, 0, 0);
+                for (switch, place) in
+                    (0..topology.switches()).map(SwitchId).filter_map(|switch| Some((switch, place(switch)?)))
+                {
+                    roots += usize::from(place.parent().is_none());
+                    up += usize::from(place.parent().is_some());
+                    for port in (0..64).map(PortId).filter(|port| place.children() >> port.0 & 1 == 1) {
+                        match topology.wire(switch, port).unwrap().1 {
+                            End::Node(node) => {
+                                assert!(barriers.leaf(rail, node, group).is_some());
+                                leaves += 1;
+                            }
+                            End::Switch(child, parent) => {
+                                down += 1;
+                                let child = barriers.place(rail, child, group).unwrap();
+                                assert_eq!(child.parent(), Some(parent));
+                            }
+                        }
+                    }
+                    assert!(barriers.place(RailId(0), switch, group).is_none());
+                }
+                assert_eq!((roots, leaves, up), (1, size, down));
+            }
+        }
+    }
+}
