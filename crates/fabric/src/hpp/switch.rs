@@ -433,8 +433,9 @@ impl Switch {
     }
 
     /// Whether a packet that is granted now, in cycle `now`, will be chosen by its link in cycle `ready`, when it is ready,
-    /// whatever happens until then: nothing else is waiting or may be granted in this cycle too, and nothing is or will be to
-    /// be advertised; what is granted later is ready later. Then it need not queue.
+    /// whatever happens until then: nothing else is waiting or may be granted in this cycle too, here or as the last output
+    /// of a packet that keeps this one; nothing is or will be to be advertised; what is granted later is ready later. Then
+    /// it need not queue.
     #[inline]
     fn is_certain<O: Observer>(
         &mut self,
@@ -458,6 +459,7 @@ impl Switch {
         !self.links[port].is_due(ready)
             && self.links[port].free_at <= ready
             && !self.agenda.is_due(others, now)
+            && !self.is_kept(port)
     }
 
     /// The packet in `slot` waits for the link of `output`, which it reaches in cycle `ready`.

@@ -573,6 +573,15 @@ impl Switch {
         })
     }
 
+    /// Whether output `port` is kept for a packet for a group that has not got all its outputs. The last one may be granted
+    /// at another port, and later in the same cycle.
+    #[inline]
+    pub(super) fn is_kept(&self, port: usize) -> bool {
+        self.multicast
+            .as_ref()
+            .is_some_and(|copier| self.outputs[port * self.vcs + copier.vc].crossed == Cycle::NEVER)
+    }
+
     /// Whether what crosses from FIFO `input` crosses to several outputs.
     fn is_crossing_to_many(&self, input: usize) -> bool {
         let Input { port, vc, .. } = self.inputs[input];
