@@ -3,7 +3,7 @@
 //! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
 //! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
 
-use crate::{GroupId, RailId};
+use crate::{BarrierId, GroupId, RailId};
 use flitway_engine::{Cycle, NodeId};
 
 /// Whom a packet is for.
@@ -61,12 +61,45 @@ pub struct Delivery {
     pub tag: u64,
 }
 
-/// The packets of one call, on their way to the NIC ports.
-pub type Outgoing = Vec<Packet>;
+/// What an endpoint does in one call, on its way to the NIC ports.
+#[derive(Clone, Debug, Default)]
+pub struct Outgoing {
+    /// Packets that it sends.
+    pub packets: Vec<Packet>,
+    /// Barriers at which its process arrives.
+    pub arrivals: Vec<BarrierId>,
+}
+
+impl Outgoing {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Outgoing { packets: Vec::new(), arrivals: Vec::new() }
+    }
+
+    /// Sends `packet`.
+    #[inline]
+    pub fn push(&mut self, packet: Packet) {
+        self.packets.push(packet);
+    }
+
+    /// The node's process arrives at a barrier of `group`, of which the node is a member. It is released later, and
+    /// may not arrive again before.
+    #[inline]
+    pub fn arrive(&mut self, group: BarrierId) {
+        self.arrivals.push(group);
+    }
+}
+
+impl Extend<Packet> for Outgoing {
+    fn extend<I: IntoIterator<Item = Packet>>(&mut self, packets: I) {
+        self.packets.extend(packets);
+    }
+}
 
 /// What sits on top of the NIC ports of one node.
 ///
-/// Both calls may push packets to `out`; they reach their NIC port in cycle `now`. Both return the next cycle, after
+/// All calls may put something into `out`, which reaches its NIC port in cycle `now`. All return the next cycle, after
 /// `now`, in which the endpoint wants to be woken; a later call's answer replaces an earlier one's.
 pub trait Endpoint: Send {
     /// Called once in cycle 0, and in every cycle asked for.
@@ -74,4 +107,11 @@ pub trait Endpoint: Send {
 
     /// A packet has arrived; `now` is `delivery.delivered`.
     fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle>;
+
+    /// The node's process is released from the barrier of `group` at which it arrived last. Only an endpoint that arrives at
+    /// barriers is told so.
+    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
+        let _ = out;
+        unreachable!("nobody is released from {group} in {now} who has not arrived")
+    }
 }

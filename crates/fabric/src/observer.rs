@@ -1,6 +1,7 @@
 //! What can be observed of a running fabric: typed events with no-op defaults. An observer that ignores an event pays
 //! nothing for it; the fabric itself computes no report.
 
+use crate::barrier::{self, BarrierId};
 use crate::{Delivery, NodeId, Packet, PortId};
 use flitway_engine::Cycle;
 
@@ -37,6 +38,36 @@ pub struct Advert {
     pub position: u32,
 }
 
+/// A barrier packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierLoss {
+    /// When.
+    pub cycle: Cycle,
+    /// In which component.
+    pub component: ComponentNumber,
+    /// At which of its ports (of a node: the rail).
+    pub port: PortId,
+    /// Of which group.
+    pub group: BarrierId,
+    /// What it said.
+    pub packet: barrier::Packet,
+    /// Why.
+    pub reason: LossReason,
+}
+
+/// Why a barrier packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossReason {
+    /// A rule says so: [`Loss`](crate::barrier::Loss).
+    Rule,
+    /// The link has corrupted it.
+    BitError,
+    /// The queue of the input that it came to was full.
+    InputFull,
+    /// The queue of the output that it was to leave by was full.
+    OutputFull,
+}
+
 /// Is told what happens. Events of one component come in order of time; those of different components may interleave.
 pub trait Observer: Send {
     /// An endpoint has handed a packet to a NIC port.
@@ -57,6 +88,26 @@ pub trait Observer: Send {
     /// An advert that says something new has been sent.
     fn advertised(&mut self, advert: &Advert) {
         let _ = advert;
+    }
+
+    /// The process of `node` has arrived at a barrier.
+    fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
+        let _ = (now, node, group);
+    }
+
+    /// It has been released from it.
+    fn released(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
+        let _ = (now, node, group);
+    }
+
+    /// In `switch`, the root of `group`, everybody has arrived.
+    fn completed(&mut self, now: Cycle, switch: ComponentNumber, group: BarrierId) {
+        let _ = (now, switch, group);
+    }
+
+    /// A barrier packet is lost.
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        let _ = loss;
     }
 }
 

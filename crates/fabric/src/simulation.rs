@@ -11,12 +11,12 @@ mod shard;
 
 pub use build::{Fabric, SwitchSettings};
 pub use post::Post;
-pub use shard::{Conservation, Counters};
+pub use shard::{BarrierCounters, Conservation, Counters};
 
 use crate::deadlock::{self, Deadlock, Fifo, Need, Waiting};
 use crate::observer::Observer;
 use crate::topology::{End, Topology};
-use crate::{Delivery, NodeId, Packet, PortId, RailId, SwitchId};
+use crate::{BarrierId, Delivery, NodeId, Packet, PortId, RailId, SwitchId};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Windows};
 use node::Node;
@@ -112,7 +112,14 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
-    /// Does what is due in cycle `now`, after deliveries and submissions.
+    /// Takes in what has come of barriers by cycle `now`; the group of an operation that is complete, of which the node's
+    /// process is released.
+    fn release<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<BarrierId>;
+
+    /// The node's process arrives at a barrier of `group` in cycle `now`. Says whether the group is in this port's rail.
+    fn arrive<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, group: BarrierId) -> bool;
+
+    /// Does what is due in cycle `now`, after deliveries, submissions and arrivals.
     fn advance<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
 
     /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing.

@@ -4,7 +4,7 @@ use flitway_engine::Clock;
 use flitway_fabric::hpp::settings::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{Fabric, Groups, SwitchSettings};
+use flitway_fabric::{Barriers, Fabric, Groups, SwitchSettings};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostics, Source};
@@ -136,6 +136,13 @@ impl Machine {
             .collect();
         let routing =
             Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology");
-        Fabric { routing, rails: self.rails, latencies, switch: self.switch.clone(), groups: Groups::none() }
+        Fabric {
+            routing,
+            rails: self.rails,
+            latencies,
+            switch: self.switch.clone(),
+            groups: Groups::none(),
+            barriers: Barriers::none(),
+        }
     }
 }

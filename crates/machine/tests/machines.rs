@@ -4,7 +4,9 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::dependency::{Dependencies, Verdict};
-use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::settings::{
+    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+};
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{SwitchSettings, arbiter::ArbiterKind};
 use flitway_machine::code::PAGES;
@@ -103,6 +105,7 @@ fn the_hpp_switch_is_the_chip_of_the_paper() {
         // OQ-H3: 1 us at 312.5 MHz is 312.5 cycles, rounded up.
         advert: AdvertSettings { flits: 2, refresh: Some(313), position_bits: 16 },
         multicast: MulticastSettings::published(2),
+        barrier: BarrierSettings::published(),
     };
     for name in ["hpp-switch", "dawning5000-hpp", "mesh-8x8"] {
         assert_eq!(hpp(&load(name, &[])), &chip, "{name}");

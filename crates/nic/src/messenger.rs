@@ -419,7 +419,7 @@ mod tests {
         let mut out = Outgoing::new();
         nodes[0].wake(Cycle(0), &mut out);
         nodes[0].wake(Cycle(3), &mut out);
-        let packet = out.remove(0);
+        let packet = out.packets.remove(0);
         assert_eq!(nodes[1].wake(Cycle(0), &mut out), Some(Cycle(13)));
         assert_eq!(nodes[1].wake(Cycle(13), &mut out), Some(Cycle(33)));
         let delivery = Delivery {

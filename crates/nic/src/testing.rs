@@ -1,7 +1,7 @@
 //! A network for tests: a fixed latency for each rail, infinite bandwidth.
 
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, Packet};
+use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet};
 
 /// Runs endpoints, node by node in every cycle, until nothing is left to do or cycle `end` has come. Returns all
 /// packets in the order in which they were handed over, with the node and the cycle.
@@ -14,7 +14,7 @@ pub(crate) fn run<E: Endpoint>(endpoints: &mut [E], latency: &[u64], end: u64) -
         let Some(now) = due.filter(|now| now.0 < end) else { return sent };
         for (node, endpoint) in endpoints.iter_mut().enumerate() {
             let node = NodeId::new(node);
-            let mut out = Vec::new();
+            let mut out = Outgoing::new();
             let here = |packet: &Packet| packet.destination == Destination::Node(node);
             let landed: Vec<_> =
                 flying.extract_if(.., |(at, _, packet)| *at == now && here(packet)).collect();
@@ -26,7 +26,7 @@ pub(crate) fn run<E: Endpoint>(endpoints: &mut [E], latency: &[u64], end: u64) -
                 wakes[node.index()] = endpoint.wake(now, &mut out);
             }
             assert!(wakes[node.index()].is_none_or(|wake| wake > now), "{node} asks for a later cycle");
-            for packet in out {
+            for packet in out.packets {
                 assert!(packet.created <= now && packet.payload > 0);
                 sent.push((now.0, node.0, packet));
                 flying.push((now + latency[packet.rail.index()], node, packet));

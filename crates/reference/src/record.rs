@@ -1,8 +1,9 @@
-//! What a run has to show: every delivery, every grant, every advert that says something new.
+//! What a run has to show: every delivery, every grant, every advert that says something new, and all of barriers but the
+//! packets that arrive.
 
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Advert, Grant};
-use flitway_fabric::{Delivery, Observer};
+use flitway_fabric::observer::{Advert, BarrierLoss, ComponentNumber, Grant};
+use flitway_fabric::{BarrierId, Delivery, NodeId, Observer};
 
 /// Everything that happened, as the observer interface tells it. Both engines fill one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,14 @@ pub struct Record {
     pub grants: Vec<Grant>,
     /// Adverts that say something new.
     pub adverts: Vec<Advert>,
+    /// Processes that have arrived at barriers, by node.
+    pub arrivals: Vec<(Cycle, NodeId, BarrierId)>,
+    /// Processes that have been released.
+    pub releases: Vec<(Cycle, NodeId, BarrierId)>,
+    /// Operations that were complete in a root, by switch component.
+    pub completions: Vec<(Cycle, ComponentNumber, BarrierId)>,
+    /// Barrier packets that were lost.
+    pub losses: Vec<BarrierLoss>,
 }
 
 /// One thing that happened.
@@ -24,6 +33,14 @@ pub enum Event {
     Granted(Grant),
     /// An advert has said something new.
     Advertised(Advert),
+    /// A process has arrived at a barrier.
+    Arrived(Cycle, NodeId, BarrierId),
+    /// A process has been released.
+    Released(Cycle, NodeId, BarrierId),
+    /// An operation was complete in its root.
+    Completed(Cycle, ComponentNumber, BarrierId),
+    /// A barrier packet was lost.
+    Lost(BarrierLoss),
 }
 
 impl Event {
@@ -34,6 +51,8 @@ impl Event {
             Event::Delivered(delivery) => delivery.delivered,
             Event::Granted(grant) => grant.cycle,
             Event::Advertised(advert) => advert.cycle,
+            Event::Arrived(cycle, ..) | Event::Released(cycle, ..) | Event::Completed(cycle, ..) => *cycle,
+            Event::Lost(loss) => loss.cycle,
         }
     }
 
@@ -54,12 +73,24 @@ impl Event {
             Event::Advertised(it) => {
                 [it.component, it.port.0, it.vc.into(), it.position, 0, 0].map(u64::from)
             }
+            Event::Arrived(_, node, group) | Event::Released(_, node, group) => {
+                [node.0, group.0, 0, 0, 0, 0].map(u64::from)
+            }
+            Event::Completed(_, switch, group) => [switch, group.0, 0, 0, 0, 0].map(u64::from),
+            Event::Lost(it) => {
+                let packet = (it.packet.kind as u32) << 1 | u32::from(it.packet.sequence.bit());
+                [it.component, it.port.0, it.group.0, packet, it.reason as u32, 0].map(u64::from)
+            }
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
         let kind = match self {
             Event::Delivered(_) => 0,
             Event::Advertised(_) => 1,
             Event::Granted(_) => 2,
+            Event::Released(..) => 3,
+            Event::Arrived(..) => 4,
+            Event::Completed(..) => 5,
+            Event::Lost(_) => 6,
         };
         (self.cycle(), kind, place)
     }
@@ -80,6 +111,10 @@ impl Record {
         self.deliveries.append(&mut other.deliveries);
         self.grants.append(&mut other.grants);
         self.adverts.append(&mut other.adverts);
+        self.arrivals.append(&mut other.arrivals);
+        self.releases.append(&mut other.releases);
+        self.completions.append(&mut other.completions);
+        self.losses.append(&mut other.losses);
     }
 
     /// Everything that happened before cycle `end`, in a canonical order.
@@ -88,8 +123,13 @@ impl Record {
         let deliveries = self.deliveries.iter().copied().map(Event::Delivered);
         let grants = self.grants.iter().copied().map(Event::Granted);
         let adverts = self.adverts.iter().copied().map(Event::Advertised);
-        let mut all: Vec<Event> =
-            deliveries.chain(grants).chain(adverts).filter(|event| event.cycle() < end).collect();
+        let arrivals = self.arrivals.iter().map(|&(at, node, group)| Event::Arrived(at, node, group));
+        let releases = self.releases.iter().map(|&(at, node, group)| Event::Released(at, node, group));
+        let completions = self.completions.iter().map(|&(at, it, group)| Event::Completed(at, it, group));
+        let losses = self.losses.iter().copied().map(Event::Lost);
+        let barriers = arrivals.chain(releases).chain(completions).chain(losses);
+        let mut all: Vec<Event> = deliveries.chain(grants).chain(adverts).chain(barriers).collect();
+        all.retain(|event| event.cycle() < end);
         all.sort_unstable_by_key(Event::key);
         all
     }
@@ -115,5 +155,21 @@ impl Observer for Record {
 
     fn advertised(&mut self, advert: &Advert) {
         self.adverts.push(*advert);
+    }
+
+    fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
+        self.arrivals.push((now, node, group));
+    }
+
+    fn released(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
+        self.releases.push((now, node, group));
+    }
+
+    fn completed(&mut self, now: Cycle, switch: ComponentNumber, group: BarrierId) {
+        self.completions.push((now, switch, group));
+    }
+
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        self.losses.push(*loss);
     }
 }

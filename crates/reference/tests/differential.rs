@@ -2,7 +2,13 @@
 //!
 //! `FLITWAY_CASE=SEED` replays one case. `cargo xtask campaign` runs as many as there is time for.
 
-use flitway_reference::campaign::{Extent, campaign, replay};
+use flitway_engine::Cycle;
+use flitway_fabric::barrier::Faults;
+use flitway_fabric::hpp::{Gathering, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::multicast::{Ascent, GroupSettings};
+use flitway_fabric::topology::TopologySettings;
+use flitway_fabric::{Destination, GroupId, NodeId, Packet, RailId};
+use flitway_reference::campaign::{Extent, campaign, compare, generate, replay};
 
 /// The cases of a CI run are always the same.
 const CASES: u64 = 2_000;
@@ -17,5 +23,46 @@ fn engine_and_reference_agree_on_random_cases() {
     match outcome {
         Ok(coverage) => println!("{coverage:?}"),
         Err(finding) => panic!("{finding}"),
+    }
+}
+
+/// A packet that gathers its outputs one by one may get the last one in the cycle in which another packet is granted at an
+/// output that it keeps; then both are ready for that link at once.
+#[test]
+fn an_output_that_is_kept_is_certain_for_nobody() {
+    let single = TopologySettings::Single { nodes: 6 };
+    let packet = |destination, lane, payload, created| Packet {
+        destination,
+        rail: RailId(0),
+        lane,
+        payload,
+        created: Cycle(created),
+        tag: created,
+    };
+    let node = |node| Destination::Node(NodeId(node));
+    let mut case =
+        (0..).map(generate).find(|case| case.topology == single).expect("single switches are common");
+    case.settings.multicast =
+        MulticastSettings { gathering: Gathering::OneByOne, ..MulticastSettings::published(0) };
+    (case.settings.vcs, case.settings.buffer_units, case.settings.tx_fifo) = (2, 64, 32);
+    case.settings.format = PacketFormat { flit_bytes: 1, header_flits: 4, trailer_flits: 0, mtu_bytes: 200 };
+    (case.settings.unit_flits, case.settings.advert.position_bits) = (32, 16);
+    case.settings.pipeline = Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 };
+    case.rails = 1;
+    case.latencies.fill(1);
+    case.ascent = Ascent::Table;
+    case.groups = vec![GroupSettings { members: [1, 2, 3].map(NodeId).to_vec(), root: 0 }];
+    (case.barriers, case.arrivals) = (Vec::new(), vec![Vec::new(); 6]);
+    (case.faults, case.pause, case.threads) = (Faults::default(), None, 1);
+    (case.limit, case.margin) = (Cycle(2_000), 50);
+    for created in 1..300 {
+        case.scripts = vec![Vec::new(); 6];
+        case.scripts[4] = vec![packet(node(2), 0, 150, 20)];
+        case.scripts[3] = vec![packet(Destination::Group(GroupId(0), 0), 0, 20, 50)];
+        // After the first one of these it is the other lane's turn.
+        case.scripts[5] = vec![packet(node(1), 1, 1, 0), packet(node(1), 1, 20, created)];
+        if let Err(failure) = compare(&case) {
+            panic!("{case}{failure}");
+        }
     }
 }

@@ -18,11 +18,13 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{
+    AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Outgoing, Packet, RailId, Simulation,
+    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Outgoing, Packet, RailId, Simulation,
     SwitchSettings, Unobserved,
 };
 use std::sync::Arc;
@@ -39,7 +41,7 @@ struct Flood {
 
 impl Endpoint for Flood {
     fn wake(&mut self, _: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        out.append(&mut self.packets);
+        out.packets.append(&mut self.packets);
         None
     }
 
@@ -62,6 +64,7 @@ fn switch(nodes: u32) -> Fabric {
         format: PacketFormat { flit_bytes: 1, header_flits: 0, trailer_flits: 0, mtu_bytes: SLOT as u32 },
         advert: AdvertSettings { flits: 0, refresh: None, position_bits: 16 },
         multicast: MulticastSettings::published(0),
+        barrier: BarrierSettings::published(),
     };
     Fabric {
         latencies: vec![1; topology.links().len()],
@@ -69,6 +72,7 @@ fn switch(nodes: u32) -> Fabric {
         rails: 1,
         switch: SwitchSettings::Hpp(settings),
         groups: Groups::none(),
+        barriers: Barriers::none(),
     }
 }
 

@@ -21,6 +21,9 @@ pub(super) struct Link {
     pub(super) free_at: Cycle,
     /// When the next advert is due, as far as known.
     due_at: Cycle,
+    /// When the first barrier packet in its queue is ready; `NEVER` if there is none. From then on it sends no adverts
+    /// before that one.
+    pub(super) barrier_at: Cycle,
     pub(super) wire: Wire,
     /// See [`Timing::slack`].
     pub(super) slack: u32,
@@ -75,6 +78,7 @@ impl Link {
             free_at: Cycle::ZERO,
             // Where nothing is connected there is nothing to repeat either.
             due_at: if wire.is_some() { Cycle(timing.refresh) } else { Cycle::NEVER },
+            barrier_at: Cycle::NEVER,
             wire: wire.unwrap_or(nowhere),
             slack,
             port: PortId(port),
@@ -125,11 +129,13 @@ impl Link {
         if cx.shared.timing.sideband {
             return self.send_sideband(receivers, now, cx);
         }
+        let end = self.barrier_at.min(now + 1);
         loop {
             let at = self.due_at.max(self.free_at);
-            if at > now {
+            if at >= end {
                 return;
             }
+            let now = end - 1;
             if now.since(at) > cx.shared.timing.long
                 && self.next_news(receivers, &cx.shared.timing) == Cycle::NEVER
             {

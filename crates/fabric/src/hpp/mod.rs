@@ -30,7 +30,7 @@
 //!
 //! 1. *Credits.* An advert whose last flit was on the wire in cycle `t - receive` replaces the sender's limit of its VC.
 //! 2. *Links.* Each link that has nothing on it decides what to send, in this order of preference:
-//!    1. barrier packets (not yet built; this is their place);
+//!    1. a barrier packet, if the first in the port's queue of them is ready: see below.
 //!    2. an advert, if for some VC the position `capacity + units taken out of the FIFO before cycle t` differs from
 //!       the one last advertised, or none has been sent for `refresh` cycles: the first such VC after the one
 //!       advertised last. It is `advert.flits` long and says that position.
@@ -89,6 +89,38 @@
 //! * If `M` is empty the request needs nothing and stands in step 4 in either mode; once granted the packet crosses to
 //!   nowhere, one flit a cycle, and counts as missed.
 //!
+//! # Barriers
+//!
+//! Sources: hpp-switch.txt sections 2.2 and 2.4, dawning5000.txt section 4; `mechanisms.md` 1.7; OQ-H7, OQ-H8, OQ-H14, OQ-H18.
+//! What the packets say and what they lead to is the protocol of [`barrier`](crate::barrier); here stands when. Why so:
+//! `docs/decisions/0009-barriers-in-the-fabric.md`. Where the fabric has no barrier groups, none of this happens.
+//!
+//! A barrier packet is 5 flits. It carries group, kind and S, and travels in a virtual channel of its own, from the switch or
+//! node of its group that makes it to the next one, without credits: one that finds a queue full is lost.
+//!
+//! * **Link** (step 2). What is said there of packets holds of barrier packets, show-ahead included. They wait for what a
+//!   link has on it, gaps included, and for nothing else.
+//! * **Check.** A packet whose first flit was on the wire of a switch port in cycle `t` has been checked in cycle
+//!   `t + 5 + receive + queue`, one whose first flit was on the wire of a NIC port in cycle `t + 5`. In that cycle it is
+//!   lost if a rule of [`Faults`](crate::barrier::Faults) says so, or else with the probability `packet_error`, which is
+//!   drawn for each packet that no rule takes, if it is not zero.
+//! * **Input queue.** In the same cycle a packet at a switch port comes into the queue of the port, unless that holds
+//!   `buffer_packets`: then it is lost.
+//! * **Engine** of a switch, after the input queues. One event per cycle: the first packet in the queue of an input, or a
+//!   timer of a group that expires. They take turns, in the order inputs, retransmission timer of group 0, its dun timer,
+//!   timers of group 1 and so on: the first after the one that had its turn last. At first it is the turn of input 0.
+//! * **Timers.** One that is armed in cycle `t` expires from cycle `t + retransmit`, or `t + dun`, on, until it has had its
+//!   turn, is stopped or armed again.
+//! * **Output queue.** What an event makes goes into the queues of the ports in the same cycle, in the order of the protocol,
+//!   unless the queue of its port holds four packets for each group of the fabric: then it is lost. The link
+//!   chooses before that; a packet that it has chosen is no longer in the queue. What comes in in cycle `t` is
+//!   ready for the link from cycle `t + route + engine + transmit_buffer` on. So a pass through an idle switch takes
+//!   `depth + 5 + engine` cycles, one less with show-ahead.
+//! * **NIC port.** No queues but that of its link, and no engine: everything happens in the cycle in which it is due, and
+//!   what it makes is ready at once. First a packet that has been checked; if it completes the operation, the
+//!   endpoint is told, after what is delivered on that rail. Then the arrivals of the endpoint in cycle `t`, in
+//!   its order; then timers that expire, by group, retransmission before dun; then the link (step 2).
+//!
 //! # Corner cases
 //!
 //! A one-flit packet or advert that was sent ahead leaves its link free in cycle `t` itself: the link decides again.
@@ -99,6 +131,7 @@
 //! *Sideband adverts* (`advert.flits = 0`) are sent in the first cycle in which the position differs, all VCs at once,
 //! whatever the link does; they arrive like an advert of one flit that was not sent ahead, and are never repeated.
 
+mod barrier;
 mod credit;
 mod link;
 mod nic;
@@ -107,12 +140,14 @@ mod switch;
 mod timing;
 mod token;
 
-pub use settings::{AdvertSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline};
+pub use settings::{
+    AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+};
 
 use crate::arbiter::ArbiterKind;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, SwitchSettings, Wire};
-use crate::{Groups, RailId};
+use crate::{Barriers, Groups, RailId};
 use nic::Port;
 use switch::Switch;
 use timing::Timing;
@@ -136,6 +171,10 @@ pub struct Shared {
     routing: Routing,
     groups: Groups,
     multicast: MulticastSettings,
+    barriers: Barriers,
+    barrier: BarrierSettings,
+    /// The component number of the first node.
+    first_node: u32,
     pools: Pools,
 }
 
@@ -155,6 +194,9 @@ impl Architecture for Hpp {
             routing: fabric.routing.clone(),
             groups: fabric.groups.clone(),
             multicast: settings.multicast,
+            barriers: fabric.barriers.clone(),
+            barrier: settings.barrier,
+            first_node: fabric.rails * fabric.topology().switches(),
             pools: Pools::default(),
         }
     }
@@ -173,11 +215,14 @@ impl Architecture for Hpp {
 
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
         inbox.packets.iter().for_each(|&slot| shared.pools.tokens[slot].audit(books));
+        books.barrier_in_network += shared.pools.signals.iter(&inbox.signals).count() as u64;
     }
 
     /// What a link decides in cycle `t` has its first flit at the other end `transmit + latency` cycles later, or one
     /// earlier with show-ahead. From then it takes a switch until it can request for a packet, a node until it has the
     /// shortest packet or its NIC port a unit to advertise, and a sender until the last flit of an advert has been received.
+    /// A barrier packet is felt when it has been checked: by a node in the cycle after its last flit, by a switch then or
+    /// later. That it keeps adverts and other packets waiting is felt as what they say themselves, which comes later still.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64 {
         let SwitchSettings::Hpp(settings) = &fabric.switch;
         let pipeline = &settings.pipeline;
@@ -187,6 +232,7 @@ impl Architecture for Hpp {
         let felt = request.min(advert).min(settings.format.packet_flits(1)).min(unit);
         // The flit after a gap leaves a cycle after the decision that ends the gap, and is felt a cycle after it has come.
         let felt = if fabric.groups.is_empty() { felt } else { felt.min(2) };
+        let felt = if fabric.barriers.is_empty() { felt } else { felt.min(BarrierSettings::PACKET_FLITS) };
         u64::from(pipeline.transmit - u32::from(settings.show_ahead) + latency + felt)
     }
 }

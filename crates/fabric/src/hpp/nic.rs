@@ -1,6 +1,8 @@
 //! The NIC port: the same link layer as a switch port, with source queues in front and a node behind that takes every
 //! flit at once (`mechanisms.md` 4.1: nodes sink).
 
+mod leaf;
+
 use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receivers, bits, first_after};
 use super::token::{Inbox, Kind, Run, Token};
@@ -8,8 +10,9 @@ use super::{Cx, Hpp, Shared};
 use crate::observer::Observer;
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};
-use crate::{Delivery, Destination, NodeId, Packet, RailId};
+use crate::{BarrierId, Delivery, Destination, NodeId, Packet, RailId};
 use flitway_engine::{Cycle, prefetch};
+use leaf::Leaf;
 use std::collections::VecDeque;
 
 /// The NIC port of a node in one rail.
@@ -34,6 +37,8 @@ pub struct Port {
     is_newsy: bool,
     /// Senders that wait for adverts.
     starving: u16,
+    /// Where there are barriers.
+    leaf: Option<Box<Leaf>>,
 }
 
 /// A packet that comes with gaps, as far as it is known.
@@ -103,6 +108,7 @@ impl Port {
             gapped: VecDeque::new(),
             is_newsy: false,
             starving: 0,
+            leaf: Leaf::new(shared, number, rail),
         }
     }
 
@@ -192,8 +198,13 @@ impl Port {
     }
 
     fn decide<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+        if self.leaf.is_some() {
+            self.expire_timers(now, cx);
+        }
         self.catch_up(now, cx);
-        if self.link.free_at <= now
+        if self.link.free_at.max(self.link.barrier_at) <= now {
+            self.send_signal(now, cx);
+        } else if self.link.free_at <= now
             && let Some(vc) = self.choose(cx.shared, now)
         {
             self.send(vc, now, cx);
@@ -251,6 +262,9 @@ impl Port {
                 next.unwrap_or(Cycle::NEVER)
             };
             self.decide_at = self.decide_at.min(at.max(self.link.free_at));
+        }
+        if self.leaf.is_some() {
+            self.decide_at = self.decide_at.min(self.next_signal());
         }
     }
 
@@ -356,6 +370,11 @@ impl PortModel<Hpp> for Port {
             let run = shared.pools.runs.take(slot);
             ports[usize::from(run.port)].extend(run);
         }
+        while !inbox.signals.is_empty() {
+            let slot = shared.pools.signals.unlink(&mut inbox.signals);
+            let signal = shared.pools.signals.take(slot);
+            ports[usize::from(signal.port)].hear_signal(signal);
+        }
     }
 
     #[inline]
@@ -447,6 +466,15 @@ impl PortModel<Hpp> for Port {
         Some(delivery)
     }
 
+    #[inline(always)]
+    fn release<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<BarrierId> {
+        if self.leaf.is_some() { self.take_signal(now, cx) } else { None }
+    }
+
+    fn arrive<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, group: BarrierId) -> bool {
+        self.take_arrival(group, now, cx)
+    }
+
     fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         while self.decide_at <= now {
             self.decide(now, cx);
@@ -489,6 +517,7 @@ impl PortModel<Hpp> for Port {
             // Credits are taken when they are sent.
             books.in_network += shared.pools.tokens.iter(&lane.queue).count() as u64;
         }
+        self.audit_signals(books);
         let tokens = &shared.pools.tokens;
         let (mut delivered, mut drained) = (true, true);
         let mut slot = self.arriving.head();

@@ -1,6 +1,7 @@
 //! Settings of the HPP Switch, in cycles and flits. Physical units are the machine crate's business.
 
 use crate::arbiter::ArbiterKind;
+use crate::barrier::DunStart;
 
 /// One HPP Switch and the link layer of the NIC ports that talk to it.
 ///
@@ -29,6 +30,8 @@ pub struct HppSettings {
     pub advert: AdvertSettings,
     /// How packets for groups are copied.
     pub multicast: MulticastSettings,
+    /// How barriers run.
+    pub barrier: BarrierSettings,
 }
 
 impl HppSettings {
@@ -150,4 +153,44 @@ pub enum Gathering {
     },
     /// One by one, each kept as it is granted: the design that the bulletin replaces. It can deadlock.
     OneByOne,
+}
+
+/// Barriers (hpp-switch.txt section 2.4, dawning5000.txt section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierSettings {
+    /// Groups that the registers of the switches hold.
+    pub groups: u32,
+    /// Packets that the queue of an input holds; at least 1.
+    pub buffer_packets: u32,
+    /// Stages of the engine, beyond those of the pipeline.
+    pub engine: u32,
+    /// Cycles until a combine that has not been acknowledged is sent again; at least 1.
+    pub retransmit: u32,
+    /// Cycles until a distribute that has not come is asked for; at least 1.
+    pub dun: u32,
+    /// From when on.
+    pub dun_start: DunStart,
+    /// Probability that a link corrupts a packet, in units of 2^-64.
+    pub packet_error: u64,
+}
+
+impl BarrierSettings {
+    /// Flits of a barrier packet (hpp-switch.txt section 3.3).
+    pub const PACKET_FLITS: u32 = 5;
+    /// Bits of one.
+    pub const PACKET_BITS: u32 = 80;
+
+    /// As hpp-switch.txt has it at 312.5 MHz, on perfect links.
+    #[must_use]
+    pub const fn published() -> Self {
+        BarrierSettings {
+            groups: 16,
+            buffer_packets: 12,
+            engine: 3,
+            retransmit: 3_125,
+            dun: 31_250,
+            dun_start: DunStart::AtAck,
+            packet_error: 0,
+        }
+    }
 }

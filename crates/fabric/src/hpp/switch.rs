@@ -4,6 +4,7 @@
 //! choice by the link, and (if its TX FIFO filled up meanwhile) where it stalls. An [`Agenda`] slot stands for each
 //! decision that is due: first the links of a cycle, then the arbiters.
 
+mod barrier;
 mod multicast;
 mod staging;
 mod waiting;
@@ -18,6 +19,7 @@ use crate::deadlock::Waiting;
 use crate::observer::{Grant, Observer};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
+use barrier::Barrier;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
 use multicast::Multicast;
@@ -43,6 +45,8 @@ pub struct Switch {
     arbiters: ArbiterBank,
     /// Where there are groups.
     multicast: Option<Box<Multicast>>,
+    /// Where there are barriers.
+    barrier: Option<Box<Barrier>>,
     /// The slot of the agenda of the first arbiter.
     first_arbiter: usize,
 }
@@ -132,7 +136,8 @@ impl Switch {
             requests: 0,
         };
         let multicast = Multicast::new(shared, number, ports);
-        let first_arbiter = ports + usize::from(multicast.is_some());
+        let barrier = Barrier::new(shared, number, ports);
+        let first_arbiter = ports + usize::from(multicast.is_some()) + usize::from(barrier.is_some());
         Switch {
             number,
             vcs,
@@ -149,12 +154,13 @@ impl Switch {
             outputs: (0..planes).map(output).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
             multicast,
+            barrier,
             first_arbiter,
         }
     }
 
-    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the arbiter of multicast, then
-    // arbiters by output.
+    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the arbiter of multicast, the barrier
+    // engine, and arbiters by output.
 
     /// If `at` is `NEVER`, what the link waits for wakes it.
     #[inline]
@@ -217,7 +223,9 @@ impl Switch {
     fn decide<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         self.catch_up(port, now, cx);
         let link = &self.links[port];
-        if link.free_at <= now {
+        if link.free_at.max(link.barrier_at) <= now {
+            self.send_signal(port, now, cx);
+        } else if link.free_at <= now {
             let first = port * self.vcs;
             let mut ready = 0;
             for vc in bits(link.waiting.into()) {
@@ -234,7 +242,7 @@ impl Switch {
     #[inline(always)]
     fn arm_link(&mut self, port: usize) {
         let link = &self.links[port];
-        let mut ready = Cycle::NEVER;
+        let mut ready = link.barrier_at;
         for vc in bits(link.waiting.into()) {
             ready = ready.min(self.outputs[port * self.vcs + vc].ready);
         }
@@ -434,8 +442,8 @@ impl Switch {
 
     /// Whether a packet that is granted now, in cycle `now`, will be chosen by its link in cycle `ready`, when it is ready,
     /// whatever happens until then: nothing else is waiting or may be granted in this cycle too, here or as the last output
-    /// of a packet that keeps this one; nothing is or will be to be advertised; what is granted later is ready later. Then
-    /// it need not queue.
+    /// of a packet that keeps this one; nothing is or will be to be advertised; what is granted later is ready later, and so
+    /// is what the barrier engine, which has had its turn in this cycle, makes later. Then it need not queue.
     #[inline]
     fn is_certain<O: Observer>(
         &mut self,
@@ -448,6 +456,7 @@ impl Switch {
         let link = &self.links[port];
         if (link.waiting | link.open != 0)
             | (link.free_at > ready)
+            | (link.barrier_at <= ready)
             | (ready >= self.until)
             | !cx.shared.timing.cuts_through
         {
@@ -553,6 +562,11 @@ impl SwitchModel<Hpp> for Switch {
             let run = shared.pools.runs.take(slot);
             self.hear_run(shared, run);
         }
+        while !inbox.signals.is_empty() {
+            let slot = shared.pools.signals.unlink(&mut inbox.signals);
+            let signal = shared.pools.signals.take(slot);
+            self.hear_signal(shared, signal);
+        }
     }
 
     #[inline]
@@ -578,6 +592,8 @@ impl SwitchModel<Hpp> for Switch {
                 self.decide(slot, now, cx);
             } else if let Some(output) = slot.checked_sub(self.first_arbiter) {
                 self.arbitrate(output, now, cx);
+            } else if slot + 1 == self.first_arbiter && self.barrier.is_some() {
+                self.run_engine(now, cx);
             } else {
                 self.run_multicast(now, cx);
             }
@@ -621,6 +637,7 @@ impl SwitchModel<Hpp> for Switch {
             shared.pools.audit(&input.waiting, books);
         }
         self.audit_kept(books);
+        self.audit_signals(books);
         for output in &self.outputs {
             books.units_sent += u64::from(output.sender.sent());
             // Their credits on the next link have been taken already.

@@ -1,5 +1,6 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
+use super::barrier::FLITS;
 use super::{Hpp, HppSettings};
 use crate::simulation::{Architecture, Fabric, SwitchSettings};
 
@@ -30,6 +31,10 @@ pub(super) struct Timing {
     pub(super) refresh: u64,
     /// Time of repetition after which a shorter way is worth looking for.
     pub(super) long: u64,
+    /// From the first flit of a barrier packet on the input wire of a switch to its check, and from the event that makes
+    /// one until it is ready for the link.
+    pub(super) to_engine: u64,
+    pub(super) from_engine: u64,
     pub(super) header_flits: u32,
     pub(super) unit_flits: u32,
     pub(super) capacity: u32,
@@ -68,6 +73,8 @@ impl Timing {
                 .filter(|_| settings.advert.flits > 0)
                 .map_or(NO_REFRESH, u64::from),
             long: settings.advert.refresh.map_or(NO_REFRESH, |refresh| LONG * u64::from(refresh)),
+            to_engine: FLITS + u64::from(pipeline.receive + pipeline.queue),
+            from_engine: u64::from(pipeline.route + settings.barrier.engine + pipeline.transmit_buffer),
             header_flits: settings.format.header_flits,
             unit_flits: settings.unit_flits,
             capacity: settings.buffer_units,

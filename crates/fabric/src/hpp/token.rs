@@ -1,5 +1,6 @@
 //! A packet as it travels, and the mail between ports.
 
+use super::barrier::{FLITS, Signal};
 use super::timing::Timing;
 use crate::pool::{Linked, List, Pool, Slot};
 use crate::routing::{Route, Routing};
@@ -149,6 +150,8 @@ pub enum Mail {
     Advert(Limit),
     /// Flits are coming of the last packet for a group that was said to come.
     Run(Run),
+    /// A barrier packet is coming.
+    Signal(Signal),
 }
 
 /// What has come for a component.
@@ -159,6 +162,8 @@ pub struct Inbox {
     pub(super) adverts: List,
     /// Runs of packets that come with gaps, by time for each port.
     pub(super) runs: List,
+    /// Barrier packets, by time for each port.
+    pub(super) signals: List,
 }
 
 /// The slots of a shard.
@@ -167,6 +172,7 @@ pub(super) struct Pools {
     pub(super) tokens: Pool<Token>,
     pub(super) limits: Pool<Limit>,
     pub(super) runs: Pool<Run>,
+    pub(super) signals: Pool<Signal>,
 }
 
 impl Pools {
@@ -183,6 +189,10 @@ impl Pools {
             Mail::Run(run) => {
                 let slot = self.runs.put(run);
                 self.runs.append(&mut inbox.runs, slot);
+            }
+            Mail::Signal(signal) => {
+                let slot = self.signals.put(signal);
+                self.signals.append(&mut inbox.signals, slot);
             }
         }
     }
@@ -228,6 +238,16 @@ impl Pools {
         match post.inbox(wire.peer, by) {
             Some(inbox) => self.accept(inbox, Mail::Run(run)),
             None => post.send_away(wire.peer, by, Mail::Run(run)),
+        }
+    }
+
+    /// Sends a barrier packet over `wire`, which does not know whether it leads to a switch or to a node.
+    pub(super) fn signal(&mut self, post: &mut Post<super::Hpp>, wire: &Wire, signal: Signal) {
+        let by = signal.at + FLITS;
+        let mail = Mail::Signal(Signal { port: wire.port, ..signal });
+        match post.inbox(wire.peer, by) {
+            Some(inbox) => self.accept(inbox, mail),
+            None => post.send_away(wire.peer, by, mail),
         }
     }
 

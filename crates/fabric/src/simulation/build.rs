@@ -7,7 +7,7 @@ use crate::hpp::HppSettings;
 use crate::observer::Observer;
 use crate::routing::Routing;
 use crate::topology::{End, LinkId, Topology};
-use crate::{Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
+use crate::{Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ pub struct Fabric {
     pub switch: SwitchSettings,
     /// What the tables of the switches say of multicast groups.
     pub groups: Groups,
+    /// What their registers say of barrier groups.
+    pub barriers: Barriers,
 }
 
 /// The settings of one switch architecture.

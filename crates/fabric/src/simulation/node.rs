@@ -51,16 +51,23 @@ impl<P, E: Endpoint> Node<P, E> {
                     cx.observer.delivered(&delivery);
                     self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
                 }
+                if let Some(group) = port.release(cx, now) {
+                    cx.observer.released(now, self.id, group);
+                    self.wake = self.endpoint.released(now, group, out).unwrap_or(Cycle::NEVER);
+                }
             }
             if woken {
                 self.wake = self.endpoint.wake(now, out).unwrap_or(Cycle::NEVER);
             }
             assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
-            for packet in out.drain(..) {
+            for packet in out.packets.drain(..) {
                 cx.counters.events += 1;
                 cx.counters.packets_created += 1;
                 cx.observer.created(now, self.id, &packet);
                 self.ports[packet.rail.index()].submit(cx.shared, now, self.id, &packet);
+            }
+            if !out.arrivals.is_empty() {
+                self.arrive(cx, now, out);
             }
             for port in &mut self.ports {
                 port.advance(cx, now);
@@ -72,5 +79,26 @@ impl<P, E: Endpoint> Node<P, E> {
             rest = Rest { next: rest.next.min(port.next), waits: rest.waits || port.waits };
         }
         rest
+    }
+    /// Hands the arrivals at barriers to the NIC ports.
+    #[cold]
+    fn arrive<A: Architecture<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        now: Cycle,
+        out: &mut Outgoing,
+    ) where
+        P: PortModel<A>,
+    {
+        for group in out.arrivals.drain(..) {
+            cx.counters.events += 1;
+            cx.observer.arrived(now, self.id, group);
+            let taken = self.ports.iter_mut().any(|port| port.arrive(cx, now, group));
+            assert!(
+                taken,
+                "node {} arrives at barriers of groups that it is a member of, not of {group}",
+                self.id
+            );
+        }
     }
 }

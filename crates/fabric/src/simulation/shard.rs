@@ -35,6 +35,43 @@ pub struct Counters {
     pub flit_hops: u64,
     /// Adverts sent.
     pub adverts: u64,
+    /// Of barrier packets.
+    pub barrier: BarrierCounters,
+}
+
+/// Totals of barrier packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BarrierCounters {
+    /// Packets that switches and NIC ports have made.
+    pub made: u64,
+    /// Packets that links have chosen, those of NIC ports included.
+    pub sent: u64,
+    /// Packets that switches and NIC ports have acted on.
+    pub handled: u64,
+    /// Packets that faults have lost: rules and bit errors.
+    pub lost_by_fault: u64,
+    /// Packets that have found a queue full.
+    pub lost_by_full_queue: u64,
+    /// Combines that have been sent again.
+    pub retransmissions: u64,
+    /// Duns.
+    pub duns: u64,
+}
+
+impl Add for BarrierCounters {
+    type Output = BarrierCounters;
+
+    fn add(self, other: BarrierCounters) -> BarrierCounters {
+        BarrierCounters {
+            made: self.made + other.made,
+            sent: self.sent + other.sent,
+            handled: self.handled + other.handled,
+            lost_by_fault: self.lost_by_fault + other.lost_by_fault,
+            lost_by_full_queue: self.lost_by_full_queue + other.lost_by_full_queue,
+            retransmissions: self.retransmissions + other.retransmissions,
+            duns: self.duns + other.duns,
+        }
+    }
 }
 
 impl Add for Counters {
@@ -52,6 +89,7 @@ impl Add for Counters {
             packet_hops: self.packet_hops + other.packet_hops,
             flit_hops: self.flit_hops + other.flit_hops,
             adverts: self.adverts + other.adverts,
+            barrier: self.barrier + other.barrier,
         }
     }
 }
@@ -77,6 +115,12 @@ pub struct Conservation {
     pub units_freed: u64,
     /// Credit units of packets that are on a link or in a receiver's FIFO.
     pub units_held: u64,
+    /// Barrier packets that have been made.
+    pub barrier_made: u64,
+    /// Barrier packets that have been acted on or lost.
+    pub barrier_gone: u64,
+    /// Barrier packets in queues and on links.
+    pub barrier_in_network: u64,
 }
 
 impl Conservation {
@@ -85,7 +129,9 @@ impl Conservation {
     pub fn holds(&self) -> bool {
         // Positions are counted modulo 2^32, so their sums are compared so.
         let balance = self.units_sent.wrapping_sub(self.units_freed).wrapping_sub(self.units_held) as u32;
-        self.created == self.delivered + self.in_network && balance == 0
+        self.created == self.delivered + self.in_network
+            && balance == 0
+            && self.barrier_made == self.barrier_gone + self.barrier_in_network
     }
 }
 
@@ -98,6 +144,9 @@ impl Sum for Conservation {
             units_sent: a.units_sent + b.units_sent,
             units_freed: a.units_freed + b.units_freed,
             units_held: a.units_held + b.units_held,
+            barrier_made: a.barrier_made + b.barrier_made,
+            barrier_gone: a.barrier_gone + b.barrier_gone,
+            barrier_in_network: a.barrier_in_network + b.barrier_in_network,
         })
     }
 }
@@ -144,7 +193,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             observer: parts.observer,
             counters: Counters::default(),
             due: Vec::new(),
-            out: Vec::new(),
+            out: Outgoing::new(),
             is_large: parts.is_large,
         }
     }
@@ -194,9 +243,12 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     }
 
     pub(super) fn audit(&self, now: Cycle) -> Conservation {
+        let barrier = &self.counters.barrier;
         let mut books = Conservation {
             created: self.counters.packets_created + self.counters.packets_copied,
             delivered: self.counters.packets_delivered + self.counters.packets_missed,
+            barrier_made: barrier.made,
+            barrier_gone: barrier.handled + barrier.lost_by_fault + barrier.lost_by_full_queue,
             ..Conservation::default()
         };
         for switch in &self.switches {

@@ -5,11 +5,13 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{
+    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Observer, Outgoing, Packet, RailId,
+    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Observer, Outgoing, Packet, RailId,
     SwitchSettings,
 };
 use std::sync::Arc;
@@ -28,6 +30,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1024 },
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 16 },
         multicast: MulticastSettings::published(2),
+        barrier: BarrierSettings::published(),
     }
 }
 
@@ -40,7 +43,14 @@ pub(crate) fn fabric(
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = vec![latency; topology.links().len()];
     let routing = Routing::new(kind, topology).unwrap();
-    Fabric { routing, rails: 1, latencies, switch: SwitchSettings::Hpp(settings), groups: Groups::none() }
+    Fabric {
+        routing,
+        rails: 1,
+        latencies,
+        switch: SwitchSettings::Hpp(settings),
+        groups: Groups::none(),
+        barriers: Barriers::none(),
+    }
 }
 
 /// Sends given packets at given times.

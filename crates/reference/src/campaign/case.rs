@@ -1,11 +1,15 @@
-//! One case: a fabric and what its nodes send.
+//! One case: a fabric, what its nodes send and when they arrive at barriers.
 
+use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
+use flitway_fabric::barrier::{BarrierSettings, Faults};
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, SwitchSettings};
+use flitway_fabric::{
+    BarrierId, Barriers, Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, SwitchSettings,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,6 +34,12 @@ pub struct Case {
     pub groups: Vec<GroupSettings>,
     /// What each node sends, by time of creation.
     pub scripts: Vec<Vec<Packet>>,
+    /// The barrier groups.
+    pub barriers: Vec<BarrierSettings>,
+    /// What happens to their packets.
+    pub faults: Faults,
+    /// When each node arrives at which barriers.
+    pub arrivals: Vec<Vec<Arrivals>>,
     /// Threads of the fast engine.
     pub threads: u32,
     /// A cycle in which the fast engine is stopped, settled and audited, before it goes on.
@@ -46,6 +56,7 @@ impl Case {
     pub fn fabric(&self) -> Option<Fabric> {
         let topology = Arc::new(Topology::build(&self.topology).ok()?);
         let fits = topology.nodes() as usize == self.scripts.len()
+            && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= self.settings.ports;
         let routing = Routing::new(self.routing, topology).ok().filter(|_| fits)?;
@@ -53,12 +64,14 @@ impl Case {
             [] => Groups::none(),
             groups => Groups::new(&routing, self.ascent, groups).ok()?,
         };
+        let barriers = Barriers::new(&routing, &self.barriers).ok()?.with_faults(self.faults.clone());
         self.settings.vcs.is_multiple_of(routing.classes()).then(|| Fabric {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
             switch: SwitchSettings::Hpp(self.settings.clone()),
             groups,
+            barriers,
         })
     }
 
@@ -71,10 +84,11 @@ impl Case {
     /// The endpoints for the fast engine.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Script> {
-        self.scripts
-            .iter()
-            .map(|packets| Script { packets: packets.iter().rev().copied().collect() })
-            .collect()
+        let script = |(packets, arrivals): (&Vec<Packet>, &Vec<Arrivals>)| Script {
+            packets: packets.iter().rev().copied().collect(),
+            processes: arrivals.iter().map(Process::new).collect(),
+        };
+        self.scripts.iter().zip(&self.arrivals).map(script).collect()
     }
 }
 
@@ -87,6 +101,12 @@ impl fmt::Display for Case {
         writeln!(f, "{threads} threads, pause at {pause:?}, limit {limit}, margin {margin}")?;
         if !self.groups.is_empty() {
             writeln!(f, "{:?} groups {:?}", self.ascent, self.groups)?;
+        }
+        if !self.barriers.is_empty() {
+            writeln!(f, "barriers {:?}, {:?}", self.barriers, self.faults)?;
+            for (node, arrivals) in self.arrivals.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+                writeln!(f, "  node {node}: {arrivals:?}")?;
+            }
         }
         writeln!(f, "{} packets:", self.packets())?;
         for (node, packets) in self.scripts.iter().enumerate() {
@@ -118,11 +138,38 @@ pub fn reply(delivery: &Delivery) -> Option<Packet> {
     })
 }
 
-/// An endpoint that sends given packets at given times, and replies.
+/// A process that arrives at barriers.
+#[derive(Clone, Debug)]
+struct Process {
+    group: BarrierId,
+    /// When it arrives; `NEVER` while it waits, and when it has done.
+    due: Cycle,
+    /// Last one first.
+    pauses: Vec<u64>,
+}
+
+impl Process {
+    fn new(arrivals: &Arrivals) -> Self {
+        let pauses = arrivals.pauses.iter().rev().copied().collect();
+        Process { group: arrivals.group, due: arrivals.first, pauses }
+    }
+}
+
+/// An endpoint that sends given packets and arrives at barriers at given times, and replies.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// Last created first.
     packets: Vec<Packet>,
+    processes: Vec<Process>,
+}
+
+impl Script {
+    /// When it has something to do next.
+    fn next(&self) -> Option<Cycle> {
+        let packet = self.packets.last().map(|packet| packet.created);
+        let arrivals = self.processes.iter().map(|process| process.due);
+        arrivals.chain(packet).min().filter(|&next| next != Cycle::NEVER)
+    }
 }
 
 impl Endpoint for Script {
@@ -130,11 +177,26 @@ impl Endpoint for Script {
         while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
             out.push(packet);
         }
-        self.packets.last().map(|packet| packet.created)
+        for process in self.processes.iter_mut().filter(|process| process.due <= now) {
+            out.arrive(process.group);
+            process.due = Cycle::NEVER;
+        }
+        self.next()
     }
 
     fn deliver(&mut self, _: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
         out.extend(reply(delivery));
-        self.packets.last().map(|packet| packet.created)
+        self.next()
+    }
+
+    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
+        let process = self.processes.iter_mut().find(|process| process.group == group);
+        let process = process.expect("who is released has arrived");
+        match process.pauses.pop() {
+            Some(0) => out.arrive(group),
+            Some(pause) => process.due = now + pause,
+            None => {}
+        }
+        self.next()
     }
 }

@@ -77,6 +77,12 @@ pub struct Coverage {
     pub flit_hops: u64,
     /// Cycles.
     pub cycles: u64,
+    /// Processes released from barriers.
+    pub releases: u64,
+    /// Barrier packets lost.
+    pub losses: u64,
+    /// Combines sent again, and duns.
+    pub repeats: u64,
 }
 
 impl AddAssign for Coverage {
@@ -85,6 +91,9 @@ impl AddAssign for Coverage {
         self.packets += other.packets;
         self.flit_hops += other.flit_hops;
         self.cycles += other.cycles;
+        self.releases += other.releases;
+        self.losses += other.losses;
+        self.repeats += other.repeats;
     }
 }
 
@@ -94,7 +103,7 @@ impl AddAssign for Coverage {
 /// If they differ in anything.
 pub fn compare(case: &Case) -> Result<Coverage, Failure> {
     let Some(fabric) = case.fabric() else { return Ok(Coverage::default()) };
-    let mut reference = Reference::new(&fabric, &case.scripts, reply);
+    let mut reference = Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
     caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
     let end = reference.now() + case.margin;
     let engine = caught(|| run_engine(case, &fabric, end)).map_err(Failure::EnginePanicked)??;
@@ -111,6 +120,9 @@ pub fn compare(case: &Case) -> Result<Coverage, Failure> {
         packets: ours.packets_delivered,
         flit_hops: ours.flit_hops,
         cycles: reference.now().0,
+        releases: reference.record().releases.len() as u64,
+        losses: ours.barrier.lost_by_fault + ours.barrier.lost_by_full_queue,
+        repeats: ours.barrier.retransmissions + ours.barrier.duns,
     })
 }
 

@@ -3,6 +3,8 @@
 //! Every quantity is drawn so that its corners come up often: the smallest and the largest, one more and one less. The
 //! length of the run is what is left of a budget of reference work after the size of the fabric.
 
+mod barriers;
+
 use super::case::{ASKS, Case};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -44,6 +46,7 @@ pub fn generate(seed: u64) -> Case {
         (Ascent::Table, Vec::new())
     };
     let rails = if dice.one_in(4) { 2 } else { 1 };
+    let has_barriers = !sparse && dice.one_in(3);
     let latencies = latencies(&mut dice, topology.links().len());
     let fifos = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
     let longest = u64::from(latencies.iter().copied().max().unwrap_or(1));
@@ -52,6 +55,11 @@ pub fn generate(seed: u64) -> Case {
     let (nodes, format) = (topology.nodes(), switch.format);
     let traffic = Traffic { nodes, rails, format, length, sparse, groups: groups.len() as u32 };
     let scripts = traffic.scripts(&mut dice);
+    let barriers::Plan { groups: barriers, faults, arrivals } = if has_barriers {
+        barriers::plan(&mut dice, &topology, rails, length)
+    } else {
+        barriers::Plan::none(nodes)
+    };
     Case {
         seed,
         topology: settings,
@@ -62,6 +70,9 @@ pub fn generate(seed: u64) -> Case {
         ascent,
         groups,
         scripts,
+        barriers,
+        faults,
+        arrivals,
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
         pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
         limit: Cycle(2 * length + 500),
@@ -235,6 +246,7 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         format,
         advert: advert(dice, vcs, buffer_units),
         multicast: multicast(dice, vcs),
+        barrier: barriers::settings(dice),
     }
 }
 

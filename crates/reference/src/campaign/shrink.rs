@@ -3,6 +3,7 @@
 use super::case::{ASKS, Case};
 use super::compare::{Failure, compare};
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::barrier::DunStart;
 use flitway_fabric::hpp::Gathering;
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{Destination, NodeId};
@@ -52,6 +53,9 @@ impl Shrinker {
         let mut case = self.best.0.clone();
         for packets in &mut case.scripts {
             packets.retain(|packet| packet.created <= cycle);
+        }
+        for arrivals in &mut case.arrivals {
+            arrivals.retain(|arrivals| arrivals.first <= cycle);
         }
         self.attempt(case.clone());
         self.attempt(Case { limit: cycle + 1, margin: 0, pause: None, ..case });
@@ -148,6 +152,17 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.settings.multicast.gathering = Gathering::Bulletin { patience: None },
     |case| case.groups.iter_mut().for_each(|group| group.root = 0),
     fewer_members,
+    fewer_barriers,
+    fewer_arrivals,
+    |case| _ = case.faults.losses.pop(),
+    |case| case.faults.losses = case.faults.losses.split_off(1.min(case.faults.losses.len())),
+    |case| case.settings.barrier.packet_error = 0,
+    |case| case.settings.barrier.engine = 0,
+    |case| case.settings.barrier.buffer_packets = 12,
+    |case| case.settings.barrier.retransmit = 10_000,
+    |case| case.settings.barrier.dun = 10_000,
+    |case| case.settings.barrier.dun_start = DunStart::AtAck,
+    |case| case.barriers.iter_mut().for_each(|group| group.root = 0),
 ];
 
 /// Changes that make a packet plainer.
@@ -163,6 +178,9 @@ fn fewer_rails(case: &mut Case) {
     for packet in case.scripts.iter_mut().flatten() {
         packet.rail.0 = 0;
     }
+    for group in &mut case.barriers {
+        group.rail.0 = 0;
+    }
 }
 
 /// Cuts off the last node of a single switch, if it takes no part.
@@ -174,11 +192,13 @@ fn fewer_nodes(case: &mut Case) {
         || !case.scripts[last as usize].is_empty()
         || packets.any(|it| it.destination == Destination::Node(NodeId(last)))
         || case.groups.iter().any(|group| group.members.contains(&NodeId(last)))
+        || case.barriers.iter().any(|group| group.members.contains(&NodeId(last)))
     {
         return;
     }
     *nodes = last;
     case.scripts.pop();
+    case.arrivals.pop();
     case.latencies.pop();
 }
 
@@ -187,6 +207,26 @@ fn fewer_members(case: &mut Case) {
     let largest = case.groups.iter_mut().max_by_key(|group| group.members.len());
     if let Some(group) = largest.filter(|group| group.members.len() > 1) {
         group.members.pop();
+    }
+}
+
+/// Takes out the last barrier group.
+fn fewer_barriers(case: &mut Case) {
+    case.barriers.pop();
+    let left = case.barriers.len();
+    case.faults.losses.retain(|loss| loss.group.index() < left);
+    for arrivals in &mut case.arrivals {
+        arrivals.retain(|arrivals| arrivals.group.index() < left);
+    }
+}
+
+/// Takes out the last arrival of those who arrive most often.
+fn fewer_arrivals(case: &mut Case) {
+    let most = case.arrivals.iter().flatten().map(|arrivals| arrivals.pauses.len()).max();
+    for arrivals in case.arrivals.iter_mut().flatten() {
+        if Some(arrivals.pauses.len()) == most {
+            arrivals.pauses.pop();
+        }
     }
 }
 

@@ -5,11 +5,13 @@
 //! * **Credits**, for every channel and VC: available to the sender + held + freed but not yet heard of = capacity.
 //!   A unit is *held* from when its packet takes credits until the flit that completes it leaves the receiver's FIFO;
 //!   we count those flits: still to cross, in the TX FIFO or the source queue, on the link, in the FIFO.
+//! * **Barrier packets**: made = acted on + lost + in queues + on links.
 //! * **Room**: no TX FIFO above its depth, no input FIFO above its capacity.
 
 use super::Reference;
-use super::flit::{Flit, Place};
+use super::flit::{Channel, Flit, Place};
 use super::port::Port;
+use super::switch::Switch;
 
 /// What has been found.
 struct Ledger {
@@ -54,11 +56,34 @@ impl Reference {
             ledger.flits + self.world.flits_missed,
             "every flit is somewhere, at the end of cycle {now}"
         );
+        self.assert_signals();
         for channel in 0..channels {
             for vc in 0..vcs {
                 self.assert_credits(channel, vc, ledger.held(channel, vc));
             }
         }
+    }
+
+    fn assert_signals(&self) {
+        let counters = &self.world.counters.barrier;
+        let on_links: usize = self.world.channels.iter().map(Channel::signals).sum();
+        let sending = self.ports().filter(|port| port.is_sending_signal()).count();
+        let in_nics: usize = self.nics.iter().map(|nic| nic.port.lane.packets()).sum();
+        let in_switches: usize = self.switches.iter().map(Switch::signals).sum();
+        assert_eq!(
+            counters.made,
+            counters.handled
+                + counters.lost_by_fault
+                + counters.lost_by_full_queue
+                + (on_links + sending + in_nics + in_switches) as u64,
+            "every barrier packet is somewhere, at the end of cycle {}",
+            self.world.now
+        );
+    }
+
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        let nics = self.nics.iter().map(|nic| &nic.port);
+        nics.chain(self.switches.iter().flat_map(|switch| switch.ports.iter().flatten()))
     }
 
     fn count_nics(&self, ledger: &mut Ledger) {

@@ -1,5 +1,6 @@
 //! What moves: packets, their flits, adverts, and the channels that carry them.
 
+use super::barrier::Signal;
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::{NodeId, Packet};
 use std::collections::VecDeque;
@@ -88,6 +89,8 @@ pub(super) enum Symbol {
     Flit(Flit),
     /// A flit of an advert; its last one carries the word.
     Advert(Option<AdvertWord>),
+    /// A flit of a barrier packet, which is checked when the last one is there.
+    Signal(Option<Signal>),
 }
 
 /// A port of a component, by position in the model's tables.
@@ -164,7 +167,12 @@ impl Channel {
         let line = self.line.iter().flatten().take(self.symbols);
         line.filter_map(|symbol| match symbol {
             Symbol::Flit(flit) => Some(flit),
-            Symbol::Advert(_) => None,
+            Symbol::Advert(_) | Symbol::Signal(_) => None,
         })
+    }
+
+    /// The barrier packets whose last flit it carries.
+    pub(super) fn signals(&self) -> usize {
+        self.line.iter().filter(|symbol| matches!(symbol, Some(Symbol::Signal(Some(_))))).count()
     }
 }

@@ -37,6 +37,7 @@
 //! at most its capacity; a flit is never read before it is there.
 
 mod arbiter;
+mod barrier;
 mod books;
 mod flit;
 mod nic;
@@ -44,19 +45,22 @@ mod port;
 mod switch;
 
 use crate::record::Record;
+use barrier::{Lane, Member};
 use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::HppSettings;
+use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::routing::Routing;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::topology::End;
 use flitway_fabric::{
-    Delivery, Destination, Fabric, Groups, NodeId, Packet, RailId, SwitchId, SwitchSettings,
+    BarrierId, Barriers, Delivery, Destination, Fabric, Groups, NodeId, Packet, PortId, RailId, SwitchId,
+    SwitchSettings,
 };
 use nic::Nic;
 use port::Port;
 use std::collections::VecDeque;
-use switch::Switch;
+use switch::{Engine, Switch};
 
 /// The model of a fabric of HPP Switches.
 #[derive(Debug)]
@@ -71,12 +75,46 @@ pub struct Reference {
     scripts: Vec<VecDeque<Packet>>,
     /// What a node answers to a packet that it gets.
     reply: Reply,
+    /// The barriers at which each node arrives.
+    processes: Vec<Vec<Process>>,
     /// Evaluate the last component first, to show that it makes no difference.
     backwards: bool,
 }
 
 /// What a node sends in the cycle in which a packet is delivered to it.
 pub type Reply = fn(&Delivery) -> Option<Packet>;
+
+/// When a process arrives at the barriers of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// The group.
+    pub group: BarrierId,
+    /// When it arrives first.
+    pub first: Cycle,
+    /// How long after each release it arrives again, until there is none left.
+    pub pauses: Vec<u64>,
+}
+
+/// One that does.
+#[derive(Debug)]
+struct Process {
+    group: BarrierId,
+    /// When it arrives, unless it waits.
+    due: Option<u64>,
+    waits: bool,
+    pauses: VecDeque<u64>,
+}
+
+impl Process {
+    fn new(arrivals: &Arrivals) -> Self {
+        Process {
+            group: arrivals.group,
+            due: Some(arrivals.first.0),
+            waits: false,
+            pauses: arrivals.pauses.iter().copied().collect(),
+        }
+    }
+}
 
 /// What all components see.
 #[derive(Debug)]
@@ -87,6 +125,7 @@ struct World {
     /// All packets ever created.
     packets: Vec<Travelling>,
     groups: Groups,
+    barriers: Barriers,
     flits_created: u64,
     /// Flits that have been copied, once for each copy beyond the first.
     flits_copied: u64,
@@ -134,6 +173,7 @@ impl Reference {
             nics: wiring.nics(settings),
             scripts: scripts.collect(),
             reply,
+            processes: (0..fabric.nodes()).map(|_| Vec::new()).collect(),
             backwards: false,
             world: World {
                 settings: settings.clone(),
@@ -141,6 +181,7 @@ impl Reference {
                 now: 0,
                 packets: Vec::new(),
                 groups: fabric.groups.clone(),
+                barriers: fabric.barriers.clone(),
                 flits_created: 0,
                 flits_copied: 0,
                 flits_missed: 0,
@@ -151,17 +192,31 @@ impl Reference {
         }
     }
 
+    /// The same with a list of barriers for each node. A process that arrives again without a pause does so before those whose
+    /// pause has ended, which arrive in the order of the list.
+    ///
+    /// # Panics
+    /// If there is not one list per node.
+    #[must_use]
+    pub fn with_barriers(self, arrivals: &[Vec<Arrivals>]) -> Self {
+        assert_eq!(arrivals.len(), self.processes.len(), "every node has a list");
+        let processes = arrivals.iter().map(|node| node.iter().map(Process::new).collect());
+        Reference { processes: processes.collect(), ..self }
+    }
+
     /// The first cycle not yet simulated.
     #[must_use]
     pub fn now(&self) -> Cycle {
         Cycle(self.world.now)
     }
 
-    /// Whether every packet has been delivered.
+    /// Whether every packet has been delivered and every process has done with its barriers.
     #[must_use]
     pub fn has_delivered_all(&self) -> bool {
         let counters = &self.world.counters;
-        self.scripts.iter().all(VecDeque::is_empty)
+        let is_done = |process: &Process| process.due.is_none() && !process.waits;
+        self.processes.iter().flatten().all(is_done)
+            && self.scripts.iter().all(VecDeque::is_empty)
             && counters.packets_delivered + counters.packets_missed
                 == counters.packets_created + counters.packets_copied
     }
@@ -220,6 +275,7 @@ impl Reference {
                     nic.deliver(NodeId::new(node), world).and_then(|delivery| (self.reply)(&delivery)),
                 );
             }
+            let arrivals = released(&mut self.processes[node], nics, NodeId::new(node), world);
             while let Some(packet) = script.front().copied()
                 && packet.created.0 == world.now
             {
@@ -229,8 +285,35 @@ impl Reference {
             for packet in created {
                 nics[packet.rail.index()].submit(NodeId::new(node), packet, world);
             }
+            for group in arrivals {
+                world.record.arrivals.push((Cycle(world.now), NodeId::new(node), group));
+                nics.iter_mut().for_each(|nic| nic.arrive(group, world));
+            }
         }
     }
+}
+
+/// Releases the `processes` of `node` whose barriers are complete, rail by rail. Returns the groups at whose barriers
+/// they arrive in this cycle.
+fn released(processes: &mut [Process], nics: &mut [Nic], node: NodeId, world: &mut World) -> Vec<BarrierId> {
+    let mut arrivals = Vec::new();
+    for nic in nics {
+        let Some(group) = nic.release(world) else { continue };
+        world.record.releases.push((Cycle(world.now), node, group));
+        let process = processes.iter_mut().find(|process| process.group == group && process.waits);
+        let process = process.expect("who is released has arrived");
+        process.waits = false;
+        process.due = process.pauses.pop_front().map(|pause| world.now + pause);
+        if process.due == Some(world.now) {
+            arrivals.push(group);
+            (process.due, process.waits) = (None, true);
+        }
+    }
+    for process in processes.iter_mut().filter(|process| process.due == Some(world.now)) {
+        arrivals.push(process.group);
+        (process.due, process.waits) = (None, true);
+    }
+    arrivals
 }
 
 /// Which channel leads from where to where.
@@ -265,10 +348,11 @@ impl<'a> Wiring<'a> {
     }
 
     /// The port at `place`, if it is wired.
-    fn port(&self, settings: &HppSettings, place: Place) -> Option<Port> {
+    fn port(&self, settings: &HppSettings, place: Place, name: (ComponentNumber, PortId)) -> Option<Port> {
         let incoming = self.channels.iter().position(|channel| channel.to == place)?;
         let outgoing = self.channels.iter().position(|channel| channel.from == place)?;
-        Some(Port::new(settings, incoming, outgoing))
+        let lane = Lane::new(self.fabric.barriers.faults(), name);
+        Some(Port::new(settings, lane, incoming, outgoing))
     }
 
     fn switches(&self, settings: &HppSettings) -> Vec<Switch> {
@@ -277,8 +361,10 @@ impl<'a> Wiring<'a> {
         let build = |number: u32| {
             let id = SwitchId(number % switches);
             let place = |port| Place::Switch { switch: number as usize, port };
-            let ports = (0..topology.ports(id) as usize).map(|port| self.port(settings, place(port)));
-            Switch::new(settings, number, id, ports.collect())
+            let port = |port| self.port(settings, place(port), (number, PortId::new(port)));
+            let ports: Vec<Option<Port>> = (0..topology.ports(id) as usize).map(port).collect();
+            let engine = Engine::new(&self.fabric.barriers, RailId(number / switches), id, ports.len());
+            Switch::new(settings, number, id, ports, engine)
         };
         (0..self.fabric.rails * switches).map(build).collect()
     }
@@ -287,8 +373,11 @@ impl<'a> Wiring<'a> {
         let first = self.fabric.rails * self.fabric.topology().switches();
         let build = |node: u32, rail: u32| {
             let place = self.place(RailId(rail), End::Node(NodeId(node)));
-            let port = self.port(settings, place).expect("every node is wired");
-            Nic::new(first + node, RailId(rail), port, settings.vcs)
+            let name = (first + node, PortId(rail));
+            let port = self.port(settings, place, name).expect("every node is wired");
+            let barriers = &self.fabric.barriers;
+            let leaf = |group| barriers.leaf(RailId(rail), NodeId(node), group).map(Member::new);
+            Nic::new(name.0, RailId(rail), port, settings.vcs, barriers.ids().map(leaf).collect())
         };
         let nodes = 0..self.fabric.nodes();
         nodes.flat_map(|node| (0..self.fabric.rails).map(move |rail| build(node, rail))).collect()

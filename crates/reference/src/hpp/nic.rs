@@ -1,11 +1,13 @@
 //! A NIC port: source queues and a link on one side, a buffer that empties by itself on the other.
 
 use super::World;
+use super::barrier::{Member, Signal};
 use super::flit::{Flit, Travelling};
 use super::port::{Credits, Port, Source};
 use flitway_engine::Cycle;
+use flitway_fabric::barrier::{Actions, To};
 use flitway_fabric::observer::ComponentNumber;
-use flitway_fabric::{Delivery, Destination, NodeId, Packet, PortId, RailId};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Destination, NodeId, Packet, PortId, RailId};
 use std::collections::VecDeque;
 
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(super) struct Nic {
     pub(super) absorbed: u64,
     /// A packet whose last flit was on the wire in the cycle before.
     complete: Option<usize>,
+    /// The node in the barrier groups of this rail.
+    members: Vec<Option<Member>>,
 }
 
 /// Source queues, one per virtual channel.
@@ -31,7 +35,13 @@ pub(super) struct SourceQueues {
 }
 
 impl Nic {
-    pub(super) fn new(number: ComponentNumber, rail: RailId, port: Port, vcs: u32) -> Self {
+    pub(super) fn new(
+        number: ComponentNumber,
+        rail: RailId,
+        port: Port,
+        vcs: u32,
+        members: Vec<Option<Member>>,
+    ) -> Self {
         Nic {
             number,
             rail,
@@ -40,6 +50,7 @@ impl Nic {
             buffer: VecDeque::new(),
             absorbed: 0,
             complete: None,
+            members,
         }
     }
 
@@ -58,9 +69,48 @@ impl Nic {
             self.buffer.push_back((flit, world.now));
             self.complete = flit.last.then_some(flit.packet);
         }
+        self.expire_timers(world);
         self.port.step_credits(world);
         self.port.step_link((self.number, PortId(self.rail.0)), &mut self.queues, world);
         self.empty_buffer(world);
+    }
+
+    /// A barrier packet that has been checked in this cycle; the group that is complete with it.
+    pub(super) fn release(&mut self, world: &mut World) -> Option<BarrierId> {
+        let Signal { group, packet } = self.port.lane.checked(0, world)?;
+        let member = self.members[group.index()].as_mut().expect("it is in the tree");
+        let event = member.place.event(Barriers::leaf_ports().1, packet);
+        world.counters.barrier.handled += 1;
+        let actions = member.happen(event.expect("both ends know the tree"), world);
+        self.act(group, &actions, world);
+        actions.completed.then_some(group)
+    }
+
+    /// The node's process arrives at a barrier of `group`, if that is in this rail.
+    pub(super) fn arrive(&mut self, group: BarrierId, world: &mut World) {
+        if let Some(member) = &mut self.members[group.index()] {
+            let actions = member.arrive(Barriers::leaf_ports().0, world);
+            self.act(group, &actions, world);
+        }
+    }
+
+    fn expire_timers(&mut self, world: &mut World) {
+        for group in world.barriers.ids() {
+            for is_dun in [false, true] {
+                let member = self.members[group.index()].as_mut();
+                if let Some(member) = member.filter(|member| member.expired(world.now)[usize::from(is_dun)]) {
+                    let actions = member.expire(is_dun, world);
+                    self.act(group, &actions, world);
+                }
+            }
+        }
+    }
+
+    /// What is for the parent is sent; what is for the process it learns when it is released.
+    fn act(&mut self, group: BarrierId, actions: &Actions, world: &mut World) {
+        for sent in actions.sends.iter().flatten().filter(|sent| sent.to == To::Parent) {
+            self.port.lane.put(Signal { group, packet: sent.packet }, world);
+        }
     }
 
     /// "A NIC takes each flit out of its buffer in cycle `t + receive`."
@@ -128,6 +178,10 @@ impl SourceQueues {
 }
 
 impl Source for SourceQueues {
+    fn stages_of_signals(&self, _: &World) -> u32 {
+        0
+    }
+
     fn ready(&self, vc: usize, credits: &Credits, world: &World) -> bool {
         self.waiting[vc].front().is_some_and(|&number| {
             let packet = &world.packets[number];

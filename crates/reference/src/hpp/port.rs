@@ -2,10 +2,11 @@
 
 use super::World;
 use super::arbiter::first_after;
+use super::barrier::{Lane, Signal};
 use super::flit::{AdvertWord, Flit, Symbol};
 use flitway_engine::Cycle;
 use flitway_fabric::PortId;
-use flitway_fabric::hpp::HppSettings;
+use flitway_fabric::hpp::{BarrierSettings, HppSettings};
 use flitway_fabric::observer::{Advert, ComponentNumber};
 use std::collections::VecDeque;
 
@@ -18,6 +19,8 @@ pub(super) struct Port {
     pub(super) credits: Credits,
     pub(super) book: AdvertBook,
     link: Link,
+    /// For barrier packets.
+    pub(super) lane: Lane,
     /// The channel it receives on.
     pub(super) incoming: usize,
     /// The channel it sends on.
@@ -158,6 +161,9 @@ pub(super) trait Source {
     /// That packet has been chosen. Returns its length in flits.
     fn start(&mut self, vc: usize, credits: &mut Credits, world: &mut World) -> u32;
 
+    /// Cycles from the queue of barrier packets to the link.
+    fn stages_of_signals(&self, world: &World) -> u32;
+
     /// The next flit of the packet chosen last, if it is there; it will be on the wire in cycle `on_wire`.
     fn next_flit(&mut self, vc: usize, on_wire: u64, world: &mut World) -> Option<Flit>;
 }
@@ -186,11 +192,13 @@ struct Sending {
 enum What {
     Advert(AdvertWord),
     Data { vc: usize },
+    Signal(Signal),
 }
 
 impl Port {
-    pub(super) fn new(settings: &HppSettings, incoming: usize, outgoing: usize) -> Self {
+    pub(super) fn new(settings: &HppSettings, lane: Lane, incoming: usize, outgoing: usize) -> Self {
         Port {
+            lane,
             credits: Credits::new(settings),
             book: AdvertBook::new(settings),
             link: Link { sending: None, free_from: 0, served: RESET_TURN },
@@ -210,7 +218,11 @@ impl Port {
                 self.credits.arriving.push_back((world.now, word));
                 None
             }
-            Some(Symbol::Advert(None)) | None => None,
+            Some(Symbol::Signal(Some(signal))) => {
+                self.lane.receive(signal, world.now);
+                None
+            }
+            Some(Symbol::Advert(None) | Symbol::Signal(None)) | None => None,
         }
     }
 
@@ -256,7 +268,9 @@ impl Port {
         let now = world.now;
         let advert = world.settings.advert;
         let due = self.book.due(now, advert.refresh).filter(|_| advert.flits > 0);
-        let (what, flits) = if let Some(vc) = due {
+        let (what, flits) = if self.lane.is_ready(source.stages_of_signals(world), now) {
+            (What::Signal(self.lane.choose(world)), BarrierSettings::PACKET_FLITS)
+        } else if let Some(vc) = due {
             (What::Advert(self.book.advertise(place, vc, world)), advert.flits)
         } else {
             let ready = |vc| source.ready(vc, &self.credits, world);
@@ -267,6 +281,11 @@ impl Port {
         };
         let ahead = world.settings.show_ahead && self.link.free_from < now;
         self.link.sending = Some(Sending { what, flits, next: 0, ahead });
+    }
+
+    /// Whether a barrier packet is being sent whose last flit is still to come.
+    pub(super) fn is_sending_signal(&self) -> bool {
+        self.link.sending.is_some_and(|sending| matches!(sending.what, What::Signal(_)))
     }
 
     /// Units of `vc` that have been freed and of which the sender at the other end, with credits `theirs`, has not
@@ -280,6 +299,7 @@ impl Sending {
     fn next_symbol(&mut self, source: &mut impl Source, world: &mut World) -> Option<Symbol> {
         let symbol = match self.what {
             What::Advert(word) => Symbol::Advert(Some(word).filter(|_| self.next + 1 == self.flits)),
+            What::Signal(signal) => Symbol::Signal(Some(signal).filter(|_| self.next + 1 == self.flits)),
             What::Data { vc } => {
                 let on_wire = world.now + u64::from(world.settings.pipeline.transmit) - u64::from(self.ahead);
                 Symbol::Flit(source.next_flit(vc, on_wire, world)?)

@@ -1,12 +1,14 @@
 //! A switch: input FIFOs, crossbars with their arbiters, TX FIFOs and links. What is special about packets for groups is
 //! in `multicast.rs`.
 
+mod engine;
 mod multicast;
 
 use super::World;
 use super::arbiter::Arbiter;
 use super::flit::Flit;
 use super::port::{Credits, Port, Source};
+pub(super) use engine::Engine;
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::observer::{ComponentNumber, Grant};
@@ -26,6 +28,7 @@ pub(super) struct Switch {
     /// `outputs[o][v]`: what crossbar `v` has at output `o`.
     pub(super) outputs: Vec<Output>,
     multicast: Multicast,
+    engine: Engine,
 }
 
 /// A FIFO of whole packets.
@@ -80,6 +83,7 @@ impl Switch {
         number: ComponentNumber,
         id: SwitchId,
         ports: Vec<Option<Port>>,
+        engine: Engine,
     ) -> Self {
         let vcs = settings.vcs as usize;
         let inputs = ports.len();
@@ -96,6 +100,7 @@ impl Switch {
             multicast: Multicast::new(settings, inputs),
             outputs: (0..inputs).map(|_| Output { columns: (0..vcs).map(|_| column()).collect() }).collect(),
             ports,
+            engine,
         }
     }
 
@@ -118,6 +123,13 @@ impl Switch {
         }
         self.arbitrate_multicast(world);
         self.arbitrate(world);
+        self.step_engine(world);
+    }
+
+    /// Barrier packets that it holds.
+    pub(super) fn signals(&self) -> usize {
+        let lanes = self.ports.iter().flatten().map(|port| port.lane.packets());
+        lanes.chain(self.engine.inputs.iter().map(VecDeque::len)).sum()
     }
 
     fn receive(&mut self, world: &World) {
@@ -249,6 +261,11 @@ impl Column {
 }
 
 impl Source for Output {
+    fn stages_of_signals(&self, world: &World) -> u32 {
+        let pipeline = &world.settings.pipeline;
+        pipeline.route + world.settings.barrier.engine + pipeline.transmit_buffer
+    }
+
     fn ready(&self, vc: usize, _: &Credits, world: &World) -> bool {
         let transmit_buffer = u64::from(world.settings.pipeline.transmit_buffer);
         self.columns[vc].tx.front().is_some_and(|(flit, entered)| {

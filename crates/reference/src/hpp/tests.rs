@@ -2,12 +2,12 @@
 
 use super::*;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::Delivery;
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::observer::Advert;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::{Topology, TopologySettings};
+use flitway_fabric::{Barriers, Delivery};
 use std::sync::Arc;
 
 fn hpp() -> HppSettings {
@@ -23,6 +23,7 @@ fn hpp() -> HppSettings {
         format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1024 },
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 6 },
         multicast: MulticastSettings::published(0),
+        barrier: BarrierSettings::published(),
     }
 }
 
@@ -30,7 +31,14 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = (0..topology.links().len() as u32).map(|link| 3 + link % 5).collect();
     let routing = Routing::new(routing, topology).unwrap();
-    Fabric { routing, rails: 1, latencies, switch: SwitchSettings::Hpp(settings), groups: Groups::none() }
+    Fabric {
+        routing,
+        rails: 1,
+        latencies,
+        switch: SwitchSettings::Hpp(settings),
+        groups: Groups::none(),
+        barriers: Barriers::none(),
+    }
 }
 
 fn packet(destination: u32, payload: u16, created: u64) -> Packet {

@@ -6,12 +6,14 @@ use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
-use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{
+    AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, RailId, Simulation, SwitchSettings,
-    Unobserved,
+    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, RailId, Simulation,
+    SwitchSettings, Unobserved,
 };
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -145,6 +147,7 @@ fn credits() -> Part {
         routing,
         rails: 1,
         groups: Groups::none(),
+        barriers: Barriers::none(),
         switch: SwitchSettings::Hpp(HppSettings {
             ports: 2,
             vcs: 1,
@@ -157,6 +160,7 @@ fn credits() -> Part {
             format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 64 },
             advert: AdvertSettings { flits: 2, refresh: None, position_bits: 8 },
             multicast: MulticastSettings::published(0),
+            barrier: BarrierSettings::published(),
         }),
     };
     let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });

@@ -6,7 +6,7 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::settings::{AdvertSettings, BarrierSettings, HppSettings, PacketFormat, Pipeline};
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;
@@ -255,6 +255,7 @@ fn build(
         format,
         advert: advert?,
         multicast: multicast?,
+        barrier: BarrierSettings::published(),
     };
     check_headroom(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))

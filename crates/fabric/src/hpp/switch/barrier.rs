@@ -1,0 +1,253 @@
+//! The barrier engine of the switch: the section *Barriers* of the normative text.
+
+use super::Switch;
+use crate::barrier::{Actions, BarrierId, To};
+use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, output_room, pop_checked};
+use crate::hpp::link::bits;
+use crate::hpp::{Cx, Shared};
+use crate::observer::{LossReason, Observer};
+use crate::pool::Slot;
+use crate::simulation::Conservation;
+use crate::{PortId, RailId, SwitchId};
+use flitway_engine::Cycle;
+use std::collections::VecDeque;
+
+/// What a switch has for barriers.
+#[derive(Debug)]
+pub(super) struct Barrier {
+    ports: Box<[Queues]>,
+    /// By group; none where the switch is not in its tree.
+    members: Box<[Option<Member>]>,
+    /// The place in the ring after the one that had its turn last. Places are inputs, then the timers of group 0, of group
+    /// 1, ...
+    turn: usize,
+    input_room: usize,
+    output_room: usize,
+}
+
+/// Barrier packets at one port.
+#[derive(Debug)]
+struct Queues {
+    check: Check,
+    /// On the way in, not checked yet.
+    coming: VecDeque<Signal>,
+    input: VecDeque<Signal>,
+    output: VecDeque<Signal>,
+}
+
+impl Barrier {
+    /// That of switch component `number`, if there are groups.
+    pub(super) fn new(shared: &Shared, number: u32, ports: usize) -> Option<Box<Self>> {
+        let barriers = &shared.barriers;
+        if barriers.is_empty() {
+            return None;
+        }
+        let switches = shared.routing.topology().switches();
+        let (rail, here) = (RailId(number / switches), SwitchId(number % switches));
+        let queues = |port| Queues {
+            check: Check::new(shared, number, PortId::new(port)),
+            coming: VecDeque::new(),
+            input: VecDeque::new(),
+            output: VecDeque::new(),
+        };
+        Some(Box::new(Barrier {
+            ports: (0..ports).map(queues).collect(),
+            members: barriers.ids().map(|group| barriers.place(rail, here, group).map(Member::new)).collect(),
+            turn: 0,
+            input_room: shared.barrier.buffer_packets as usize,
+            output_room: output_room(shared),
+        }))
+    }
+
+    /// The timer at `place` of the ring, if it is one of a group that is here.
+    fn timer(&self, place: usize) -> Option<(BarrierId, Timer)> {
+        let timer = place.checked_sub(self.ports.len())?;
+        let group = timer / Timer::ALL.len();
+        self.members[group].as_ref()?;
+        Some((BarrierId::new(group), Timer::ALL[timer % Timer::ALL.len()]))
+    }
+
+    fn places(&self) -> usize {
+        self.ports.len() + Timer::ALL.len() * self.members.len()
+    }
+
+    /// Whether there is something to do at `place` of the ring in cycle `now`.
+    fn is_waiting(&self, place: usize, now: Cycle) -> bool {
+        match self.timer(place) {
+            Some((group, timer)) => self.member(group).expires(timer) <= now,
+            None => self.ports.get(place).is_some_and(|queues| !queues.input.is_empty()),
+        }
+    }
+
+    /// Takes the next turn in cycle `now`.
+    fn take_turn(&mut self, now: Cycle) -> Option<usize> {
+        let places = self.places();
+        let mut ring = (self.turn..places).chain(0..self.turn);
+        let place = ring.find(|&place| self.is_waiting(place, now))?;
+        self.turn = (place + 1) % places;
+        Some(place)
+    }
+
+    /// When the engine has something to do next, after cycle `now`.
+    fn next(&self, shared: &Shared, now: Cycle) -> Cycle {
+        let mut next = Cycle::NEVER;
+        for queues in &self.ports {
+            if !queues.input.is_empty() {
+                return now + 1;
+            }
+            if let Some(signal) = queues.coming.front() {
+                next = next.min(signal.at + shared.timing.to_engine);
+            }
+        }
+        self.members.iter().flatten().fold(next, |next, member| next.min(member.next_expiry())).max(now + 1)
+    }
+
+    fn member(&self, group: BarrierId) -> &Member {
+        self.members[group.index()].as_ref().expect("packets of a group stay in its tree")
+    }
+
+    fn member_mut(&mut self, group: BarrierId) -> &mut Member {
+        self.members[group.index()].as_mut().expect("packets of a group stay in its tree")
+    }
+}
+
+impl Switch {
+    /// What it has for barriers, where a barrier packet or a timer says that there is something.
+    fn engine(&mut self) -> &mut Barrier {
+        self.barrier.as_mut().expect("barrier packets are sent where there are barriers")
+    }
+
+    /// Has the engine look in cycle `at`: its slot of the agenda is the last one before the arbiters.
+    fn wake_engine(&mut self, at: Cycle) {
+        if at != Cycle::NEVER {
+            self.agenda.schedule(self.first_arbiter - 1, at);
+        }
+    }
+
+    /// Takes in a barrier packet that is on the way.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hear_signal(&mut self, shared: &Shared, signal: Signal) {
+        self.engine().ports[usize::from(signal.port)].coming.push_back(signal);
+        self.wake_engine(signal.at + shared.timing.to_engine);
+    }
+
+    /// The engine looks, in cycle `now`.
+    pub(super) fn run_engine<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+        for port in 0..self.links.len() {
+            self.fill_input(port, now, cx);
+        }
+        let engine = self.engine();
+        if let Some(place) = engine.take_turn(now) {
+            cx.counters.events += 1;
+            match engine.timer(place) {
+                Some((group, timer)) => {
+                    let actions = engine.member_mut(group).expire(&cx.shared.barrier, now, timer);
+                    count_timer(&mut cx.counters.barrier, &actions);
+                    self.act(group, &actions, now, cx);
+                }
+                None => self.handle(place, now, cx),
+            }
+        }
+        let next = self.engine().next(cx.shared, now);
+        self.wake_engine(next);
+    }
+
+    /// What has been checked by cycle `now` at `port` comes into the queue of the input.
+    fn fill_input<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let to_engine = cx.shared.timing.to_engine;
+        let (number, engine) = (self.number, self.engine());
+        let (room, queues) = (engine.input_room, &mut engine.ports[port]);
+        while let Some(signal) = pop_checked(&mut queues.coming, to_engine, now) {
+            let fault = queues.check.fault(&signal);
+            let counters = &mut cx.counters.barrier;
+            let reason = if fault.is_some() {
+                counters.lost_by_fault += 1;
+                fault
+            } else if queues.input.len() >= room {
+                counters.lost_by_full_queue += 1;
+                Some(LossReason::InputFull)
+            } else {
+                queues.input.push_back(signal);
+                None
+            };
+            if let Some(reason) = reason {
+                cx.observer.barrier_lost(&signal.lost(now, number, PortId::new(port), reason));
+            }
+        }
+    }
+
+    /// The engine takes the first packet out of the queue of input `port`.
+    fn handle<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let engine = self.engine();
+        let signal = engine.ports[port].input.pop_front().expect("an input that has its turn has a packet");
+        let (group, settings) = (signal.group, &cx.shared.barrier);
+        let actions = engine.member_mut(group).take(settings, now, PortId::new(port), signal.packet);
+        cx.counters.barrier.handled += 1;
+        self.act(group, &actions, now, cx);
+    }
+
+    /// Does what an event of `group` leads to.
+    fn act<O: Observer>(&mut self, group: BarrierId, actions: &Actions, now: Cycle, cx: &mut Cx<'_, O>) {
+        let place = self.engine().member(group).place;
+        if actions.completed && place.parent().is_none() {
+            cx.observer.completed(now, self.number, group);
+        }
+        for addressed in actions.sends.iter().flatten() {
+            let ports = match addressed.to {
+                To::Parent => place.parent().map_or(0, |port| 1 << port.0),
+                To::Child(port) => 1 << port.0,
+                To::Children => place.children(),
+            };
+            for port in bits(ports) {
+                let at = now + cx.shared.timing.from_engine;
+                let signal = Signal { at, next: Slot::NONE, group, port: 0, packet: addressed.packet };
+                self.put(port, signal, now, cx);
+            }
+        }
+    }
+
+    /// `signal` comes into the queue of output `port`.
+    fn put<O: Observer>(&mut self, port: usize, signal: Signal, now: Cycle, cx: &mut Cx<'_, O>) {
+        cx.counters.barrier.made += 1;
+        let (number, engine) = (self.number, self.engine());
+        let (room, output) = (engine.output_room, &mut engine.ports[port].output);
+        if output.len() >= room {
+            cx.counters.barrier.lost_by_full_queue += 1;
+            let loss = signal.lost(now, number, PortId::new(port), LossReason::OutputFull);
+            cx.observer.barrier_lost(&loss);
+            return;
+        }
+        output.push_back(signal);
+        if output.len() == 1 {
+            let link = &mut self.links[port];
+            link.barrier_at = signal.at;
+            let decides = signal.at.max(link.free_at);
+            self.wake_link(port, decides);
+        }
+    }
+
+    /// The link of `port` has chosen, in cycle `now`, the first barrier packet in its queue.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_signal<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let output = &mut self.engine().ports[port].output;
+        let signal = output.pop_front().expect("a link that chooses a barrier packet has one");
+        let next = output.front().map_or(Cycle::NEVER, |signal| signal.at);
+        let link = &mut self.links[port];
+        link.barrier_at = next;
+        let Shared { timing, pools, .. } = &mut *cx.shared;
+        let at = link.send(timing, now, FLITS);
+        pools.signal(cx.post, &link.wire, Signal { at, ..signal });
+        cx.counters.events += 1;
+        cx.counters.barrier.sent += 1;
+    }
+
+    /// Enters the barrier packets that it holds into the books.
+    pub(super) fn audit_signals(&self, books: &mut Conservation) {
+        let Some(engine) = &self.barrier else { return };
+        for Queues { coming, input, output, .. } in &engine.ports {
+            books.barrier_in_network += (coming.len() + input.len() + output.len()) as u64;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The barriers of a case: groups, when their members arrive, and what is lost.
+
+use super::Dice;
+use crate::hpp::Arrivals;
+use flitway_engine::Cycle;
+use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind};
+use flitway_fabric::topology::Topology;
+use flitway_fabric::{BarrierId, NodeId, PortId, RailId, SwitchId, hpp};
+
+/// What a case has of barriers.
+pub(super) struct Plan {
+    pub(super) groups: Vec<BarrierSettings>,
+    pub(super) faults: Faults,
+    pub(super) arrivals: Vec<Vec<Arrivals>>,
+}
+
+impl Plan {
+    /// No barriers for so many nodes.
+    pub(super) fn none(nodes: u32) -> Self {
+        Plan { groups: Vec::new(), faults: Faults::default(), arrivals: vec![Vec::new(); nodes as usize] }
+    }
+}
+
+/// Timers are short, so that they expire before anything is lost, too.
+pub(super) fn settings(dice: &mut Dice) -> hpp::BarrierSettings {
+    let mut timer =
+        |longest: u32| if dice.one_in(12) { dice.scaled(1, 30) } else { dice.between(30, longest) };
+    let (retransmit, dun) = (timer(500), timer(900));
+    hpp::BarrierSettings {
+        groups: 16,
+        buffer_packets: dice.scaled(1, 12),
+        engine: dice.corner(0, 4),
+        retransmit,
+        dun,
+        dun_start: dice.pick(&[DunStart::AtAck, DunStart::AtCombine]),
+        packet_error: dice.pick(&[0, 0, 0, u64::MAX / 50, u64::MAX / 8, u64::MAX / 3]),
+    }
+}
+
+/// One to four groups on the nodes of `topology`, for about `length` cycles.
+pub(super) fn plan(dice: &mut Dice, topology: &Topology, rails: u32, length: u64) -> Plan {
+    let mut plan = Plan::none(topology.nodes());
+    for group in 0..dice.between(1, 4) {
+        let wanted = dice.corner(1, topology.nodes());
+        let mut members: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
+        while members.len() > wanted as usize {
+            members.swap_remove(dice.below(members.len() as u64) as usize);
+        }
+        let (root, rail) = (dice.0.bits() as u32, RailId(dice.between(0, rails - 1)));
+        let operations = dice.scaled(1, 12);
+        let pace = dice.pick(&[1, 4, 30, 300]);
+        for &node in &members {
+            // Who arrives less often than the others leaves them waiting at the end.
+            let missing = u32::from(dice.one_in(40));
+            let pauses = (1..operations.saturating_sub(missing)).map(|_| dice.below(pace)).collect();
+            let first = Cycle(if dice.one_in(2) { dice.below(pace) } else { dice.below(length / 2 + 1) });
+            plan.arrivals[node.index()].push(Arrivals { group: BarrierId(group), first, pauses });
+        }
+        plan.groups.push(BarrierSettings { members, root, rail });
+    }
+    let losses = if dice.one_in(2) { dice.between(1, 8) } else { 0 };
+    plan.faults = Faults {
+        seed: dice.0.bits(),
+        losses: (0..losses).map(|_| loss(dice, topology, &plan.groups, rails)).collect(),
+    };
+    plan
+}
+
+/// A packet that is lost at a member, at its switch, or anywhere.
+fn loss(dice: &mut Dice, topology: &Topology, groups: &[BarrierSettings], rails: u32) -> Loss {
+    let group = dice.below(groups.len() as u64) as usize;
+    let BarrierSettings { members, rail, .. } = &groups[group];
+    let member = dice.pick(members);
+    let (switches, home) = (topology.switches(), topology.home(member));
+    let (component, port) = match dice.below(3) {
+        0 => (rails * switches + member.0, PortId(rail.0)),
+        1 => (rail.0 * switches + home.0.0, home.1),
+        _ => {
+            let switch = SwitchId(dice.between(0, switches - 1));
+            (rail.0 * switches + switch.0, PortId(dice.between(0, topology.ports(switch).max(1) - 1)))
+        }
+    };
+    let kinds = [
+        None,
+        Some(PacketKind::Combine),
+        Some(PacketKind::CombineAck),
+        Some(PacketKind::Distribute),
+        Some(PacketKind::DistributeDun),
+    ];
+    let (kind, nth) = (dice.pick(&kinds), 1 + dice.below(6));
+    Loss { component, port, group: BarrierId::new(group), kind, nth }
+}

@@ -1,0 +1,94 @@
+//! The barrier engine of a switch: the section *Barriers* of the normative text.
+
+use super::Switch;
+use crate::hpp::World;
+use crate::hpp::arbiter::first_after;
+use crate::hpp::barrier::{Member, Signal};
+use flitway_engine::Cycle;
+use flitway_fabric::barrier::Actions;
+use flitway_fabric::observer::LossReason;
+use flitway_fabric::{BarrierId, Barriers, PortId, RailId, SwitchId};
+use std::collections::VecDeque;
+
+/// What a switch has for barriers.
+#[derive(Debug)]
+pub(in crate::hpp) struct Engine {
+    /// By group; none where the switch is not in its tree.
+    members: Vec<Option<Member>>,
+    /// Checked packets, by input.
+    pub(super) inputs: Vec<VecDeque<Signal>>,
+    /// The place in the ring that had its turn last.
+    last: usize,
+}
+
+impl Engine {
+    pub(in crate::hpp) fn new(barriers: &Barriers, rail: RailId, id: SwitchId, ports: usize) -> Self {
+        let member = |group| barriers.place(rail, id, group).map(Member::new);
+        Engine {
+            members: barriers.ids().map(member).collect(),
+            inputs: vec![VecDeque::new(); ports],
+            // The place before that of input 0.
+            last: ports + 2 * barriers.len() - 1,
+        }
+    }
+
+    /// Whether something is to be done at `place` of the ring: inputs, then two timers of each group.
+    fn is_waiting(&self, place: usize, now: u64) -> bool {
+        match place.checked_sub(self.inputs.len()) {
+            None => !self.inputs[place].is_empty(),
+            Some(timer) => {
+                self.members[timer / 2].as_ref().is_some_and(|member| member.expired(now)[timer % 2])
+            }
+        }
+    }
+}
+
+impl Switch {
+    /// What has been checked comes into the queues of the inputs, and the engine takes one event.
+    pub(super) fn step_engine(&mut self, world: &mut World) {
+        let pipeline = world.settings.pipeline;
+        for (port, queue) in self.ports.iter_mut().zip(&mut self.engine.inputs) {
+            let Some(port) = port else { continue };
+            if let Some(signal) = port.lane.checked(pipeline.receive + pipeline.queue, world) {
+                if queue.len() == world.settings.barrier.buffer_packets as usize {
+                    port.lane.lose(signal, LossReason::InputFull, world);
+                } else {
+                    queue.push_back(signal);
+                }
+            }
+        }
+        let inputs = self.engine.inputs.len();
+        let places = inputs + 2 * self.engine.members.len();
+        let engine = &mut self.engine;
+        let waiting = |place| engine.is_waiting(place, world.now);
+        let Some(place) = first_after(engine.last, places, waiting) else { return };
+        engine.last = place;
+        let (group, actions) = match place.checked_sub(inputs) {
+            None => {
+                let signal = engine.inputs[place].pop_front().expect("it is waiting");
+                let member = engine.members[signal.group.index()].as_mut().expect("it is in the tree");
+                let event = member.place.event(PortId::new(place), signal.packet);
+                world.counters.barrier.handled += 1;
+                (signal.group, member.happen(event.expect("both ends know the tree"), world))
+            }
+            Some(timer) => {
+                let member = engine.members[timer / 2].as_mut().expect("it is waiting");
+                (BarrierId::new(timer / 2), member.expire(timer % 2 == 1, world))
+            }
+        };
+        self.act(group, &actions, world);
+    }
+
+    fn act(&mut self, group: BarrierId, actions: &Actions, world: &mut World) {
+        let member = self.engine.members[group.index()].as_ref().expect("it is in the tree");
+        if actions.completed && member.place.parent().is_none() {
+            world.record.completions.push((Cycle(world.now), self.number, group));
+        }
+        for sent in actions.sends.iter().flatten() {
+            for port in member.ports(sent.to) {
+                let port = self.ports[port].as_mut().expect("trees have wired ports");
+                port.lane.put(Signal { group, packet: sent.packet }, world);
+            }
+        }
+    }
+}
