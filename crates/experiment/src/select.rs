@@ -161,6 +161,7 @@ fn base_unit(dimension: Dimension) -> &'static str {
         Dimension::Propagation => "ps/m",
         Dimension::Flits => "flits",
         Dimension::Cycles => "cycles",
+        Dimension::BitErrors => "errors/Pbit",
     }
 }
 

@@ -38,6 +38,8 @@ pub enum Dimension {
     Flits,
     /// In cycles of the network clock.
     Cycles,
+    /// Wrong bits, in errors per 10^15 bits.
+    BitErrors,
 }
 
 /// One unit of a dimension.
@@ -105,6 +107,14 @@ const PROPAGATION: &[Unit] = &[unit("ps/m", 1), unit("ns/m", 1_000)];
 const FLITS: &[Unit] = &[alias("flit", 1), unit("flits", 1)];
 const CYCLES: &[Unit] = &[alias("cycle", 1), unit("cycles", 1)];
 
+const BIT_ERRORS: &[Unit] = &[
+    unit("errors/Pbit", 1),
+    unit("errors/Tbit", 1_000),
+    unit("errors/Gbit", 1_000_000),
+    unit("errors/Mbit", 1_000_000_000),
+    unit("errors/kbit", 1_000_000_000_000),
+];
+
 impl Dimension {
     /// Every dimension.
     pub const ALL: &'static [Dimension] = &[
@@ -116,6 +126,7 @@ impl Dimension {
         Dimension::Propagation,
         Dimension::Flits,
         Dimension::Cycles,
+        Dimension::BitErrors,
     ];
 
     /// The units it can be written in, the smallest first.
@@ -130,6 +141,7 @@ impl Dimension {
             Dimension::Propagation => PROPAGATION,
             Dimension::Flits => FLITS,
             Dimension::Cycles => CYCLES,
+            Dimension::BitErrors => BIT_ERRORS,
         }
     }
 
@@ -145,6 +157,7 @@ impl Dimension {
             Dimension::Propagation => "a propagation delay",
             Dimension::Flits => "a number of flits",
             Dimension::Cycles => "a number of cycles",
+            Dimension::BitErrors => "a bit error rate",
         }
     }
 
@@ -160,6 +173,7 @@ impl Dimension {
             Dimension::Propagation => "picoseconds per metre",
             Dimension::Flits => "flits",
             Dimension::Cycles => "cycles",
+            Dimension::BitErrors => "errors per 10^15 bits",
         }
     }
 
@@ -181,6 +195,7 @@ impl Dimension {
             Dimension::Propagation => "ns/m",
             Dimension::Flits => "flits",
             Dimension::Cycles => "cycles",
+            Dimension::BitErrors => "errors/Tbit",
         }
     }
 }

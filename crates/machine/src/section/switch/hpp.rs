@@ -1,12 +1,13 @@
 //! The HPP Switch: its settings and checks. Sources: hpp-switch.txt sections 2.2 and 4, dawning5000.txt sections 3 and 6.
 
+mod barrier;
 mod multicast;
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::hpp::settings::{AdvertSettings, BarrierSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;
@@ -46,6 +47,13 @@ static SETTINGS: &[&Setting] = &[
     &multicast::LOOKUP,
     &multicast::GATHERING,
     &multicast::PATIENCE,
+    &barrier::GROUPS,
+    &barrier::BUFFER,
+    &barrier::ENGINE,
+    &barrier::RETRANSMIT,
+    &barrier::DUN,
+    &barrier::DUN_START,
+    &barrier::BIT_ERRORS,
 ];
 
 const HPP: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[NAME] });
@@ -241,6 +249,7 @@ fn build(
     let units = buffer_units(values, surroundings.format, findings);
     let advert = advert(values, surroundings.clock, units.as_ref(), findings);
     let multicast = multicast::build(values, surroundings.clock, vcs, findings);
+    let barrier = barrier::build(values, surroundings.clock, findings);
     let format = surroundings.format?;
     let units = units?;
     let settings = HppSettings {
@@ -255,7 +264,7 @@ fn build(
         format,
         advert: advert?,
         multicast: multicast?,
-        barrier: BarrierSettings::published(),
+        barrier: barrier?,
     };
     check_headroom(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))

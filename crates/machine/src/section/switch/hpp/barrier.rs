@@ -1,0 +1,151 @@
+//! `[switch.barrier]`: barriers inside the switch. Sources: hpp-switch.txt sections 2.2, 2.4 and 3.3, dawning5000.txt section
+//! 4.
+
+use flitway_engine::{Clock, Picos};
+use flitway_fabric::barrier::DunStart;
+use flitway_fabric::hpp::settings::BarrierSettings;
+
+use super::{HPP, span_cycles};
+use crate::diagnostic::Diagnostics;
+use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::units::Dimension;
+use crate::values::{Span, Values};
+
+/// An hour.
+const LONGEST: u64 = 3_600_000_000_000_000;
+/// Bits in which errors are counted.
+const PETABIT: u64 = 1_000_000_000_000_000;
+/// Bytes of a barrier packet.
+const PACKET: u32 = BarrierSettings::PACKET_BITS / 8;
+
+pub(super) static GROUPS: Setting = Setting {
+    path: "switch.barrier.groups",
+    kind: Kind::Count { min: 1, max: 1_024 },
+    presence: Presence::Default("16"),
+    when: HPP,
+    doc: "Barrier groups that the registers of a switch hold: as many as there can be in the whole network.",
+    example: "16",
+    source: "hpp-switch.txt section 2.2 (P-HP-052)",
+};
+
+pub(super) static BUFFER: Setting = Setting {
+    path: "switch.barrier.buffer",
+    kind: Kind::Quantity { dimension: Dimension::Size, min: PACKET as u64, max: 1 << 20 },
+    presence: Presence::Default("\"128 B\""),
+    when: HPP,
+    doc: "What the queue for barrier packets of each input holds: as many packets of 10 B as fit. There are no credits for \
+          them; one that finds the queue full is lost, and sent again in time.",
+    example: "\"128 B\"",
+    source: "dawning5000.txt section 6 (P-DN-056)",
+};
+
+pub(super) static ENGINE: Setting = Setting {
+    path: "switch.barrier.engine",
+    kind: Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
+    presence: Presence::Default("\"3 cycles\""),
+    when: HPP,
+    doc: "What a barrier packet spends in the barrier module, beyond the stages of the pipeline and its own five flits.",
+    example: "\"3 cycles\"",
+    source: "hpp-switch.txt section 3.3: 128 ns for two passes, 20 cycles each [INF]; spec/mechanisms.md section 1.7",
+};
+
+pub(super) static RETRANSMIT: Setting = Setting {
+    path: "switch.barrier.retransmit",
+    kind: Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
+    presence: Presence::Default("\"10 us\""),
+    when: HPP,
+    doc: "A combine is sent again when it has not been acknowledged for this long; switches and NIC ports alike.",
+    example: "\"10 us\"",
+    source: "OQ-H7",
+};
+
+pub(super) static DUN: Setting = Setting {
+    path: "switch.barrier.dun",
+    kind: Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
+    presence: Presence::Default("\"100 us\""),
+    when: HPP,
+    doc: "A distribute is asked for when it has not come for this long. It also has not while other members are late: then \
+          asking is harmless, but takes packets.",
+    example: "\"100 us\"",
+    source: "OQ-H7",
+};
+
+const AT_ACK: &str = "at-ack";
+const AT_COMBINE: &str = "at-combine";
+
+pub(super) static DUN_START: Setting = Setting {
+    path: "switch.barrier.dun_start",
+    kind: Kind::Choice(&[
+        Choice { name: AT_ACK, doc: "When the combine is acknowledged, as in the HPP Switch." },
+        Choice { name: AT_COMBINE, doc: "When the combine is sent, as in Dawning 5000." },
+    ]),
+    presence: Presence::Default("\"at-ack\""),
+    when: HPP,
+    doc: "From when on the time until a distribute is asked for counts.",
+    example: "\"at-ack\"",
+    source: "hpp-switch.txt section 2.4 (P-HP-061); dawning5000.txt section 4.3 (P-DN-085)",
+};
+
+pub(super) static BIT_ERRORS: Setting = Setting {
+    path: "switch.barrier.bit_errors",
+    kind: Kind::Quantity { dimension: Dimension::BitErrors, min: 0, max: PETABIT },
+    presence: Presence::Default("\"0 errors/Tbit\""),
+    when: HPP,
+    doc: "Bits that a link gets wrong, of those of barrier packets: a packet of 80 bits with a wrong one is lost. What \
+          happens to other packets then is not modelled.",
+    example: "\"0.1 errors/Tbit\"",
+    source: "dawning5000.txt section 4.1 (P-DN-088): 1e-13; 0 [assumed]",
+};
+
+pub(super) fn build(
+    values: &Values,
+    clock: Option<Clock>,
+    findings: &mut Diagnostics,
+) -> Option<BarrierSettings> {
+    let mut cycles = |setting: &'static Setting| {
+        let time = Picos(values.quantity(setting)?);
+        span_cycles(values, setting, Span::Time(time), clock?, findings)
+    };
+    let (retransmit, dun) = (cycles(&RETRANSMIT), cycles(&DUN));
+    let dun_start = match values.choice(&DUN_START)? {
+        AT_COMBINE => DunStart::AtCombine,
+        _ => DunStart::AtAck,
+    };
+    Some(BarrierSettings {
+        groups: values.count(&GROUPS)?,
+        buffer_packets: values.quantity_u32(&BUFFER)? / PACKET,
+        engine: values.quantity_u32(&ENGINE)?,
+        retransmit: retransmit?,
+        dun: dun?,
+        dun_start,
+        packet_error: packet_error(values.quantity(&BIT_ERRORS)?),
+    })
+}
+
+/// The probability that one of the bits of a packet is wrong, in units of 2^-64, of which up to 80 may be missing: the
+/// power is rounded down in each step.
+fn packet_error(errors_per_petabit: u64) -> u64 {
+    if errors_per_petabit == 0 {
+        return 0;
+    }
+    let right = (u128::from(PETABIT - errors_per_petabit) << 64) / u128::from(PETABIT);
+    let all_right = (0..BarrierSettings::PACKET_BITS).fold(1_u128 << 64, |power, _| power * right >> 64);
+    u64::try_from((1_u128 << 64) - all_right).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_lost_if_one_of_its_bits_is_wrong() {
+        let probability = |errors| packet_error(errors) as f64 / 2_f64.powi(64);
+        assert_eq!(packet_error(0), 0);
+        assert_eq!(packet_error(PETABIT), u64::MAX);
+        for errors in [100, 10_000_000, PETABIT / 1_000, PETABIT / 2] {
+            let exact = -(80.0 * (-(errors as f64) / PETABIT as f64).ln_1p()).exp_m1();
+            let ratio = probability(errors) / exact;
+            assert!((ratio - 1.0).abs() < 1e-5, "{errors} errors in a petabit: {ratio} of {exact}");
+        }
+    }
+}
