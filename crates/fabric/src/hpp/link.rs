@@ -129,13 +129,16 @@ impl Link {
         if cx.shared.timing.sideband {
             return self.send_sideband(receivers, now, cx);
         }
-        let end = self.barrier_at.min(now + 1);
+        let mut now = now;
+        if self.barrier_at <= now {
+            let Some(before) = self.barrier_at.0.checked_sub(1) else { return };
+            now = Cycle(before);
+        }
         loop {
             let at = self.due_at.max(self.free_at);
-            if at >= end {
+            if at > now {
                 return;
             }
-            let now = end - 1;
             if now.since(at) > cx.shared.timing.long
                 && self.next_news(receivers, &cx.shared.timing) == Cycle::NEVER
             {

@@ -187,6 +187,8 @@ impl Architecture for Hpp {
 
     fn shared(fabric: &Fabric) -> Shared {
         let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let room = settings.barrier.groups as usize;
+        assert!(fabric.barriers.len() <= room, "the registers of the switches hold all barrier groups");
         Shared {
             timing: Timing::new(fabric),
             format: settings.format,

@@ -202,12 +202,12 @@ impl Port {
             self.expire_timers(now, cx);
         }
         self.catch_up(now, cx);
-        if self.link.free_at.max(self.link.barrier_at) <= now {
-            self.send_signal(now, cx);
-        } else if self.link.free_at <= now
-            && let Some(vc) = self.choose(cx.shared, now)
-        {
-            self.send(vc, now, cx);
+        if self.link.free_at <= now {
+            if self.link.barrier_at <= now {
+                self.send_signal(now, cx);
+            } else if let Some(vc) = self.choose(cx.shared, now) {
+                self.send(vc, now, cx);
+            }
         }
         self.arm(cx.shared, now);
     }

@@ -223,9 +223,11 @@ impl Switch {
     fn decide<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         self.catch_up(port, now, cx);
         let link = &self.links[port];
-        if link.free_at.max(link.barrier_at) <= now {
-            self.send_signal(port, now, cx);
-        } else if link.free_at <= now {
+        if link.free_at <= now {
+            if link.barrier_at <= now {
+                self.send_signal(port, now, cx);
+                return self.arm_link(port);
+            }
             let first = port * self.vcs;
             let mut ready = 0;
             for vc in bits(link.waiting.into()) {
