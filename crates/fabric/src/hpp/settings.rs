@@ -47,6 +47,16 @@ impl HppSettings {
 }
 
 impl HppSettings {
+    /// Cycles from the first flit of a barrier packet that comes into a switch to the first flit of what it leads to, when
+    /// nothing is in the way.
+    #[must_use]
+    pub const fn barrier_pass_cycles(&self) -> u64 {
+        let stages = self.pipeline.depth() - self.show_ahead as u32;
+        (stages + BarrierSettings::PACKET_FLITS + self.barrier.engine) as u64
+    }
+}
+
+impl HppSettings {
     /// Memory that the simulation needs for a switch port without packets, about, in bytes.
     #[must_use]
     pub fn bytes_per_switch_port(&self) -> u64 {

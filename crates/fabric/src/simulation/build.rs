@@ -3,11 +3,11 @@
 use super::node::Node;
 use super::shard::{FabricShard, Parts};
 use super::{Address, Architecture, Simulation, Wire};
-use crate::hpp::HppSettings;
+use crate::hpp::{BarrierSettings, HppSettings};
 use crate::observer::Observer;
 use crate::routing::Routing;
 use crate::topology::{End, LinkId, Topology};
-use crate::{Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
+use crate::{BarrierId, Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
 use std::sync::Arc;
 
@@ -116,6 +116,36 @@ impl Fabric {
         }
         copies.sort_unstable();
         copies
+    }
+
+    /// Cycles from the arrival of `last` at a barrier of `group` to the release of `member`, when all others have arrived
+    /// long before and nothing is in the way, in closed form.
+    #[must_use]
+    pub fn zero_load_barrier_cycles(&self, group: BarrierId, last: NodeId, member: NodeId) -> u64 {
+        let SwitchSettings::Hpp(settings) = &self.switch;
+        let (up, down) = (self.barrier_path(group, last), self.barrier_path(group, member));
+        let cables: u64 = up.iter().chain(&down).map(|link| u64::from(self.latencies[link.index()])).sum();
+        let flits = u64::from(BarrierSettings::PACKET_FLITS);
+        // The root answers the last combine before it sends the distribute the same way.
+        let answer = if up.last() == down.last() { flits } else { 0 };
+        let start = u64::from(settings.pipeline.transmit - u32::from(settings.show_ahead));
+        let passes = (up.len() + down.len() - 1) as u64;
+        start + cables + passes * settings.barrier_pass_cycles() + flits + answer
+    }
+
+    /// The links from `node` to the root of `group`.
+    fn barrier_path(&self, group: BarrierId, node: NodeId) -> Vec<LinkId> {
+        let topology = self.topology();
+        let mut links = vec![topology.node_link(node)];
+        let mut switch = topology.home(node).0;
+        let parent = |switch| self.barriers.place(self.barriers.rail(group), switch, group)?.parent();
+        while let Some(port) = parent(switch)
+            && let Some((link, End::Switch(next, _))) = topology.wire(switch, port)
+        {
+            links.push(link);
+            switch = next;
+        }
+        links
     }
 
     /// No less than the packet latency between any two nodes when nothing is in the way.
