@@ -199,15 +199,13 @@ impl Port {
 
     fn decide<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         if self.leaf.is_some() {
-            self.expire_timers(now, cx);
+            return self.decide_as_leaf(now, cx);
         }
         self.catch_up(now, cx);
-        if self.link.free_at <= now {
-            if self.link.barrier_at <= now {
-                self.send_signal(now, cx);
-            } else if let Some(vc) = self.choose(cx.shared, now) {
-                self.send(vc, now, cx);
-            }
+        if self.link.free_at <= now
+            && let Some(vc) = self.choose(cx.shared, now)
+        {
+            self.send(vc, now, cx);
         }
         self.arm(cx.shared, now);
     }
@@ -262,9 +260,6 @@ impl Port {
                 next.unwrap_or(Cycle::NEVER)
             };
             self.decide_at = self.decide_at.min(at.max(self.link.free_at));
-        }
-        if self.leaf.is_some() {
-            self.decide_at = self.decide_at.min(self.next_signal());
         }
     }
 

@@ -225,8 +225,7 @@ impl Switch {
         let link = &self.links[port];
         if link.free_at <= now {
             if link.barrier_at <= now {
-                self.send_signal(port, now, cx);
-                return self.arm_link(port);
+                return self.send_signal(port, now, cx);
             }
             let first = port * self.vcs;
             let mut ready = 0;

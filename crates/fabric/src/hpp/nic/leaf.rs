@@ -104,10 +104,25 @@ impl Port {
         true
     }
 
-    /// Timers that expire in cycle `now`.
+    /// What is due in cycle `now`, in a port that is a leaf or might be one.
     #[cold]
     #[inline(never)]
-    pub(super) fn expire_timers<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+    pub(super) fn decide_as_leaf<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+        self.expire_timers(now, cx);
+        self.catch_up(now, cx);
+        if self.link.free_at <= now {
+            if self.link.barrier_at <= now {
+                self.send_signal(now, cx);
+            } else if let Some(vc) = self.choose(cx.shared, now) {
+                self.send(vc, now, cx);
+            }
+        }
+        self.arm(cx.shared, now);
+        self.decide_at = self.decide_at.min(self.next_signal());
+    }
+
+    /// Timers that expire in cycle `now`.
+    fn expire_timers<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         for group in cx.shared.barriers.ids() {
             for timer in Timer::ALL {
                 let member = self.leaf().members[group.index()].as_mut();
@@ -141,9 +156,7 @@ impl Port {
     }
 
     /// The link has chosen, in cycle `now`, the first barrier packet in its queue.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn send_signal<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn send_signal<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         let output = &mut self.leaf().output;
         let signal = output.pop_front().expect("a link that chooses a barrier packet has one");
         let next = output.front().map_or(Cycle::NEVER, |signal| signal.at);
@@ -156,9 +169,7 @@ impl Port {
     }
 
     /// When there is something to do for barriers next.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn next_signal(&self) -> Cycle {
+    fn next_signal(&self) -> Cycle {
         let next = self.leaf.as_ref().map_or(Cycle::NEVER, |leaf| leaf.next());
         next.min(self.link.barrier_at.max(self.link.free_at))
     }

@@ -241,6 +241,7 @@ impl Switch {
         pools.signal(cx.post, &link.wire, Signal { at, ..signal });
         cx.counters.events += 1;
         cx.counters.barrier.sent += 1;
+        self.arm_link(port);
     }
 
     /// Enters the barrier packets that it holds into the books.
