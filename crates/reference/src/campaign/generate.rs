@@ -223,7 +223,8 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
     };
     let show_ahead = dice.one_in(2);
     let pipeline = Pipeline {
-        receive: dice.corner(0, 3),
+        // Longer than a barrier packet, at times: then that is what ends a window.
+        receive: if dice.one_in(6) { dice.between(4, 9) } else { dice.corner(0, 3) },
         queue: dice.corner(0, 3),
         route: dice.corner(1, 5),
         transmit_buffer: dice.corner(1 + u32::from(show_ahead), 4),
