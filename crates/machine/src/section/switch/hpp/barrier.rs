@@ -129,7 +129,7 @@ fn packet_error(errors_per_petabit: u64) -> u64 {
         return 0;
     }
     let right = (u128::from(PETABIT - errors_per_petabit) << 64) / u128::from(PETABIT);
-    let all_right = (0..BarrierSettings::PACKET_BITS).fold(1_u128 << 64, |power, _| power * right >> 64);
+    let all_right = (0..BarrierSettings::PACKET_BITS).fold(1_u128 << 64, |power, _| (power * right) >> 64);
     u64::try_from((1_u128 << 64) - all_right).unwrap_or(u64::MAX)
 }
 
