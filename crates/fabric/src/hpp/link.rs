@@ -131,6 +131,8 @@ impl Link {
         }
         let mut now = now;
         if self.barrier_at <= now {
+            // What is looked at in a cycle in which the link is free comes after the link's own decision, so if the packet is
+            // still there the link is busy, or it is about to decide in cycle `now`.
             let Some(before) = self.barrier_at.0.checked_sub(1) else { return };
             now = Cycle(before);
         }
@@ -242,7 +244,8 @@ impl Link {
     }
 
     /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
-    /// to say, if that is urgent.
+    /// to say, if that is urgent. A barrier packet that was ready before `until` has been sent, or the link is busy up to
+    /// then; so none keeps back an advert that could have been sent in this window.
     pub(super) fn finish<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,

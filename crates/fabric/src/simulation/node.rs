@@ -80,6 +80,7 @@ impl<P, E: Endpoint> Node<P, E> {
         }
         rest
     }
+
     /// Hands the arrivals at barriers to the NIC ports.
     #[cold]
     fn arrive<A: Architecture<Port = P>, O: Observer>(

@@ -4,7 +4,7 @@
 //! every advert is an object that is moved by hand in every cycle, positions are counted in `position_bits` bits as
 //! hardware would, and the five steps of a cycle stand in the code in the order of the text. Names are those of the
 //! text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the fabric,
-//! the routing relation, the matrix arbiter and the observer's events.
+//! the routing relation, the matrix arbiter, the state machine of the barrier protocol and the observer's events.
 //!
 //! # Two phases
 //!
