@@ -25,6 +25,24 @@ pub(crate) trait Linked: Copy {
     fn set_next(&mut self, next: Slot);
 }
 
+/// A type whose field `next` is the link.
+macro_rules! linked {
+    ($type:ty) => {
+        impl $crate::pool::Linked for $type {
+            #[inline]
+            fn next(&self) -> $crate::pool::Slot {
+                self.next
+            }
+
+            #[inline]
+            fn set_next(&mut self, next: $crate::pool::Slot) {
+                self.next = next;
+            }
+        }
+    };
+}
+pub(crate) use linked;
+
 /// Arena of list items.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {

@@ -5,7 +5,7 @@ use super::{BarrierSettings, Shared};
 use crate::PortId;
 use crate::barrier::{Actions, BarrierId, Event, Loss, Packet, PacketKind, Place, State, TimerChange};
 use crate::observer::{BarrierLoss, ComponentNumber, LossReason};
-use crate::pool::{Linked, Slot};
+use crate::pool::{Slot, linked};
 use crate::simulation::BarrierCounters;
 use flitway_engine::Cycle;
 use flitway_engine::random::Stream;
@@ -29,17 +29,7 @@ pub struct Signal {
     pub(super) packet: Packet,
 }
 
-impl Linked for Signal {
-    #[inline]
-    fn next(&self) -> Slot {
-        self.next
-    }
-
-    #[inline]
-    fn set_next(&mut self, next: Slot) {
-        self.next = next;
-    }
-}
+linked!(Signal);
 
 /// The timers of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

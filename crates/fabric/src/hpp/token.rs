@@ -2,7 +2,7 @@
 
 use super::barrier::{FLITS, Signal};
 use super::timing::Timing;
-use crate::pool::{Linked, List, Pool, Slot};
+use crate::pool::{List, Pool, Slot, linked};
 use crate::routing::{Route, Routing};
 use crate::simulation::{Address, Conservation, Post, Wire};
 use crate::{GroupId, SwitchId};
@@ -48,17 +48,7 @@ pub(super) enum Kind {
 
 const _: () = assert!(size_of::<Token>() == 64, "a packet is one cache line");
 
-impl Linked for Token {
-    #[inline]
-    fn next(&self) -> Slot {
-        self.next
-    }
-
-    #[inline]
-    fn set_next(&mut self, next: Slot) {
-        self.next = next;
-    }
-}
+linked!(Token);
 
 impl Token {
     /// Enters it, which holds credits, into the books.
@@ -106,17 +96,7 @@ pub struct Limit {
     pub(super) vc: u8,
 }
 
-impl Linked for Limit {
-    #[inline]
-    fn next(&self) -> Slot {
-        self.next
-    }
-
-    #[inline]
-    fn set_next(&mut self, next: Slot) {
-        self.next = next;
-    }
-}
+linked!(Limit);
 
 /// Flits `first..upto` of a packet, which follow each other without a gap on their way to a port: flit `j` is on the
 /// receiver's wire in cycle `base + j`.
@@ -129,17 +109,7 @@ pub struct Run {
     pub(super) port: u16,
 }
 
-impl Linked for Run {
-    #[inline]
-    fn next(&self) -> Slot {
-        self.next
-    }
-
-    #[inline]
-    fn set_next(&mut self, next: Slot) {
-        self.next = next;
-    }
-}
+linked!(Run);
 
 /// What one port tells the port at the other end of its link, when it lives in another shard.
 #[derive(Clone, Copy, Debug)]

@@ -218,6 +218,11 @@ impl MulticastPlan {
         parts.iter().copied().filter(|&part| self.groups.members(part) != [source]).collect()
     }
 
+    /// Flits of a packet of the mean size, rounded up.
+    pub(super) fn packet_flits(&self) -> u64 {
+        self.multicast.mean_flits().ceil() as u64
+    }
+
     pub(super) fn rails(&self) -> u32 {
         self.settings.rails
     }

@@ -79,7 +79,7 @@ impl Loads {
 #[derive(Debug)]
 pub(super) struct RootChooser {
     stream: Stream,
-    /// Packets sent by way of each root of each rail since the load was told, for the last number of roots.
+    /// Flits sent by way of each root of each rail since the load was told, for the last number of roots.
     sent: Vec<u64>,
     told: u32,
 }
@@ -116,8 +116,7 @@ impl RootChooser {
         let sent = self.sent(plan, rail, roots);
         let added = |root: u32| if policy == RootPolicy::LeastLoaded { 0 } else { sent[root as usize] };
         let least = (0..roots).min_by_key(|&root| (load(root) + added(root), root)).unwrap_or(0);
-        // As long as the packets are: the load is counted in flits, and management knows no sizes.
-        sent[least as usize] += FLITS_OF_A_PACKET;
+        sent[least as usize] += plan.packet_flits();
         least
     }
 
@@ -134,6 +133,3 @@ impl RootChooser {
         &mut self.sent[first..first + roots as usize]
     }
 }
-
-/// What a packet counts in the estimate.
-const FLITS_OF_A_PACKET: u64 = 128;

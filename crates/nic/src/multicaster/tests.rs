@@ -109,8 +109,8 @@ fn roots_are_chosen_by_what_is_known_of_their_load() {
     };
     assert_eq!(choose(RootPolicy::LeastLoaded, [900, 700, 100, 500], 10), [0, 0, 10, 0]);
     assert_eq!(choose(RootPolicy::LeastLoaded, [3, 3, 3, 3], 10), [10, 0, 0, 0]);
-    // 128 flits a packet: after five of them the third is no longer the least loaded.
-    assert_eq!(choose(RootPolicy::LeastLoadedEstimated, [5_000, 700, 100, 5_000], 6), [0, 1, 5, 0]);
+    // 32 flits a packet: after five of them the third is no longer the least loaded.
+    assert_eq!(choose(RootPolicy::LeastLoadedEstimated, [5_000, 250, 100, 5_000], 6), [0, 1, 5, 0]);
     let [heavy, a, b, c] = choose(RootPolicy::NotHeavilyLoaded, [900, 100, 200, 300], 3_000);
     assert!(heavy == 0 && [a, b, c].iter().all(|count| (850..1_150).contains(count)), "{a} {b} {c}");
     let all = choose(RootPolicy::Random, [900, 0, 0, 0], 4_000);
