@@ -10,6 +10,9 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("hpp-vcs", include_str!("../../../experiments/hpp-vcs.toml")),
         ("hpp-buffers", include_str!("../../../experiments/hpp-buffers.toml")),
         ("dawning5000-load", include_str!("../../../experiments/dawning5000-load.toml")),
+        ("dawning5000-roots", include_str!("../../../experiments/dawning5000-roots.toml")),
+        ("dawning5000-all-to-all", include_str!("../../../experiments/dawning5000-all-to-all.toml")),
+        ("multicast-scaling", include_str!("../../../experiments/multicast-scaling.toml")),
     ]
 }
 

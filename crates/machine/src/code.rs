@@ -176,6 +176,11 @@ codes! {
         to a packet more. It is a warning: the run is exact.";
         "link.length.switch = \"2 km\"\nswitch.buffer = \"4 KiB\""
         => "link.length.switch = \"2 km\"\nswitch.buffer = \"16 KiB\""
+    /// Patience needs the bulletin
+    NoBulletin "FW-M044": "Outputs are kept free for an overdue packet by taking them off the resource bulletin. A switch \
+        that gathers the outputs of a packet one by one has none, and keeps every output that it has granted anyway.";
+        "switch.multicast.gathering = \"one-by-one\"\nswitch.multicast.patience = \"10 us\""
+        => "switch.multicast.gathering = \"one-by-one\"\nswitch.multicast.patience = \"off\""
     /// A line of a graph file is not understood
     GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
         a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \

@@ -65,7 +65,7 @@
 //! A packet for a group travels on VC `m` from end to end and never changes it (there is one class). In the switches of
 //! its way up, if it carries one, it is like any other packet. From then on each switch looks up its outputs `M`: the
 //! ports that the table has for the group, without the port it came by unless the way up was carried
-//! ([`Groups`](crate::Groups)). It *requests* `M` in cycle `t` if it is the first packet of FIFO `(i, m)`, which is not
+//! ([`Groups`]). It *requests* `M` in cycle `t` if it is the first packet of FIFO `(i, m)`, which is not
 //! crossing after step 3, and had its first flit on the wire in or before cycle `t + 1 - receive - queue - route - lookup`.
 //!
 //! * **Bulletin** (step 4). A request can be granted if every output of `M` in crossbar `m` is free after step 3 and has

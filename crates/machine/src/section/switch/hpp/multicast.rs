@@ -5,8 +5,9 @@ use flitway_engine::Clock;
 use flitway_fabric::hpp::{Gathering, MulticastSettings};
 
 use super::{HPP, span_cycles};
+use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::schema::{Choice, Kind, Presence, Setting};
 use crate::units::Dimension;
 use crate::values::Values;
 
@@ -58,7 +59,7 @@ pub(super) static PATIENCE: Setting = Setting {
     path: "switch.multicast.patience",
     kind: Kind::SpanOrOff,
     presence: Presence::Default("\"off\""),
-    when: Some(When { selector: &GATHERING, values: &[BULLETIN] }),
+    when: HPP,
     doc: "After this long, the outputs that the oldest waiting packet for a group needs are kept free for it, against \
           starvation. The papers describe nothing of the kind.",
     example: "\"10 us\"",
@@ -71,13 +72,18 @@ pub(super) fn build(
     vcs: Option<u32>,
     findings: &mut Diagnostics,
 ) -> Option<MulticastSettings> {
+    let patience = match values.span_or_off(&PATIENCE)? {
+        None => None,
+        Some(span) => Some(span_cycles(values, &PATIENCE, span, clock?, findings)?),
+    };
     let gathering = match values.choice(&GATHERING) {
-        Some(BULLETIN) => Gathering::Bulletin {
-            patience: match values.span_or_off(&PATIENCE)? {
-                None => None,
-                Some(span) => Some(span_cycles(values, &PATIENCE, span, clock?, findings)?),
-            },
-        },
+        Some(BULLETIN) => Gathering::Bulletin { patience },
+        Some(ONE_BY_ONE) if patience.is_some() => {
+            let message = "without the bulletin no outputs are kept free for a packet that waits".to_owned();
+            let problem = values.conflict(Code::NoBulletin, &[&PATIENCE, &GATHERING], message);
+            findings.push(problem.expected(format!("{} = \"off\", or the bulletin", PATIENCE.key())));
+            return None;
+        }
         Some(ONE_BY_ONE) => Gathering::OneByOne,
         _ => return None,
     };
