@@ -35,6 +35,8 @@ pub(super) struct Multicast {
     /// The input that has waited so long that its outputs are kept free for it, and these outputs.
     favoured: Option<usize>,
     pub(super) reserved: u64,
+    /// When it granted last: it grants once in a cycle, however often it is woken in it.
+    granted_at: Cycle,
     /// Inputs from which a packet for a group is crossing.
     pub(super) crossing: u64,
     /// By input.
@@ -97,6 +99,7 @@ impl Multicast {
             requests: 0,
             favoured: None,
             reserved: 0,
+            granted_at: Cycle::NEVER,
             crossing: 0,
             copies: vec![copies; ports].into(),
         }))
@@ -218,7 +221,13 @@ impl Switch {
                 self.grow(from, now, cx);
             }
         }
-        if self.copier().requests != 0 {
+        if self.copier().requests == 0 {
+            return;
+        }
+        if self.copier().granted_at == now {
+            // A packet that has crossed in this cycle has let the next one request, which has woken the arbiter once more.
+            self.wake_multicast(now + 1);
+        } else {
             self.arbitrate_multicast(now, cx);
         }
     }
@@ -242,6 +251,7 @@ impl Switch {
         }
         if eligible != 0 {
             let from = self.copier().arbiter.grant(0, eligible);
+            self.copier().granted_at = now;
             self.grant_all(from, now, cx);
             if self.copier().requests != 0 {
                 self.wake_multicast(now + 1);
