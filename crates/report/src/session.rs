@@ -99,14 +99,19 @@ impl Session {
     /// # Errors
     /// If the pattern or the packets do not fit.
     pub fn traffic(&self, choice: &TrafficChoice, load: Fraction) -> Result<Traffic, TrafficError> {
+        let flits = self.flits();
+        Traffic::build(choice, &self.shape, &self.injection(&flits, load), self.seed)
+    }
+
+    /// Flits on the link for a payload in bytes.
+    fn flits(&self) -> impl Fn(u16) -> u16 + use<> {
         let format = self.machine.packet;
-        let injection = Injection {
-            rails: self.fabric.rails,
-            mtu: format.mtu_bytes as u16,
-            flits: &|payload| format.packet_flits(u32::from(payload)) as u16,
-            load,
-        };
-        Traffic::build(choice, &self.shape, &injection, self.seed)
+        move |payload| format.packet_flits(u32::from(payload)) as u16
+    }
+
+    /// What a node can inject at `load`.
+    fn injection<'a>(&self, flits: &'a dyn Fn(u16) -> u16, load: Fraction) -> Injection<'a> {
+        Injection { rails: self.fabric.rails, mtu: self.machine.packet.mtu_bytes as u16, flits, load }
     }
 
     /// Measures `traffic`, offered at `offered_load`.

@@ -14,7 +14,7 @@ use flitway_nic::multicaster::{Method, MulticastPlan, PlanError, PlanSettings, R
 use flitway_nic::{Injector, Multicaster};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
-use flitway_workload::traffic::{Injection, Traffic};
+use flitway_workload::traffic::Traffic;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -164,26 +164,21 @@ impl Session {
         settings: &MulticastSettings,
         load: Fraction,
     ) -> Result<MulticastRun, MulticastMisfit> {
-        let format = self.machine.packet;
-        let injection = Injection {
-            rails: self.fabric.rails,
-            mtu: format.mtu_bytes as u16,
-            flits: &|payload| format.packet_flits(u32::from(payload)) as u16,
-            load,
-        };
-        let multicast = Multicast::build(&settings.choice, self.fabric.nodes(), &injection, self.seed)
+        let (flits, nodes) = (self.flits(), self.fabric.nodes());
+        let injection = self.injection(&flits, load);
+        let multicast = Multicast::build(&settings.choice, nodes, &injection, self.seed)
             .map_err(MulticastMisfit::Operations)?;
         let SwitchSettings::Hpp(switch) = &self.fabric.switch;
-        let cycles = |overhead| {
-            if settings.has_overheads { self.machine.clock.cycles_ceil(overhead).0 } else { 0 }
-        };
+        let cycles = |time| if settings.has_overheads { self.machine.clock.cycles_ceil(time).0 } else { 0 };
+        let (send_overhead, receive_overhead) =
+            (cycles(self.machine.nic.send_overhead), cycles(self.machine.nic.receive_overhead));
         let plan = PlanSettings {
-            method: self.method(settings, &multicast),
+            method: self.method(settings, &multicast, [send_overhead, receive_overhead]),
             root: settings.root,
             groups_max: switch.multicast.groups,
             rails: self.fabric.rails,
-            send_overhead: cycles(self.machine.nic.send_overhead),
-            receive_overhead: cycles(self.machine.nic.receive_overhead),
+            send_overhead,
+            receive_overhead,
             seed: self.seed,
         };
         let plan = MulticastPlan::new(&Arc::new(multicast), &self.fabric.routing, plan)
@@ -197,12 +192,9 @@ impl Session {
         })
     }
 
-    fn method(&self, settings: &MulticastSettings, multicast: &Multicast) -> Method {
-        let overhead = |time| {
-            if settings.has_overheads { self.machine.clock.cycles_ceil(time).0 } else { 0 }
-        };
-        let (send, receive) =
-            (overhead(self.machine.nic.send_overhead), overhead(self.machine.nic.receive_overhead));
+    /// The way of `settings`, on this machine; `overheads` are those of sending and receiving, in cycles.
+    fn method(&self, settings: &MulticastSettings, multicast: &Multicast, overheads: [u64; 2]) -> Method {
+        let [send, receive] = overheads;
         match settings.by {
             By::Hardware => Method::Hardware,
             By::Ranges => Method::Ranges,

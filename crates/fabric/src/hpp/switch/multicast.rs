@@ -356,8 +356,9 @@ impl Switch {
         let input = from * self.vcs + vc;
         let slot = pools.tokens.unlink(&mut self.inputs[input].waiting);
         let token = &mut pools.tokens[slot];
-        copies.flits = token.flits;
-        copies.arrived = if token.kind == Kind::Gapped { 0 } else { token.flits };
+        let flits = token.flits;
+        copies.flits = flits;
+        copies.arrived = if token.kind == Kind::Gapped { 0 } else { flits };
         (token.kind, token.vc) = (Kind::Copy, vc as u8);
         let more = copies.count_arrived(timing, now + 1);
         copier.crossing |= 1 << from;
@@ -366,7 +367,6 @@ impl Switch {
         }
         let upto = self.fan_out(cx, from, slot, now);
         let fifo = &mut self.inputs[input];
-        let flits = self.multicast.as_ref().map_or(0, |copier| copier.copies[from].flits);
         fifo.receiver.begin(&cx.shared.timing, &mut self.voices[input], now + 1, upto, flits, fifo.units);
         let is_open = fifo.receiver.is_open();
         self.hear_of_units(cx.shared, input);
