@@ -5,6 +5,7 @@
 //! overdue packet, or buffer space on the next link that only the packets stored there can free. Since it needs all of it, one
 //! ring of such packets is enough. Packets that cross, or are on a link, always move on, and nodes take everything.
 
+use crate::digraph::{self, Digraph};
 use crate::observer::ComponentNumber;
 use crate::{Destination, NodeId, PortId};
 use std::collections::BTreeMap;
@@ -76,51 +77,24 @@ pub struct Deadlock {
     pub ring: Vec<Link>,
 }
 
-/// A ring among the `waiting` packets; `holder` says in which FIFO something that a packet needs is held by what is stored
-/// there, if it is.
+/// A smallest ring among the `waiting` packets; `holder` says in which FIFO something that a packet needs is held by what is
+/// stored there, if it is.
 pub(crate) fn find(
     waiting: &[Waiting],
     holder: impl Fn(&Waiting, &Need) -> Option<Fifo>,
 ) -> Option<Deadlock> {
-    let places: BTreeMap<Fifo, usize> =
-        (0..).map(|place: usize| place).zip(waiting).map(|(place, it)| (it.fifo, place)).collect();
-    let edges: Vec<Vec<(Need, usize)>> = waiting
-        .iter()
-        .map(|packet| {
-            let held = packet.needs.iter().filter_map(|need| Some((*need, holder(packet, need)?)));
-            held.filter_map(|(need, fifo)| Some((need, *places.get(&fifo)?))).collect()
-        })
-        .collect();
-    // Depth first; a packet that leads to no ring leads to none the next time either.
-    let mut is_done = vec![false; waiting.len()];
-    for start in 0..waiting.len() {
-        let mut path: Vec<(usize, usize)> = vec![(start, 0)];
-        let mut place_on_path = vec![usize::MAX; if is_done[start] { 0 } else { waiting.len() }];
-        while let Some(&(here, turn)) = path.last().filter(|_| !is_done[start]) {
-            place_on_path[here] = path.len() - 1;
-            let Some(&(_, next)) = edges[here].get(turn) else {
-                (is_done[here], place_on_path[here]) = (true, usize::MAX);
-                path.pop();
-                continue;
-            };
-            if let Some(last) = path.last_mut() {
-                last.1 += 1;
-            }
-            if place_on_path[next] != usize::MAX {
-                let ring = path[place_on_path[next]..].iter().map(|&(place, turn)| Link {
-                    fifo: waiting[place].fifo,
-                    source: waiting[place].source,
-                    destination: waiting[place].destination,
-                    need: edges[place][turn - 1].0,
-                });
-                return Some(Deadlock { ring: ring.collect() });
-            }
-            if !is_done[next] {
-                path.push((next, 0));
-            }
-        }
-    }
-    None
+    let places: BTreeMap<Fifo, u32> = waiting.iter().map(|packet| packet.fifo).zip(0..).collect();
+    let waits_for = |packet: &Waiting, need: &Need| places.get(&holder(packet, need)?).copied();
+    let successors =
+        waiting.iter().map(|packet| packet.needs.iter().filter_map(|need| waits_for(packet, need)));
+    let ring = Digraph::new(successors).smallest_cycle(digraph::BUDGET)?.vertices;
+    let next = ring.iter().cycle().skip(1);
+    let link = |(&here, next): (&u32, &u32)| {
+        let packet = &waiting[here as usize];
+        let need = packet.needs.iter().find(|need| waits_for(packet, need) == Some(*next))?;
+        Some(Link { fifo: packet.fifo, source: packet.source, destination: packet.destination, need: *need })
+    };
+    Some(Deadlock { ring: ring.iter().zip(next).filter_map(link).collect() })
 }
 
 #[cfg(test)]

@@ -27,17 +27,16 @@
 //! ```
 
 mod copies;
-mod digraph;
 mod loads;
 mod walk;
 
+use crate::digraph::{self, Digraph};
 use crate::endpoint::Destination;
 use crate::multicast::Groups;
 use crate::routing::Routing;
 use crate::topology::End;
 use crate::{NodeId, PortId, SwitchId};
 use copies::GroupDependency;
-use digraph::Digraph;
 use walk::{Map, Walker};
 
 /// One direction of a link and one class of its virtual channels.
@@ -129,9 +128,6 @@ pub struct Dependencies {
     copies: Vec<GroupDependency>,
     lost: Option<Lost>,
 }
-
-/// Edges that the search for the smallest cycle follows before it settles for the best so far: a second or two.
-const SEARCH_BUDGET: u64 = 1 << 28;
 
 impl Dependencies {
     /// The dependencies of packets between nodes.
@@ -237,7 +233,7 @@ impl Dependencies {
         if let Some(order) = self.graph.order() {
             return Verdict::Free(self.taken(order).collect());
         }
-        let ring = self.graph.smallest_cycle(SEARCH_BUDGET);
+        let ring = self.graph.smallest_cycle(digraph::BUDGET);
         let ring = ring.expect("a graph without an order has a cycle");
         Verdict::Cyclic(Cycle { dependencies: self.witnessed(&ring.vertices), is_smallest: ring.is_smallest })
     }

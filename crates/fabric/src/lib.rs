@@ -7,6 +7,7 @@ pub mod arbiter;
 pub mod barrier;
 pub mod deadlock;
 pub mod dependency;
+mod digraph;
 pub mod endpoint;
 pub mod headroom;
 pub mod hpp;
