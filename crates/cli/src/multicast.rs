@@ -3,8 +3,8 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Target;
-use crate::progress::{Line, stop_flag};
-use crate::run::{Voice, fits_memory, no_deadlock, write_json};
+use crate::progress::stop_flag;
+use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_json};
 use crate::table::{plural, verdicts};
 use flitway_experiment::workload::MulticastWorkload;
 use flitway_experiment::workload::multicast::MulticastTask;
@@ -13,8 +13,6 @@ use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// Runs `workload` as `arguments` say.
 pub(crate) fn run(
@@ -30,21 +28,13 @@ pub(crate) fn run(
     let mut voice = Voice::new(target);
     voice.say(|| header(&session, workload, &tasks[0]))?;
     voice.say(heading)?;
-    let (stop, line, started) = (stop_flag()?, Line::new(), Instant::now());
-    let mut points = Vec::new();
-    for (index, MulticastTask { run, background }) in tasks.iter().enumerate() {
-        let left = (index > 0).then(|| started.elapsed() / index as u32 * (tasks.len() - index) as u32);
-        let label = format!("multicast load {:.3} ({} of {})", run.offered_load(), index + 1, tasks.len());
-        let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
-        let point = session
-            .multicast_point(run, background, workload.patience, &stop, |now| line.point(&label, now, left));
-        line.clear_for(|| voice.say(|| row(&point)))?;
-        points.push(point);
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-    }
-    line.clear();
+    let stop = stop_flag()?;
+    let label = |task: &MulticastTask| format!("multicast load {:.3}", task.run.offered_load());
+    let shown = Shown { label, row };
+    let points = measure_points(&tasks, &shown, &stop, &mut voice, |task, progress| {
+        let background = task.background.as_ref().map(|(traffic, load)| (traffic, *load));
+        session.multicast_point(&task.run, background, workload.patience, &stop, progress)
+    })?;
     voice.say(|| definitions(&points))?;
     write_json(&session, workload, target, points.iter().map(Point::to_json).collect())?;
     no_deadlock(&points)?;

@@ -12,14 +12,12 @@ use flitway_experiment::result::{Heading, result};
 use flitway_experiment::workload::{GraphFiles, GraphWorkload, Run, Surroundings, TrafficWorkload, Workload};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
-use flitway_report::measure::Verdict;
+use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::theory::Theory;
-use flitway_workload::traffic::Traffic;
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -61,7 +59,11 @@ fn run_traffic(
     let mut voice = Voice::new(target);
     voice.say(|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()))?;
     let stop = stop_flag()?;
-    let measured = measure_points(&session, &points, workload, &stop, &mut voice)?;
+    voice.say(table::point_heading)?;
+    let shown = Shown { label: |(load, _): &(f64, _)| format!("load {load:.3}"), row: table::point };
+    let measured = measure_points(&points, &shown, &stop, &mut voice, |(load, traffic), progress| {
+        session.point(traffic, *load, workload.patience, &stop, progress)
+    })?;
     voice.say(|| report(&session, &measured))?;
     write_json(&session, workload, target, measured.iter().map(Point::to_json).collect())?;
     no_deadlock(&measured)?;
@@ -136,23 +138,29 @@ pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
     })
 }
 
-fn measure_points(
-    session: &Session,
-    points: &[(f64, Arc<Traffic>)],
-    workload: &TrafficWorkload,
+/// How the points of a run are shown.
+pub(crate) struct Shown<T> {
+    /// While a point runs, in the progress line.
+    pub(crate) label: fn(&T) -> String,
+    /// As a line of the table.
+    pub(crate) row: fn(&Point) -> String,
+}
+
+/// Measures each of `tasks`, one point each, and shows them as they come in.
+pub(crate) fn measure_points<T>(
+    tasks: &[T],
+    shown: &Shown<T>,
     stop: &AtomicBool,
     voice: &mut Voice,
+    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
 ) -> Result<Vec<Point>, Failure> {
-    voice.say(table::point_heading)?;
-    let line = Line::new();
-    let started = Instant::now();
+    let (line, started) = (Line::new(), Instant::now());
     let mut measured = Vec::new();
-    for (index, (load, traffic)) in points.iter().enumerate() {
-        let left = (index > 0).then(|| started.elapsed() / index as u32 * (points.len() - index) as u32);
-        let label = format!("load {load:.3} ({} of {})", index + 1, points.len());
-        let point =
-            session.point(traffic, *load, workload.patience, stop, |now| line.point(&label, now, left));
-        line.clear_for(|| voice.say(|| table::point(&point)))?;
+    for (index, task) in tasks.iter().enumerate() {
+        let left = (index > 0).then(|| started.elapsed() / index as u32 * (tasks.len() - index) as u32);
+        let label = format!("{} ({} of {})", (shown.label)(task), index + 1, tasks.len());
+        let point = measure(task, &mut |now| line.point(&label, now, left));
+        line.clear_for(|| voice.say(|| (shown.row)(&point)))?;
         measured.push(point);
         if stop.load(Ordering::Relaxed) {
             break;
