@@ -5,7 +5,7 @@
 //! tree, so no copy arrives twice. How a packet comes to the root of the tree is the group table's [`Ascent`].
 
 use crate::routing::{Hop, Route, Routing, RoutingKind, spanning_tree};
-use crate::topology::{Shape, Topology, TreeShape};
+use crate::topology::{End, Shape, Topology, TreeShape};
 use crate::{PortId, SwitchId};
 use flitway_engine::NodeId;
 use std::collections::BTreeMap;
@@ -146,6 +146,21 @@ impl Groups {
         };
         let groups = settings.iter().enumerate().map(group).collect::<Result<_, _>>()?;
         Ok(Groups { ascent, tree, groups })
+    }
+
+    /// Turns the tree of `group` towards `root`, which is a member: the same links, other parents.
+    pub(crate) fn turn(&mut self, group: GroupId, root: NodeId, topology: &Topology) {
+        let parents = &mut Arc::make_mut(&mut self.groups)[group.index()].parents;
+        let (mut here, mut towards_root) = topology.home(root);
+        loop {
+            let former = parents[here.index()].replace(towards_root);
+            let Some(End::Switch(next, port)) =
+                former.and_then(|port| topology.wire(here, port)).map(|(_, end)| end)
+            else {
+                break;
+            };
+            (here, towards_root) = (next, port);
+        }
     }
 
     /// Number of groups.

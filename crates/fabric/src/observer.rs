@@ -100,9 +100,9 @@ pub trait Observer: Send {
         let _ = (now, node, group);
     }
 
-    /// In `switch`, the root of `group`, everybody has arrived.
-    fn completed(&mut self, now: Cycle, switch: ComponentNumber, group: BarrierId) {
-        let _ = (now, switch, group);
+    /// In `component`, the root of `group`, everybody has arrived.
+    fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {
+        let _ = (now, component, group);
     }
 
     /// A barrier packet is lost.

@@ -112,8 +112,8 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
-    /// Takes in what has come of barriers by cycle `now`; the group of an operation that is complete, of which the node's
-    /// process is released.
+    /// Takes in what has come of barriers by cycle `now`, one thing after the other; the group of an operation that is
+    /// complete, of which the node's process is released.
     fn release<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<BarrierId>;
 
     /// The node's process arrives at a barrier of `group` in cycle `now`. Says whether the group is in this port's rail.

@@ -7,7 +7,7 @@ mod common;
 use common::{Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind};
+use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
 use flitway_fabric::hpp::{self, Hpp, HppSettings};
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
 use flitway_fabric::routing::RoutingKind;
@@ -115,7 +115,11 @@ fn run(fabric: &Fabric, nodes: Vec<Node>, threads: u32, end: u64) -> (Watch, Cou
 }
 
 fn group(members: &[u32]) -> BarrierSettings {
-    BarrierSettings { members: members.iter().copied().map(NodeId).collect(), root: 1, rail: RailId(0) }
+    BarrierSettings {
+        members: members.iter().copied().map(NodeId).collect(),
+        root: Root::Switch(1),
+        rail: RailId(0),
+    }
 }
 
 /// `members` arrive once, in cycle 10; the last of them in cycle `at`.
@@ -160,6 +164,43 @@ fn a_barrier_takes_two_ways_of_20_cycles_a_switch() {
             assert_eq!((watch.releases.len(), watch.completions.len()), (members.len(), 1));
             assert_eq!((counters.barrier.retransmissions, counters.barrier.duns), (0, 0));
             assert_eq!(counters.barrier.made, counters.barrier.handled);
+        }
+    }
+}
+
+/// A node for a root: up to the top switch, down to the node, and the same way back. The switch next to the root has the
+/// combine-ACK in front of the distribute, and its other children do not.
+#[test]
+fn the_tree_of_a_node_is_twice_as_long() {
+    let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
+    for show_ahead in [false, true] {
+        let settings = HppSettings { show_ahead, ..hpp(8) };
+        let (pass, start) = (settings.barrier_pass_cycles(), 1 - u64::from(show_ahead));
+        let mut fabric = fabric(&tree, RoutingKind::DModK, 7, settings);
+        let members = [0, 1, 5, 15];
+        let root = NodeId(5);
+        let rooted = BarrierSettings { root: Root::Node(root), ..group(&members) };
+        fabric.barriers = Barriers::new(&fabric.routing, &[rooted]).unwrap();
+        for last in [15, 5] {
+            let mut nodes = one_operation(&fabric, &members, 10);
+            nodes[last].processes[0].due = Some(Cycle(1_000));
+            let (watch, counters) = run(&fabric, nodes, 1, 2_000);
+            let last = NodeId::new(last);
+            for &(_, node, released) in &watch.releases {
+                let cycles = fabric.zero_load_barrier_cycles(BarrierId(0), last, node);
+                assert_eq!(released, Cycle(1_000 + cycles), "node {node}, {last} being last");
+            }
+            let (_, component, completed) = watch.completions[0];
+            let switches = fabric.topology().switches();
+            assert_eq!((watch.releases.len(), watch.completions.len()), (members.len(), 1));
+            assert_eq!((component, counters.barrier.lost_by_fault), (switches + root.0, 0));
+            // Node 0 is as far from the root as node 15 is: 5 switches.
+            let way = start + 6 * 7 + 5 * pass + 5;
+            let (to_root, back) = if last == root { (0, way) } else { (way, 2 * way + 5) };
+            assert_eq!(completed, Cycle(1_000 + to_root));
+            assert_eq!(fabric.zero_load_barrier_cycles(BarrierId(0), last, NodeId(0)), back);
+            let own = if last == root { 1 } else { way };
+            assert_eq!(fabric.zero_load_barrier_cycles(BarrierId(0), last, root), own);
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Record {
     pub arrivals: Vec<(Cycle, NodeId, BarrierId)>,
     /// Processes that have been released.
     pub releases: Vec<(Cycle, NodeId, BarrierId)>,
-    /// Operations that were complete in a root, by switch component.
+    /// Operations that were complete in a root, by component.
     pub completions: Vec<(Cycle, ComponentNumber, BarrierId)>,
     /// Barrier packets that were lost.
     pub losses: Vec<BarrierLoss>,
@@ -165,8 +165,8 @@ impl Observer for Record {
         self.releases.push((now, node, group));
     }
 
-    fn completed(&mut self, now: Cycle, switch: ComponentNumber, group: BarrierId) {
-        self.completions.push((now, switch, group));
+    fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {
+        self.completions.push((now, component, group));
     }
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {

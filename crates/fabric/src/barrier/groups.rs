@@ -19,11 +19,21 @@ flitway_engine::id! {
 pub struct BarrierSettings {
     /// Its members, in any order: one process of each node.
     pub members: Vec<NodeId>,
-    /// The root of its tree, of the switches at the lowest level of a fat tree that spans the group; taken modulo their
-    /// number. Elsewhere the tree is the part of a spanning tree that joins the members.
-    pub root: u32,
+    /// The root of its tree.
+    pub root: Root,
     /// The rail that its packets travel in.
     pub rail: RailId,
+}
+
+/// The root of a group's tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// A switch, of those at the lowest level of a fat tree that spans the group; taken modulo their number. Elsewhere
+    /// the tree is the part of a spanning tree that joins the members.
+    Switch(u32),
+    /// A node, which is a member: the same tree of switches, turned towards the node. Not in the papers but for comparison
+    /// (dawning5000.txt section 4.2).
+    Node(NodeId),
 }
 
 /// The barrier groups of a fabric, each a tree of switches and nodes.
@@ -31,6 +41,7 @@ pub struct BarrierSettings {
 pub struct Barriers {
     trees: Groups,
     rails: Arc<[RailId]>,
+    roots: Arc<[Root]>,
     faults: Arc<Faults>,
 }
 
@@ -82,19 +93,37 @@ impl Barriers {
     /// No groups: switches whose barrier module has nothing to do.
     #[must_use]
     pub fn none() -> Self {
-        Barriers { trees: Groups::none(), rails: Arc::new([]), faults: Arc::default() }
+        Barriers { trees: Groups::none(), rails: Arc::new([]), roots: Arc::new([]), faults: Arc::default() }
     }
 
     /// Lays the groups of `settings` over the fabric that `routing` routes.
     ///
     /// # Errors
     /// If a group has no members, or one that is no node.
+    ///
+    /// # Panics
+    /// If its root is a node that is no member.
     pub fn new(routing: &Routing, settings: &[BarrierSettings]) -> Result<Self, GroupError> {
-        let group = |it: &BarrierSettings| GroupSettings { members: it.members.clone(), root: it.root };
-        let groups: Vec<GroupSettings> = settings.iter().map(group).collect();
+        let group = |(number, it): (usize, &BarrierSettings)| {
+            let root = match it.root {
+                Root::Switch(root) => root,
+                // Groups with nodes for roots go through different switches, too.
+                Root::Node(_) => number as u32,
+            };
+            GroupSettings { members: it.members.clone(), root }
+        };
+        let groups: Vec<GroupSettings> = settings.iter().enumerate().map(group).collect();
+        let mut trees = Groups::lay(routing, Ascent::Table, &groups)?;
+        for (number, it) in settings.iter().enumerate() {
+            if let Root::Node(node) = it.root {
+                assert!(it.members.contains(&node), "a root is a member, unless it is a switch");
+                trees.turn(GroupId::new(number), node, routing.topology());
+            }
+        }
         Ok(Barriers {
-            trees: Groups::lay(routing, Ascent::Table, &groups)?,
+            trees,
             rails: settings.iter().map(|it| it.rail).collect(),
+            roots: settings.iter().map(|it| it.root).collect(),
             faults: Arc::default(),
         })
     }
@@ -140,6 +169,12 @@ impl Barriers {
         self.rails[group.index()]
     }
 
+    /// The root of the tree of `group`.
+    #[must_use]
+    pub fn root(&self, group: BarrierId) -> Root {
+        self.roots[group.index()]
+    }
+
     /// Where `switch` of `rail` stands in the tree of `group`, if it does.
     #[must_use]
     pub fn place(&self, rail: RailId, switch: SwitchId, group: BarrierId) -> Option<Place> {
@@ -150,11 +185,16 @@ impl Barriers {
     }
 
     /// Where `node`, with its NIC port in `rail`, stands in the tree of `group`, if it does: a leaf, whose only child is the
-    /// process.
+    /// process, or the root, which has its switch for another child where there are other members.
     #[must_use]
     pub fn leaf(&self, rail: RailId, node: NodeId, group: BarrierId) -> Option<Place> {
-        let is_member = self.members(group).binary_search(&node).is_ok();
-        (is_member && self.rail(group) == rail).then(|| Place::new(1 << PROCESS.0, Some(NIC_PORT)))
+        let members = self.members(group);
+        if self.rail(group) != rail || members.binary_search(&node).is_err() {
+            return None;
+        }
+        let is_root = self.roots[group.index()] == Root::Node(node);
+        let others = if is_root && members.len() > 1 { 1 << NIC_PORT.0 } else { 0 };
+        Some(Place::new(1 << PROCESS.0 | others, (!is_root).then_some(NIC_PORT)))
     }
 
     /// The port by which a leaf sees its process, and its parent.
@@ -196,7 +236,12 @@ mod tests {
                 while members.len() > size {
                     members.swap_remove(stream.below(members.len() as u64) as usize);
                 }
-                let settings = BarrierSettings { members, root: stream.bits() as u32, rail: RailId(1) };
+                let root = match members[stream.below(members.len() as u64) as usize] {
+                    node if stream.chance(1 << 63) => Root::Node(node),
+                    _ => Root::Switch(stream.bits() as u32),
+                };
+                let is_node = matches!(root, Root::Node(_));
+                let settings = BarrierSettings { members, root, rail: RailId(1) };
                 let barriers = Barriers::new(&routing, &[settings]).unwrap();
                 let (rail, group) = (RailId(1), BarrierId(0));
                 let place = |switch| barriers.place(rail, switch, group);
@@ -204,12 +249,19 @@ mod tests {
                 for (switch, place) in
                     (0..topology.switches()).map(SwitchId).filter_map(|switch| Some((switch, place(switch)?)))
                 {
-                    roots += usize::from(place.parent().is_none());
-                    up += usize::from(place.parent().is_some());
+                    match place.parent().map(|port| topology.wire(switch, port).unwrap().1) {
+                        None => roots += 1,
+                        Some(End::Switch(..)) => up += 1,
+                        Some(End::Node(node)) => {
+                            let root = barriers.leaf(rail, node, group).unwrap();
+                            assert_eq!((root.children(), root.parent()), (0b11, None));
+                            roots += 1;
+                        }
+                    }
                     for port in (0..64).map(PortId).filter(|port| place.children() >> port.0 & 1 == 1) {
                         match topology.wire(switch, port).unwrap().1 {
                             End::Node(node) => {
-                                assert!(barriers.leaf(rail, node, group).is_some());
+                                assert!(barriers.leaf(rail, node, group).unwrap().parent().is_some());
                                 leaves += 1;
                             }
                             End::Switch(child, parent) => {
@@ -221,7 +273,10 @@ mod tests {
                     }
                     assert!(barriers.place(RailId(0), switch, group).is_none());
                 }
-                assert_eq!((roots, leaves, up), (1, size, down));
+                match size - usize::from(is_node) {
+                    0 => assert_eq!((roots, leaves, up), (0, 0, 0)),
+                    others => assert_eq!((roots, leaves, up), (1, others, down)),
+                }
             }
         }
     }

@@ -87,7 +87,7 @@
 mod groups;
 mod protocol;
 
-pub use groups::{BarrierId, BarrierSettings, Barriers, Faults, Loss};
+pub use groups::{BarrierId, BarrierSettings, Barriers, Faults, Loss, Root};
 pub use protocol::{
     Actions, Addressed, DunStart, Event, Packet, PacketKind, Phase, Place, Sequence, State, TimerChange, To,
 };

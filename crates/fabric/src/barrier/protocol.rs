@@ -103,6 +103,17 @@ impl Place {
         self.parent
     }
 
+    /// Whether what is sent `to` somebody leaves by `port`.
+    #[inline]
+    #[must_use]
+    pub fn leaves_by(&self, to: To, port: PortId) -> bool {
+        match to {
+            To::Parent => self.parent == Some(port),
+            To::Child(child) => child == port,
+            To::Children => self.children >> port.0 & 1 == 1,
+        }
+    }
+
     /// What the arrival of `packet` on `port` means here. Nothing, if the tree has no link there or the packet goes the
     /// wrong way on it: then somebody's place is wrong, and the packet is to be dropped and counted.
     #[inline]

@@ -116,10 +116,12 @@
 //!   chooses before that; a packet that it has chosen is no longer in the queue. What comes in in cycle `t` is
 //!   ready for the link from cycle `t + route + engine + transmit_buffer` on. So a pass through an idle switch takes
 //!   `depth + 5 + engine` cycles, one less with show-ahead.
-//! * **NIC port.** No queues but that of its link, and no engine: everything happens in the cycle in which it is due, and
-//!   what it makes is ready at once. First a packet that has been checked; if it completes the operation, the
-//!   endpoint is told, after what is delivered on that rail. Then the arrivals of the endpoint in cycle `t`, in
-//!   its order; then timers that expire, by group, retransmission before dun; then the link (step 2).
+//! * **NIC port.** No queues but that of its link, and no engine: everything happens in the cycle in which it is due,
+//!   and what it makes is ready at once. First, after what is delivered on that rail, the endpoint is told of the
+//!   operations that its arrivals have completed in the cycle before, in their order: that is so at the root of a
+//!   group, if that is a node. Then a packet that has been checked; if it completes the operation, the endpoint is
+//!   told. Then the arrivals of the endpoint in cycle `t`, in its order; then timers that expire, by group,
+//!   retransmission before dun; then the link (step 2).
 //!
 //! # Corner cases
 //!

@@ -463,7 +463,7 @@ impl PortModel<Hpp> for Port {
 
     #[inline(always)]
     fn release<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<BarrierId> {
-        if self.leaf.is_some() { self.take_signal(now, cx) } else { None }
+        if self.leaf.is_some() { self.release_one(now, cx) } else { None }
     }
 
     fn arrive<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, group: BarrierId) -> bool {

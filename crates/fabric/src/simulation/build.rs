@@ -3,6 +3,7 @@
 use super::node::Node;
 use super::shard::{FabricShard, Parts};
 use super::{Address, Architecture, Simulation, Wire};
+use crate::barrier::Root;
 use crate::hpp::{BarrierSettings, HppSettings};
 use crate::observer::Observer;
 use crate::routing::Routing;
@@ -126,23 +127,39 @@ impl Fabric {
         let (up, down) = (self.barrier_path(group, last), self.barrier_path(group, member));
         let cables: u64 = up.iter().chain(&down).map(|link| u64::from(self.latencies[link.index()])).sum();
         let flits = u64::from(BarrierSettings::PACKET_FLITS);
+        let start = u64::from(settings.pipeline.transmit - u32::from(settings.show_ahead));
+        // Between two links there is a switch.
+        let passes = |links: usize| (links - 1) as u64 * settings.barrier_pass_cycles();
         // The root answers the last combine before it sends the distribute the same way.
         let answer = if up.last() == down.last() { flits } else { 0 };
-        let start = u64::from(settings.pipeline.transmit - u32::from(settings.show_ahead));
-        let passes = (up.len() + down.len() - 1) as u64;
-        start + cables + passes * settings.barrier_pass_cycles() + flits + answer
+        let root = match self.barriers.root(group) {
+            Root::Node(root) => root,
+            Root::Switch(_) => return start + cables + passes(up.len() + down.len()) + flits + answer,
+        };
+        cables
+            + match (last == root, member == root) {
+                // Nobody else is asked.
+                (true, true) => 1,
+                (true, false) => start + passes(down.len()) + flits,
+                (false, true) => start + passes(up.len()) + flits,
+                (false, false) => 2 * (start + flits) + passes(up.len()) + passes(down.len()) + answer,
+            }
     }
 
-    /// The links from `node` to the root of `group`.
+    /// The links from `node` to the root of `group`; none if the node is the root.
     fn barrier_path(&self, group: BarrierId, node: NodeId) -> Vec<LinkId> {
         let topology = self.topology();
+        if self.barriers.root(group) == Root::Node(node) {
+            return Vec::new();
+        }
         let mut links = vec![topology.node_link(node)];
         let mut switch = topology.home(node).0;
         let parent = |switch| self.barriers.place(self.barriers.rail(group), switch, group)?.parent();
         while let Some(port) = parent(switch)
-            && let Some((link, End::Switch(next, _))) = topology.wire(switch, port)
+            && let Some((link, end)) = topology.wire(switch, port)
         {
             links.push(link);
+            let End::Switch(next, _) = end else { break };
             switch = next;
         }
         links

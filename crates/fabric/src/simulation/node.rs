@@ -51,7 +51,7 @@ impl<P, E: Endpoint> Node<P, E> {
                     cx.observer.delivered(&delivery);
                     self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
                 }
-                if let Some(group) = port.release(cx, now) {
+                while let Some(group) = port.release(cx, now) {
                     cx.observer.released(now, self.id, group);
                     self.wake = self.endpoint.released(now, group, out).unwrap_or(Cycle::NEVER);
                 }

@@ -3,7 +3,7 @@
 use super::case::{ASKS, Case};
 use super::compare::{Failure, compare};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::barrier::DunStart;
+use flitway_fabric::barrier::{DunStart, Root};
 use flitway_fabric::hpp::Gathering;
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{Destination, NodeId};
@@ -162,7 +162,7 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.settings.barrier.retransmit = 10_000,
     |case| case.settings.barrier.dun = 10_000,
     |case| case.settings.barrier.dun_start = DunStart::AtAck,
-    |case| case.barriers.iter_mut().for_each(|group| group.root = 0),
+    |case| case.barriers.iter_mut().for_each(|group| group.root = Root::Switch(0)),
 ];
 
 /// Changes that make a packet plainer.

@@ -298,15 +298,16 @@ impl Reference {
 fn released(processes: &mut [Process], nics: &mut [Nic], node: NodeId, world: &mut World) -> Vec<BarrierId> {
     let mut arrivals = Vec::new();
     for nic in nics {
-        let Some(group) = nic.release(world) else { continue };
-        world.record.releases.push((Cycle(world.now), node, group));
-        let process = processes.iter_mut().find(|process| process.group == group && process.waits);
-        let process = process.expect("who is released has arrived");
-        process.waits = false;
-        process.due = process.pauses.pop_front().map(|pause| world.now + pause);
-        if process.due == Some(world.now) {
-            arrivals.push(group);
-            (process.due, process.waits) = (None, true);
+        for group in nic.releases(world) {
+            world.record.releases.push((Cycle(world.now), node, group));
+            let process = processes.iter_mut().find(|process| process.group == group && process.waits);
+            let process = process.expect("who is released has arrived");
+            process.waits = false;
+            process.due = process.pauses.pop_front().map(|pause| world.now + pause);
+            if process.due == Some(world.now) {
+                arrivals.push(group);
+                (process.due, process.waits) = (None, true);
+            }
         }
     }
     for process in processes.iter_mut().filter(|process| process.due == Some(world.now)) {

@@ -5,7 +5,7 @@ use super::barrier::{Member, Signal};
 use super::flit::{Flit, Travelling};
 use super::port::{Credits, Port, Source};
 use flitway_engine::Cycle;
-use flitway_fabric::barrier::{Actions, To};
+use flitway_fabric::barrier::Actions;
 use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::{BarrierId, Barriers, Delivery, Destination, NodeId, Packet, PortId, RailId};
 use std::collections::VecDeque;
@@ -24,6 +24,8 @@ pub(super) struct Nic {
     complete: Option<usize>,
     /// The node in the barrier groups of this rail.
     members: Vec<Option<Member>>,
+    /// Groups that its process has completed with its arrival.
+    completed: Vec<BarrierId>,
 }
 
 /// Source queues, one per virtual channel.
@@ -51,6 +53,7 @@ impl Nic {
             absorbed: 0,
             complete: None,
             members,
+            completed: Vec::new(),
         }
     }
 
@@ -75,8 +78,15 @@ impl Nic {
         self.empty_buffer(world);
     }
 
-    /// A barrier packet that has been checked in this cycle; the group that is complete with it.
-    pub(super) fn release(&mut self, world: &mut World) -> Option<BarrierId> {
+    /// The groups of which the node's process is released in this cycle: those that its arrivals have completed in the cycle
+    /// before, then the one that is complete with a barrier packet that has been checked.
+    pub(super) fn releases(&mut self, world: &mut World) -> Vec<BarrierId> {
+        let mut groups = std::mem::take(&mut self.completed);
+        groups.extend(self.take_checked(world));
+        groups
+    }
+
+    fn take_checked(&mut self, world: &mut World) -> Option<BarrierId> {
         let Signal { group, packet } = self.port.lane.checked(0, world)?;
         let member = self.members[group.index()].as_mut().expect("it is in the tree");
         let event = member.place.event(Barriers::leaf_ports().1, packet);
@@ -91,6 +101,9 @@ impl Nic {
         if let Some(member) = &mut self.members[group.index()] {
             let actions = member.arrive(Barriers::leaf_ports().0, world);
             self.act(group, &actions, world);
+            if actions.completed {
+                self.completed.push(group);
+            }
         }
     }
 
@@ -106,10 +119,21 @@ impl Nic {
         }
     }
 
-    /// What is for the parent is sent; what is for the process it learns when it is released.
+    /// What is for the switch is sent; what is for the process it learns when it is released.
     fn act(&mut self, group: BarrierId, actions: &Actions, world: &mut World) {
-        for sent in actions.sends.iter().flatten().filter(|sent| sent.to == To::Parent) {
-            self.port.lane.put(Signal { group, packet: sent.packet }, world);
+        let member = self.members[group.index()].as_ref().expect("it is in the tree");
+        if actions.completed && member.place.parent().is_none() {
+            world.record.completions.push((Cycle(world.now), self.number, group));
+        }
+        let (process, nic_port) = Barriers::leaf_ports();
+        for sent in actions.sends.iter().flatten() {
+            for port in member.ports(sent.to) {
+                if port == nic_port.index() {
+                    self.port.lane.put(Signal { group, packet: sent.packet }, world);
+                } else {
+                    assert_eq!(port, process.index(), "a node has one process");
+                }
+            }
         }
     }
 

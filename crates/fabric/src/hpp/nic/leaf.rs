@@ -1,7 +1,7 @@
-//! The NIC port as a leaf of barrier groups: the section *Barriers* of the normative text.
+//! The NIC port as a leaf of barrier groups, or their root: the section *Barriers* of the normative text.
 
 use super::Port;
-use crate::barrier::{Actions, BarrierId, Barriers, To};
+use crate::barrier::{Actions, BarrierId, Barriers};
 use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, output_room, pop_checked};
 use crate::hpp::{Cx, Shared};
 use crate::observer::{LossReason, Observer};
@@ -22,6 +22,8 @@ pub(super) struct Leaf {
     coming: VecDeque<Signal>,
     output: VecDeque<Signal>,
     output_room: usize,
+    /// Groups that have been completed by the arrival of the process, with the cycle in which it is released.
+    completed: VecDeque<(Cycle, BarrierId)>,
 }
 
 impl Leaf {
@@ -39,13 +41,18 @@ impl Leaf {
             coming: VecDeque::new(),
             output: VecDeque::new(),
             output_room: output_room(shared),
+            completed: VecDeque::new(),
         }))
     }
 
     /// When a packet has been checked or a timer expires next.
     fn next(&self) -> Cycle {
         let checked = self.coming.front().map_or(Cycle::NEVER, |signal| signal.at + FLITS);
-        self.members.iter().flatten().fold(checked, |next, member| next.min(member.next_expiry()))
+        let released = self.completed.front().map_or(Cycle::NEVER, |&(at, _)| at);
+        self.members
+            .iter()
+            .flatten()
+            .fold(checked.min(released), |next, member| next.min(member.next_expiry()))
     }
 }
 
@@ -62,10 +69,20 @@ impl Port {
         self.decide_at = self.decide_at.min(signal.at + FLITS);
     }
 
-    /// Takes in the packet that has been checked by cycle `now`, if one has; the group that is complete with it.
+    /// A group whose process is released in cycle `now`: one that it has completed, or one that is complete with the packet
+    /// that has been checked by then.
     #[cold]
     #[inline(never)]
-    pub(super) fn take_signal<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) -> Option<BarrierId> {
+    pub(super) fn release_one<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) -> Option<BarrierId> {
+        let completed = &mut self.leaf().completed;
+        if completed.front().is_some_and(|&(at, _)| at <= now) {
+            return completed.pop_front().map(|(_, group)| group);
+        }
+        self.take_signal(now, cx)
+    }
+
+    /// Takes in the packet that has been checked by cycle `now`, if one has; the group that is complete with it.
+    fn take_signal<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) -> Option<BarrierId> {
         let rail = self.rail;
         let leaf = self.leaf();
         let signal = pop_checked(&mut leaf.coming, FLITS, now)?;
@@ -77,8 +94,8 @@ impl Port {
         }
         let member = leaf.members[signal.group.index()].as_mut();
         let member = member.expect("packets of a group stay in its tree");
-        let parent = Barriers::leaf_ports().1;
-        let actions = member.take(&cx.shared.barrier, now, parent, signal.packet);
+        let port = Barriers::leaf_ports().1;
+        let actions = member.take(&cx.shared.barrier, now, port, signal.packet);
         cx.counters.events += 1;
         cx.counters.barrier.handled += 1;
         self.act(signal.group, &actions, now, cx);
@@ -100,6 +117,9 @@ impl Port {
         let process = Barriers::leaf_ports().0;
         let actions = member.arrive(&cx.shared.barrier, now, process);
         self.act(group, &actions, now, cx);
+        if actions.completed {
+            self.leaf().completed.push_back((now + 1, group));
+        }
         self.decide_at = self.decide_at.min(now);
         true
     }
@@ -139,7 +159,12 @@ impl Port {
     /// Does what an event of `group` leads to; what is for the process is the caller's business.
     fn act<O: Observer>(&mut self, group: BarrierId, actions: &Actions, now: Cycle, cx: &mut Cx<'_, O>) {
         let port = PortId(self.rail.0);
-        for addressed in actions.sends.iter().flatten().filter(|it| it.to == To::Parent) {
+        let place = self.leaf().members[group.index()].as_ref().expect("it is in the tree").place;
+        if actions.completed && place.parent().is_none() {
+            cx.observer.completed(now, self.leaf().number, group);
+        }
+        let nic_port = Barriers::leaf_ports().1;
+        for addressed in actions.sends.iter().flatten().filter(|it| place.leaves_by(it.to, nic_port)) {
             let signal = Signal { at: now, next: Slot::NONE, group, port: 0, packet: addressed.packet };
             cx.counters.barrier.made += 1;
             let leaf = self.leaf();

@@ -3,7 +3,7 @@
 use super::Dice;
 use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
-use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind};
+use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
 use flitway_fabric::topology::Topology;
 use flitway_fabric::{BarrierId, NodeId, PortId, RailId, SwitchId, hpp};
 
@@ -46,7 +46,11 @@ pub(super) fn plan(dice: &mut Dice, topology: &Topology, rails: u32, length: u64
         while members.len() > wanted as usize {
             members.swap_remove(dice.below(members.len() as u64) as usize);
         }
-        let (root, rail) = (dice.0.bits() as u32, RailId(dice.between(0, rails - 1)));
+        let rail = RailId(dice.between(0, rails - 1));
+        let root = match dice.pick(&members) {
+            node if dice.one_in(3) => Root::Node(node),
+            _ => Root::Switch(dice.0.bits() as u32),
+        };
         let operations = dice.scaled(1, 12);
         let pace = dice.pick(&[1, 4, 30, 300]);
         for &node in &members {
