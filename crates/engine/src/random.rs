@@ -38,6 +38,10 @@ pub enum Purpose {
     Forwarding = 13,
     /// Which packets a link corrupts.
     BitError = 14,
+    /// When the first barrier of a group begins.
+    FirstOperation = 15,
+    /// By how much a process is late at a barrier.
+    Imbalance = 16,
 }
 
 /// A stream of random numbers.

@@ -5,19 +5,25 @@
 //!
 //! * [`Injector`]: synthetic traffic, one source for each node;
 //! * [`Messenger`]: the ranks of a task graph that run on a node;
-//! * [`Multicaster`]: multicast operations, in the switches or by forwarding.
+//! * [`Multicaster`]: multicast operations, in the switches or by forwarding;
+//! * [`Synchroniser`]: barriers, in the switches or by messages.
 //!
 //! All implement [`flitway_fabric::Endpoint`].
 
 mod assembly;
+mod error;
 mod exchange;
 mod injector;
 mod messenger;
 pub mod multicaster;
+mod processor;
+pub mod synchroniser;
 #[cfg(test)]
 mod testing;
 
+pub use error::PlanError;
 pub use exchange::{Exchange, ExchangeError, MessengerSettings};
 pub use injector::{Injector, InjectorCounts};
 pub use messenger::{Messenger, MessengerCounts, stuck, summary};
 pub use multicaster::Multicaster;
+pub use synchroniser::Synchroniser;

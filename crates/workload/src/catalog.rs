@@ -152,7 +152,9 @@ impl fmt::Display for ChoiceError {
 impl std::error::Error for ChoiceError {}
 
 impl<R: Copy> Catalog<R> {
-    pub(crate) const fn new(subject: &'static str, rows: &'static [(Entry, R)]) -> Self {
+    /// The names of `rows`, for choosing a `subject`.
+    #[must_use]
+    pub const fn new(subject: &'static str, rows: &'static [(Entry, R)]) -> Self {
         Catalog { subject, rows }
     }
 
@@ -179,7 +181,10 @@ impl<R: Copy> Catalog<R> {
     }
 
     /// Reads `name` or `name(parameter=value, ...)`: the choice, and what reads its parameters.
-    pub(crate) fn choose(&self, text: &str) -> Result<(Choice, R), ChoiceError> {
+    ///
+    /// # Errors
+    /// If there is no such entry, or it does not take that.
+    pub fn choose(&self, text: &str) -> Result<(Choice, R), ChoiceError> {
         let malformed = || ChoiceError::Malformed { subject: self.subject, read: text.to_owned() };
         let text = text.trim();
         let (name, list) = match text.split_once('(') {
@@ -253,18 +258,17 @@ impl Entry {
 
 /// An entry with the value of every parameter, as text.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub struct Choice {
     entry: &'static Entry,
     values: Vec<String>,
 }
 
 impl Choice {
     /// The value of the parameter at `place`, read by `read`.
-    pub(crate) fn value<T>(
-        &self,
-        place: usize,
-        read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, ChoiceError> {
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn value<T>(&self, place: usize, read: impl FnOnce(&str) -> Option<T>) -> Result<T, ChoiceError> {
         let text = &self.values[place];
         read(text).ok_or_else(|| ChoiceError::BadValue {
             name: self.entry.name,

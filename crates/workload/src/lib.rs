@@ -6,10 +6,12 @@
 //! * [`traffic`]: to whom, how large and when, three independent choices, and the [`traffic::Source`] that a node
 //!   draws its packets from;
 //! * [`multicast`]: one payload to many nodes, in groups, and the trees by which nodes can forward it;
+//! * [`barrier`]: processes that wait for each other, in groups;
 //! * [`graph`]: task graphs in the GOAL text format, the state machine of one rank, and where ranks are placed;
 //! * [`catalog`]: the tables of names that are parsed, listed and explained;
 //! * [`fraction`]: exact fractions, and what an integer simulation makes of them.
 
+pub mod barrier;
 pub mod catalog;
 pub mod fraction;
 pub mod graph;

@@ -10,16 +10,16 @@
 mod plan;
 mod root;
 
-pub use plan::{Method, MulticastPlan, OperationTag, PlanError, PlanSettings};
+pub use plan::{Method, MulticastPlan, OperationTag, PlanSettings};
 pub use root::{Loads, RootPolicy};
 
 use crate::Injector;
+use crate::processor::Processor;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::{Delivery, Destination, Endpoint, GroupId, Outgoing, Packet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
 use root::RootChooser;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The multicast operations of a node.
@@ -31,10 +31,8 @@ pub struct Multicaster {
     /// Synthetic traffic beside the operations, and when it wants to be woken.
     injector: Option<Injector>,
     injector_next: Option<Cycle>,
-    /// Packets that the processor will have made in a known cycle, in that order.
-    pending: VecDeque<Pending>,
-    /// When the processor is free.
-    free_at: Cycle,
+    /// It makes packets.
+    processor: Processor<Pending>,
     begun: u32,
     next_rail: u32,
     lanes: Stream,
@@ -44,7 +42,6 @@ pub struct Multicaster {
 /// A packet that the processor will have made.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    at: Cycle,
     to: To,
     payload: u16,
     created: Cycle,
@@ -68,8 +65,7 @@ impl Multicaster {
             injector,
             // Whatever it has to do first, it does when it is woken in cycle 0.
             injector_next: Some(Cycle::ZERO),
-            pending: VecDeque::new(),
-            free_at: Cycle::ZERO,
+            processor: Processor::new(),
             begun: 0,
             next_rail: 0,
             lanes: Stream::new(plan.seed(), node.0.into(), Purpose::Forwarding),
@@ -83,22 +79,19 @@ impl Multicaster {
         let tag = OperationTag { group, source: self.node, sequence: self.begun }.into();
         self.begun += 1;
         let plan = Arc::clone(&self.plan);
-        self.free_at = self.free_at.max(created);
         for to in plan.first_packets(group, self.node) {
-            self.send(to, payload, created, tag);
+            self.send(created, Pending { to, payload, created, tag });
         }
     }
 
-    /// The processor makes a packet as soon as it has done what it has to do before.
-    fn send(&mut self, to: To, payload: u16, created: Cycle, tag: u64) {
-        self.free_at += self.plan.send_overhead();
-        self.pending.push_back(Pending { at: self.free_at, to, payload, created, tag });
+    /// The processor makes a packet, in cycle `now` or as soon as it has done what it has to do before.
+    fn send(&mut self, now: Cycle, packet: Pending) {
+        self.processor.work(now, self.plan.send_overhead(), packet);
     }
 
     /// Hands over what the processor has made by now.
     fn hand_over(&mut self, now: Cycle, out: &mut Outgoing) {
-        while self.pending.front().is_some_and(|packet| packet.at <= now) {
-            let Some(packet) = self.pending.pop_front() else { break };
+        while let Some(packet) = self.processor.done(now) {
             let rail = RailId(self.next_rail);
             self.next_rail = (self.next_rail + 1) % self.plan.rails();
             let destination = match packet.to {
@@ -113,8 +106,10 @@ impl Multicaster {
     }
 
     fn next(&self) -> Option<Cycle> {
-        let pending = self.pending.front().map(|packet| packet.at);
-        [pending, self.operations.next_creation(), self.injector_next].into_iter().flatten().min()
+        [self.processor.next(), self.operations.next_creation(), self.injector_next]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }
 
@@ -133,10 +128,11 @@ impl Endpoint for Multicaster {
 
     fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
         if let Some(tag) = OperationTag::of(delivery).filter(|tag| tag.source != self.node) {
-            self.free_at = self.free_at.max(now) + self.plan.receive_overhead();
+            self.processor.spend(now, self.plan.receive_overhead());
             let plan = Arc::clone(&self.plan);
+            let Delivery { payload, created, tag: written, .. } = *delivery;
             for to in plan.forwards(tag, self.node) {
-                self.send(to, delivery.payload, delivery.created, delivery.tag);
+                self.send(now, Pending { to, payload, created, tag: written });
             }
             self.hand_over(now, out);
         }

@@ -2,14 +2,14 @@
 
 use super::To;
 use super::root::{Loads, RootPolicy};
+use crate::PlanError;
 use flitway_engine::NodeId;
-use flitway_fabric::multicast::{Ascent, GroupError, GroupSettings};
+use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::Routing;
 use flitway_fabric::{Delivery, GroupId, Groups};
 use flitway_workload::multicast::Multicast;
 use flitway_workload::multicast::tree::ForwardingTree;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// How an operation is carried out.
@@ -50,33 +50,6 @@ pub struct PlanSettings {
     /// Of every random choice.
     pub seed: u64,
 }
-
-/// Why operations cannot be carried out so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlanError {
-    /// The switches have no room for that many groups.
-    TooManyGroups {
-        /// Groups needed.
-        needed: u32,
-        /// Groups there is room for.
-        room: u32,
-    },
-    /// The groups cannot be laid over the fabric.
-    Groups(GroupError),
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanError::TooManyGroups { needed, room } => {
-                write!(f, "{needed} groups are needed, and the switches have room for {room}")
-            }
-            PlanError::Groups(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for PlanError {}
 
 /// How the operations of a machine are carried out.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 use super::plan::OperationTag;
 use super::root::RootChooser;
 use super::*;
+use crate::PlanError;
 use crate::testing::run;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};

@@ -1,6 +1,6 @@
 //! Among whom: the groups of multicast operations. Every member of a group sends to all the others.
 
-use crate::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
+use crate::catalog::{Alias, Catalog, Choice, ChoiceError, Entry, Parameter};
 use flitway_engine::NodeId;
 use flitway_engine::random::{Purpose, Stream};
 use std::fmt;
@@ -51,7 +51,7 @@ impl fmt::Display for Unfit {
             Unfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
             }
-            Unfit::NobodyElse => f.write_str("a group needs two members: one to send and one to receive"),
+            Unfit::NobodyElse => f.write_str("a group needs two members or more"),
         }
     }
 }
@@ -79,8 +79,8 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
 
 const BROADCAST: Entry = Entry {
     name: "broadcast",
-    aliases: &[],
-    doc: "one group of all nodes: each operation goes to everybody else",
+    aliases: &[Alias { name: "all", tool: "Flitway" }],
+    doc: "one group of all nodes: a multicast goes to everybody else, everybody waits at a barrier",
     details: "With sources that always have an operation (a load of `max`) this is the all-to-all multicast.",
     parameters: &[],
 };
@@ -88,15 +88,15 @@ const BROADCAST: Entry = Entry {
 const RANDOM: Entry = Entry {
     name: "random",
     aliases: &[],
-    doc: "groups of different nodes drawn at random; a node sends in those that it is in",
+    doc: "groups of different nodes drawn at random; a node takes part in those that it is in",
     details: "Members are drawn without repetition, each group for itself. A node that is in several groups draws one \
-              of them for each operation.",
+              of them for each multicast, and has a process for each of them at barriers.",
     parameters: &[
         Parameter {
             name: "members",
             expected: "a number from 2 on",
             default: Some("16"),
-            doc: "Members of a group, the sender included. Default: chosen.",
+            doc: "Members of a group, a sender included. Default: chosen.",
         },
         Parameter {
             name: "groups",
@@ -111,7 +111,7 @@ const NODES: Entry = Entry {
     name: "nodes",
     aliases: &[],
     doc: "one group of the nodes given",
-    details: "Each of them sends to all the others.",
+    details: "Each of them sends to all the others, or waits for them.",
     parameters: &[Parameter {
         name: "nodes",
         expected: "node numbers and ranges joined by `+`, such as `0+4+8-15`",

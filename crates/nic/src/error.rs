@@ -1,0 +1,31 @@
+//! What keeps operations that switches carry out from a machine.
+
+use flitway_fabric::multicast::GroupError;
+use std::fmt;
+
+/// Why operations cannot be carried out so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// The switches have no room for that many groups.
+    TooManyGroups {
+        /// Groups needed.
+        needed: u32,
+        /// Groups there is room for.
+        room: u32,
+    },
+    /// The groups cannot be laid over the fabric.
+    Groups(GroupError),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::TooManyGroups { needed, room } => {
+                write!(f, "{needed} groups are needed, and the switches have room for {room}")
+            }
+            PlanError::Groups(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}

@@ -1,0 +1,309 @@
+//! Barriers of the processes of a node, in the switches or by messages, with synthetic traffic beside them.
+//!
+//! A node has one process for each group that it is a member of. **In the switches** a process tells its NIC that it has
+//! arrived, and is told when it is released. **By messages** it sends and receives packets of
+//! [`BarrierPlan::MESSAGE_BYTES`] like all others.
+//!
+//! **Processor.** Each message, and each word with the NIC, takes the processor of the node for the send or the receive
+//! overhead, before it goes out or counts. The processor does one thing at a time, in the order in which they come up. A
+//! process has arrived when it begins to say so, and is released when it knows. What the root of a [`Method::ThreeTrips`]
+//! asks, NICs answer by themselves.
+
+mod plan;
+
+pub use plan::{BarrierPlan, BarrierTag, Method, PlanSettings, Word};
+
+use crate::Injector;
+use crate::processor::Processor;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::{BarrierId, Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
+use flitway_workload::barrier::Pace;
+use plan::{barrier_id, group_id};
+use std::sync::Arc;
+
+/// The barriers of a node.
+#[derive(Debug)]
+pub struct Synchroniser {
+    plan: Arc<BarrierPlan>,
+    node: NodeId,
+    processes: Box<[Process]>,
+    processor: Processor<Step>,
+    /// Synthetic traffic beside the barriers, and when it wants to be woken.
+    injector: Option<Injector>,
+    injector_next: Option<Cycle>,
+    next_rail: u32,
+    lanes: Stream,
+    passages: Vec<Passage>,
+}
+
+/// A barrier that a process has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Of which group.
+    pub group: u32,
+    /// Which operation of the group, from 0.
+    pub operation: u32,
+    /// When it arrived.
+    pub arrived: Cycle,
+    /// When it was released.
+    pub released: Cycle,
+}
+
+/// What the processor has done.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// It has told its NIC that the process of the group has arrived.
+    Told(BarrierId),
+    /// It has made a message.
+    Made(Destination, BarrierTag),
+    /// It has taken in a message.
+    Taken(BarrierTag),
+    /// It has learnt that its process of the group is released.
+    Learnt(u32),
+}
+
+#[derive(Debug)]
+struct Process {
+    group: u32,
+    pace: Pace,
+    /// When it arrives next; none while it waits.
+    due: Option<Cycle>,
+    arrived: Cycle,
+    operation: u32,
+    /// The round that it is in, where there are rounds.
+    round: u8,
+    /// What it has been told of even and of odd operations: a bit for each round, or the first for a question.
+    heard: [u32; 2],
+    /// Members that have arrived, where it counts them.
+    count: u32,
+}
+
+impl Process {
+    fn is_odd(&self) -> bool {
+        self.operation % 2 == 1
+    }
+}
+
+impl Synchroniser {
+    /// The barriers of `node`, with `injector` beside them.
+    #[must_use]
+    pub fn new(plan: &Arc<BarrierPlan>, node: NodeId, injector: Option<Injector>) -> Self {
+        let process = |group| {
+            let mut pace = Pace::new(plan.barrier(), node, group);
+            let due = Some(pace.arrival(Cycle::ZERO));
+            let arrived = Cycle::ZERO;
+            Process { group, pace, due, arrived, operation: 0, round: 0, heard: [0; 2], count: 0 }
+        };
+        Synchroniser {
+            plan: Arc::clone(plan),
+            node,
+            processes: plan.barrier().groups_of(node).map(process).collect(),
+            processor: Processor::new(),
+            injector,
+            // Whatever it has to do first, it does when it is woken in cycle 0.
+            injector_next: Some(Cycle::ZERO),
+            // So that messages of different nodes go by different rails.
+            next_rail: node.0 % plan.settings().rails,
+            lanes: Stream::new(plan.settings().seed, node.0.into(), Purpose::Forwarding),
+            passages: Vec::new(),
+        }
+    }
+
+    /// The barriers passed since the last call, in the order of their ends.
+    pub fn take_passages(&mut self) -> Vec<Passage> {
+        std::mem::take(&mut self.passages)
+    }
+
+    /// Everything due by cycle `now`.
+    fn act(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        loop {
+            if let Some(step) = self.processor.done(now) {
+                self.take(step, now, out);
+            } else if let Some(place) =
+                self.processes.iter().position(|process| process.due.is_some_and(|due| due <= now))
+            {
+                self.arrive(place, now);
+            } else {
+                break;
+            }
+        }
+        let due = self.processes.iter().filter_map(|process| process.due);
+        due.chain(self.processor.next()).chain(self.injector_next).min()
+    }
+
+    /// The process at `place` arrives.
+    fn arrive(&mut self, place: usize, now: Cycle) {
+        let process = &mut self.processes[place];
+        (process.due, process.arrived, process.round) = (None, now, 0);
+        let group = process.group;
+        match self.plan.method() {
+            Method::Switches | Method::NodeRoot => self.tell(group, now),
+            Method::ThreeTrips if self.plan.first(group) == self.node => {
+                self.say(place, Destination::Group(group_id(group), 0), Word::Asked, now);
+                self.tell(group, now);
+            }
+            Method::ThreeTrips => self.answer(place, now),
+            Method::CentralCounter if self.plan.first(group) == self.node => self.count(place, now),
+            Method::CentralCounter => {
+                self.say(place, Destination::Node(self.plan.first(group)), Word::Arrived, now);
+            }
+            Method::PairWise => self.begin_round(place, now),
+        }
+    }
+
+    /// Tells the NIC of an arrival.
+    fn tell(&mut self, group: u32, now: Cycle) {
+        self.processor.work(now, self.plan.settings().send_overhead, Step::Told(barrier_id(group)));
+    }
+
+    /// Says `word` of the current operation of the process at `place`.
+    fn say(&mut self, place: usize, to: Destination, word: Word, now: Cycle) {
+        let process = &self.processes[place];
+        let tag = BarrierTag { group: process.group, is_odd: process.is_odd(), word };
+        self.processor.work(now, self.plan.settings().send_overhead, Step::Made(to, tag));
+    }
+
+    /// What follows from what the processor has done.
+    fn take(&mut self, step: Step, now: Cycle, out: &mut Outgoing) {
+        match step {
+            Step::Told(group) => out.arrive(group),
+            Step::Made(to, tag) => {
+                let packet = self.packet(to, tag, now);
+                out.push(packet);
+            }
+            Step::Taken(tag) => self.hear(tag, now),
+            Step::Learnt(group) => {
+                let place = self.place(group);
+                self.release(place, now);
+            }
+        }
+    }
+
+    fn packet(&mut self, destination: Destination, tag: BarrierTag, created: Cycle) -> Packet {
+        let rail = match destination {
+            Destination::Group(..) => self.plan.rail(tag.group),
+            Destination::Node(_) => {
+                let rail = RailId(self.next_rail);
+                self.next_rail = (self.next_rail + 1) % self.plan.settings().rails;
+                rail
+            }
+        };
+        let (lane, payload) = (self.lanes.bits() as u32, BarrierPlan::MESSAGE_BYTES);
+        Packet { destination, rail, lane, payload, created, tag: tag.into() }
+    }
+
+    fn place(&self, group: u32) -> usize {
+        let found = self.processes.binary_search_by_key(&group, |process| process.group);
+        found.expect("messages of a group go to its members")
+    }
+
+    /// The processor has taken in a message.
+    fn hear(&mut self, tag: BarrierTag, now: Cycle) {
+        let place = self.place(tag.group);
+        let process = &mut self.processes[place];
+        match tag.word {
+            Word::Arrived => self.count(place, now),
+            Word::Released => self.release(place, now),
+            Word::Asked => {
+                process.heard[usize::from(tag.is_odd)] |= 1;
+                self.answer(place, now);
+            }
+            Word::Round(round) => {
+                process.heard[usize::from(tag.is_odd)] |= 1 << round;
+                self.end_rounds(place, now);
+            }
+        }
+    }
+
+    /// One more member has arrived at the one that counts; with the last of them it tells all others, then goes on.
+    fn count(&mut self, place: usize, now: Cycle) {
+        let process = &mut self.processes[place];
+        process.count += 1;
+        let group = process.group;
+        if process.count < self.plan.members(group) {
+            return;
+        }
+        process.count = 0;
+        let plan = Arc::clone(&self.plan);
+        for &member in &plan.barrier().groups()[group as usize] {
+            if member != self.node {
+                self.say(place, Destination::Node(member), Word::Released, now);
+            }
+        }
+        self.processor.work(now, 0, Step::Learnt(group));
+    }
+
+    /// Who has arrived and been asked, answers.
+    fn answer(&mut self, place: usize, now: Cycle) {
+        let process = &mut self.processes[place];
+        let heard = &mut process.heard[process.operation as usize % 2];
+        if process.due.is_none() && *heard != 0 {
+            *heard = 0;
+            let group = process.group;
+            self.tell(group, now);
+        }
+    }
+
+    /// Sends the message of the round that the process at `place` is in.
+    fn begin_round(&mut self, place: usize, now: Cycle) {
+        let Process { group, round, .. } = self.processes[place];
+        let partner = self.plan.partner(group, self.node, round.into());
+        self.say(place, Destination::Node(partner), Word::Round(round), now);
+        self.end_rounds(place, now);
+    }
+
+    /// Ends the rounds whose message has come, if the process at `place` has arrived.
+    fn end_rounds(&mut self, place: usize, now: Cycle) {
+        let process = &mut self.processes[place];
+        let heard = &mut process.heard[process.operation as usize % 2];
+        if process.due.is_some() || *heard >> process.round & 1 == 0 {
+            return;
+        }
+        *heard &= !(1 << process.round);
+        process.round += 1;
+        if u32::from(process.round) < BarrierPlan::rounds(self.plan.members(process.group)) {
+            self.begin_round(place, now);
+        } else {
+            // Not before it has sent what it still has to send.
+            self.processor.work(now, 0, Step::Learnt(self.processes[place].group));
+        }
+    }
+
+    /// The process at `place` knows that it is released.
+    fn release(&mut self, place: usize, now: Cycle) {
+        let process = &mut self.processes[place];
+        let Process { group, operation, arrived, .. } = *process;
+        self.passages.push(Passage { group, operation, arrived, released: now });
+        process.operation += 1;
+        process.due = Some(process.pace.arrival(now));
+    }
+}
+
+impl Endpoint for Synchroniser {
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        if self.injector_next.is_some_and(|at| at <= now) {
+            self.injector_next = self.injector.as_mut().and_then(|injector| injector.wake(now, out));
+        }
+        self.act(now, out)
+    }
+
+    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
+        if let Some(tag) = BarrierTag::of(delivery) {
+            let overhead = self.plan.settings().receive_overhead;
+            match tag.word {
+                Word::Asked => self.hear(tag, now),
+                _ => self.processor.work(now, overhead, Step::Taken(tag)),
+            }
+        }
+        self.act(now, out)
+    }
+
+    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
+        self.processor.work(now, self.plan.settings().receive_overhead, Step::Learnt(group.0));
+        self.act(now, out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

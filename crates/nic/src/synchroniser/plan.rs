@@ -1,0 +1,261 @@
+//! How the barriers of a machine are carried out: what all nodes know.
+
+use crate::PlanError;
+use flitway_engine::NodeId;
+use flitway_fabric::barrier::{BarrierSettings, Faults, Root};
+use flitway_fabric::multicast::{Ascent, GroupSettings};
+use flitway_fabric::routing::Routing;
+use flitway_fabric::{BarrierId, Barriers, Delivery, GroupId, Groups, RailId};
+use flitway_workload::barrier::Barrier;
+use std::sync::Arc;
+
+/// How a barrier is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By the switches, up to a switch and down again (hpp-switch.txt section 2.4, dawning5000.txt section 4.2).
+    Switches,
+    /// By the switches, up to a node and down again.
+    NodeRoot,
+    /// By the switches, and the node at the root asks first: a multicast goes down, combines come up, distributes go
+    /// down (QsNetII, as dawning5000.txt section 4.2 describes it).
+    ThreeTrips,
+    /// By messages to one member, which counts, and from it (hpp-switch.txt section 3.4).
+    CentralCounter,
+    /// By messages in rounds: in round `r` to the member `2^r` further on (hpp-switch.txt section 3.4: pair-wise).
+    PairWise,
+}
+
+/// What decides how barriers are carried out.
+#[derive(Clone, Debug)]
+pub struct PlanSettings {
+    /// How.
+    pub method: Method,
+    /// Barrier groups that the switches have room for.
+    pub barriers_max: u32,
+    /// Multicast groups that they have room for.
+    pub groups_max: u32,
+    /// Rails; groups take turns.
+    pub rails: u32,
+    /// Cycles that the processor takes for a message sent, and for an arrival that it tells its NIC.
+    pub send_overhead: u64,
+    /// Cycles that it takes for a message received, and for a release that its NIC tells.
+    pub receive_overhead: u64,
+    /// What happens to barrier packets of the switches on the way.
+    pub faults: Faults,
+    /// Of every random choice.
+    pub seed: u64,
+}
+
+/// How the barriers of a machine are carried out.
+#[derive(Debug)]
+pub struct BarrierPlan {
+    barrier: Arc<Barrier>,
+    settings: PlanSettings,
+    /// The barrier groups of the switches; none where messages do it.
+    barriers: Barriers,
+    /// The multicast groups; none unless the root asks first.
+    groups: Groups,
+}
+
+impl BarrierPlan {
+    /// Bytes of a message.
+    pub const MESSAGE_BYTES: u16 = 8;
+
+    /// Plans the operations of `barrier` on a fabric that `routing` routes.
+    ///
+    /// # Errors
+    /// If its groups do not go with the fabric.
+    pub fn new(barrier: &Arc<Barrier>, routing: &Routing, settings: PlanSettings) -> Result<Self, PlanError> {
+        let mut plan = BarrierPlan {
+            barrier: Arc::clone(barrier),
+            settings,
+            barriers: Barriers::none(),
+            groups: Groups::none(),
+        };
+        if plan.is_of_switches() {
+            plan.lay_barriers(routing)?;
+        }
+        if plan.settings.method == Method::ThreeTrips {
+            plan.lay_groups(routing)?;
+        }
+        Ok(plan)
+    }
+
+    fn lay_barriers(&mut self, routing: &Routing) -> Result<(), PlanError> {
+        let (needed, room) = (self.barrier.groups().len() as u32, self.settings.barriers_max);
+        if needed > room {
+            return Err(PlanError::TooManyGroups { needed, room });
+        }
+        let group = |(number, members)| BarrierSettings {
+            members,
+            root: match self.settings.method {
+                // Trees of different groups have different roots, as far as there are enough.
+                Method::Switches => Root::Switch(number),
+                _ => Root::Node(self.first(number)),
+            },
+            rail: self.rail(number),
+        };
+        let groups: Vec<BarrierSettings> = self.all_members().map(group).collect();
+        let barriers = Barriers::new(routing, &groups).map_err(PlanError::Groups)?;
+        self.barriers = barriers.with_faults(self.settings.faults.clone());
+        Ok(())
+    }
+
+    fn lay_groups(&mut self, routing: &Routing) -> Result<(), PlanError> {
+        let (needed, room) = (self.barrier.groups().len() as u32, self.settings.groups_max);
+        if needed > room {
+            return Err(PlanError::TooManyGroups { needed, room });
+        }
+        let group = |(root, members)| GroupSettings { members, root };
+        let groups: Vec<GroupSettings> = self.all_members().map(group).collect();
+        self.groups = Groups::new(routing, Ascent::Table, &groups).map_err(PlanError::Groups)?;
+        Ok(())
+    }
+
+    /// The number and the members of each group.
+    fn all_members(&self) -> impl Iterator<Item = (u32, Vec<NodeId>)> {
+        (0..).zip(self.barrier.groups().iter().map(|members| members.to_vec()))
+    }
+
+    /// Whether the switches combine.
+    #[must_use]
+    pub fn is_of_switches(&self) -> bool {
+        !matches!(self.settings.method, Method::CentralCounter | Method::PairWise)
+    }
+
+    /// The operations.
+    #[must_use]
+    pub fn barrier(&self) -> &Arc<Barrier> {
+        &self.barrier
+    }
+
+    /// The barrier groups to write into the registers of the switches.
+    #[must_use]
+    pub fn barriers(&self) -> &Barriers {
+        &self.barriers
+    }
+
+    /// The multicast groups to write into their tables.
+    #[must_use]
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// How.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.settings.method
+    }
+
+    /// The member of `group` that counts, or asks, where one does.
+    #[must_use]
+    pub fn first(&self, group: u32) -> NodeId {
+        let members = &self.barrier.groups()[group as usize];
+        // Different groups have different ones, as far as there are enough.
+        members[group as usize % members.len()]
+    }
+
+    /// Members of `group`.
+    #[must_use]
+    pub fn members(&self, group: u32) -> u32 {
+        self.barrier.groups()[group as usize].len() as u32
+    }
+
+    /// The rail of the packets of `group` in the switches.
+    #[must_use]
+    pub fn rail(&self, group: u32) -> RailId {
+        RailId(group % self.settings.rails)
+    }
+
+    /// The rounds that a group of `members` takes where messages go in rounds.
+    #[must_use]
+    pub fn rounds(members: u32) -> u32 {
+        members.next_power_of_two().trailing_zeros()
+    }
+
+    /// The member to which `node` sends in `round`.
+    #[must_use]
+    pub fn partner(&self, group: u32, node: NodeId, round: u32) -> NodeId {
+        let members = &self.barrier.groups()[group as usize];
+        let place = members.binary_search(&node).expect("a process is one of a member");
+        members[(place + (1 << round)) % members.len()]
+    }
+
+    pub(super) fn settings(&self) -> &PlanSettings {
+        &self.settings
+    }
+}
+
+/// What the tag of a message of a barrier says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierTag {
+    /// Of which group, below 2^24.
+    pub group: u32,
+    /// Whether of an odd operation: that of the operation before may still be on its way.
+    pub is_odd: bool,
+    /// What it says.
+    pub word: Word,
+}
+
+/// What a message of a barrier says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// To the member that counts: its sender has arrived.
+    Arrived,
+    /// From it: all have.
+    Released,
+    /// Of the root: who has arrived?
+    Asked,
+    /// Of this round.
+    Round(u8),
+}
+
+/// Tags of other packets do not have this bit, or have the bit above it, too.
+const MARK: u64 = 1 << 62;
+
+impl BarrierTag {
+    /// What the tag of `delivery` says, if that is a message of a barrier.
+    #[inline]
+    #[must_use]
+    pub fn of(delivery: &Delivery) -> Option<Self> {
+        Self::read(delivery.tag)
+    }
+
+    /// What `tag` says, if it is that of a message of a barrier.
+    #[inline]
+    #[must_use]
+    pub fn read(tag: u64) -> Option<Self> {
+        if tag >> 62 != 1 {
+            return None;
+        }
+        let word = match (tag >> 8 & 3, tag as u8) {
+            (0, round) => Word::Round(round),
+            (1, _) => Word::Arrived,
+            (2, _) => Word::Released,
+            _ => Word::Asked,
+        };
+        Some(BarrierTag { group: (tag >> 16 & 0xFF_FFFF) as u32, is_odd: tag >> 10 & 1 == 1, word })
+    }
+}
+
+impl From<BarrierTag> for u64 {
+    fn from(tag: BarrierTag) -> u64 {
+        let word = match tag.word {
+            Word::Round(round) => u64::from(round),
+            Word::Arrived => 1 << 8,
+            Word::Released => 2 << 8,
+            Word::Asked => 3 << 8,
+        };
+        MARK | u64::from(tag.group) << 16 | u64::from(tag.is_odd) << 10 | word
+    }
+}
+
+/// A group of the workload among those of the switches: they have the same numbers.
+pub(super) fn barrier_id(group: u32) -> BarrierId {
+    BarrierId(group)
+}
+
+/// The same for multicast.
+pub(super) fn group_id(group: u32) -> GroupId {
+    GroupId(group)
+}
