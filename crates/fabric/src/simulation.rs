@@ -235,6 +235,11 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         (0..self.nodes.len()).map(|node| self.endpoint(NodeId::new(node)))
     }
 
+    /// The endpoints, in no particular order.
+    pub fn endpoints_mut(&mut self) -> impl Iterator<Item = &mut E> {
+        self.windows.shards_mut().iter_mut().flat_map(FabricShard::endpoints_mut)
+    }
+
     /// A ring of packets that wait for each other for ever, if there is one.
     #[must_use]
     pub fn deadlock(&self) -> Option<Deadlock> {

@@ -3,6 +3,7 @@
 //! This crate reads a running simulation and decides how long it runs; it changes nothing in it, reads no files and
 //! prints nothing.
 
+pub mod barriers;
 pub mod channels;
 pub mod facts;
 pub mod graph;
@@ -13,4 +14,5 @@ pub mod point;
 pub mod recorder;
 pub mod session;
 pub mod stats;
+pub mod tally;
 pub mod theory;

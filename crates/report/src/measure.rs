@@ -4,16 +4,16 @@
 //! * The **warm-up** is found from the data (see [`stats`]), unless it is given.
 //! * **Steady**: the run ends when the 95 % confidence interval of the mean packet latency is within the precision asked
 //!   for, and so is that of the accepted load. With multicast operations it is the mean latency of their last copies that
-//!   has to be known.
+//!   has to be known, with barriers that of barriers.
 //! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so
 //!   when in each quarter of the second half of the run the number of flits under way (source queues included) has
 //!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
 //!   fifths of the fraction by which it grew in the quarter of the run before. Latencies of a saturated run are those of
-//!   the packets delivered while it was watched; they would grow for ever.
+//!   the packets delivered while it was watched; they would grow for ever. Those of barriers do not: the next one begins
+//!   when the last one is over. So with barriers a saturated run goes on until their latency is known.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
 //! * **Unsettled**: none of these, when the limit of simulated time is reached.
 
-use crate::operations::Copies;
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
 use flitway_engine::Cycle;
@@ -21,8 +21,6 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::Deadlock;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::{Endpoint, Simulation};
-use flitway_nic::multicaster::MulticastPlan;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -75,6 +73,10 @@ pub struct Measurement {
     pub last_copy_latency: Estimate,
     /// Mean latency of the copies of one.
     pub mean_copy_latency: Estimate,
+    /// Mean latency of a barrier, to the last release.
+    pub barrier_latency: Estimate,
+    /// The same in the mean over releases.
+    pub mean_release_latency: Estimate,
     /// Flits per cycle delivered after the warm-up, over all rails, by the node that sent them.
     pub accepted_of: Vec<f64>,
     /// Cycles of warm-up.
@@ -112,10 +114,26 @@ pub trait Course<A: Architecture, E: Endpoint> {
         simulation.run_until(until, stop)
     }
 
-    /// The multicast operations, if it is their latency that has to be known.
-    fn operations(&self) -> Option<Arc<MulticastPlan>> {
-        None
+    /// What has to be known.
+    fn aim(&self) -> Aim {
+        Aim::Packets
     }
+
+    /// Adds to `batch`, whose packets are counted, what else has happened since the last call.
+    fn collect(&mut self, simulation: &mut Simulation<A, E, Recorder>, batch: &mut Batch) {
+        let _ = (simulation, batch);
+    }
+}
+
+/// Whose latency has to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// That of packets.
+    Packets,
+    /// That of the last copies of multicast operations.
+    LastCopies,
+    /// That of barriers.
+    Barriers,
 }
 
 /// Nothing special.
@@ -149,14 +167,14 @@ pub fn measure<A: Architecture, E: Endpoint>(
     let mut series = Series {
         length,
         plan,
-        operations: course.operations(),
-        copies: Copies::default(),
+        aim: course.aim(),
+        warmed_up: Batch::default(),
         batches: Vec::new(),
         snapshots: Vec::new(),
     };
     if let Some(warm_up) = plan.warm_up {
         course.advance(simulation, Cycle(warm_up), stop);
-        drop(series.take(simulation));
+        series.warmed_up = take(simulation, course);
     }
     let start = simulation.now();
     series.snapshots.push((0, delivered_of(simulation)));
@@ -167,7 +185,8 @@ pub fn measure<A: Architecture, E: Endpoint>(
         if outcome == Outcome::Stopped {
             break (Verdict::Stopped, series.fallback());
         }
-        series.push(simulation);
+        let batch = take(simulation, course);
+        series.push(batch, delivered_of(simulation));
         if series.asks_for_deadlock() {
             deadlock = simulation.deadlock();
             if deadlock.is_some() {
@@ -193,9 +212,9 @@ pub fn measure<A: Architecture, E: Endpoint>(
 struct Series<'a> {
     length: u64,
     plan: &'a Plan,
-    /// The multicast operations, if there are any, and the copies of those that are not over.
-    operations: Option<Arc<MulticastPlan>>,
-    copies: Copies,
+    aim: Aim,
+    /// What happened in the warm-up that was asked for.
+    warmed_up: Batch,
     batches: Vec<Batch>,
     /// Flits delivered by source node after so many batches: a few snapshots, evenly spaced, and the last one.
     snapshots: Vec<(usize, Vec<u64>)>,
@@ -209,22 +228,9 @@ enum Judgement {
 }
 
 impl Series<'_> {
-    /// What has happened since the last call.
-    fn take<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) -> Batch {
-        let mut batch = Batch::default();
-        for recorder in simulation.observers_mut() {
-            batch.add(&recorder.take());
-            if let Some(operations) = &self.operations {
-                self.copies.merge(recorder.take_copies(), operations, &mut batch.operations);
-            }
-        }
-        batch
-    }
-
-    fn push<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) {
-        let batch = self.take(simulation);
+    fn push(&mut self, batch: Batch, delivered_of: Vec<u64>) {
         self.batches.push(batch);
-        self.snapshots.push((self.batches.len(), delivered_of(simulation)));
+        self.snapshots.push((self.batches.len(), delivered_of));
         self.thin_snapshots();
     }
 
@@ -257,16 +263,20 @@ impl Series<'_> {
         if count < BATCHES_FIRST {
             return Judgement::GoOn(None);
         }
-        if self.is_saturated() && self.estimate(count / 2, Self::accepted).is_within(self.plan.precision) {
+        let is_saturated = self.is_saturated();
+        let is_flat = self.estimate(count / 2, Self::accepted).is_within(self.plan.precision);
+        if is_saturated && is_flat && self.aim != Aim::Barriers {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None) };
         let latency = self.estimate(cut, |batch| self.latency(batch));
         let accepted = self.estimate(cut, Self::accepted);
         // How many operations begin in a batch is chance, and they are few.
-        let is_known = self.operations.is_some() || accepted.is_within(self.plan.precision);
+        let is_known = self.aim != Aim::Packets || accepted.is_within(self.plan.precision);
         if latency.is_within(self.plan.precision) && is_known {
-            return Judgement::Over(Verdict::Steady, cut);
+            // Barriers may be steady in a network that is not.
+            let is_saturated = is_saturated && self.aim == Aim::Barriers;
+            return Judgement::Over(if is_saturated { Verdict::Saturated } else { Verdict::Steady }, cut);
         }
         self.give_up_or_go_on(Some(latency.half_width / latency.mean).filter(|reached| reached.is_finite()))
     }
@@ -302,17 +312,22 @@ impl Series<'_> {
         batch.delivered_flits as f64
     }
 
-    /// The latency that has to be known: of operations if there are any, otherwise of packets.
+    /// The latency that has to be known.
     fn latency(&self, batch: &Batch) -> f64 {
-        match self.operations {
-            Some(_) => batch.operations.mean_last(),
-            None => batch.mean_packet_latency(),
+        match self.aim {
+            Aim::Packets => batch.mean_packet_latency(),
+            Aim::LastCopies => batch.operations.last.mean(),
+            Aim::Barriers => batch.barriers.last.mean(),
         }
     }
 
     /// What it is the mean over.
     fn counted(&self, batch: &Batch) -> u64 {
-        if self.operations.is_some() { batch.operations.operations } else { batch.packets }
+        match self.aim {
+            Aim::Packets => batch.packets,
+            Aim::LastCopies => batch.operations.last.count,
+            Aim::Barriers => batch.barriers.last.count,
+        }
     }
 
     fn estimate(&self, cut: usize, value: impl Fn(&Batch) -> f64) -> Estimate {
@@ -322,7 +337,9 @@ impl Series<'_> {
 
     fn is_saturated(&self) -> bool {
         let count = self.batches.len();
-        if count < BATCHES_SATURATED {
+        // A run with barriers does not end with this, it only says so.
+        let fewest = if self.aim == Aim::Barriers { BATCHES_FIRST } else { BATCHES_SATURATED };
+        if count < fewest {
             return false;
         }
         let (before, half) = (&self.batches[count / 4..count / 2], &self.batches[count / 2..]);
@@ -349,6 +366,11 @@ impl Series<'_> {
     fn measurement(&self, start: Cycle, verdict: Verdict, cut: usize) -> Measurement {
         let mut total = Batch::default();
         self.batches[cut..].iter().for_each(|batch| total.add(batch));
+        // Losses are few: none of them is left out.
+        for batch in std::iter::once(&self.warmed_up).chain(&self.batches[..cut]) {
+            total.barriers.disturbed.add(&batch.barriers.disturbed);
+            total.barriers.undisturbed.add(&batch.barriers.undisturbed);
+        }
         let per_cycle = |estimate: Estimate| Estimate {
             mean: estimate.mean / self.length as f64,
             half_width: estimate.half_width / self.length as f64,
@@ -369,8 +391,10 @@ impl Series<'_> {
                 mean: total.flits as f64 / (self.batches.len() - cut).max(1) as f64,
                 ..self.estimate(cut, |batch| batch.flits as f64)
             }),
-            last_copy_latency: self.estimate(cut, |batch| batch.operations.mean_last()),
-            mean_copy_latency: self.estimate(cut, |batch| batch.operations.mean_copy()),
+            last_copy_latency: self.estimate(cut, |batch| batch.operations.last.mean()),
+            mean_copy_latency: self.estimate(cut, |batch| batch.operations.mean.mean()),
+            barrier_latency: self.estimate(cut, |batch| batch.barriers.last.mean()),
+            mean_release_latency: self.estimate(cut, |batch| batch.barriers.mean.mean()),
             accepted_of: self.accepted_of(cut),
             warm_up: start.0 + cut as u64 * self.length,
             duration: (self.batches.len() - cut) as u64 * self.length,
@@ -380,6 +404,19 @@ impl Series<'_> {
             total,
         }
     }
+}
+
+/// What has happened since the last call.
+fn take<A: Architecture, E: Endpoint>(
+    simulation: &mut Simulation<A, E, Recorder>,
+    course: &mut impl Course<A, E>,
+) -> Batch {
+    let mut batch = Batch::default();
+    for recorder in simulation.observers_mut() {
+        batch.add(&recorder.take());
+    }
+    course.collect(simulation, &mut batch);
+    batch
 }
 
 /// Flits delivered since the start, by source node.

@@ -3,7 +3,7 @@
 //! A copy counts when it has reached a member's NIC. An operation is over with its last copy; until then what is known of
 //! it is kept, since its copies are seen by the observers of several shards.
 
-use crate::recorder::{Latencies, latencies};
+use crate::tally::Tally;
 use flitway_fabric::Delivery;
 use flitway_nic::multicaster::{MulticastPlan, OperationTag};
 use std::collections::BTreeMap;
@@ -58,90 +58,30 @@ impl Copies {
     }
 }
 
-/// Parts of a cycle.
-const PARTS: u128 = 1 << 20;
-
 /// Operations that are over, and copies delivered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Operations {
-    /// Operations that are over.
-    pub operations: u64,
     /// Copies delivered, of all operations.
     pub copies: u64,
     /// Their flits.
     pub flits: u64,
-    /// Latencies of the last copy of each operation, in cycles: sum and largest, exactly.
-    pub last: u64,
-    /// The largest of them.
-    pub last_max: u64,
-    /// All of them.
-    pub last_latencies: Latencies,
-    /// Mean latencies of the copies of each operation, in parts of a cycle: their sum.
-    mean: u128,
-    /// The largest of them, rounded.
-    pub mean_max: u64,
-    /// All of them, rounded.
-    pub mean_latencies: Latencies,
-}
-
-impl Default for Operations {
-    fn default() -> Self {
-        Operations {
-            operations: 0,
-            copies: 0,
-            flits: 0,
-            last: 0,
-            last_max: 0,
-            last_latencies: latencies(),
-            mean: 0,
-            mean_max: 0,
-            mean_latencies: latencies(),
-        }
-    }
+    /// Latencies of the last copy of each operation that is over.
+    pub last: Tally,
+    /// Mean latencies of the copies of each.
+    pub mean: Tally,
 }
 
 impl Operations {
     fn count(&mut self, of: Partial) {
-        // Whole numbers, so that the sum does not depend on the order of its parts.
-        let mean = u128::from(of.sum) * PARTS / u128::from(of.copies);
-        let rounded = ((mean + PARTS / 2) / PARTS) as u64;
-        self.operations += 1;
-        self.last += of.last;
-        self.last_max = self.last_max.max(of.last);
-        self.mean += mean;
-        self.mean_max = self.mean_max.max(rounded);
-        for (latencies, latency) in [(&mut self.last_latencies, of.last), (&mut self.mean_latencies, rounded)]
-        {
-            latencies.record(latency).expect("a histogram that grows as needed takes any latency");
-        }
+        self.last.record(of.last);
+        self.mean.record_mean(of.sum, of.copies.into());
     }
 
     /// Adds what another batch has seen.
     pub fn add(&mut self, other: &Operations) {
-        self.operations += other.operations;
         self.copies += other.copies;
         self.flits += other.flits;
-        self.last += other.last;
-        self.last_max = self.last_max.max(other.last_max);
-        self.mean += other.mean;
-        self.mean_max = self.mean_max.max(other.mean_max);
-        for (sum, part) in [
-            (&mut self.last_latencies, &other.last_latencies),
-            (&mut self.mean_latencies, &other.mean_latencies),
-        ] {
-            sum.add(part).expect("histograms of one precision that grow as needed can be added");
-        }
-    }
-
-    /// Mean latency of the last copy in cycles.
-    #[must_use]
-    pub fn mean_last(&self) -> f64 {
-        self.last as f64 / self.operations as f64
-    }
-
-    /// Mean latency of a copy in cycles, averaged over operations.
-    #[must_use]
-    pub fn mean_copy(&self) -> f64 {
-        self.mean as f64 / PARTS as f64 / self.operations as f64
+        self.last.add(&other.last);
+        self.mean.add(&other.mean);
     }
 }

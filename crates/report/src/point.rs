@@ -1,5 +1,9 @@
 //! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
 
+mod barrier;
+
+pub use barrier::{BarrierPoint, Recovery};
+
 use crate::measure::{Measurement, Verdict};
 use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
@@ -70,6 +74,8 @@ pub struct Point {
     pub deadlock: Option<Vec<WaitingPacket>>,
     /// Multicast operations, if there are any; they do not count in the rest.
     pub multicast: Option<MulticastPoint>,
+    /// Barriers, likewise.
+    pub barrier: Option<BarrierPoint>,
     /// Wall-clock time in seconds.
     pub wall_s: f64,
     /// The most memory that the process has used so far, where the system tells.
@@ -134,6 +140,7 @@ impl Point {
             adverts: measurement.counters.adverts,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             multicast: None,
+            barrier: None,
             wall_s: measurement.wall.as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
         }
@@ -154,20 +161,20 @@ impl Point {
             let is_steady = measurement.verdict == Verdict::Steady;
             Estimate { mean, half_width: if is_steady { estimate.half_width } else { f64::INFINITY } }
         };
-        let is_over = of.operations > 0;
+        let is_over = of.last.count > 0;
         let multicast = MulticastPoint {
             offered_load,
             accepted_load: of.flits as f64 / everything,
             zero_load_last_copy_ns: scale.clock.nanos(zero_load_cycles),
-            operations: of.operations,
+            operations: of.last.count,
             copies: of.copies,
             last_copy_latency: is_over.then(|| {
-                let estimate = known(measurement.last_copy_latency, of.mean_last());
-                latency(estimate, &of.last_latencies, of.last_max, scale.clock)
+                let estimate = known(measurement.last_copy_latency, of.last.mean());
+                latency(estimate, &of.last.latencies, of.last.max, scale.clock)
             }),
             mean_copy_latency: is_over.then(|| {
-                let estimate = known(measurement.mean_copy_latency, of.mean_copy());
-                latency(estimate, &of.mean_latencies, of.mean_max, scale.clock)
+                let estimate = known(measurement.mean_copy_latency, of.mean.mean());
+                latency(estimate, &of.mean.latencies, of.mean.max, scale.clock)
             }),
             missed: measurement.counters.packets_missed,
         };
@@ -241,6 +248,7 @@ impl Point {
         put("adverts", Some(json!(self.adverts)));
         put("deadlock", self.deadlock.as_ref().map(|ring| ring.iter().map(WaitingPacket::to_json).collect()));
         put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));
+        put("barrier", self.barrier.as_ref().map(BarrierPoint::to_json));
         put("wall_s", Some(json!(self.wall_s)));
         put("peak_rss_bytes", self.peak_rss_bytes.map(|bytes| json!(bytes)));
         Value::Object(point)

@@ -1,10 +1,13 @@
 //! The observer that a measurement is made with: what was created and delivered, batch by batch.
 
+use crate::barriers::{Barriers, Signs};
 use crate::operations::{Copies, Operations};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::PacketFormat;
-use flitway_fabric::{Delivery, Destination, Observer, Packet};
+use flitway_fabric::observer::{BarrierLoss, ComponentNumber};
+use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
 use flitway_nic::multicaster::OperationTag;
+use flitway_nic::synchroniser::BarrierTag;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 
@@ -28,6 +31,8 @@ pub struct Batch {
     pub delivered_flits: u64,
     /// What has been seen of multicast operations, which do not count in the rest.
     pub operations: Operations,
+    /// What has been seen of barriers, whose messages do not count in the rest either.
+    pub barriers: Barriers,
     /// Packets delivered.
     pub packets: u64,
     /// Their flits.
@@ -57,6 +62,7 @@ impl Default for Batch {
             created_flits: 0,
             delivered_flits: 0,
             operations: Operations::default(),
+            barriers: Barriers::default(),
             packets: 0,
             flits: 0,
             payload: 0,
@@ -78,6 +84,7 @@ impl Batch {
         self.created_flits += other.created_flits;
         self.delivered_flits += other.delivered_flits;
         self.operations.add(&other.operations);
+        self.barriers.add(&other.barriers);
         self.packets += other.packets;
         self.flits += other.flits;
         self.payload += other.payload;
@@ -112,6 +119,8 @@ pub struct Recorder {
     copies_of: Arc<[u32]>,
     /// Copies of operations seen since the last call.
     copies: Copies,
+    /// What the switches have done for barriers since the last call.
+    signs: Signs,
 }
 
 impl Recorder {
@@ -124,6 +133,7 @@ impl Recorder {
             delivered_of: vec![0; nodes as usize],
             copies_of: Arc::new([]),
             copies: Copies::default(),
+            signs: Signs::default(),
         }
     }
 
@@ -136,6 +146,11 @@ impl Recorder {
     /// The copies of multicast operations that have been delivered since the last call.
     pub fn take_copies(&mut self) -> Copies {
         std::mem::take(&mut self.copies)
+    }
+
+    /// What the switches have done for barriers since the last call.
+    pub fn take_signs(&mut self) -> Signs {
+        std::mem::take(&mut self.signs)
     }
 
     /// What has been seen since the last call.
@@ -159,15 +174,18 @@ impl Observer for Recorder {
             Destination::Group(group, _) => self.copies_of[group.index()],
         };
         self.batch.created_flits += flits * u64::from(copies);
-        self.batch.created += u64::from(OperationTag::read(packet.tag).is_none());
+        self.batch.created += u64::from(is_traffic(packet.tag));
     }
 
     #[inline]
     fn delivered(&mut self, delivery: &Delivery) {
         let batch = &mut self.batch;
         batch.delivered_flits += u64::from(delivery.flits);
-        if let Some(tag) = OperationTag::of(delivery) {
-            return self.copies.record(tag, delivery);
+        if !is_traffic(delivery.tag) {
+            if let Some(tag) = OperationTag::of(delivery) {
+                self.copies.record(tag, delivery);
+            }
+            return;
         }
         let packet_latency = delivery.delivered.since(delivery.created);
         let network_latency = delivery.delivered.since(delivery.injected);
@@ -186,4 +204,18 @@ impl Observer for Recorder {
         }
         self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
     }
+
+    fn completed(&mut self, now: Cycle, _: ComponentNumber, group: BarrierId) {
+        self.signs.completions.push((now, group));
+    }
+
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        self.signs.losses.push((loss.cycle, loss.group, loss.packet.sequence));
+    }
+}
+
+/// Whether a packet with this tag is one of synthetic traffic.
+#[inline]
+fn is_traffic(tag: u64) -> bool {
+    OperationTag::read(tag).is_none() && BarrierTag::read(tag).is_none()
 }

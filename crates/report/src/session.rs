@@ -5,6 +5,7 @@
 //! ```
 
 use crate::graph::GraphResult;
+pub mod barrier;
 pub mod multicast;
 
 use crate::measure::{Plain, Plan, Progress, measure};
@@ -107,6 +108,12 @@ impl Session {
     fn flits(&self) -> impl Fn(u16) -> u16 + use<> {
         let format = self.machine.packet;
         move |payload| format.packet_flits(u32::from(payload)) as u16
+    }
+
+    /// Cycles that a processor takes for a message sent and for one received, if overheads count.
+    fn overheads(&self, do_count: bool) -> [u64; 2] {
+        let of = [self.machine.nic.send_overhead, self.machine.nic.receive_overhead];
+        of.map(|time| if do_count { self.machine.clock.cycles_ceil(time).0 } else { 0 })
     }
 
     /// What a node can inject at `load`.

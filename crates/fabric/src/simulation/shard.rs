@@ -202,6 +202,10 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         &self.nodes[place as usize - self.switches.len()]
     }
 
+    pub(super) fn endpoints_mut(&mut self) -> impl Iterator<Item = &mut E> {
+        self.nodes.iter_mut().map(|node| &mut node.endpoint)
+    }
+
     pub(super) fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
         self.switches[switch as usize].waiting(&self.shared, now)
     }

@@ -1,17 +1,18 @@
 //! Multicast operations on a machine: in the switches or by forwarding, alone or beside synthetic traffic.
 
 use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
-use crate::measure::{Course, Progress, measure};
+use crate::measure::{Aim, Course, Progress, measure};
+use crate::operations::Copies;
 use crate::point::Point;
-use crate::recorder::Recorder;
+use crate::recorder::{Batch, Recorder};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation, SwitchSettings};
-use flitway_nic::multicaster::{Method, MulticastPlan, PlanError, PlanSettings, RootPolicy};
-use flitway_nic::{Injector, Multicaster};
+use flitway_nic::multicaster::{Method, MulticastPlan, PlanSettings, RootPolicy};
+use flitway_nic::{Injector, Multicaster, PlanError};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
 use flitway_workload::traffic::Traffic;
@@ -169,9 +170,7 @@ impl Session {
         let multicast = Multicast::build(&settings.choice, nodes, &injection, self.seed)
             .map_err(MulticastMisfit::Operations)?;
         let SwitchSettings::Hpp(switch) = &self.fabric.switch;
-        let cycles = |time| if settings.has_overheads { self.machine.clock.cycles_ceil(time).0 } else { 0 };
-        let (send_overhead, receive_overhead) =
-            (cycles(self.machine.nic.send_overhead), cycles(self.machine.nic.receive_overhead));
+        let [send_overhead, receive_overhead] = self.overheads(settings.has_overheads);
         let plan = PlanSettings {
             method: self.method(settings, &multicast, [send_overhead, receive_overhead]),
             root: settings.root,
@@ -256,6 +255,7 @@ impl Session {
             plan: Arc::clone(&run.plan),
             period: run.staleness.0.max(1),
             due: Cycle(run.staleness.0.max(1)),
+            copies: Copies::default(),
         };
         let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
         let offered = background.map_or(0.0, |(_, load)| load);
@@ -269,7 +269,7 @@ impl Session {
 }
 
 /// By group of the switches: copies of a packet for it that are delivered.
-fn copies_of(groups: &flitway_fabric::Groups) -> Arc<[u32]> {
+pub(super) fn copies_of(groups: &flitway_fabric::Groups) -> Arc<[u32]> {
     let own = u32::from(groups.ascent() == Ascent::Table);
     (0..groups.len()).map(|group| groups.members(GroupId::new(group)).len() as u32 - own).collect()
 }
@@ -279,6 +279,8 @@ struct Managed {
     plan: Arc<MulticastPlan>,
     period: u64,
     due: Cycle,
+    /// Those of operations that are not over.
+    copies: Copies,
 }
 
 impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
@@ -304,7 +306,13 @@ impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
         }
     }
 
-    fn operations(&self) -> Option<Arc<MulticastPlan>> {
-        Some(Arc::clone(&self.plan))
+    fn aim(&self) -> Aim {
+        Aim::LastCopies
+    }
+
+    fn collect(&mut self, simulation: &mut Simulation<A, E, Recorder>, batch: &mut Batch) {
+        for recorder in simulation.observers_mut() {
+            self.copies.merge(recorder.take_copies(), &self.plan, &mut batch.operations);
+        }
     }
 }

@@ -1,0 +1,149 @@
+//! The barriers of a point.
+
+use super::{Latency, Point, Scale, latency};
+use crate::measure::Measurement;
+use crate::stats::Estimate;
+use crate::tally::Tally;
+use flitway_fabric::simulation::BarrierCounters;
+use serde_json::{Map, Value, json};
+
+/// The barriers of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarrierPoint {
+    /// Operations that are over.
+    pub operations: u64,
+    /// In closed form: the latency when nothing else is in the network, in nanoseconds.
+    pub zero_load_latency_ns: f64,
+    /// From the last arrival to the last release. `None` if no operation is over; likewise for the rest.
+    pub latency: Option<Latency>,
+    /// From the last arrival to a release, in the mean over the members.
+    pub release_latency: Option<Latency>,
+    /// From the last arrival until the root knew, where switches combine.
+    pub combine: Option<Latency>,
+    /// From then on to the last release.
+    pub distribute: Option<Latency>,
+    /// What operations that have lost packets needed to recover; `None` where switches do not combine or none has.
+    pub recovery: Option<Recovery>,
+    /// What switches and NIC ports have done with barrier packets, warm-up included; `None` where they do not combine.
+    pub packets: Option<BarrierCounters>,
+}
+
+/// Operations that have lost packets, warm-up included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recovery {
+    /// How many.
+    pub operations: u64,
+    /// By how much their latency is above that of the others, in the mean, in nanoseconds. `None` if there are no others.
+    pub mean_ns: Option<f64>,
+    /// The latency of the slowest of them.
+    pub latency_max_ns: f64,
+}
+
+impl Point {
+    /// The point with what `measurement` says of barriers, in the switches (`is_of_switches`) or by messages.
+    #[must_use]
+    pub fn with_barrier(
+        self,
+        is_of_switches: bool,
+        zero_load_cycles: u64,
+        measurement: &Measurement,
+        scale: Scale,
+    ) -> Self {
+        let of = &measurement.total.barriers;
+        let show = |tally: &Tally, estimate: Estimate| {
+            let estimate = Estimate { mean: tally.mean(), ..estimate };
+            (tally.count > 0).then(|| latency(estimate, &tally.latencies, tally.max, scale.clock))
+        };
+        let unknown = Estimate { mean: 0.0, half_width: f64::INFINITY };
+        let recovery = (of.disturbed.count > 0).then(|| Recovery {
+            operations: of.disturbed.count,
+            mean_ns: (of.undisturbed.count > 0)
+                .then(|| scale.clock.nanos(of.disturbed.mean() - of.undisturbed.mean())),
+            latency_max_ns: scale.clock.nanos(of.disturbed.max as f64),
+        });
+        let barrier = BarrierPoint {
+            operations: of.last.count,
+            zero_load_latency_ns: scale.clock.nanos(zero_load_cycles as f64),
+            latency: show(&of.last, measurement.barrier_latency),
+            release_latency: show(&of.mean, measurement.mean_release_latency),
+            combine: show(&of.combine, unknown),
+            distribute: show(&of.distribute, unknown),
+            recovery,
+            packets: is_of_switches.then_some(measurement.counters.barrier),
+        };
+        Point { barrier: Some(barrier), ..self }
+    }
+}
+
+impl BarrierPoint {
+    /// The numbers of the object `barrier` of a point: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("barrier.operations", "operations"),
+        ("barrier.zero_load_latency_ns", "ns"),
+        ("barrier.latency_ns.mean", "ns"),
+        ("barrier.latency_ns.ci95", "ns"),
+        ("barrier.latency_ns.p50", "ns"),
+        ("barrier.latency_ns.p99", "ns"),
+        ("barrier.latency_ns.p999", "ns"),
+        ("barrier.latency_ns.max", "ns"),
+        ("barrier.release_latency_ns.mean", "ns"),
+        ("barrier.release_latency_ns.ci95", "ns"),
+        ("barrier.release_latency_ns.p50", "ns"),
+        ("barrier.release_latency_ns.p99", "ns"),
+        ("barrier.release_latency_ns.p999", "ns"),
+        ("barrier.release_latency_ns.max", "ns"),
+        ("barrier.combine_ns.mean", "ns"),
+        ("barrier.combine_ns.p50", "ns"),
+        ("barrier.combine_ns.p99", "ns"),
+        ("barrier.combine_ns.p999", "ns"),
+        ("barrier.combine_ns.max", "ns"),
+        ("barrier.distribute_ns.mean", "ns"),
+        ("barrier.distribute_ns.p50", "ns"),
+        ("barrier.distribute_ns.p99", "ns"),
+        ("barrier.distribute_ns.p999", "ns"),
+        ("barrier.distribute_ns.max", "ns"),
+        ("barrier.recovery.operations", "operations"),
+        ("barrier.recovery.mean_ns", "ns"),
+        ("barrier.recovery.latency_max_ns", "ns"),
+        ("barrier.packets.sent", "packets"),
+        ("barrier.packets.lost_by_fault", "packets"),
+        ("barrier.packets.lost_by_full_queue", "packets"),
+        ("barrier.packets.retransmissions", "packets"),
+        ("barrier.packets.duns", "packets"),
+    ];
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("operations".to_owned(), json!(self.operations));
+        object.insert("zero_load_latency_ns".to_owned(), json!(self.zero_load_latency_ns));
+        for (key, latency) in [
+            ("latency_ns", &self.latency),
+            ("release_latency_ns", &self.release_latency),
+            ("combine_ns", &self.combine),
+            ("distribute_ns", &self.distribute),
+        ] {
+            if let Some(latency) = latency {
+                object.insert(key.to_owned(), latency.to_json());
+            }
+        }
+        if let Some(Recovery { operations, mean_ns, latency_max_ns }) = self.recovery {
+            let mut recovery = json!({ "operations": operations });
+            if let Some(mean) = mean_ns {
+                recovery["mean_ns"] = json!(mean);
+            }
+            recovery["latency_max_ns"] = json!(latency_max_ns);
+            object.insert("recovery".to_owned(), recovery);
+        }
+        if let Some(packets) = self.packets {
+            let packets = json!({
+                "sent": packets.sent,
+                "lost_by_fault": packets.lost_by_fault,
+                "lost_by_full_queue": packets.lost_by_full_queue,
+                "retransmissions": packets.retransmissions,
+                "duns": packets.duns,
+            });
+            object.insert("packets".to_owned(), packets);
+        }
+        Value::Object(object)
+    }
+}

@@ -1,0 +1,277 @@
+//! Barriers on a machine: in the switches or by messages, alone or beside synthetic traffic.
+
+use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
+use crate::barriers::Book;
+use crate::measure::{Aim, Course, Progress, measure};
+use crate::point::Point;
+use crate::recorder::{Batch, Recorder};
+use flitway_engine::NodeId;
+use flitway_fabric::barrier::{Faults, Loss};
+use flitway_fabric::hpp::Hpp;
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{BarrierId, Fabric, GroupId, Simulation, SwitchSettings};
+use flitway_nic::synchroniser::{BarrierPlan, Method, PlanSettings};
+use flitway_nic::{Injector, PlanError, Synchroniser};
+use flitway_workload::barrier::{Barrier, BarrierChoice};
+use flitway_workload::multicast::members::Unfit;
+use flitway_workload::traffic::Traffic;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// All ways to carry out a barrier, with their names and what they are.
+pub const BY: [(&str, Method, &str); 5] = [
+    ("hardware", Method::Switches, "switches combine up to a switch at the top and distribute from there"),
+    ("node-root", Method::NodeRoot, "switches combine up to a node and distribute from there"),
+    (
+        "three-trips",
+        Method::ThreeTrips,
+        "the same, and the node asks first: a multicast goes down, combines come up, distributes go down (QsNetII)",
+    ),
+    (
+        "central-counter",
+        Method::CentralCounter,
+        "a message to one member, which counts, and one back to each",
+    ),
+    ("pairwise", Method::PairWise, "messages in rounds, each to the member twice as far on (dissemination)"),
+];
+
+/// What decides how barriers are carried out and observed.
+#[derive(Clone, Debug)]
+pub struct BarrierSettings {
+    /// Among whom, how often.
+    pub choice: BarrierChoice,
+    /// How.
+    pub by: Method,
+    /// Whether messages, and words with the NIC, take the processors of nodes for the overheads of the machine.
+    pub has_overheads: bool,
+    /// Packets of switches that are lost.
+    pub losses: Vec<Loss>,
+}
+
+/// Why barriers cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BarrierMisfit {
+    /// The groups.
+    Groups(Unfit),
+    /// The way they are carried out.
+    Plan(PlanError),
+}
+
+impl fmt::Display for BarrierMisfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BarrierMisfit::Groups(error) => error.fmt(f),
+            BarrierMisfit::Plan(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BarrierMisfit {}
+
+/// Barriers fitted to a machine.
+#[derive(Clone, Debug)]
+pub struct BarrierRun {
+    plan: Arc<BarrierPlan>,
+    /// The fabric with the groups in its registers and tables.
+    fabric: Fabric,
+    overheads: [u64; 2],
+    message_flits: u64,
+}
+
+impl BarrierRun {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &BarrierPlan {
+        &self.plan
+    }
+
+    /// Latency in cycles of a barrier of the first group with several members, when nothing else is in the network, in
+    /// closed form. In the switches: the slowest member arrives when all others have. By messages, as in the LogP model: all
+    /// arrive at once, and messages wait for each other at the member that counts alone. Where a root asks, it arrives
+    /// last.
+    #[must_use]
+    pub fn zero_load(&self) -> u64 {
+        let groups = self.plan.barrier().groups();
+        let number = groups.iter().position(|members| members.len() > 1).unwrap_or(0) as u32;
+        let members = self.some_of(number);
+        let [send, receive] = self.overheads;
+        let words = send + receive;
+        match self.plan.method() {
+            Method::Switches => words + self.slowest(number, &members, &members),
+            Method::NodeRoot => {
+                let root = self.plan.first(number);
+                let others: Vec<NodeId> = members.into_iter().filter(|&node| node != root).collect();
+                words + self.slowest(number, &others, &others)
+            }
+            Method::ThreeTrips => send + self.three_trips(number) + receive,
+            Method::CentralCounter => self.counted(number, &members),
+            Method::PairWise => self.rounds(number),
+        }
+    }
+
+    /// Members of a group; some are enough of a large one.
+    fn some_of(&self, group: u32) -> Vec<NodeId> {
+        const SOME: usize = 64;
+        let members = &self.plan.barrier().groups()[group as usize];
+        let mut some: Vec<NodeId> = members.iter().copied().step_by(members.len().div_ceil(SOME)).collect();
+        some.extend(members.last());
+        some
+    }
+
+    /// From the arrival of the slowest of `last` to the slowest release of `released`.
+    fn slowest(&self, group: u32, last: &[NodeId], released: &[NodeId]) -> u64 {
+        let group = BarrierId(group);
+        let pairs = last.iter().flat_map(|&last| released.iter().map(move |&member| (last, member)));
+        pairs
+            .map(|(last, member)| self.fabric.zero_load_barrier_cycles(group, last, member))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The root asks; whom it reaches last, answers last.
+    fn three_trips(&self, group: u32) -> u64 {
+        let root = self.plan.first(group);
+        let payload = BarrierPlan::MESSAGE_BYTES.into();
+        let asked = self.fabric.zero_load_copies(root, GroupId(group), 0, payload);
+        let others = asked.into_iter().filter(|&(node, _)| node != root);
+        let Some((node, question)) = others.max_by_key(|&(_, cycles)| cycles) else { return 0 };
+        let send = self.overheads[0];
+        question + send + self.slowest(group, &[node], &self.some_of(group))
+    }
+
+    fn counted(&self, group: u32, members: &[NodeId]) -> u64 {
+        let counter = self.plan.first(group);
+        let [send, receive] = self.overheads;
+        let others = u64::from(self.plan.members(group)) - 1;
+        let way = |from, to| self.fabric.zero_load_cycles(from, to, BarrierPlan::MESSAGE_BYTES.into()).0;
+        let farthest = members.iter().filter(|&&node| node != counter);
+        let way = farthest.map(|&node| way(node, counter).max(way(counter, node))).max().unwrap_or(0);
+        let rails = u64::from(self.fabric.rails);
+        // Rails take turns.
+        let wait = |overhead: u64| others * overhead.max(self.message_flits / rails);
+        send + way + wait(receive) + wait(send) + way + receive
+    }
+
+    /// Who is in a round when: it has been in the one before, and has got the message of that.
+    fn rounds(&self, group: u32) -> u64 {
+        let members = &self.plan.barrier().groups()[group as usize];
+        let [send, receive] = self.overheads;
+        let mut since = vec![0; members.len()];
+        for round in 0..BarrierPlan::rounds(members.len() as u32) {
+            let sent: Vec<u64> = since.iter().map(|since| since + send).collect();
+            for (place, &from) in members.iter().enumerate() {
+                let to = self.plan.partner(group, from, round);
+                let way = self.fabric.zero_load_cycles(from, to, BarrierPlan::MESSAGE_BYTES.into()).0;
+                let to = (place + (1 << round)) % members.len();
+                since[to] = sent[to].max(sent[place] + way) + receive;
+            }
+        }
+        since.into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Barriers that a batch should hold.
+const OPERATIONS_PER_BATCH: f64 = 16.0;
+
+impl Session {
+    /// Fits `settings` to the machine.
+    ///
+    /// # Errors
+    /// If groups or the way they are carried out do not fit.
+    pub fn barrier(&self, settings: &BarrierSettings) -> Result<BarrierRun, BarrierMisfit> {
+        let barrier = Barrier::build(&settings.choice, self.fabric.nodes(), self.seed);
+        let barrier = Arc::new(barrier.map_err(BarrierMisfit::Groups)?);
+        let SwitchSettings::Hpp(switch) = &self.fabric.switch;
+        let overheads = self.overheads(settings.has_overheads);
+        let plan = PlanSettings {
+            method: settings.by,
+            barriers_max: switch.barrier.groups,
+            groups_max: switch.multicast.groups,
+            rails: self.fabric.rails,
+            send_overhead: overheads[0],
+            receive_overhead: overheads[1],
+            faults: Faults { seed: self.seed, losses: settings.losses.clone() },
+            seed: self.seed,
+        };
+        let plan = BarrierPlan::new(&barrier, &self.fabric.routing, plan).map_err(BarrierMisfit::Plan)?;
+        let (groups, barriers) = (plan.groups().clone(), plan.barriers().clone());
+        Ok(BarrierRun {
+            plan: Arc::new(plan),
+            fabric: Fabric { groups, barriers, ..self.fabric.clone() },
+            overheads,
+            message_flits: self.flits()(BarrierPlan::MESSAGE_BYTES).into(),
+        })
+    }
+
+    /// Measures `run`, with `background` traffic offered beside it.
+    pub fn barrier_point(
+        &self,
+        run: &BarrierRun,
+        background: Option<(&Arc<Traffic>, f64)>,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        match self.fabric.switch {
+            SwitchSettings::Hpp(_) => self.barrier_point_on::<Hpp>(run, background, patience, stop, progress),
+        }
+    }
+
+    fn barrier_point_on<A: Architecture>(
+        &self,
+        run: &BarrierRun,
+        background: Option<(&Arc<Traffic>, f64)>,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        let nodes = self.fabric.nodes();
+        let synchronisers = (0..nodes).map(NodeId).map(|node| {
+            let injector =
+                background.map(|(traffic, _)| Injector::new(traffic, node, self.fabric.rails, self.seed));
+            Synchroniser::new(&run.plan, node, injector)
+        });
+        let copies_of = super::multicast::copies_of(run.plan.groups());
+        let recorder = || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of);
+        let mut simulation =
+            Simulation::<A, _, _>::new(&run.fabric, synchronisers.collect(), self.threads, recorder);
+        let barrier = run.plan.barrier();
+        let operations = barrier.groups().len() as f64 / (barrier.interval() + run.zero_load()) as f64;
+        // A batch has its operations, and its packets, if there is other traffic.
+        let packets = background.map_or(f64::INFINITY, |(traffic, _)| packets_per_cycle(nodes, traffic));
+        let rate = packets.min(operations * PACKETS_PER_BATCH / OPERATIONS_PER_BATCH);
+        let payload = background.map_or(0.0, |(traffic, _)| traffic.sizes().mean());
+        let plan = self.plan(rate, payload.max(BarrierPlan::MESSAGE_BYTES.into()), patience);
+        let mut course = Watched { book: Book::new(&run.plan) };
+        let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
+        let offered = background.map_or(0.0, |(_, load)| load);
+        Point::new(offered, &measurement, self.scale()).with_barrier(
+            run.plan.is_of_switches(),
+            run.zero_load(),
+            &measurement,
+            self.scale(),
+        )
+    }
+}
+
+/// The course of a run with barriers.
+struct Watched {
+    book: Book,
+}
+
+impl<A: Architecture> Course<A, Synchroniser> for Watched {
+    fn aim(&self) -> Aim {
+        Aim::Barriers
+    }
+
+    fn collect(&mut self, simulation: &mut Simulation<A, Synchroniser, Recorder>, batch: &mut Batch) {
+        for recorder in simulation.observers_mut() {
+            self.book.enter_signs(recorder.take_signs());
+        }
+        for synchroniser in simulation.endpoints_mut() {
+            synchroniser.take_passages().into_iter().for_each(|passage| self.book.enter(passage));
+        }
+        self.book.close(&mut batch.barriers);
+    }
+}

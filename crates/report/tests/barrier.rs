@@ -1,0 +1,141 @@
+//! Barriers on a machine: how long they take in each way, what losses cost, what saturated traffic does to them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use flitway_fabric::barrier::{Loss, PacketKind};
+use flitway_fabric::{BarrierId, PortId};
+use flitway_machine::Machine;
+use flitway_nic::synchroniser::Method;
+use flitway_report::measure::Verdict;
+use flitway_report::point::{BarrierPoint, Latency, Point};
+use flitway_report::session::barrier::{BY, BarrierRun, BarrierSettings};
+use flitway_report::session::{Patience, Session};
+use flitway_workload::Fraction;
+use flitway_workload::barrier::BarrierChoice;
+use flitway_workload::multicast::members;
+use flitway_workload::traffic::size::SizeChoice;
+use flitway_workload::traffic::{TrafficChoice, arrival, destination, size};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const PATIENT: Patience = Patience { precision: 0.05, warm_up: None, duration: None };
+
+fn session(machine: &str, threads: u32) -> Session {
+    Session::new(Machine::load(machine, &[]).unwrap(), 1, threads)
+}
+
+fn settings(groups: &str, by: Method) -> BarrierSettings {
+    let choice = BarrierChoice { members: members::parse(groups).unwrap(), interval: 1_000, imbalance: 0 };
+    BarrierSettings { choice, by, has_overheads: false, losses: Vec::new() }
+}
+
+fn point(session: &Session, settings: &BarrierSettings) -> (BarrierRun, Point) {
+    let run = session.barrier(settings).unwrap();
+    let point = session.barrier_point(&run, None, PATIENT, &AtomicBool::new(false), |_| {});
+    (run, point)
+}
+
+fn mean(latency: &Option<Latency>) -> f64 {
+    latency.as_ref().unwrap().mean
+}
+
+/// Nothing but the members themselves is in the way: the closed form, in which packets wait for each other where many meet
+/// alone, is near.
+#[test]
+fn every_way_takes_about_as_long_as_its_closed_form_says() {
+    for (machine, groups) in [("hpp-switch", "all"), ("fattree-128", "nodes(0-2+17+44+120-127)")] {
+        let session = session(machine, 1);
+        for (name, by, _) in BY {
+            let (run, point) = point(&session, &settings(groups, by));
+            let barrier = point.barrier.unwrap();
+            let theory = barrier.zero_load_latency_ns;
+            let ratio = mean(&barrier.latency) / theory;
+            assert!((0.9..1.5).contains(&ratio), "{machine}, {name}: {ratio:.3} of {theory} ns");
+            assert_eq!(point.verdict, Verdict::Steady);
+            assert_eq!(barrier.packets.is_some(), run.plan().is_of_switches(), "{name}");
+            assert!(mean(&barrier.release_latency) <= mean(&barrier.latency));
+            if run.plan().is_of_switches() {
+                let parts = mean(&barrier.combine) + mean(&barrier.distribute);
+                assert!((parts - mean(&barrier.latency)).abs() < 1e-6, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tree_to_a_node_is_longer_and_three_trips_are_longer_still() {
+    let session = session("hpp-switch", 1);
+    let latency = |by| {
+        let (_, point) = point(&session, &settings("all", by));
+        mean(&point.barrier.unwrap().latency)
+    };
+    let [hardware, node, trips] = [Method::Switches, Method::NodeRoot, Method::ThreeTrips].map(latency);
+    assert!(1.5 * hardware < node && 1.2 * node < trips, "{hardware} {node} {trips} ns");
+}
+
+#[test]
+fn an_operation_that_has_lost_a_packet_takes_as_long_as_its_timer() {
+    let session = session("hpp-switch", 1);
+    let lossy = |kind, port| {
+        let loss = Loss { component: 0, port: PortId(port), group: BarrierId(0), kind: Some(kind), nth: 3 };
+        BarrierSettings { losses: vec![loss], ..settings("all", Method::Switches) }
+    };
+    let at_node = |kind| {
+        let at = lossy(kind, 0);
+        // Component 0 is the switch; then come the nodes, with the rail for a port.
+        let losses = at.losses.iter().map(|loss| Loss { component: 1 + 7, ..*loss }).collect();
+        BarrierSettings { losses, ..at }
+    };
+    for (settings, timer) in
+        [(lossy(PacketKind::Combine, 5), 10_000.0), (at_node(PacketKind::Distribute), 100_000.0)]
+    {
+        let barrier = point(&session, &settings).1.barrier.unwrap();
+        let recovery = barrier.recovery.unwrap();
+        assert_eq!((recovery.operations, barrier.packets.unwrap().lost_by_fault), (1, 1));
+        assert!((timer..timer + 500.0).contains(&recovery.latency_max_ns), "{recovery:?}");
+        assert!((timer - 200.0..timer + 200.0).contains(&recovery.mean_ns.unwrap()), "{recovery:?}");
+    }
+    // A combine-ACK that is lost costs nothing: the distribute comes before the timer expires.
+    let barrier = point(&session, &at_node(PacketKind::CombineAck)).1.barrier.unwrap();
+    assert_eq!((barrier.recovery.unwrap().operations, barrier.packets.unwrap().retransmissions), (1, 0));
+    assert!(barrier.recovery.unwrap().latency_max_ns < 200.0);
+}
+
+fn beside_saturated_traffic(threads: u32) -> BarrierPoint {
+    let session = session("hpp-switch", threads);
+    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
+    let choice = TrafficChoice {
+        destinations: destination::parse("uniform").unwrap(),
+        sizes,
+        arrivals: arrival::parse("bernoulli").unwrap(),
+    };
+    let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
+    let run = session.barrier(&settings("random(members=9, groups=4)", Method::NodeRoot)).unwrap();
+    let stop = AtomicBool::new(false);
+    let point = session.barrier_point(&run, Some((&traffic, 1.0)), PATIENT, &stop, |_| {});
+    assert_eq!(point.verdict, Verdict::Saturated);
+    assert!(point.accepted_load > 0.6);
+    point.barrier.unwrap()
+}
+
+#[test]
+fn the_latency_of_a_barrier_is_known_in_a_saturated_network() {
+    let barrier = beside_saturated_traffic(1);
+    let latency = barrier.latency.clone().unwrap();
+    assert!(latency.ci95.unwrap() < 0.05 * latency.mean);
+    // A packet of 138 flits can be in the way on each of the two passes and links, and seldom is more.
+    assert!((1.5..20.0).contains(&(latency.mean / barrier.zero_load_latency_ns)), "{latency:?}");
+    assert_eq!(barrier, beside_saturated_traffic(2));
+}
+
+#[test]
+fn all_that_happens_at_barriers_is_in_the_result() {
+    let session = session("hpp-switch", 1);
+    let loss = Loss { component: 0, port: PortId(5), group: BarrierId(0), kind: None, nth: 3 };
+    let settings = BarrierSettings { losses: vec![loss], ..settings("all", Method::Switches) };
+    let json = point(&session, &settings).1.to_json();
+    for (path, _) in BarrierPoint::FIELDS {
+        let value = path.split('.').fold(&json, |value, key| &value[key]);
+        assert!(value.is_number(), "{path} in {json:#}");
+    }
+}
