@@ -49,6 +49,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) multicast: MulticastArguments,
     #[command(flatten)]
+    pub(crate) barrier: BarrierArguments,
+    #[command(flatten)]
     pub(crate) graph: GraphArguments,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
@@ -65,8 +67,8 @@ pub(crate) struct RunArguments {
 }
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 8] =
-    ["machine", "traffic", "packet", "arrival", "load", "warm_up", "multicast", "graph"];
+const OF_A_RUN: [&str; 9] =
+    ["machine", "traffic", "packet", "arrival", "load", "warm_up", "multicast", "barrier", "graph"];
 
 /// Synthetic traffic: to whom x how large x when.
 #[derive(Args, Clone, Debug)]
@@ -110,8 +112,9 @@ pub(crate) struct MulticastArguments {
     /// How large: 256B (unless given) and whatever --packet takes
     #[arg(long, value_name = "SIZE", requires = "multicast")]
     pub(crate) multicast_packet: Option<String>,
-    /// How: hardware (unless given), ranges, sequence, binomial, postal
-    #[arg(long, value_name = "METHOD", requires = "multicast")]
+    /// How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given), node-root,
+    /// three-trips, central-counter, pairwise
+    #[arg(long, value_name = "METHOD")]
     pub(crate) by: Option<String>,
     /// By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse
     #[arg(long, value_name = "POLICY", requires = "multicast")]
@@ -119,9 +122,30 @@ pub(crate) struct MulticastArguments {
     /// How old the load of switches becomes that llp, llp-ec and hlse know: 50 us unless given
     #[arg(long, value_name = "TIME", requires = "multicast")]
     pub(crate) staleness: Option<String>,
-    /// Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation
-    #[arg(long, requires = "multicast")]
+    /// Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also on each
+    /// arrival and release
+    #[arg(long)]
     pub(crate) overheads: bool,
+}
+
+/// Barriers.
+#[derive(Args, Clone, Debug)]
+#[command(
+    next_help_heading = "Barriers (--traffic, --packet, --arrival and --load then say what runs beside them)"
+)]
+pub(crate) struct BarrierArguments {
+    /// Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)
+    #[arg(long, value_name = "GROUPS", conflicts_with_all = ["graph", "multicast"])]
+    pub(crate) barrier: Option<String>,
+    /// From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given
+    #[arg(long, value_name = "TIME", requires = "barrier")]
+    pub(crate) interval: Option<String>,
+    /// Each process is late by a random time of up to so much: 0 us unless given
+    #[arg(long, value_name = "TIME", requires = "barrier")]
+    pub(crate) imbalance: Option<String>,
+    /// Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed
+    #[arg(long, value_name = "PACKET", requires = "barrier")]
+    pub(crate) lose: Vec<String>,
 }
 
 /// A task graph.
@@ -164,6 +188,7 @@ impl RunArguments {
             staleness,
             overheads,
         } = self.multicast.clone();
+        let BarrierArguments { barrier, interval, imbalance, lose } = self.barrier.clone();
         WorkloadOptions {
             traffic,
             packet,
@@ -179,6 +204,10 @@ impl RunArguments {
             root,
             staleness,
             overheads: overheads.then(|| "true".to_owned()),
+            barrier,
+            interval,
+            imbalance,
+            lose: (!lose.is_empty()).then(|| lose.join("; ")),
             graph,
             placement,
         }

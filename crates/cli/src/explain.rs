@@ -3,8 +3,10 @@
 use crate::args::ExplainArguments;
 use crate::failure::Failure;
 use crate::output::say;
+use flitway_experiment::workload::barrier::losses;
 use flitway_machine::builtin;
 use flitway_nic::multicaster::RootPolicy;
+use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;
 use flitway_workload::graph::goal::Problem;
@@ -19,14 +21,21 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         .find(topic)
         .or_else(|| size::CATALOG.find(topic))
         .or_else(|| arrival::CATALOG.find(topic))
-        .or_else(|| members::CATALOG.find(topic));
+        .or_else(|| members::CATALOG.find(topic))
+        .or_else(|| losses::CATALOG.find(topic));
     if let Some(entry) = entry {
         return say(page(entry).trim_end());
     }
     let ways = By::TABLE.map(|row| (row.0, row.2)).into_iter();
-    let mut ways = ways.chain(RootPolicy::TABLE.map(|row| (row.0, row.2)));
-    if let Some((name, doc)) = ways.find(|(name, _)| *name == topic) {
-        return say(&format!("{name}: {doc}"));
+    let ways = ways.map(|(name, doc)| (name, "of a multicast", doc));
+    let ways = ways.chain(BY.map(|row| (row.0, "of a barrier", row.2)));
+    let ways = ways.chain(RootPolicy::TABLE.map(|row| (row.0, "the root of a multicast", row.2)));
+    let meant: Vec<String> = ways
+        .filter(|(name, ..)| *name == topic)
+        .map(|(name, of, doc)| format!("{name} ({of}): {doc}"))
+        .collect();
+    if !meant.is_empty() {
+        return say(&meant.join("\n"));
     }
     let files = || builtin().iter().chain(flitway_experiment::builtin());
     if let Some((_, text)) = files().find(|(name, _)| *name == topic) {

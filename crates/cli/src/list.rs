@@ -3,8 +3,10 @@
 use crate::args::ListArguments;
 use crate::failure::Failure;
 use crate::output::say;
+use flitway_experiment::workload::barrier::losses;
 use flitway_machine::{architectures, builtin};
 use flitway_nic::multicaster::RootPolicy;
+use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;
 use flitway_workload::multicast::members;
@@ -64,8 +66,14 @@ fn sections() -> Vec<Section> {
         ("traffic", "Traffic patterns (--traffic)", entries(destination::CATALOG.entries().collect())),
         ("sizes", "Packet sizes (--packet)", entries(size::CATALOG.entries().collect())),
         ("arrivals", "Arrivals (--arrival)", entries(arrival::CATALOG.entries().collect())),
-        ("multicast", "Multicast groups (--multicast)", entries(members::CATALOG.entries().collect())),
-        ("by", "How multicasts are carried out (--by)", own(By::TABLE.map(|row| (row.0, row.2)).to_vec())),
+        ("groups", "Groups (--multicast, --barrier)", entries(members::CATALOG.entries().collect())),
+        (
+            "multicast-by",
+            "How multicasts are carried out (--by)",
+            own(By::TABLE.map(|row| (row.0, row.2)).to_vec()),
+        ),
+        ("barrier-by", "How barriers are carried out (--by)", own(BY.map(|row| (row.0, row.2)).to_vec())),
+        ("lose", "Barrier packets (--lose)", entries(losses::CATALOG.entries().collect())),
         ("roots", "Roots of multicasts (--root)", own(RootPolicy::TABLE.map(|row| (row.0, row.2)).to_vec())),
         ("architectures", "Switch architectures (switch.architecture)", own(architectures())),
     ]

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Target;
 use crate::progress::stop_flag;
 use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_json};
-use crate::table::{plural, verdicts};
+use crate::table::{beside, plural, sizes_of, verdicts};
 use flitway_experiment::workload::MulticastWorkload;
 use flitway_experiment::workload::multicast::MulticastTask;
 use flitway_machine::Machine;
@@ -43,14 +43,10 @@ pub(crate) fn run(
 
 /// What is about to be measured, and what theory says of it.
 fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask) -> String {
-    let (machine, fabric) = (session.machine(), session.fabric());
     let multicast = task.run.plan().multicast();
     let mut text = format!(
-        "{}: {}, {} of {}; multicast {}, {}, by {}",
-        machine.name,
-        plural(fabric.nodes(), "node", "s"),
-        plural(fabric.rails, "rail", "s"),
-        plural(fabric.topology().switches(), "switch", "es"),
+        "{}; multicast {}, {}, by {}",
+        sizes_of(session),
         workload.text("multicast"),
         workload.text("multicast_packet"),
         workload.text("by"),
@@ -66,15 +62,10 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
         plural(multicast.senders() as u32, "node", "s"),
         multicast.receivers_mean(),
     );
-    if workload.background.is_some() {
-        let or = |option: &str, default: &str| match workload.text(option) {
-            "" => default.to_owned(),
-            text => text.to_owned(),
-        };
-        let (traffic, packet) = (or("traffic", "uniform"), or("packet", "256B"));
-        let _ = write!(text, "\nbeside it {traffic} traffic, {packet} packets");
+    if workload.beside.is_some() {
+        text.push_str(&beside(|option| workload.text(option)));
     }
-    let nanos = machine.clock.nanos(task.run.zero_load_last_copy());
+    let nanos = session.machine().clock.nanos(task.run.zero_load_last_copy());
     let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
     text
 }

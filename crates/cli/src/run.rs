@@ -1,6 +1,7 @@
 //! `flitway run`: a workload on a machine.
 
 use crate::args::RunArguments;
+use crate::barrier;
 use crate::chart;
 use crate::experiment;
 use crate::failure::{Failure, colour};
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, target.as_ref()),
         Workload::Graph(graph) => run_graph(arguments, machine, graph, target.as_ref()),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, target.as_ref()),
+        Workload::Barrier(work) => barrier::run(arguments, machine, work, target.as_ref()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use flitway_experiment::workload::TrafficWorkload;
+use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
@@ -21,13 +22,9 @@ pub(crate) fn traffic_header(
     traffic: &Traffic,
     theory: Option<&Theory>,
 ) -> String {
-    let (machine, fabric) = (session.machine(), session.fabric());
     let mut text = format!(
-        "{}: {}, {} of {}; {} traffic, {} packets, {} arrivals",
-        machine.name,
-        plural(fabric.nodes(), "node", "s"),
-        plural(fabric.rails, "rail", "s"),
-        plural(fabric.topology().switches(), "switch", "es"),
+        "{}; {} traffic, {} packets, {} arrivals",
+        sizes_of(session),
         workload.traffic,
         workload.packet,
         workload.arrival,
@@ -42,7 +39,7 @@ pub(crate) fn traffic_header(
         );
     }
     if let Some(theory) = theory {
-        let zero_load = machine.clock.nanos(theory.zero_load_cycles);
+        let zero_load = session.machine().clock.nanos(theory.zero_load_cycles);
         let _ = write!(
             text,
             "\ntheory: zero-load latency {zero_load:.0} ns in the mean; the busiest channel is full at load {:.3}",
@@ -352,6 +349,28 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         facts.payload_bytes
     );
     text
+}
+
+/// What a machine is called, and how large it is.
+pub(crate) fn sizes_of(session: &Session) -> String {
+    let fabric = session.fabric();
+    format!(
+        "{}: {}, {} of {}",
+        session.machine().name,
+        plural(fabric.nodes(), "node", "s"),
+        plural(fabric.rails, "rail", "s"),
+        plural(fabric.topology().switches(), "switch", "es"),
+    )
+}
+
+/// The line on the traffic beside operations, whose options are given by `text`.
+pub(crate) fn beside<'a>(text: impl Fn(&str) -> &'a str) -> String {
+    let or = |option: &str, default: &'static str| match text(option) {
+        "" => default.to_owned(),
+        text => text.to_owned(),
+    };
+    let (traffic, packet) = (or("traffic", TRAFFIC_DEFAULT), or("packet", PACKET_DEFAULT));
+    format!("\nbeside it {traffic} traffic, {packet} packets")
 }
 
 /// `1 switch`, `2 switches`.

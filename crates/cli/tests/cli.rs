@@ -79,6 +79,18 @@ fn results_keep_to_the_schema() {
         "binomial",
         "--overheads",
     ]));
+    let barrier = ["run", "hpp-switch", "--barrier", "all", "--interval", "2us", "--duration", "200us"];
+    let lose = ["--lose", "combine(at=switch 0 port 5, nth=3)", "--lose", "any(at=node 7)", "--load", "0.2"];
+    let result = json(&[&barrier[..], &lose].concat());
+    assert_valid(&result);
+    let of = &result["points"][0]["barrier"];
+    assert_eq!(
+        (&of["packets"]["lost_by_fault"], &of["recovery"]["operations"]),
+        (&2.into(), &2.into()),
+        "{of}"
+    );
+    assert!(of["latency_ns"]["p50"].as_f64() > of["zero_load_latency_ns"].as_f64(), "{of}");
+    assert_valid(&json(&[&barrier[..], &["--by", "pairwise", "--overheads"]].concat()));
     let graph = scratch("schema.goal", GRAPH);
     let result = json(&["run", "dawning5000", "--graph", graph.to_str().unwrap()]);
     assert_valid(&result);
@@ -98,6 +110,22 @@ fn results_do_not_depend_on_threads_and_repeat() {
     assert_eq!(one, run("2", "1"));
     assert_eq!(one, run("4", "1"));
     assert_ne!(one["points"], run("1", "2")["points"]);
+}
+
+#[test]
+fn barriers_do_not_depend_on_threads() {
+    for by in ["hardware", "three-trips", "pairwise"] {
+        let run = |threads: &str| {
+            let barrier = ["--barrier", "random(members=20)", "--interval", "1us", "--imbalance", "500ns"];
+            let way = ["--load", "0.3", "--by", by, "--duration", "60us", "--warm-up", "5us"];
+            let set = ["--threads", threads, "--set", "switch.barrier.bit_errors=10 errors/Mbit"];
+            reproducible(json(&[&["run", "fattree-128"][..], &barrier, &way, &set].concat()))
+        };
+        let one = run("1");
+        assert!(one["points"][0]["barrier"]["operations"].as_u64() > Some(50), "{one}");
+        assert_eq!(one, run("2"), "{by}");
+        assert_eq!(one, run("4"), "{by}");
+    }
 }
 
 #[test]
@@ -259,6 +287,36 @@ fn every_wrong_argument_has_its_message_and_status_2() {
 }
 
 #[test]
+fn every_wrong_barrier_has_its_message_and_status_2() {
+    let wrong: [(&[&str], &[&str]); 13] = [
+        (&["--barrier", "everybody"], &["--barrier", "broadcast"]),
+        (&["--barrier", "nodes(99)"], &["--barrier", "no node 99"]),
+        (&["--barrier", "nodes(3)"], &["--barrier", "two members"]),
+        (&["--barrier", "random(groups=17)"], &["--barrier", "17", "switch.barrier.groups=17"]),
+        (&["--barrier", "all", "--by", "binomial"], &["--by", "pairwise"]),
+        (&["--barrier", "all", "--interval", "5"], &["--interval", "5 ns"]),
+        (&["--barrier", "all", "--imbalance", "1 week"], &["--imbalance"]),
+        (&["--barrier", "all", "--packet", "64B"], &["--packet", "--load"]),
+        (&["--barrier", "all", "--lose", "comb(at=node 1)"], &["--lose", "`combine`"]),
+        (
+            &["--barrier", "all", "--lose", "combine(at=node 1)"],
+            &["--lose", "only `combine-ack` and `distribute`"],
+        ),
+        (&["--barrier", "all", "--lose", "any(at=switch 0 port 16)"], &["--lose", "has 16, from 0"]),
+        (&["--barrier", "all", "--lose", "any(at=node 1, group=1)"], &["--lose", "no group 1"]),
+        (&["--barrier", "all", "--lose", "any(at=node 1)", "--by", "pairwise"], &["--lose", "--by hardware"]),
+    ];
+    for (arguments, says) in wrong {
+        let arguments = [&["run", "hpp-switch"], arguments].concat();
+        assert_refused(&[(&arguments[..], says)]);
+    }
+    assert_refused(&[(
+        &["run", "mesh-8x8", "--barrier", "all", "--by", "three-trips"],
+        &["--by", "up-down"],
+    )]);
+}
+
+#[test]
 fn every_wrong_multicast_has_its_message_and_status_2() {
     assert_refused(&[
         (&["run", "hpp-switch", "--multicast", "broadcst"], &["--multicast", "did you mean `broadcast`"]),
@@ -276,7 +334,7 @@ fn every_wrong_multicast_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--multicast", "broadcast", "--by", "magic"], &["--by", "binomial"]),
         (&["run", "hpp-switch", "--multicast", "broadcast", "--traffic", "uniform"], &["--load 0.3"]),
         (&["run", "mesh-8x8", "--multicast", "broadcast"], &["--by", "routing.algorithm=up-down"]),
-        (&["run", "hpp-switch", "--by", "binomial"], &["--multicast"]),
+        (&["run", "hpp-switch", "--by", "binomial"], &["--by", "of multicast and barriers", "`barrier`"]),
     ]);
 }
 

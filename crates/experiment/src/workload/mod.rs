@@ -5,16 +5,20 @@
 //! a [`Kind`] (its options, its check, what it measures), a type that implements [`Run`], a variant of [`Workload`] and
 //! a line in `KINDS`.
 
+pub mod barrier;
+pub mod beside;
 pub mod graph;
 pub mod multicast;
 pub mod traffic;
 
-use flitway_engine::Clock;
+use flitway_engine::{Clock, Cycle};
+use flitway_machine::{nearest, units};
 use flitway_report::session::Session;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+pub use barrier::BarrierWorkload;
 pub use graph::{GraphFiles, GraphWorkload};
 pub use multicast::MulticastWorkload;
 pub use traffic::{Load, TrafficWorkload};
@@ -81,6 +85,14 @@ options! {
     staleness
     /// Whether the overheads of nodes count.
     overheads
+    /// Barriers: among whom.
+    barrier
+    /// From the beginning of one to that of the next.
+    interval
+    /// By how much processes then are late at random.
+    imbalance
+    /// Barrier packets that are lost.
+    lose
     /// The file of a task graph.
     graph
     /// Where its ranks run.
@@ -137,6 +149,62 @@ pub fn argument(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 
+/// The row of `table` that `text` names.
+fn named<T: Copy>(
+    option: &'static str,
+    text: &str,
+    table: &'static [(&'static str, T, &'static str)],
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    let found = table.iter().find(|(name, ..)| *name == text).map(|row| row.1);
+    if found.is_none() {
+        let names: Vec<&str> = table.iter().map(|row| row.0).collect();
+        let problem = Problem::new(option, format!("`{text}`: expected one of {}", names.join(", ")));
+        let meant = nearest(text, names).map(|name| format!("did you mean `{name}`?"));
+        problems.push(Problem { help: meant, ..problem });
+    }
+    found
+}
+
+/// The time of an option, in cycles.
+fn time(
+    option: &'static str,
+    text: &str,
+    around: &Surroundings<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Cycle> {
+    match units::time(text) {
+        Ok(span) => Some(around.clock.cycles_ceil(span)),
+        Err(error) => {
+            let problem = Problem::new(option, format!("{error}: expected {}", error.expectation()));
+            problems.push(Problem { help: error.help(), ..problem });
+            None
+        }
+    }
+}
+
+/// An option that is true or false; false unless given.
+fn flag(options: &WorkloadOptions, option: &'static str, problems: &mut Vec<Problem>) -> Option<bool> {
+    match options.get(option).unwrap_or("false") {
+        "true" => Some(true),
+        "false" => Some(false),
+        other => {
+            problems.push(Problem::new(option, format!("`{other}`: expected `true` or `false`")));
+            None
+        }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(items: impl Iterator<Item = String>, last: &str) -> String {
+    let items: Vec<String> = items.collect();
+    match &items[..] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}
+
 /// A kind of workload.
 #[derive(Debug)]
 pub struct Kind {
@@ -154,7 +222,7 @@ pub struct Kind {
 }
 
 /// The kinds. Synthetic traffic is last: it is meant where nothing else is asked for.
-static KINDS: &[Kind] = &[graph::KIND, multicast::KIND, traffic::KIND];
+static KINDS: &[Kind] = &[graph::KIND, multicast::KIND, barrier::KIND, traffic::KIND];
 
 impl Kind {
     /// Every kind.
@@ -189,6 +257,8 @@ pub enum Workload {
     Graph(GraphWorkload),
     /// Multicast operations.
     Multicast(MulticastWorkload),
+    /// Barriers.
+    Barrier(BarrierWorkload),
 }
 
 impl Workload {
@@ -205,11 +275,11 @@ impl Workload {
             .given()
             .filter(|(name, _)| !kind.options.contains(name))
             .map(|(name, _)| {
-                let names: Vec<&str> =
-                    KINDS.iter().filter(|kind| kind.options.contains(&name)).map(|kind| kind.name).collect();
-                let message =
-                    format!("`{name}` is an option of {}, not of {}", names.join(" and "), kind.name);
-                Problem::new(name, message)
+                let takers = || KINDS.iter().filter(|kind| kind.options.contains(&name));
+                let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
+                let message = format!("`{name}` is an option of {names}, not of {}", kind.name);
+                let selectors = listed(takers().map(|kind| format!("`{}`", kind.selector)), "or");
+                Problem::new(name, message).help(format!("what asks for that is {selectors}"))
             })
             .collect();
         let checked = (kind.check)(options, surroundings);
@@ -227,6 +297,7 @@ impl Workload {
             Workload::Traffic(traffic) => traffic,
             Workload::Graph(graph) => graph,
             Workload::Multicast(multicast) => multicast,
+            Workload::Barrier(barrier) => barrier,
         }
     }
 }

@@ -1,18 +1,15 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
+use super::beside::{self, Background, Beside};
 use super::traffic::{self, Load};
-use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions};
-use flitway_engine::Cycle;
-use flitway_machine::nearest;
-use flitway_machine::units;
+use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, flag, named, time};
 use flitway_nic::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
 use flitway_report::session::multicast::{By, MulticastMisfit, MulticastRun, MulticastSettings};
 use flitway_workload::multicast::{MulticastChoice, MulticastError, members};
-use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, destination};
+use flitway_workload::traffic::TrafficError;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
@@ -57,8 +54,8 @@ pub struct MulticastWorkload {
     pub settings: MulticastSettings,
     /// The loads of the operations; never empty.
     pub loads: Vec<Load>,
-    /// The traffic beside them, with its loads.
-    pub background: Option<(TrafficChoice, Vec<Load>)>,
+    /// The traffic beside them.
+    pub beside: Option<Beside>,
     /// How long to measure.
     pub patience: flitway_report::session::Patience,
 }
@@ -71,9 +68,6 @@ pub struct MulticastTask {
     /// The traffic.
     pub background: Option<Background>,
 }
-
-/// Traffic beside operations, and its offered load.
-pub type Background = (Arc<Traffic>, f64);
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
@@ -89,31 +83,24 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         .map_err(|error| problems.push(Problem::new("multicast_load", error.to_string())));
     let by = named("by", &text("by", BY_DEFAULT), &By::TABLE, &mut problems);
     let root = named("root", &text("root", ROOT_DEFAULT), &RootPolicy::TABLE, &mut problems);
-    let staleness = staleness(&text("staleness", STALENESS_DEFAULT), around, &mut problems);
-    let has_overheads = match options.get("overheads").unwrap_or("false") {
-        "true" => Some(true),
-        "false" => Some(false),
-        other => {
-            problems.push(Problem::new("overheads", format!("`{other}`: expected `true` or `false`")));
-            None
-        }
-    };
-    let background = background(options, &mut problems);
+    let staleness = time("staleness", &text("staleness", STALENESS_DEFAULT), around, &mut problems);
+    let has_overheads = flag(options, "overheads", &mut problems);
+    let beside = beside::check(options, &mut problems);
     let precision = text("precision", traffic::PRECISION_DEFAULT);
     let patience = traffic::patience(options, &precision, around.clock, &mut problems);
     let choice = (members, sizes, arrivals, loads);
-    let way = (by, root, staleness, has_overheads, background, patience);
+    let way = (by, root, staleness, has_overheads, beside, patience);
     match (choice, way) {
         (
             (Ok(members), Ok(sizes), Ok(arrivals), Ok(loads)),
-            (Some(by), Some(root), Some(staleness), Some(has_overheads), Some(background), Some(patience)),
+            (Some(by), Some(root), Some(staleness), Some(has_overheads), Some(beside), Some(patience)),
         ) => {
             let choice = MulticastChoice { members, sizes, arrivals };
             Ok(Workload::Multicast(MulticastWorkload {
                 written: written(options),
                 settings: MulticastSettings { choice, by, root, staleness, has_overheads },
                 loads,
-                background,
+                beside,
                 patience,
             }))
         }
@@ -136,63 +123,6 @@ fn written(options: &WorkloadOptions) -> Vec<(&'static str, String)> {
     KIND.options.iter().filter_map(of).collect()
 }
 
-/// The traffic beside the operations: some, if anything is said of it.
-#[expect(clippy::option_option, reason = "nothing asked for is not the same as something wrong")]
-fn background(
-    options: &WorkloadOptions,
-    problems: &mut Vec<Problem>,
-) -> Option<Option<(TrafficChoice, Vec<Load>)>> {
-    let given = ["traffic", "packet", "arrival", "load"].into_iter().find(|name| options.get(name).is_some());
-    let Some(given) = given else { return Some(None) };
-    let Some(load) = options.get("load") else {
-        let message = "synthetic traffic beside multicast needs a load";
-        problems.push(Problem::new(given, message).help("add `--load 0.3`, for example"));
-        return None;
-    };
-    let before = problems.len();
-    let pattern = options.get("traffic").unwrap_or(traffic::TRAFFIC_DEFAULT);
-    let destinations = destination::parse(pattern)
-        .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
-    let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT);
-    let sizes = traffic::sizes("packet", packet).map_err(|errors| problems.extend(errors));
-    let arrival = options.get("arrival").unwrap_or(traffic::arrival_of(load));
-    let (arrivals, loads) = traffic::when(arrival, load, problems);
-    match (destinations, sizes, arrivals, loads) {
-        (Ok(destinations), Ok(sizes), Some(arrivals), Some(loads)) if problems.len() == before => {
-            Some(Some((TrafficChoice { destinations, sizes, arrivals }, loads)))
-        }
-        _ => None,
-    }
-}
-
-/// The row of `table` that `text` names.
-fn named<T: Copy>(
-    option: &'static str,
-    text: &str,
-    table: &'static [(&'static str, T, &'static str)],
-    problems: &mut Vec<Problem>,
-) -> Option<T> {
-    let found = table.iter().find(|(name, ..)| *name == text).map(|row| row.1);
-    if found.is_none() {
-        let names: Vec<&str> = table.iter().map(|row| row.0).collect();
-        let problem = Problem::new(option, format!("`{text}`: expected one of {}", names.join(", ")));
-        let meant = nearest(text, names).map(|name| format!("did you mean `{name}`?"));
-        problems.push(Problem { help: meant, ..problem });
-    }
-    found
-}
-
-fn staleness(text: &str, around: &Surroundings<'_>, problems: &mut Vec<Problem>) -> Option<Cycle> {
-    match units::time(text) {
-        Ok(span) => Some(around.clock.cycles_ceil(span)),
-        Err(error) => {
-            let problem = Problem::new("staleness", format!("{error}: expected {}", error.expectation()));
-            problems.push(Problem { help: error.help(), ..problem });
-            None
-        }
-    }
-}
-
 impl MulticastWorkload {
     /// The text of an option, as written or by default.
     #[must_use]
@@ -206,22 +136,13 @@ impl MulticastWorkload {
     /// What does not fit.
     pub fn tasks(&self, session: &Session) -> Result<Vec<MulticastTask>, Problem> {
         let mut tasks = Vec::new();
-        for background in self.backgrounds(session)? {
+        for background in beside::fit(self.beside.as_ref(), session)? {
             for load in &self.loads {
                 let run = session.multicast(&self.settings, load.fraction()).map_err(misfit)?;
                 tasks.push(MulticastTask { run, background: background.clone() });
             }
         }
         Ok(tasks)
-    }
-
-    fn backgrounds(&self, session: &Session) -> Result<Vec<Option<Background>>, Problem> {
-        let Some((choice, loads)) = &self.background else { return Ok(vec![None]) };
-        let fit = |load: &Load| {
-            let load = load.fraction();
-            Ok(Some((Arc::new(session.traffic(choice, load)?), load.as_f64())))
-        };
-        loads.iter().map(fit).collect::<Result<_, _>>().map_err(|error| traffic::misfit(&error))
     }
 }
 
@@ -238,9 +159,9 @@ fn misfit(error: MulticastMisfit) -> Problem {
     }
 }
 
-fn plan_misfit(plan: &flitway_nic::multicaster::PlanError, message: String) -> Problem {
+fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
     use flitway_fabric::multicast::GroupError;
-    use flitway_nic::multicaster::PlanError;
+    use flitway_nic::PlanError;
     match plan {
         PlanError::TooManyGroups { needed, .. } => Problem::new("multicast", message)
             .help(format!("use fewer groups, or `--set switch.multicast.groups={needed}`")),
@@ -263,9 +184,9 @@ impl Run for MulticastWorkload {
     }
 
     fn identity(&self) -> Value {
-        let background = self.background.as_ref().map(|(choice, _)| format!("{:?}", choice.sizes));
         let sizes = format!("{:?}", self.settings.choice.sizes);
-        json!({ "options": self.to_json(), "sizes": sizes, "background": background })
+        let beside = self.beside.as_ref().map(Beside::identity);
+        json!({ "options": self.to_json(), "sizes": sizes, "background": beside })
     }
 
     fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {

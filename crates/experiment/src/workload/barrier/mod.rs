@@ -1,0 +1,197 @@
+//! Barriers: among whom, how often, carried out how; alone or beside synthetic traffic.
+
+pub mod losses;
+
+use super::beside::{self, Background, Beside};
+use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, flag, named, time, traffic};
+use flitway_report::point::{BarrierPoint, Point};
+use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
+use flitway_report::session::{Patience, Session};
+use flitway_workload::barrier::BarrierChoice;
+use flitway_workload::multicast::members;
+use losses::LossRule;
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+pub(super) const KIND: Kind = Kind {
+    name: "barriers",
+    selector: "barrier",
+    of_a_point: None,
+    options: &[
+        "barrier",
+        "interval",
+        "imbalance",
+        "by",
+        "overheads",
+        "lose",
+        "traffic",
+        "packet",
+        "arrival",
+        "load",
+        "precision",
+        "warm_up",
+        "duration",
+    ],
+    fields: &[Point::FIELDS, BarrierPoint::FIELDS],
+    check,
+};
+
+/// From the beginning of an operation to that of the next, unless it is said (OQ-H9).
+pub const INTERVAL_DEFAULT: &str = "50 us";
+/// By how much processes are late at random, unless it is said.
+pub const IMBALANCE_DEFAULT: &str = "0 us";
+/// How, unless it is said.
+pub const BY_DEFAULT: &str = "hardware";
+
+/// Barriers, checked.
+#[derive(Clone, Debug)]
+pub struct BarrierWorkload {
+    /// The options, as written or by default.
+    written: Vec<(&'static str, String)>,
+    /// What is run, without what is lost.
+    pub settings: BarrierSettings,
+    /// What is lost.
+    pub losses: Vec<LossRule>,
+    /// The traffic beside them.
+    pub beside: Option<Beside>,
+    /// How long to measure.
+    pub patience: Patience,
+}
+
+/// One point: the barriers, and the traffic beside them with its offered load.
+#[derive(Clone, Debug)]
+pub struct BarrierTask {
+    /// The barriers.
+    pub run: BarrierRun,
+    /// The traffic.
+    pub background: Option<Background>,
+}
+
+fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let text = |name: &str| options.get(name).or_else(|| default(name)).unwrap_or("").to_owned();
+    let members = members::parse(&text("barrier"))
+        .map_err(|error| problems.push(Problem::new("barrier", error.to_string())));
+    let interval = time("interval", &text("interval"), around, &mut problems);
+    let imbalance = time("imbalance", &text("imbalance"), around, &mut problems);
+    let by = named("by", &text("by"), &BY, &mut problems);
+    let has_overheads = flag(options, "overheads", &mut problems);
+    let losses = options.get("lose").map_or(Ok(Vec::new()), |text| {
+        losses::parse(text).map_err(|error| problems.push(Problem::new("lose", error.to_string())))
+    });
+    let beside = beside::check(options, &mut problems);
+    let patience = traffic::patience(options, &text("precision"), around.clock, &mut problems);
+    match (members, interval, imbalance, (by, has_overheads, losses, beside, patience)) {
+        (
+            Ok(members),
+            Some(interval),
+            Some(imbalance),
+            (Some(by), Some(has_overheads), Ok(losses), Some(beside), Some(patience)),
+        ) => {
+            let choice = BarrierChoice { members, interval: interval.0, imbalance: imbalance.0 };
+            let settings = BarrierSettings { choice, by, has_overheads, losses: Vec::new() };
+            let written = written(options);
+            Ok(Workload::Barrier(BarrierWorkload { written, settings, losses, beside, patience }))
+        }
+        _ => Err(problems),
+    }
+}
+
+/// What an option says unless it is given.
+fn default(name: &str) -> Option<&'static str> {
+    match name {
+        "interval" => Some(INTERVAL_DEFAULT),
+        "imbalance" => Some(IMBALANCE_DEFAULT),
+        "by" => Some(BY_DEFAULT),
+        "precision" => Some(traffic::PRECISION_DEFAULT),
+        _ => None,
+    }
+}
+
+/// Every option of the kind that is given or has a default.
+fn written(options: &WorkloadOptions) -> Vec<(&'static str, String)> {
+    let of = |name: &&'static str| Some((*name, options.get(name).or_else(|| default(name))?.to_owned()));
+    KIND.options.iter().filter_map(of).collect()
+}
+
+impl BarrierWorkload {
+    /// The text of an option, as written or by default.
+    #[must_use]
+    pub fn text(&self, option: &str) -> &str {
+        self.written.iter().find(|(name, _)| *name == option).map_or("", |(_, text)| text)
+    }
+
+    /// Fits the barriers and the traffic beside them to the machine of `session`, at each of its loads.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn tasks(&self, session: &Session) -> Result<Vec<BarrierTask>, Problem> {
+        let run = self.fit_barriers(session)?;
+        let backgrounds = beside::fit(self.beside.as_ref(), session)?;
+        Ok(backgrounds.into_iter().map(|background| BarrierTask { run: run.clone(), background }).collect())
+    }
+
+    fn fit_barriers(&self, session: &Session) -> Result<BarrierRun, Problem> {
+        let run = session.barrier(&self.settings).map_err(misfit)?;
+        if self.losses.is_empty() {
+            return Ok(run);
+        }
+        let lose = |message: String| Problem::new("lose", message);
+        if !run.plan().is_of_switches() {
+            let message = "only barrier packets of switches can be lost, and messages are ordinary packets";
+            return Err(lose(message.to_owned()).help("leave it out, or use `--by hardware`"));
+        }
+        let (fabric, barriers) = (session.fabric(), run.plan().barriers());
+        let losses = self.losses.iter().map(|rule| rule.fit(fabric, barriers)).collect::<Result<_, _>>();
+        let settings = BarrierSettings { losses: losses.map_err(lose)?, ..self.settings.clone() };
+        session.barrier(&settings).map_err(misfit)
+    }
+}
+
+/// The option that is most likely at fault.
+fn misfit(error: BarrierMisfit) -> Problem {
+    use flitway_nic::PlanError;
+    let message = error.to_string();
+    match error {
+        BarrierMisfit::Groups(_) => Problem::new("barrier", message),
+        BarrierMisfit::Plan(PlanError::TooManyGroups { needed, .. }) => Problem::new("barrier", message)
+            .help(format!(
+                "use fewer groups, or `--set switch.barrier.groups={needed}` (and `--by three-trips` needs \
+                 `switch.multicast.groups` too)"
+            )),
+        BarrierMisfit::Plan(PlanError::Groups(_)) => Problem::new("by", message)
+            .help("use `--set routing.algorithm=up-down`, or `--by hardware`, which needs no multicast"),
+    }
+}
+
+impl Run for BarrierWorkload {
+    fn to_json(&self) -> Value {
+        let mut object = json!({});
+        for (name, text) in &self.written {
+            object[*name] = json!(text);
+        }
+        object
+    }
+
+    fn identity(&self) -> Value {
+        json!({ "options": self.to_json(), "background": self.beside.as_ref().map(Beside::identity) })
+    }
+
+    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
+        self.tasks(session).map(drop).map_err(|problem| vec![problem])
+    }
+
+    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+        let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
+        let mut measured = Vec::new();
+        for BarrierTask { run, background } in &tasks {
+            let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
+            let point = session.barrier_point(run, background, self.patience, stop, |_| {});
+            if point.is_stopped() {
+                return Ok(None);
+            }
+            measured.push(point.to_json());
+        }
+        Ok(Some(measured))
+    }
+}

@@ -1,0 +1,62 @@
+//! Synthetic traffic beside operations.
+
+use super::traffic::{self, Load};
+use super::{Problem, WorkloadOptions};
+use flitway_report::session::Session;
+use flitway_workload::traffic::{Traffic, TrafficChoice, destination};
+use std::sync::Arc;
+
+/// Synthetic traffic beside operations, checked.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// To whom, how large, when.
+    pub choice: TrafficChoice,
+    /// Its loads; never empty.
+    pub loads: Vec<Load>,
+}
+
+/// Traffic beside operations at one load, fitted to a machine, and that load.
+pub type Background = (Arc<Traffic>, f64);
+
+impl Beside {
+    /// What its options do not tell: what files say.
+    pub(super) fn identity(&self) -> String {
+        format!("{:?}", self.choice.sizes)
+    }
+}
+
+/// The traffic beside the operations: some, if anything is said of it.
+#[expect(clippy::option_option, reason = "nothing asked for is not the same as something wrong")]
+pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> Option<Option<Beside>> {
+    let given = ["traffic", "packet", "arrival", "load"].into_iter().find(|name| options.get(name).is_some());
+    let Some(given) = given else { return Some(None) };
+    let Some(load) = options.get("load") else {
+        let message = "synthetic traffic beside operations needs a load";
+        problems.push(Problem::new(given, message).help("add `--load 0.3`, for example"));
+        return None;
+    };
+    let before = problems.len();
+    let pattern = options.get("traffic").unwrap_or(traffic::TRAFFIC_DEFAULT);
+    let destinations = destination::parse(pattern)
+        .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
+    let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT);
+    let sizes = traffic::sizes("packet", packet).map_err(|errors| problems.extend(errors));
+    let arrival = options.get("arrival").unwrap_or(traffic::arrival_of(load));
+    let (arrivals, loads) = traffic::when(arrival, load, problems);
+    match (destinations, sizes, arrivals, loads) {
+        (Ok(destinations), Ok(sizes), Some(arrivals), Some(loads)) if problems.len() == before => {
+            Some(Some(Beside { choice: TrafficChoice { destinations, sizes, arrivals }, loads }))
+        }
+        _ => None,
+    }
+}
+
+/// Fits the traffic beside operations, if there is some, to the machine of `session` at each of its loads.
+pub(super) fn fit(beside: Option<&Beside>, session: &Session) -> Result<Vec<Option<Background>>, Problem> {
+    let Some(Beside { choice, loads }) = beside else { return Ok(vec![None]) };
+    let fit = |load: &Load| {
+        let load = load.fraction();
+        Ok(Some((Arc::new(session.traffic(choice, load)?), load.as_f64())))
+    };
+    loads.iter().map(fit).collect::<Result<_, _>>().map_err(|error| traffic::misfit(&error))
+}
