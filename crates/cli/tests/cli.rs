@@ -314,6 +314,9 @@ fn every_wrong_barrier_has_its_message_and_status_2() {
         &["run", "mesh-8x8", "--barrier", "all", "--by", "three-trips"],
         &["--by", "up-down"],
     )]);
+    let shared = ["--set", "switch.barrier.dedicated=false", "--set", "switch.vcs=1"];
+    let arguments = [&["run", "hpp-switch", "--barrier", "all", "--by", "three-trips"][..], &shared].concat();
+    assert_refused(&[(&arguments[..], &["--by", "switch.vcs=2"])]);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub enum PlanError {
         /// Groups there is room for.
         room: u32,
     },
+    /// Barriers have no virtual channel of their own, and multicast has the one that they share.
+    SameChannel,
     /// The groups cannot be laid over the fabric.
     Groups(GroupError),
 }
@@ -23,6 +25,9 @@ impl fmt::Display for PlanError {
             PlanError::TooManyGroups { needed, room } => {
                 write!(f, "{needed} groups are needed, and the switches have room for {room}")
             }
+            PlanError::SameChannel => f.write_str(
+                "a multicast goes before the barrier, and both cannot share the only virtual channel of the switches",
+            ),
             PlanError::Groups(error) => error.fmt(f),
         }
     }

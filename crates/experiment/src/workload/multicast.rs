@@ -170,7 +170,9 @@ fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
         ),
         PlanError::Groups(GroupError::NoRoots) => Problem::new("root", message)
             .help("use `--root table`, and `--by` anything but `ranges`, or a fat tree"),
-        PlanError::Groups(_) => Problem::new("root", message).help("use `--root table`"),
+        PlanError::SameChannel | PlanError::Groups(_) => {
+            Problem::new("root", message).help("use `--root table`")
+        }
     }
 }
 

@@ -165,9 +165,9 @@ impl Signal {
     }
 }
 
-/// Takes the first packet out of `coming` that has been checked by cycle `now`, `cycles` after its first flit was on the wire.
-pub(super) fn pop_checked(coming: &mut VecDeque<Signal>, cycles: u64, now: Cycle) -> Option<Signal> {
-    if coming.front()?.at + cycles <= now { coming.pop_front() } else { None }
+/// Takes the first packet out of `coming` if it `is_checked`.
+pub(super) fn pop_checked<T>(coming: &mut VecDeque<T>, is_checked: impl Fn(&T) -> bool) -> Option<T> {
+    if is_checked(coming.front()?) { coming.pop_front() } else { None }
 }
 
 /// Packets that the queue of an output holds, in a fabric of so many groups.

@@ -122,6 +122,13 @@
 //!   group, if that is a node. Then a packet that has been checked; if it completes the operation, the endpoint is
 //!   told. Then the arrivals of the endpoint in cycle `t`, in its order; then timers that expire, by group,
 //!   retransmission before dun; then the link (step 2).
+//! * **Shared order** (not `dedicated`; not in the papers but for comparison). In switches barrier packets keep the order of
+//!   data VC 0, where multicast has another one. They take none of its room and need none of its credits. The first
+//!   packet in the queue of input `i` takes part in the turns of the engine in cycle `t` if every packet of FIFO `(i, 0)`
+//!   whose first flit was on the wire before its own has been granted before cycle `t`. A packet that came into the queue
+//!   of output `o` in cycle `t` stands in TX FIFO `(o, 0)` behind the packets granted to that before cycle `t`, and before
+//!   those granted later. When it is the first there it is a data packet of VC 0 to the link, instead of what step 2
+//!   says of barrier packets. NIC ports do not share: what waits there is in the memory of the node.
 //!
 //! # Corner cases
 //!
@@ -191,6 +198,11 @@ impl Architecture for Hpp {
         let SwitchSettings::Hpp(settings) = &fabric.switch;
         let room = settings.barrier.groups as usize;
         assert!(fabric.barriers.len() <= room, "the registers of the switches hold all barrier groups");
+        let has_both = !fabric.groups.is_empty() && !fabric.barriers.is_empty();
+        assert!(
+            settings.barrier.dedicated || settings.multicast.vc != 0 || !has_both,
+            "barriers and multicast do not share a virtual channel"
+        );
         Shared {
             timing: Timing::new(fabric),
             format: settings.format,

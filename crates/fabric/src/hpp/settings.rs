@@ -170,6 +170,9 @@ pub enum Gathering {
 pub struct BarrierSettings {
     /// Groups that the registers of the switches hold.
     pub groups: u32,
+    /// They have a virtual channel of their own, which goes first; otherwise they share the order of data VC 0 in the
+    /// switches.
+    pub dedicated: bool,
     /// Packets that the queue of an input holds; at least 1.
     pub buffer_packets: u32,
     /// Stages of the engine, beyond those of the pipeline.
@@ -195,6 +198,7 @@ impl BarrierSettings {
     pub const fn published() -> Self {
         BarrierSettings {
             groups: 16,
+            dedicated: true,
             buffer_packets: 12,
             engine: 3,
             retransmit: 3_125,

@@ -47,6 +47,8 @@ pub struct Switch {
     multicast: Option<Box<Multicast>>,
     /// Where there are barriers.
     barrier: Option<Box<Barrier>>,
+    /// Barrier packets share the order of VC 0.
+    shares_order: bool,
     /// The slot of the agenda of the first arbiter.
     first_arbiter: usize,
 }
@@ -153,6 +155,7 @@ impl Switch {
             inputs: (0..planes).map(input).collect(),
             outputs: (0..planes).map(output).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
+            shares_order: barrier.is_some() && !shared.barrier.dedicated,
             multicast,
             barrier,
             first_arbiter,
@@ -253,6 +256,10 @@ impl Switch {
     /// The link of `output` has chosen, in cycle `now`, the first packet granted to it.
     #[inline]
     fn send<O: Observer>(&mut self, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let in_order = self.shares_order && self.outputs[index].vc == 0;
+        if in_order && self.sends_signal_in_order(usize::from(self.outputs[index].port), now, cx) {
+            return;
+        }
         let output = &mut self.outputs[index];
         let tokens = &mut cx.shared.pools.tokens;
         let slot = tokens.unlink(&mut output.granted);
@@ -265,10 +272,14 @@ impl Switch {
                 self.links[usize::from(output.port)].waiting &= !(1 << output.vc);
             }
         }
+        if in_order {
+            self.expose_signal(index);
+        }
         if self.multicast.is_some() {
             return self.send_any(index, slot, now, cx);
         }
-        let (is_open, input) = (output.crossed == Cycle::NEVER, usize::from(output.from));
+        let Output { crossed, from, .. } = self.outputs[index];
+        let (is_open, input) = (crossed == Cycle::NEVER, usize::from(from));
         self.transmit(index, slot, now, cx);
         if is_open {
             // Its flits make room for the packet that is still crossing, which may be this one.
@@ -436,6 +447,9 @@ impl Switch {
         } else {
             self.queue(input, index, slot, now, ready, cx);
         }
+        if self.shares_order && vc == 0 {
+            self.pass_turn_in(from, now);
+        }
         let (output, input) = (PortId::new(port), PortId::new(from));
         cx.counters.events += 1;
         cx.observer.granted(&Grant { cycle: now, switch: self.number, output, vc, input });
@@ -491,14 +505,17 @@ impl Switch {
         fifo.receiver.begin(timing, &mut self.voices[input], now + 1, upto, flits, fifo.units);
         output.granted_flits += u32::from(flits);
         output.ready = output.ready.min(ready);
-        let port = usize::from(output.port);
+        let (port, vc) = (usize::from(output.port), output.vc);
         let link = &mut self.links[port];
-        link.waiting |= 1 << output.vc;
+        link.waiting |= 1 << vc;
         let decides = ready.max(link.free_at);
         let is_open = fifo.receiver.is_open();
         if is_open {
             output.crossed = Cycle::NEVER;
             self.links[usize::from(fifo.port)].open |= 1 << fifo.vc;
+        }
+        if self.shares_order && vc == 0 {
+            self.expose_signal(index);
         }
         self.wake_link(port, decides);
         self.hear_of_units(cx.shared, input);

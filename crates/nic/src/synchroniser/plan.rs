@@ -34,6 +34,8 @@ pub struct PlanSettings {
     pub barriers_max: u32,
     /// Multicast groups that they have room for.
     pub groups_max: u32,
+    /// Whether barrier packets share a virtual channel with multicast.
+    pub shares_with_multicast: bool,
     /// Rails; groups take turns.
     pub rails: u32,
     /// Cycles that the processor takes for a message sent, and for an arrival that it tells its NIC.
@@ -102,6 +104,9 @@ impl BarrierPlan {
     }
 
     fn lay_groups(&mut self, routing: &Routing) -> Result<(), PlanError> {
+        if self.settings.shares_with_multicast {
+            return Err(PlanError::SameChannel);
+        }
         let (needed, room) = (self.barrier.groups().len() as u32, self.settings.groups_max);
         if needed > room {
             return Err(PlanError::TooManyGroups { needed, room });

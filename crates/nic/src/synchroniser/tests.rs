@@ -21,6 +21,7 @@ fn plan(members: &str, method: Method, interval: u64, imbalance: u64) -> Result<
         method,
         barriers_max: 16,
         groups_max: 2,
+        shares_with_multicast: false,
         rails: 2,
         send_overhead: SEND,
         receive_overhead: RECEIVE,

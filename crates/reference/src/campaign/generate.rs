@@ -45,6 +45,8 @@ pub fn generate(seed: u64) -> Case {
     } else {
         (Ascent::Table, Vec::new())
     };
+    // They do not share a virtual channel.
+    switch.barrier.dedicated |= !groups.is_empty() && switch.multicast.vc == 0;
     let rails = if dice.one_in(4) { 2 } else { 1 };
     let has_barriers = !sparse && dice.one_in(3);
     let latencies = latencies(&mut dice, topology.links().len());

@@ -157,6 +157,7 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| _ = case.faults.losses.pop(),
     |case| case.faults.losses = case.faults.losses.split_off(1.min(case.faults.losses.len())),
     |case| case.settings.barrier.packet_error = 0,
+    |case| case.settings.barrier.dedicated = true,
     |case| case.settings.barrier.engine = 0,
     |case| case.settings.barrier.buffer_packets = 12,
     |case| case.settings.barrier.retransmit = 10_000,

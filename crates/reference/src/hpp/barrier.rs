@@ -95,10 +95,15 @@ pub(super) struct Lane {
     rules: Vec<Loss>,
     /// Packets that each rule has counted.
     counted: Vec<u64>,
-    /// Packets that have come, with the cycle in which their last flit was on the wire.
-    coming: VecDeque<(u64, Signal)>,
-    /// The queue of the output, with the cycle in which each came in.
-    output: VecDeque<(u64, Signal)>,
+    /// Packets that have come, with the cycle in which their last flit was on the wire, and how many packets of VC 0 had
+    /// come before.
+    coming: VecDeque<(u64, Signal, u64)>,
+    /// The queue of the output, with the cycle in which each came in, and how many packets had been granted to TX FIFO 0
+    /// before.
+    output: VecDeque<(u64, Signal, u64)>,
+    /// Packets of VC 0 that have come, and that the link has chosen.
+    pub(super) came: u64,
+    pub(super) chosen: u64,
 }
 
 impl Lane {
@@ -113,17 +118,20 @@ impl Lane {
             rules,
             coming: VecDeque::new(),
             output: VecDeque::new(),
+            came: 0,
+            chosen: 0,
         }
     }
 
     /// The last flit of `signal` is on the wire.
     pub(super) fn receive(&mut self, signal: Signal, now: u64) {
-        self.coming.push_back((now, signal));
+        self.coming.push_back((now, signal, self.came));
     }
 
-    /// The packet that has been checked in this cycle, `stages` cycles after the one after its last flit, if it is not lost.
-    pub(super) fn checked(&mut self, stages: u32, world: &mut World) -> Option<Signal> {
-        let &(last_flit, signal) = self.coming.front()?;
+    /// The packet that has been checked in this cycle, `stages` cycles after the one after its last flit, if it is not lost,
+    /// and how many packets of VC 0 had come before.
+    pub(super) fn checked(&mut self, stages: u32, world: &mut World) -> Option<(Signal, u64)> {
+        let &(last_flit, signal, before) = self.coming.front()?;
         if last_flit + 1 + u64::from(stages) > world.now {
             return None;
         }
@@ -141,7 +149,7 @@ impl Lane {
         } else if probability > 0 && self.errors.chance(probability) {
             LossReason::BitError
         } else {
-            return Some(signal);
+            return Some((signal, before));
         };
         self.lose(signal, reason, world);
         None
@@ -159,19 +167,24 @@ impl Lane {
         world.record.losses.push(BarrierLoss { cycle, component, port, group, packet, reason });
     }
 
-    /// `signal` comes into the queue of the output.
-    pub(super) fn put(&mut self, signal: Signal, world: &mut World) {
+    /// `signal` comes into the queue of the output, when `before` packets have been granted to TX FIFO 0.
+    pub(super) fn put(&mut self, signal: Signal, before: u64, world: &mut World) {
         world.counters.barrier.made += 1;
         if self.output.len() == 4 * world.barriers.len() {
             self.lose(signal, LossReason::OutputFull, world);
         } else {
-            self.output.push_back((world.now, signal));
+            self.output.push_back((world.now, signal, before));
         }
     }
 
     /// Whether the first packet in the queue of the output, which takes `stages` cycles to the link, is ready.
     pub(super) fn is_ready(&self, stages: u32, now: u64) -> bool {
-        self.output.front().is_some_and(|(came_in, _)| came_in + u64::from(stages) <= now)
+        self.output.front().is_some_and(|(came_in, ..)| came_in + u64::from(stages) <= now)
+    }
+
+    /// Whether the link has chosen all packets of VC 0 that are before the first one in the queue of the output.
+    pub(super) fn is_next_of_vc_0(&self) -> bool {
+        self.output.front().is_some_and(|&(.., before)| before == self.chosen)
     }
 
     /// The link chooses it.

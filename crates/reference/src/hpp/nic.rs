@@ -87,7 +87,7 @@ impl Nic {
     }
 
     fn take_checked(&mut self, world: &mut World) -> Option<BarrierId> {
-        let Signal { group, packet } = self.port.lane.checked(0, world)?;
+        let (Signal { group, packet }, _) = self.port.lane.checked(0, world)?;
         let member = self.members[group.index()].as_mut().expect("it is in the tree");
         let event = member.place.event(Barriers::leaf_ports().1, packet);
         world.counters.barrier.handled += 1;
@@ -129,7 +129,7 @@ impl Nic {
         for sent in actions.sends.iter().flatten() {
             for port in member.ports(sent.to) {
                 if port == nic_port.index() {
-                    self.port.lane.put(Signal { group, packet: sent.packet }, world);
+                    self.port.lane.put(Signal { group, packet: sent.packet }, 0, world);
                 } else {
                     assert_eq!(port, process.index(), "a node has one process");
                 }
@@ -202,6 +202,10 @@ impl SourceQueues {
 }
 
 impl Source for SourceQueues {
+    fn shares_order(&self, _: &World) -> bool {
+        false
+    }
+
     fn stages_of_signals(&self, _: &World) -> u32 {
         0
     }

@@ -161,6 +161,9 @@ pub(super) trait Source {
     /// That packet has been chosen. Returns its length in flits.
     fn start(&mut self, vc: usize, credits: &mut Credits, world: &mut World) -> u32;
 
+    /// Whether barrier packets share the order of VC 0.
+    fn shares_order(&self, world: &World) -> bool;
+
     /// Cycles from the queue of barrier packets to the link.
     fn stages_of_signals(&self, world: &World) -> u32;
 
@@ -268,16 +271,27 @@ impl Port {
         let now = world.now;
         let advert = world.settings.advert;
         let due = self.book.due(now, advert.refresh).filter(|_| advert.flits > 0);
-        let (what, flits) = if self.lane.is_ready(source.stages_of_signals(world), now) {
+        let (shares, is_ready) =
+            (source.shares_order(world), self.lane.is_ready(source.stages_of_signals(world), now));
+        let (what, flits) = if !shares && is_ready {
             (What::Signal(self.lane.choose(world)), BarrierSettings::PACKET_FLITS)
         } else if let Some(vc) = due {
             (What::Advert(self.book.advertise(place, vc, world)), advert.flits)
         } else {
-            let ready = |vc| source.ready(vc, &self.credits, world);
+            let is_signals_turn = shares && self.lane.is_next_of_vc_0();
+            let ready = |vc| match vc {
+                0 if is_signals_turn => is_ready,
+                _ => source.ready(vc, &self.credits, world),
+            };
             let vcs = world.settings.vcs as usize;
             let Some(vc) = first_after(self.link.served, vcs, ready) else { return };
             self.link.served = vc;
-            (What::Data { vc }, source.start(vc, &mut self.credits, world))
+            if vc == 0 && is_signals_turn {
+                (What::Signal(self.lane.choose(world)), BarrierSettings::PACKET_FLITS)
+            } else {
+                self.lane.chosen += u64::from(vc == 0);
+                (What::Data { vc }, source.start(vc, &mut self.credits, world))
+            }
         };
         let ahead = world.settings.show_ahead && self.link.free_from < now;
         self.link.sending = Some(Sending { what, flits, next: 0, ahead });

@@ -106,6 +106,9 @@ impl Switch {
 
     /// One cycle.
     pub(super) fn cycle(&mut self, world: &mut World) {
+        for [before, all] in self.engine.granted_from.iter_mut().chain(&mut self.engine.granted_to) {
+            *before = *all;
+        }
         self.receive(world);
         self.ports.iter_mut().flatten().for_each(|port| port.step_credits(world));
         for (index, (port, output)) in self.ports.iter_mut().zip(&mut self.outputs).enumerate() {
@@ -134,8 +137,10 @@ impl Switch {
 
     fn receive(&mut self, world: &World) {
         for (port, fifos) in self.ports.iter_mut().zip(&mut self.inputs) {
-            if let Some(flit) = port.as_mut().and_then(|port| port.receive(world)) {
+            let Some(port) = port else { continue };
+            if let Some(flit) = port.receive(world) {
                 fifos[flit.vc].flits.push_back((flit, world.now));
+                port.lane.came += u64::from(flit.first && flit.vc == 0);
             }
         }
     }
@@ -206,6 +211,10 @@ impl Switch {
         } else {
             self.inputs[input][vc].crossing = true;
         }
+        if vc == 0 {
+            self.engine.granted_from[input][1] += 1;
+            self.engine.granted_to[output][1] += 1;
+        }
         world.record.grants.push(Grant {
             cycle: Cycle(world.now),
             switch: self.number,
@@ -261,6 +270,10 @@ impl Column {
 }
 
 impl Source for Output {
+    fn shares_order(&self, world: &World) -> bool {
+        !world.settings.barrier.dedicated
+    }
+
     fn stages_of_signals(&self, world: &World) -> u32 {
         let pipeline = &world.settings.pipeline;
         pipeline.route + world.settings.barrier.engine + pipeline.transmit_buffer

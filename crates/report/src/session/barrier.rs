@@ -188,6 +188,7 @@ impl Session {
             method: settings.by,
             barriers_max: switch.barrier.groups,
             groups_max: switch.multicast.groups,
+            shares_with_multicast: !switch.barrier.dedicated && switch.multicast.vc == 0,
             rails: self.fabric.rails,
             send_overhead: overheads[0],
             receive_overhead: overheads[1],

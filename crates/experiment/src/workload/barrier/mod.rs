@@ -159,6 +159,8 @@ fn misfit(error: BarrierMisfit) -> Problem {
                 "use fewer groups, or `--set switch.barrier.groups={needed}` (and `--by three-trips` needs \
                  `switch.multicast.groups` too)"
             )),
+        BarrierMisfit::Plan(PlanError::SameChannel) => Problem::new("by", message)
+            .help("use `--set switch.vcs=2`, or `--set switch.barrier.dedicated=true`"),
         BarrierMisfit::Plan(PlanError::Groups(_)) => Problem::new("by", message)
             .help("use `--set routing.algorithm=up-down`, or `--by hardware`, which needs no multicast"),
     }

@@ -85,7 +85,7 @@ impl Port {
     fn take_signal<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) -> Option<BarrierId> {
         let rail = self.rail;
         let leaf = self.leaf();
-        let signal = pop_checked(&mut leaf.coming, FLITS, now)?;
+        let signal = pop_checked(&mut leaf.coming, |signal| signal.at + FLITS <= now)?;
         debug_assert_eq!(signal.at + FLITS, now, "a wire carries one packet at a time");
         if let Some(reason) = leaf.check.fault(&signal) {
             cx.counters.barrier.lost_by_fault += 1;

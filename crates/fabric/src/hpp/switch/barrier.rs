@@ -30,9 +30,20 @@ pub(super) struct Barrier {
 struct Queues {
     check: Check,
     /// On the way in, not checked yet.
-    coming: VecDeque<Signal>,
-    input: VecDeque<Signal>,
-    output: VecDeque<Signal>,
+    coming: VecDeque<Ordered>,
+    input: VecDeque<Ordered>,
+    output: VecDeque<Ordered>,
+    /// Where barrier packets share the order of VC 0: packets granted out of its FIFO, and those chosen by the link out of
+    /// its TX FIFO.
+    granted: u32,
+    chosen: u32,
+}
+
+/// A barrier packet, and how many packets of VC 0 have to be gone before it is its turn.
+#[derive(Debug)]
+struct Ordered {
+    signal: Signal,
+    after: u32,
 }
 
 impl Barrier {
@@ -49,6 +60,8 @@ impl Barrier {
             coming: VecDeque::new(),
             input: VecDeque::new(),
             output: VecDeque::new(),
+            granted: 0,
+            chosen: 0,
         };
         Some(Box::new(Barrier {
             ports: (0..ports).map(queues).collect(),
@@ -75,7 +88,7 @@ impl Barrier {
     fn is_waiting(&self, place: usize, now: Cycle) -> bool {
         match self.timer(place) {
             Some((group, timer)) => self.member(group).expires(timer) <= now,
-            None => self.ports.get(place).is_some_and(|queues| !queues.input.is_empty()),
+            None => self.ports.get(place).is_some_and(Queues::has_input),
         }
     }
 
@@ -92,10 +105,11 @@ impl Barrier {
     fn next(&self, shared: &Shared, now: Cycle) -> Cycle {
         let mut next = Cycle::NEVER;
         for queues in &self.ports {
-            if !queues.input.is_empty() {
+            if queues.has_input() {
                 return now + 1;
             }
-            if let Some(signal) = queues.coming.front() {
+            // What has to wait for packets of VC 0 is woken by the last of them.
+            if let Some(Ordered { signal, .. }) = queues.coming.front() {
                 next = next.min(signal.at + shared.timing.to_engine);
             }
         }
@@ -108,6 +122,18 @@ impl Barrier {
 
     fn member_mut(&mut self, group: BarrierId) -> &mut Member {
         self.members[group.index()].as_mut().expect("packets of a group stay in its tree")
+    }
+}
+
+impl Queues {
+    /// Whether there is a packet for the engine whose turn it is.
+    fn has_input(&self) -> bool {
+        self.input.front().is_some_and(|first| self.granted.wrapping_sub(first.after) as i32 >= 0)
+    }
+
+    /// The barrier packet that the link is to send before all packets of VC 0, if they share an order.
+    fn first_output(&self) -> Option<&Signal> {
+        self.output.front().filter(|first| first.after == self.chosen).map(|first| &first.signal)
     }
 }
 
@@ -128,8 +154,62 @@ impl Switch {
     #[cold]
     #[inline(never)]
     pub(super) fn hear_signal(&mut self, shared: &Shared, signal: Signal) {
-        self.engine().ports[usize::from(signal.port)].coming.push_back(signal);
+        let port = usize::from(signal.port);
+        let fifo = &self.inputs[port * self.vcs].waiting;
+        let before = if self.shares_order {
+            shared.pools.tokens.iter(fifo).filter(|token| token.at < signal.at).count() as u32
+        } else {
+            0
+        };
+        let queues = &mut self.engine().ports[port];
+        queues.coming.push_back(Ordered { signal, after: queues.granted.wrapping_add(before) });
         self.wake_engine(signal.at + shared.timing.to_engine);
+    }
+
+    /// A packet of VC 0 has been granted to input `port` in cycle `now`, where barrier packets share its order.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pass_turn_in(&mut self, port: usize, now: Cycle) {
+        let queues = &mut self.engine().ports[port];
+        queues.granted = queues.granted.wrapping_add(1);
+        if queues.has_input() {
+            self.wake_engine(now + 1);
+        }
+    }
+
+    /// The link of `port` is to send what is first in the order of VC 0, in cycle `now`: if that is a barrier packet, it
+    /// sends it, and it says whether it has.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sends_signal_in_order<O: Observer>(
+        &mut self,
+        port: usize,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> bool {
+        let queues = &mut self.engine().ports[port];
+        if queues.first_output().is_none() {
+            queues.chosen = queues.chosen.wrapping_add(1);
+            return false;
+        }
+        self.links[port].data_turn = 0;
+        let output = &mut self.outputs[port * self.vcs];
+        output.ready = cx.shared.pools.tokens.first(&output.granted).map_or(Cycle::NEVER, |next| next.at);
+        let is_empty = output.granted.is_empty();
+        self.links[port].waiting &= !u16::from(is_empty);
+        self.send_signal(port, now, cx);
+        true
+    }
+
+    /// Sees to it that `output` of crossbar 0 shows a barrier packet as ready, if one is first in the order of VC 0.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn expose_signal(&mut self, output: usize) {
+        let port = output / self.vcs;
+        if let Some(&Signal { at, .. }) = self.engine().ports[port].first_output() {
+            self.outputs[output].ready = at;
+            self.links[port].waiting |= 1;
+        }
     }
 
     /// The engine looks, in cycle `now`.
@@ -158,7 +238,8 @@ impl Switch {
         let to_engine = cx.shared.timing.to_engine;
         let (number, engine) = (self.number, self.engine());
         let (room, queues) = (engine.input_room, &mut engine.ports[port]);
-        while let Some(signal) = pop_checked(&mut queues.coming, to_engine, now) {
+        while let Some(ordered) = pop_checked(&mut queues.coming, |it| it.signal.at + to_engine <= now) {
+            let Ordered { signal, .. } = ordered;
             let fault = queues.check.fault(&signal);
             let counters = &mut cx.counters.barrier;
             let reason = if fault.is_some() {
@@ -168,7 +249,7 @@ impl Switch {
                 counters.lost_by_full_queue += 1;
                 Some(LossReason::InputFull)
             } else {
-                queues.input.push_back(signal);
+                queues.input.push_back(ordered);
                 None
             };
             if let Some(reason) = reason {
@@ -180,7 +261,8 @@ impl Switch {
     /// The engine takes the first packet out of the queue of input `port`.
     fn handle<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let engine = self.engine();
-        let signal = engine.ports[port].input.pop_front().expect("an input that has its turn has a packet");
+        let first = engine.ports[port].input.pop_front();
+        let Ordered { signal, .. } = first.expect("an input that has its turn has a packet");
         let (group, settings) = (signal.group, &cx.shared.barrier);
         let actions = engine.member_mut(group).take(settings, now, PortId::new(port), signal.packet);
         cx.counters.barrier.handled += 1;
@@ -210,19 +292,26 @@ impl Switch {
     /// `signal` comes into the queue of output `port`.
     fn put<O: Observer>(&mut self, port: usize, signal: Signal, now: Cycle, cx: &mut Cx<'_, O>) {
         cx.counters.barrier.made += 1;
+        let shares = self.shares_order;
+        let granted = &self.outputs[port * self.vcs].granted;
+        let before = if shares { cx.shared.pools.tokens.iter(granted).count() as u32 } else { 0 };
         let (number, engine) = (self.number, self.engine());
-        let (room, output) = (engine.output_room, &mut engine.ports[port].output);
+        let room = engine.output_room;
+        let Queues { output, chosen, .. } = &mut engine.ports[port];
         if output.len() >= room {
             cx.counters.barrier.lost_by_full_queue += 1;
             let loss = signal.lost(now, number, PortId::new(port), LossReason::OutputFull);
             cx.observer.barrier_lost(&loss);
             return;
         }
-        output.push_back(signal);
+        output.push_back(Ordered { signal, after: chosen.wrapping_add(before) });
         if output.len() == 1 {
-            let link = &mut self.links[port];
-            link.barrier_at = signal.at;
-            let decides = signal.at.max(link.free_at);
+            if shares {
+                self.expose_signal(port * self.vcs);
+            } else {
+                self.links[port].barrier_at = signal.at;
+            }
+            let decides = signal.at.max(self.links[port].free_at);
             self.wake_link(port, decides);
         }
     }
@@ -231,11 +320,17 @@ impl Switch {
     #[cold]
     #[inline(never)]
     pub(super) fn send_signal<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let shares = self.shares_order;
         let output = &mut self.engine().ports[port].output;
-        let signal = output.pop_front().expect("a link that chooses a barrier packet has one");
-        let next = output.front().map_or(Cycle::NEVER, |signal| signal.at);
+        let first = output.pop_front();
+        let Ordered { signal, .. } = first.expect("a link that chooses a barrier packet has one");
+        let next = output.front().map_or(Cycle::NEVER, |next| next.signal.at);
+        if shares {
+            self.expose_signal(port * self.vcs);
+        } else {
+            self.links[port].barrier_at = next;
+        }
         let link = &mut self.links[port];
-        link.barrier_at = next;
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let at = link.send(timing, now, FLITS);
         pools.signal(cx.post, &link.wire, Signal { at, ..signal });

@@ -48,6 +48,7 @@ static SETTINGS: &[&Setting] = &[
     &multicast::GATHERING,
     &multicast::PATIENCE,
     &barrier::GROUPS,
+    &barrier::DEDICATED,
     &barrier::BUFFER,
     &barrier::ENGINE,
     &barrier::RETRANSMIT,

@@ -28,6 +28,7 @@ pub(super) fn settings(dice: &mut Dice) -> hpp::BarrierSettings {
     let (retransmit, dun) = (timer(500), timer(900));
     hpp::BarrierSettings {
         groups: 16,
+        dedicated: !dice.one_in(3),
         buffer_packets: dice.scaled(1, 12),
         engine: dice.corner(0, 4),
         retransmit,

@@ -15,8 +15,11 @@ use std::collections::VecDeque;
 pub(in crate::hpp) struct Engine {
     /// By group; none where the switch is not in its tree.
     members: Vec<Option<Member>>,
-    /// Checked packets, by input.
-    pub(super) inputs: Vec<VecDeque<Signal>>,
+    /// Checked packets, by input, and how many packets of VC 0 came in there before each.
+    pub(super) inputs: Vec<VecDeque<(Signal, u64)>>,
+    /// Packets granted before this cycle, and in all: out of FIFO `(i, 0)`, and to TX FIFO `(o, 0)`.
+    pub(super) granted_from: Vec<[u64; 2]>,
+    pub(super) granted_to: Vec<[u64; 2]>,
     /// The place in the ring that had its turn last.
     last: usize,
 }
@@ -27,15 +30,19 @@ impl Engine {
         Engine {
             members: barriers.ids().map(member).collect(),
             inputs: vec![VecDeque::new(); ports],
+            granted_from: vec![[0; 2]; ports],
+            granted_to: vec![[0; 2]; ports],
             // The place before that of input 0.
             last: ports + 2 * barriers.len() - 1,
         }
     }
 
     /// Whether something is to be done at `place` of the ring: inputs, then two timers of each group.
-    fn is_waiting(&self, place: usize, now: u64) -> bool {
+    fn is_waiting(&self, place: usize, is_dedicated: bool, now: u64) -> bool {
         match place.checked_sub(self.inputs.len()) {
-            None => !self.inputs[place].is_empty(),
+            None => self.inputs[place]
+                .front()
+                .is_some_and(|&(_, before)| is_dedicated || before <= self.granted_from[place][0]),
             Some(timer) => {
                 self.members[timer / 2].as_ref().is_some_and(|member| member.expired(now)[timer % 2])
             }
@@ -49,23 +56,24 @@ impl Switch {
         let pipeline = world.settings.pipeline;
         for (port, queue) in self.ports.iter_mut().zip(&mut self.engine.inputs) {
             let Some(port) = port else { continue };
-            if let Some(signal) = port.lane.checked(pipeline.receive + pipeline.queue, world) {
+            if let Some((signal, before)) = port.lane.checked(pipeline.receive + pipeline.queue, world) {
                 if queue.len() == world.settings.barrier.buffer_packets as usize {
                     port.lane.lose(signal, LossReason::InputFull, world);
                 } else {
-                    queue.push_back(signal);
+                    queue.push_back((signal, before));
                 }
             }
         }
         let inputs = self.engine.inputs.len();
         let places = inputs + 2 * self.engine.members.len();
         let engine = &mut self.engine;
-        let waiting = |place| engine.is_waiting(place, world.now);
+        let is_dedicated = world.settings.barrier.dedicated;
+        let waiting = |place| engine.is_waiting(place, is_dedicated, world.now);
         let Some(place) = first_after(engine.last, places, waiting) else { return };
         engine.last = place;
         let (group, actions) = match place.checked_sub(inputs) {
             None => {
-                let signal = engine.inputs[place].pop_front().expect("it is waiting");
+                let (signal, _) = engine.inputs[place].pop_front().expect("it is waiting");
                 let member = engine.members[signal.group.index()].as_mut().expect("it is in the tree");
                 let event = member.place.event(PortId::new(place), signal.packet);
                 world.counters.barrier.handled += 1;
@@ -86,8 +94,9 @@ impl Switch {
         }
         for sent in actions.sends.iter().flatten() {
             for port in member.ports(sent.to) {
+                let before = self.engine.granted_to[port][0];
                 let port = self.ports[port].as_mut().expect("trees have wired ports");
-                port.lane.put(Signal { group, packet: sent.packet }, world);
+                port.lane.put(Signal { group, packet: sent.packet }, before, world);
             }
         }
     }

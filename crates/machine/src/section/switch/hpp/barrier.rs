@@ -28,6 +28,17 @@ pub(super) static GROUPS: Setting = Setting {
     source: "hpp-switch.txt section 2.2 (P-HP-052)",
 };
 
+pub(super) static DEDICATED: Setting = Setting {
+    path: "switch.barrier.dedicated",
+    kind: Kind::Flag,
+    presence: Presence::Default("true"),
+    when: HPP,
+    doc: "Whether barrier packets have a virtual channel of their own, which goes first. Otherwise they keep the order of \
+          data VC 0 in switches: behind what came or was granted before them, without priority. They take no data credits.",
+    example: "true",
+    source: "hpp-switch.txt section 2.2 (P-HP-031), dawning5000.txt section 4.2 (P-DN-081, P-DN-082); false for comparison",
+};
+
 pub(super) static BUFFER: Setting = Setting {
     path: "switch.barrier.buffer",
     kind: Kind::Quantity { dimension: Dimension::Size, min: PACKET as u64, max: 1 << 20 },
@@ -113,6 +124,7 @@ pub(super) fn build(
     };
     Some(BarrierSettings {
         groups: values.count(&GROUPS)?,
+        dedicated: values.flag(&DEDICATED)?,
         buffer_packets: values.quantity_u32(&BUFFER)? / PACKET,
         engine: values.quantity_u32(&ENGINE)?,
         retransmit: retransmit?,
