@@ -13,6 +13,10 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("dawning5000-roots", include_str!("../../../experiments/dawning5000-roots.toml")),
         ("dawning5000-all-to-all", include_str!("../../../experiments/dawning5000-all-to-all.toml")),
         ("multicast-scaling", include_str!("../../../experiments/multicast-scaling.toml")),
+        ("hpp-barrier-interval", include_str!("../../../experiments/hpp-barrier-interval.toml")),
+        ("hpp-barrier-packet", include_str!("../../../experiments/hpp-barrier-packet.toml")),
+        ("dawning5000-barrier", include_str!("../../../experiments/dawning5000-barrier.toml")),
+        ("barrier-scaling", include_str!("../../../experiments/barrier-scaling.toml")),
     ]
 }
 

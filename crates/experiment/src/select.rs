@@ -175,9 +175,16 @@ pub(crate) fn verdict(result: &Value) -> Option<&str> {
     point(result)?.get("verdict")?.as_str()
 }
 
-/// Whether the number at `path` means what it says: a latency does at a steady point only.
+/// Whether the number at `path` means what it says: a latency does at a steady point only, that of a barrier in a saturated
+/// network, too, and what is computed always.
 pub(crate) fn is_trusted(result: &Value, path: &str) -> bool {
-    !path.contains("_latency_ns") || verdict(result).is_none_or(|verdict| verdict == "steady")
+    let is_measured = path.contains("latency_ns") && !path.contains("zero_load");
+    !is_measured
+        || match verdict(result) {
+            None | Some("steady") => true,
+            Some("saturated") => path.starts_with("barrier."),
+            Some(_) => false,
+        }
 }
 
 fn point(result: &Value) -> Option<&Value> {
