@@ -51,6 +51,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) barrier: BarrierArguments,
     #[command(flatten)]
+    pub(crate) train: TrainArguments,
+    #[command(flatten)]
     pub(crate) graph: GraphArguments,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
@@ -67,8 +69,8 @@ pub(crate) struct RunArguments {
 }
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 9] =
-    ["machine", "traffic", "packet", "arrival", "load", "warm_up", "multicast", "barrier", "graph"];
+const OF_A_RUN: [&str; 10] =
+    ["machine", "traffic", "packet", "arrival", "load", "warm_up", "multicast", "barrier", "train", "graph"];
 
 /// Synthetic traffic: to whom x how large x when.
 #[derive(Args, Clone, Debug)]
@@ -148,6 +150,18 @@ pub(crate) struct BarrierArguments {
     pub(crate) lose: Vec<String>,
 }
 
+/// A train of packets.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Train (--packet says how large)")]
+pub(crate) struct TrainArguments {
+    /// Send packets from one node to another, all at once: 0-15
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["graph", "multicast", "barrier"])]
+    pub(crate) train: Option<String>,
+    /// How many: 10000 unless given
+    #[arg(long, value_name = "N", requires = "train")]
+    pub(crate) count: Option<String>,
+}
+
 /// A task graph.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Task graph")]
@@ -188,6 +202,7 @@ impl RunArguments {
             staleness,
             overheads,
         } = self.multicast.clone();
+        let TrainArguments { train, count } = self.train.clone();
         let BarrierArguments { barrier, interval, imbalance, lose } = self.barrier.clone();
         WorkloadOptions {
             traffic,
@@ -207,6 +222,8 @@ impl RunArguments {
             barrier,
             interval,
             imbalance,
+            train,
+            count,
             lose: (!lose.is_empty()).then(|| lose.join("; ")),
             graph,
             placement,

@@ -22,6 +22,7 @@ mod output;
 mod progress;
 mod run;
 mod table;
+mod train;
 
 use args::{Arguments, Command};
 use clap::Parser;

@@ -9,6 +9,7 @@ use crate::multicast;
 use crate::output::{Target, complain, say};
 use crate::progress::{Line, stop_flag};
 use crate::table;
+use crate::train;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::workload::{GraphFiles, GraphWorkload, Run, Surroundings, TrafficWorkload, Workload};
 use flitway_machine::Machine;
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Workload::Graph(graph) => run_graph(arguments, machine, graph, target.as_ref()),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, target.as_ref()),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, target.as_ref()),
+        Workload::Train(work) => train::run(arguments, machine, work, target.as_ref()),
     }
 }
 

@@ -91,6 +91,17 @@ fn results_keep_to_the_schema() {
     );
     assert!(of["latency_ns"]["p50"].as_f64() > of["zero_load_latency_ns"].as_f64(), "{of}");
     assert_valid(&json(&[&barrier[..], &["--by", "pairwise", "--overheads"]].concat()));
+    let train = |set: &str| {
+        let arguments =
+            ["run", "fattree-128", "--train", "0-127", "--count", "500", "--packet", "64B", "--set", set];
+        let result = json(&arguments);
+        assert_valid(&result);
+        let of = |field: &str| result["points"][0]["train"][field].as_f64().unwrap();
+        // Links set the pace, and now and then an advert is in the way.
+        assert!((1.0..1.1).contains(&(of("time_ns") / of("pipelined_ns"))), "{result}");
+        of("time_ns")
+    };
+    assert!(train("rails=1") / train("rails=2") > 1.9);
     let graph = scratch("schema.goal", GRAPH);
     let result = json(&["run", "dawning5000", "--graph", graph.to_str().unwrap()]);
     assert_valid(&result);
@@ -317,6 +328,19 @@ fn every_wrong_barrier_has_its_message_and_status_2() {
     let shared = ["--set", "switch.barrier.dedicated=false", "--set", "switch.vcs=1"];
     let arguments = [&["run", "hpp-switch", "--barrier", "all", "--by", "three-trips"][..], &shared].concat();
     assert_refused(&[(&arguments[..], &["--by", "switch.vcs=2"])]);
+}
+
+#[test]
+fn every_wrong_train_has_its_message_and_status_2() {
+    assert_refused(&[
+        (&["run", "hpp-switch", "--train", "0-16"], &["--train", "no node 16"]),
+        (&["run", "hpp-switch", "--train", "all"], &["--train", "two node numbers"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--count", "0"], &["--count", "from 1"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--packet", "2KiB"], &["--packet", "MTU"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--packet", "bimodal"], &["--packet", "a size"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--load", "0.2"], &["--load", "not of a train"]),
+        (&["run", "hpp-switch", "--count", "3"], &["--train"]),
+    ]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("hpp-barrier-interval", include_str!("../../../experiments/hpp-barrier-interval.toml")),
         ("hpp-barrier-packet", include_str!("../../../experiments/hpp-barrier-packet.toml")),
         ("dawning5000-barrier", include_str!("../../../experiments/dawning5000-barrier.toml")),
+        ("multi-rail", include_str!("../../../experiments/multi-rail.toml")),
         ("barrier-scaling", include_str!("../../../experiments/barrier-scaling.toml")),
     ]
 }

@@ -6,7 +6,8 @@
 //! * [`Injector`]: synthetic traffic, one source for each node;
 //! * [`Messenger`]: the ranks of a task graph that run on a node;
 //! * [`Multicaster`]: multicast operations, in the switches or by forwarding;
-//! * [`Synchroniser`]: barriers, in the switches or by messages.
+//! * [`Synchroniser`]: barriers, in the switches or by messages;
+//! * [`Train`]: so many packets from one node to another.
 //!
 //! All implement [`flitway_fabric::Endpoint`].
 
@@ -20,6 +21,7 @@ mod processor;
 pub mod synchroniser;
 #[cfg(test)]
 mod testing;
+pub mod train;
 
 pub use error::PlanError;
 pub use exchange::{Exchange, ExchangeError, MessengerSettings};
@@ -27,3 +29,4 @@ pub use injector::{Injector, InjectorCounts};
 pub use messenger::{Messenger, MessengerCounts, stuck, summary};
 pub use multicaster::Multicaster;
 pub use synchroniser::Synchroniser;
+pub use train::Train;

@@ -7,6 +7,7 @@
 use crate::graph::GraphResult;
 pub mod barrier;
 pub mod multicast;
+pub mod train;
 
 use crate::measure::{Plain, Plan, Progress, measure};
 use crate::point::{Point, Scale};

@@ -10,6 +10,7 @@ pub mod beside;
 pub mod graph;
 pub mod multicast;
 pub mod traffic;
+pub mod train;
 
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{nearest, units};
@@ -22,6 +23,7 @@ pub use barrier::BarrierWorkload;
 pub use graph::{GraphFiles, GraphWorkload};
 pub use multicast::MulticastWorkload;
 pub use traffic::{Load, TrafficWorkload};
+pub use train::TrainWorkload;
 
 macro_rules! options {
     ($($(#[doc = $doc:literal])+ $name:ident)*) => {
@@ -93,6 +95,10 @@ options! {
     imbalance
     /// Barrier packets that are lost.
     lose
+    /// A train of packets: from which node to which.
+    train
+    /// How many.
+    count
     /// The file of a task graph.
     graph
     /// Where its ranks run.
@@ -222,7 +228,7 @@ pub struct Kind {
 }
 
 /// The kinds. Synthetic traffic is last: it is meant where nothing else is asked for.
-static KINDS: &[Kind] = &[graph::KIND, multicast::KIND, barrier::KIND, traffic::KIND];
+static KINDS: &[Kind] = &[graph::KIND, multicast::KIND, barrier::KIND, train::KIND, traffic::KIND];
 
 impl Kind {
     /// Every kind.
@@ -259,6 +265,8 @@ pub enum Workload {
     Multicast(MulticastWorkload),
     /// Barriers.
     Barrier(BarrierWorkload),
+    /// A train of packets.
+    Train(TrainWorkload),
 }
 
 impl Workload {
@@ -298,6 +306,7 @@ impl Workload {
             Workload::Graph(graph) => graph,
             Workload::Multicast(multicast) => multicast,
             Workload::Barrier(barrier) => barrier,
+            Workload::Train(train) => train,
         }
     }
 }

@@ -1,0 +1,61 @@
+//! `flitway run --train`: a train of packets on a machine.
+
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use crate::output::Target;
+use crate::progress::{Line, stop_flag};
+use crate::run::{Voice, fits_memory, write_json};
+use crate::table::sizes_of;
+use flitway_experiment::workload::TrainWorkload;
+use flitway_machine::Machine;
+use flitway_report::session::Session;
+use flitway_report::session::train::TrainResult;
+
+/// Runs `workload` as `arguments` say.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    machine: Machine,
+    workload: &TrainWorkload,
+    target: Option<&Target>,
+) -> Result<(), Failure> {
+    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let misfit = |error| Failure::workload(vec![TrainWorkload::misfit(error)]);
+    session.fits_train(workload.choice).map_err(misfit)?;
+    fits_memory(session.fabric().bytes())?;
+    let mut voice = Voice::new(target);
+    let (stop, line) = (stop_flag()?, Line::new());
+    let clock = session.machine().clock;
+    let result = session
+        .train(workload.choice, &stop, |now| {
+            line.message(format!("train: {:.3} ms simulated", clock.nanos(now.0 as f64) / 1e6));
+        })
+        .map_err(misfit)?;
+    line.clear();
+    voice.say(|| text(&session, workload, &result))?;
+    write_json(&session, workload, target, vec![result.to_json()])?;
+    voice.end(&stop)
+}
+
+fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> String {
+    let choice = workload.choice;
+    let head = format!(
+        "{}; {} packets of {} from node {} to node {}\n\n",
+        sizes_of(session),
+        choice.count,
+        workload.packet,
+        choice.from,
+        choice.to,
+    );
+    let Some(time) = result.time_ns() else { return head + "stopped before its end" };
+    let rate = f64::from(choice.count) / time * 1_000.0;
+    let payload = rate * f64::from(choice.payload);
+    head + &format!(
+        "time       {:12.1} ns: to the last packet delivered\n\
+         rate       {rate:12.3} packets/us, {payload:.1} MB/s of payload\n\
+         links      {:12.1} ns: if links alone set the pace\n\
+         model      {:12.1} ns: if a switch passes a packet of a rail every T_switch (dawning5000.txt section 3.1)",
+        time,
+        result.pipelined_ns(),
+        result.model_ns(),
+    )
+}

@@ -1,0 +1,98 @@
+//! A train of packets from one node to another.
+
+use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, traffic};
+use flitway_machine::units;
+use flitway_report::session::Session;
+use flitway_report::session::train::{TrainChoice, TrainMisfit, TrainResult};
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+pub(super) const KIND: Kind = Kind {
+    name: "a train",
+    selector: "train",
+    of_a_point: None,
+    options: &["train", "count", "packet"],
+    fields: &[TrainResult::FIELDS],
+    check,
+};
+
+/// How many packets, unless it is said (dawning5000.txt section 3.1).
+pub const COUNT_DEFAULT: &str = "10000";
+
+/// A train, checked.
+#[derive(Clone, Debug)]
+pub struct TrainWorkload {
+    /// Who sends to whom, how many, how large.
+    pub choice: TrainChoice,
+    /// The size, as written.
+    pub packet: String,
+}
+
+fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let text = options.get("train").unwrap_or("");
+    let ends = text
+        .split_once('-')
+        .and_then(|(from, to)| Some((from.trim().parse::<u32>().ok()?, to.trim().parse::<u32>().ok()?)));
+    if ends.is_none() {
+        let message = format!("`{text}`: expected two node numbers, such as `0-15`");
+        problems.push(Problem::new("train", message));
+    }
+    let count_text = options.get("count").unwrap_or(COUNT_DEFAULT);
+    let count = count_text.parse().ok().filter(|count| (1..=10_000_000).contains(count));
+    if count.is_none() {
+        let message = format!("`{count_text}`: expected a number from 1 to 10000000");
+        problems.push(Problem::new("count", message));
+    }
+    let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT).to_owned();
+    let payload = match units::size(&packet) {
+        Ok(bytes) => u32::try_from(bytes).ok().filter(|&bytes| bytes > 0),
+        Err(error) => {
+            let problem = Problem::new("packet", format!("{error}: expected {}", error.expectation()));
+            problems.push(Problem { help: error.help(), ..problem });
+            return Err(problems);
+        }
+    };
+    if payload.is_none() {
+        problems.push(Problem::new("packet", format!("`{packet}`: expected 1 B to the MTU")));
+    }
+    match (ends, count, payload) {
+        (Some((from, to)), Some(count), Some(payload)) => {
+            let choice = TrainChoice { from, to, count, payload };
+            Ok(Workload::Train(TrainWorkload { choice, packet }))
+        }
+        _ => Err(problems),
+    }
+}
+
+impl TrainWorkload {
+    /// The option that is most likely at fault.
+    #[must_use]
+    pub fn misfit(error: TrainMisfit) -> Problem {
+        let option = match error {
+            TrainMisfit::NoNode { .. } => "train",
+            TrainMisfit::AboveMtu { .. } => "packet",
+        };
+        Problem::new(option, error.to_string())
+    }
+}
+
+impl Run for TrainWorkload {
+    fn to_json(&self) -> Value {
+        let TrainChoice { from, to, count, .. } = self.choice;
+        json!({ "train": format!("{from}-{to}"), "count": count.to_string(), "packet": self.packet })
+    }
+
+    fn identity(&self) -> Value {
+        self.to_json()
+    }
+
+    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
+        session.fits_train(self.choice).map_err(|error| vec![Self::misfit(error)])
+    }
+
+    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+        let result = session.train(self.choice, stop, |_| {}).map_err(|error| vec![Self::misfit(error)])?;
+        Ok(result.time.is_some().then(|| vec![result.to_json()]))
+    }
+}

@@ -1,0 +1,217 @@
+//! A train of packets on a machine: how long it takes, and what the multi-rail model says of it.
+
+use super::Session;
+use crate::memory::peak_rss_bytes;
+use flitway_engine::window::Outcome;
+use flitway_engine::{Clock, Cycle, NodeId};
+use flitway_fabric::hpp::Hpp;
+use flitway_fabric::simulation::{Architecture, Counters};
+use flitway_fabric::{Simulation, SwitchSettings, Unobserved};
+use flitway_nic::Train;
+use flitway_nic::train::TrainSettings;
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// A train, as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainChoice {
+    /// Who sends.
+    pub from: u32,
+    /// To whom.
+    pub to: u32,
+    /// How many packets.
+    pub count: u32,
+    /// Payload of each in bytes.
+    pub payload: u32,
+}
+
+/// Why a train does not fit a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrainMisfit {
+    /// There is no such node.
+    NoNode {
+        /// The node asked for.
+        node: u32,
+        /// Nodes there are.
+        nodes: u32,
+    },
+    /// The payload is above the MTU.
+    AboveMtu {
+        /// Bytes asked for.
+        payload: u32,
+        /// Bytes that a packet can have.
+        mtu: u32,
+    },
+}
+
+impl fmt::Display for TrainMisfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrainMisfit::NoNode { node, nodes } => {
+                write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
+            }
+            TrainMisfit::AboveMtu { payload, mtu } => {
+                write!(f, "packets of {payload} B exceed the MTU, {mtu} B")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TrainMisfit {}
+
+/// What a train came to.
+#[derive(Clone, Debug)]
+pub struct TrainResult {
+    /// What was sent.
+    pub choice: TrainChoice,
+    /// Cycles from the beginning to the last packet delivered; `None` if somebody stopped it.
+    pub time: Option<u64>,
+    /// Cycles by the multi-rail model (dawning5000.txt section 3.1, in the form of `mechanisms.md` 1.9; OQ-D1): a switch
+    /// passes a packet of a rail every T_switch, or as fast as the link is.
+    pub model: f64,
+    /// Cycles if links alone set the pace.
+    pub pipelined: f64,
+    /// Totals.
+    pub counters: Counters,
+    /// Wall-clock time of the run.
+    pub wall: Duration,
+    clock: Clock,
+}
+
+impl TrainResult {
+    /// The numbers of the object that `--json` has in `points`, but for those of the computer it ran on: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("packets", "packets"),
+        ("train.time_ns", "ns"),
+        ("train.packets_per_us", "packets per us"),
+        ("train.model_ns", "ns"),
+        ("train.pipelined_ns", "ns"),
+        ("events", "events"),
+        ("packet_hops", "packets"),
+        ("flit_hops", "flits"),
+        ("adverts", "adverts"),
+    ];
+
+    /// The time in nanoseconds; `None` if somebody stopped it.
+    #[must_use]
+    pub fn time_ns(&self) -> Option<f64> {
+        self.time.map(|cycles| self.clock.nanos(cycles as f64))
+    }
+
+    /// The time of the model in nanoseconds.
+    #[must_use]
+    pub fn model_ns(&self) -> f64 {
+        self.clock.nanos(self.model)
+    }
+
+    /// The time that links alone would need, in nanoseconds.
+    #[must_use]
+    pub fn pipelined_ns(&self) -> f64 {
+        self.clock.nanos(self.pipelined)
+    }
+
+    /// The object that `--json` has in `points`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut train = json!({});
+        if let Some(time) = self.time_ns() {
+            train["time_ns"] = json!(time);
+            train["packets_per_us"] = json!(f64::from(self.choice.count) / time * 1_000.0);
+        }
+        train["model_ns"] = json!(self.model_ns());
+        train["pipelined_ns"] = json!(self.pipelined_ns());
+        let mut point = json!({
+            "packets": self.counters.packets_delivered,
+            "train": train,
+            "events": self.counters.events,
+            "packet_hops": self.counters.packet_hops,
+            "flit_hops": self.counters.flit_hops,
+            "adverts": self.counters.adverts,
+            "wall_s": self.wall.as_secs_f64(),
+        });
+        if let Some(bytes) = peak_rss_bytes() {
+            point["peak_rss_bytes"] = json!(bytes);
+        }
+        point
+    }
+}
+
+impl Session {
+    /// Whether `choice` fits the machine.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn fits_train(&self, choice: TrainChoice) -> Result<(), TrainMisfit> {
+        let (nodes, mtu) = (self.fabric.nodes(), self.machine.packet.mtu_bytes);
+        match choice {
+            TrainChoice { from: node, .. } | TrainChoice { to: node, .. } if node >= nodes => {
+                Err(TrainMisfit::NoNode { node, nodes })
+            }
+            TrainChoice { payload, .. } if payload > mtu => Err(TrainMisfit::AboveMtu { payload, mtu }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs a train to its end.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn train(
+        &self,
+        choice: TrainChoice,
+        stop: &AtomicBool,
+        progress: impl FnMut(Cycle),
+    ) -> Result<TrainResult, TrainMisfit> {
+        self.fits_train(choice)?;
+        Ok(match self.fabric.switch {
+            SwitchSettings::Hpp(_) => self.train_on::<Hpp>(choice, stop, progress),
+        })
+    }
+
+    fn train_on<A: Architecture>(
+        &self,
+        choice: TrainChoice,
+        stop: &AtomicBool,
+        mut progress: impl FnMut(Cycle),
+    ) -> TrainResult {
+        /// Cycles between two looks at the clock on the wall.
+        const STRIDE: u64 = 1 << 14;
+        let started = Instant::now();
+        let settings = TrainSettings {
+            from: NodeId(choice.from),
+            to: NodeId(choice.to),
+            count: choice.count,
+            payload: choice.payload as u16,
+            rails: self.fabric.rails,
+            seed: self.seed,
+        };
+        let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
+        let mut simulation = Simulation::<A, _, _>::new(&self.fabric, nodes, self.threads, || Unobserved);
+        loop {
+            let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
+            if outcome != Outcome::Reached || simulation.endpoint(settings.to).received() == choice.count {
+                break;
+            }
+            progress(simulation.now());
+        }
+        simulation.settle();
+        let receiver = simulation.endpoint(settings.to);
+        let time = (receiver.received() == choice.count).then(|| receiver.last().0);
+        let [model, pipelined] = self.train_theory(choice);
+        let (counters, wall) = (simulation.counters(), started.elapsed());
+        TrainResult { choice, time, model, pipelined, counters, wall, clock: self.machine.clock }
+    }
+
+    /// Cycles by the multi-rail model, and if links alone set the pace.
+    fn train_theory(&self, choice: TrainChoice) -> [f64; 2] {
+        let SwitchSettings::Hpp(switch) = &self.fabric.switch;
+        let (from, to) = (NodeId(choice.from), NodeId(choice.to));
+        let first = self.fabric.zero_load_cycles(from, to, choice.payload).0 as f64;
+        let others = f64::from(choice.count.saturating_sub(1)) / f64::from(self.fabric.rails);
+        let flits = f64::from(self.machine.packet.packet_flits(choice.payload));
+        let through = f64::from(switch.pipeline.depth() - u32::from(switch.show_ahead));
+        [first + others * flits.max(through), first + others * flits]
+    }
+}
