@@ -140,6 +140,7 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
             "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
         );
     }
+    text.push_str(&limits(points));
     if points.iter().any(|point| point.verdict == Verdict::Deadlock) {
         text.push_str("\ndeadlock           packets wait for each other for ever");
     }
@@ -150,6 +151,25 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
     }
     if points.iter().any(|point| point.verdict == Verdict::Stopped) {
         text.push_str("\nstopped            interrupted before the precision was reached");
+    }
+    text
+}
+
+/// What limits the saturated ones of `points`, each limit once, with the channel that is busiest at the first point.
+fn limits(points: &[Point]) -> String {
+    let mut text = String::new();
+    let mut seen = Vec::new();
+    for point in points {
+        let Some((stages, _)) = &point.stages else { continue };
+        let Some(limit) = stages.limit.filter(|limit| !seen.contains(limit)) else { continue };
+        seen.push(limit);
+        let load = if point.multicast.is_some() { 0.0 } else { point.offered_load };
+        let at = if load > 0.0 { format!("at load {load:.3}, ") } else { String::new() };
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning());
+        if let Some((channel, load)) = stages.busiest.first() {
+            let _ = write!(text, "\n                   busiest channel: {channel}, {:.1} %", load * 100.0);
+        }
     }
     text
 }

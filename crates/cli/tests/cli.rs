@@ -111,6 +111,27 @@ fn results_keep_to_the_schema() {
 }
 
 #[test]
+fn a_saturated_point_says_which_stage_limits_it() {
+    let limit = |arguments: &[&str]| {
+        let result = json(&[&["run"], arguments, &["--warm-up", "50us", "--duration", "100us"]].concat());
+        assert_valid(&result);
+        let point = &result["points"][0];
+        assert_eq!(point["verdict"], "saturated");
+        (point["limit"].as_str().unwrap().to_owned(), point["channel_load"].clone())
+    };
+    let hot = ["fattree-128", "--traffic", "hotspot(nodes=5, fraction=20%)", "--load", "0.5"];
+    let (by, loads) = limit(&hot);
+    assert_eq!((by.as_str(), &loads["busiest"][0]["to"]["node"]), ("ejection", &Value::from(5)));
+    let one_fifo = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.9"];
+    assert_eq!(limit(&one_fifo).0, "arbitration", "head-of-line blocking leaves every channel idle at times");
+    assert_eq!(limit(&["hpp-switch", "--traffic", "transpose", "--load", "max"]).0, "injection");
+    let crowded = ["mesh-8x8", "--traffic", "transpose", "--load", "0.9"];
+    let (by, loads) = limit(&crowded);
+    assert_eq!(by, "network");
+    assert!(loads["busiest"][0]["class"].as_str().unwrap().starts_with("dimension"), "{loads}");
+}
+
+#[test]
 fn results_do_not_depend_on_threads_and_repeat() {
     let run = |threads: &str, seed: &str| {
         let arguments = ["run", "fattree-128", "--traffic", "uniform", "--threads", threads, "--seed", seed];

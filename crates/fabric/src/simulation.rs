@@ -96,6 +96,13 @@ pub trait SwitchModel<A: Architecture>: Send {
     /// Flits of the packets whose head has come in and which no link has chosen, at the end of cycle `now - 1`; some of them
     /// may not have been taken out of `inbox` yet.
     fn queued_flits(&self, shared: &A::Shared, inbox: &A::Inbox, now: Cycle) -> u64;
+
+    /// Flits of the packets that the link of `port` has chosen since the start; `None` from an architecture that does not
+    /// count them.
+    fn sent_flits(&self, port: PortId) -> Option<u64> {
+        let _ = port;
+        None
+    }
 }
 
 /// A NIC port, driven by its node.
@@ -133,6 +140,11 @@ pub trait PortModel<A: Architecture>: Send + Sized {
 
     /// What it holds at the end of cycle `now - 1`, for the books.
     fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
+
+    /// Flits of the packets that its link has chosen since the start; `None` from an architecture that does not count them.
+    fn sent_flits(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Where a component lives.
@@ -270,6 +282,31 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         self.switches
             .iter()
             .map(move |at| self.windows.shards()[at.shard as usize].queued_flits(at.place, now))
+    }
+
+    /// Number of channels, of all rails: of the ports of switches, wired or not, and of NIC ports.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        let switches = self.topology.switches();
+        let ports: usize = (0..switches).map(|switch| self.topology.ports(SwitchId(switch)) as usize).sum();
+        self.switches.len() / switches as usize * (ports + self.nodes.len())
+    }
+
+    /// What each channel has carried: flits of the packets that links have chosen since the start. First the ports of the
+    /// switches of rail 0, of rail 1, ..., then the rails of each node. `None` from an architecture that does not count.
+    #[must_use]
+    pub fn sent_flits(&self) -> Option<Vec<u64>> {
+        let ports = |switch: usize| {
+            let switch = SwitchId(switch as u32 % self.topology.switches());
+            (0..self.topology.ports(switch)).map(PortId)
+        };
+        let of_switches = self.switches.iter().enumerate().flat_map(|(number, at)| {
+            let switch = self.windows.shards()[at.shard as usize].switch(at.place);
+            ports(number).map(move |port| switch.sent_flits(port))
+        });
+        let of_nodes = (0..self.nodes.len())
+            .flat_map(|node| self.node(NodeId::new(node)).ports.iter().map(PortModel::sent_flits));
+        of_switches.chain(of_nodes).collect()
     }
 
     /// The observers of all shards.

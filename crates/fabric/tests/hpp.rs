@@ -191,3 +191,20 @@ fn gathering_one_by_one_deadlocks_where_the_bulletin_does_not() {
     let kept = |output, by| Need::Output { output: PortId(output), by: PortId(by) };
     assert_eq!(fifos, [(0, kept(5, 1)), (1, kept(4, 0))]);
 }
+
+#[test]
+fn every_channel_counts_the_flits_of_the_packets_that_it_carries() {
+    let topology = TopologySettings::Torus { dimensions: vec![4, 3], nodes_per_switch: 2 };
+    let fabric = Fabric { rails: 2, ..fabric(&topology, RoutingKind::DimensionOrder, 5, hpp(6)) };
+    let fabric = Fabric { switch: SwitchSettings::Hpp(HppSettings { vcs: 4, ..hpp(6) }), ..fabric };
+    let scripts = random_scripts(3, &fabric, 60, 4_000, 300);
+    let packets = scripts.iter().flat_map(|script| &script.packets);
+    let injected: u64 = packets.map(|packet| u64::from(packet.payload).div_ceil(2) + 5).sum();
+    let mut simulation = Simulation::<Hpp, _, _>::new(&fabric, scripts, 2, Deliveries::default);
+    simulation.run_until(FOREVER, &AtomicBool::new(false));
+    let sent = simulation.sent_flits().unwrap();
+    assert_eq!(sent.len(), simulation.channels());
+    let (of_switches, of_nodes) = sent.split_at(sent.len() - 2 * fabric.nodes() as usize);
+    assert_eq!(of_switches.iter().sum::<u64>(), simulation.counters().flit_hops);
+    assert_eq!(of_nodes.iter().sum::<u64>(), injected);
+}

@@ -13,6 +13,7 @@ pub mod operations;
 pub mod point;
 pub mod recorder;
 pub mod session;
+pub mod stages;
 pub mod stats;
 pub mod tally;
 pub mod theory;

@@ -79,6 +79,9 @@ pub struct Measurement {
     pub mean_release_latency: Estimate,
     /// Flits per cycle delivered after the warm-up, over all rails, by the node that sent them.
     pub accepted_of: Vec<f64>,
+    /// Flits per cycle sent after the warm-up by each channel, in the order of [`Simulation::sent_flits`]. `None` where they
+    /// are not counted, or too many to keep.
+    pub sent_of: Option<Vec<f64>>,
     /// Cycles of warm-up.
     pub warm_up: u64,
     /// Cycles measured after it.
@@ -154,6 +157,9 @@ const LOOK_EVERY: usize = 20;
 /// The most snapshots that are kept.
 const SNAPSHOTS_MAX: usize = 16;
 
+/// The most channels whose flits are kept: snapshots of more take too much memory.
+const CHANNELS_MAX: usize = 1 << 20;
+
 /// Measures `simulation` as `plan` says; `progress` is called after every batch.
 pub fn measure<A: Architecture, E: Endpoint>(
     simulation: &mut Simulation<A, E, Recorder>,
@@ -177,7 +183,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         series.warmed_up = take(simulation, course);
     }
     let start = simulation.now();
-    series.snapshots.push((0, delivered_of(simulation)));
+    series.snapshots.push(Snapshot::new(0, simulation));
     let (mut precision, mut deadlock) = (None, None);
     let (verdict, cut) = loop {
         let until = simulation.now() + length;
@@ -186,7 +192,8 @@ pub fn measure<A: Architecture, E: Endpoint>(
             break (Verdict::Stopped, series.fallback());
         }
         let batch = take(simulation, course);
-        series.push(batch, delivered_of(simulation));
+        let snapshot = Snapshot::new(series.batches.len() + 1, simulation);
+        series.push(batch, snapshot);
         if series.asks_for_deadlock() {
             deadlock = simulation.deadlock();
             if deadlock.is_some() {
@@ -216,8 +223,28 @@ struct Series<'a> {
     /// What happened in the warm-up that was asked for.
     warmed_up: Batch,
     batches: Vec<Batch>,
-    /// Flits delivered by source node after so many batches: a few snapshots, evenly spaced, and the last one.
-    snapshots: Vec<(usize, Vec<u64>)>,
+    /// A few, evenly spaced, and the last one.
+    snapshots: Vec<Snapshot>,
+}
+
+/// What there was after so many batches.
+struct Snapshot {
+    after: usize,
+    /// Flits delivered since the start, by source node.
+    delivered_of: Vec<u64>,
+    /// Flits sent since the start, by channel.
+    sent_of: Option<Vec<u64>>,
+}
+
+impl Snapshot {
+    fn new<A: Architecture, E: Endpoint>(
+        after: usize,
+        simulation: &mut Simulation<A, E, Recorder>,
+    ) -> Snapshot {
+        let has_room = simulation.channels() <= CHANNELS_MAX;
+        let sent_of = if has_room { simulation.sent_flits() } else { None };
+        Snapshot { after, delivered_of: delivered_of(simulation), sent_of }
+    }
 }
 
 enum Judgement {
@@ -228,9 +255,9 @@ enum Judgement {
 }
 
 impl Series<'_> {
-    fn push(&mut self, batch: Batch, delivered_of: Vec<u64>) {
+    fn push(&mut self, batch: Batch, snapshot: Snapshot) {
         self.batches.push(batch);
-        self.snapshots.push((self.batches.len(), delivered_of));
+        self.snapshots.push(snapshot);
         self.thin_snapshots();
     }
 
@@ -238,7 +265,7 @@ impl Series<'_> {
     fn thin_snapshots(&mut self) {
         let count = self.batches.len();
         let spacing = count.div_ceil(SNAPSHOTS_MAX).next_power_of_two();
-        self.snapshots.retain(|&(after, _)| after % spacing == 0 || after == count);
+        self.snapshots.retain(|snapshot| snapshot.after % spacing == 0 || snapshot.after == count);
     }
 
     /// Whether it is time to look for packets that wait for each other: when less was delivered than created, in batches of
@@ -354,13 +381,18 @@ impl Series<'_> {
             && half.chunks(half.len().div_ceil(4)).all(|part| grown(part) > 0.0)
     }
 
-    /// Flits per cycle by source node, from the first snapshot at or after the cut on (or the last one before the end).
-    fn accepted_of(&self, cut: usize) -> Vec<f64> {
-        let [earlier @ .., (end, last)] = &self.snapshots[..] else { return Vec::new() };
-        let start = earlier.iter().find(|(after, _)| *after >= cut).or_else(|| earlier.last());
-        let Some((start, first)) = start else { return Vec::new() };
-        let cycles = ((end - start) as u64 * self.length) as f64;
-        last.iter().zip(first).map(|(last, first)| (last - first) as f64 / cycles).collect()
+    /// What has happened per cycle, from the first snapshot at or after the cut on (or the last one before the end): flits
+    /// delivered by source node, flits sent by channel.
+    fn rates(&self, cut: usize) -> (Vec<f64>, Option<Vec<f64>>) {
+        let [earlier @ .., last] = &self.snapshots[..] else { return (Vec::new(), None) };
+        let first = earlier.iter().find(|snapshot| snapshot.after >= cut).or_else(|| earlier.last());
+        let Some(first) = first else { return (Vec::new(), None) };
+        let cycles = ((last.after - first.after) as u64 * self.length) as f64;
+        let rates = |last: &[u64], first: &[u64]| {
+            last.iter().zip(first).map(|(last, first)| (last - first) as f64 / cycles).collect()
+        };
+        let sent_of = last.sent_of.as_ref().zip(first.sent_of.as_ref());
+        (rates(&last.delivered_of, &first.delivered_of), sent_of.map(|(last, first)| rates(last, first)))
     }
 
     fn measurement(&self, start: Cycle, verdict: Verdict, cut: usize) -> Measurement {
@@ -376,6 +408,7 @@ impl Series<'_> {
             half_width: estimate.half_width / self.length as f64,
         };
         let network = |batch: &Batch| batch.network_latency as f64 / batch.packets as f64;
+        let (accepted_of, sent_of) = self.rates(cut);
         // The mean is that over packets; batches, which differ a little in size, tell how far to trust it.
         let over_packets =
             |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
@@ -395,7 +428,8 @@ impl Series<'_> {
             mean_copy_latency: self.estimate(cut, |batch| batch.operations.mean.mean()),
             barrier_latency: self.estimate(cut, |batch| batch.barriers.last.mean()),
             mean_release_latency: self.estimate(cut, |batch| batch.barriers.mean.mean()),
-            accepted_of: self.accepted_of(cut),
+            accepted_of,
+            sent_of,
             warm_up: start.0 + cut as u64 * self.length,
             duration: (self.batches.len() - cut) as u64 * self.length,
             counters: Counters::default(),

@@ -7,10 +7,11 @@ pub use barrier::{BarrierPoint, Recovery};
 use crate::measure::{Measurement, Verdict};
 use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
+use crate::stages::Stages;
 use crate::stats::Estimate;
 use flitway_engine::Clock;
-use flitway_fabric::Destination;
 use flitway_fabric::deadlock::{Deadlock, Link, Need};
+use flitway_fabric::{Destination, Fabric};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -42,6 +43,9 @@ pub struct Point {
     pub accepted_load_ci95: Option<f64>,
     /// The part of the accepted load that is payload.
     pub accepted_payload: f64,
+    /// Load created: flits handed to NIC ports, as a fraction of the injection rate of all nodes. `None` beside
+    /// multicast operations, whose packets are created with them.
+    pub created_load: Option<f64>,
     /// How the measurement has ended.
     pub verdict: Verdict,
     /// Packets measured.
@@ -72,6 +76,8 @@ pub struct Point {
     pub adverts: u64,
     /// The packets that wait for each other for ever, if there are any.
     pub deadlock: Option<Vec<WaitingPacket>>,
+    /// What the channels carried, where that is measured, as a value and as JSON.
+    pub stages: Option<(Stages, Value)>,
     /// Multicast operations, if there are any; they do not count in the rest.
     pub multicast: Option<MulticastPoint>,
     /// Barriers, likewise.
@@ -118,6 +124,7 @@ impl Point {
             accepted_load: measurement.accepted.mean / everything,
             accepted_load_ci95: finite(known(measurement.accepted).half_width / everything),
             accepted_payload: payload_flits / (everything * measurement.duration.max(1) as f64),
+            created_load: finite(total.created_flits as f64 / (everything * measurement.duration as f64)),
             verdict: measurement.verdict,
             packets: total.packets,
             packet_bytes: total.payload as f64 / packets.max(1.0),
@@ -139,11 +146,22 @@ impl Point {
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
+            stages: None,
             multicast: None,
             barrier: None,
             wall_s: measurement.wall.as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
         }
+    }
+
+    /// The point with what `measurement` says of the channels of `fabric`.
+    #[must_use]
+    pub fn with_stages(self, fabric: &Fabric, measurement: &Measurement) -> Self {
+        let stages = Stages::new(fabric, measurement).map(|stages| {
+            let value = stages.to_json(fabric.topology());
+            (stages, value)
+        });
+        Point { stages, ..self }
     }
 
     /// The point with what `measurement` says of multicast operations at their `offered_load`.
@@ -178,7 +196,7 @@ impl Point {
             }),
             missed: measurement.counters.packets_missed,
         };
-        Point { multicast: Some(multicast), ..self }
+        Point { multicast: Some(multicast), created_load: None, ..self }
     }
 
     /// The numbers of the object that `--json` has in `points`, but for those of the computer it ran on: path and unit.
@@ -187,6 +205,7 @@ impl Point {
         ("accepted_load", "fraction of the injection rate"),
         ("accepted_load_ci95", "fraction of the injection rate"),
         ("accepted_payload", "fraction of the injection rate"),
+        ("created_load", "fraction of the injection rate"),
         ("packets", "packets"),
         ("packet_bytes", "B"),
         ("hops_mean", "hops"),
@@ -231,8 +250,11 @@ impl Point {
         put("accepted_load", Some(json!(self.accepted_load)));
         put("accepted_load_ci95", self.accepted_load_ci95.map(|half| json!(half)));
         put("accepted_payload", Some(json!(self.accepted_payload)));
+        put("created_load", self.created_load.map(|load| json!(load)));
         put("saturated", Some(json!(self.verdict == Verdict::Saturated)));
         put("verdict", Some(json!(self.verdict.name())));
+        let limit = self.stages.as_ref().and_then(|(stages, _)| stages.limit);
+        put("limit", limit.map(|limit| json!(limit.name())));
         put("packets", Some(json!(self.packets)));
         put("packet_bytes", Some(json!(self.packet_bytes)));
         put("hops_mean", Some(json!(self.hops_mean)));
@@ -240,6 +262,7 @@ impl Point {
         put("network_latency_ns", self.network_latency.as_ref().map(Latency::to_json));
         put("accepted_min_node", finite(self.accepted_min_node).map(|load| json!(load)));
         put("accepted_max_node", Some(json!(self.accepted_max_node)));
+        put("channel_load", self.stages.as_ref().map(|(_, value)| value.clone()));
         put("duration_ns", Some(json!(self.duration_ns)));
         put("warmup_ns", Some(json!(self.warmup_ns)));
         put("events", Some(json!(self.events)));

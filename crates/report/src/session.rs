@@ -152,7 +152,7 @@ impl Session {
         let mut simulation = Simulation::<A, _, _>::new(&self.fabric, injectors, self.threads, recorder);
         let plan = self.plan(packets_per_cycle(nodes, traffic), traffic.sizes().mean(), patience);
         let measurement = measure(&mut simulation, &plan, &mut Plain, stop, progress);
-        Point::new(offered_load, &measurement, self.scale())
+        Point::new(offered_load, &measurement, self.scale()).with_stages(&self.fabric, &measurement)
     }
 
     /// Batches long enough for their packets to be many and to cross the whole machine; a time that is asked for is cut

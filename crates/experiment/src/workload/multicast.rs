@@ -7,6 +7,7 @@ use flitway_nic::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
 use flitway_report::session::multicast::{By, MulticastMisfit, MulticastRun, MulticastSettings};
+use flitway_report::stages::Stages;
 use flitway_workload::multicast::{MulticastChoice, MulticastError, members};
 use flitway_workload::traffic::TrafficError;
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
         "warm_up",
         "duration",
     ],
-    fields: &[Point::FIELDS, MulticastPoint::FIELDS],
+    fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS],
     check,
 };
 

@@ -5,6 +5,7 @@ use flitway_engine::{Clock, Cycle};
 use flitway_machine::units;
 use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
+use flitway_report::stages::Stages;
 use flitway_workload::Fraction;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
 use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
@@ -18,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
     selector: "traffic",
     of_a_point: Some("load"),
     options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
-    fields: &[Point::FIELDS],
+    fields: &[Point::FIELDS, Stages::FIELDS],
     check,
 };
 

@@ -24,12 +24,14 @@ pub(super) struct Link {
     /// When the first barrier packet in its queue is ready; `NEVER` if there is none. From then on it sends no adverts
     /// before that one.
     pub(super) barrier_at: Cycle,
+    /// Flits of the packets that it has chosen since the start.
+    pub(super) sent: u64,
     pub(super) wire: Wire,
     /// See [`Timing::slack`].
     pub(super) slack: u32,
     /// This port's own number, and its component's, for observers.
-    port: PortId,
     component: u32,
+    port: u8,
     /// VCs that have a packet for it.
     pub(super) waiting: u16,
     /// VCs whose receiver does not know yet when the packet that is leaving will have left.
@@ -79,10 +81,11 @@ impl Link {
             // Where nothing is connected there is nothing to repeat either.
             due_at: if wire.is_some() { Cycle(timing.refresh) } else { Cycle::NEVER },
             barrier_at: Cycle::NEVER,
+            sent: 0,
             wire: wire.unwrap_or(nowhere),
             slack,
-            port: PortId(port),
             component,
+            port: port as u8,
             waiting: 0,
             open: 0,
             advert_turn: 0,
@@ -98,6 +101,13 @@ impl Link {
         let ahead = timing.show_ahead * u64::from(self.free_at < now);
         self.free_at = now + flits - ahead;
         now + timing.transmit + u64::from(self.wire.latency) - ahead
+    }
+
+    /// The same of a packet, whose flits are counted.
+    #[inline]
+    pub(super) fn send_packet(&mut self, timing: &Timing, now: Cycle, flits: u64) -> Cycle {
+        self.sent += flits;
+        self.send(timing, now, flits)
     }
 
     /// There will be something new to say from cycle `news` on.
@@ -224,7 +234,7 @@ impl Link {
         }
         let (position, news) = receiver.advertise(timing, voice, now);
         if news {
-            let (component, port) = (self.component, self.port);
+            let (component, port) = (self.component, PortId(self.port.into()));
             cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
             receiver.counts_from = arrival + timing.receive;
             if receiver.is_tight(self.slack) {

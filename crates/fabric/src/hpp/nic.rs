@@ -238,7 +238,7 @@ impl Port {
         let token = &mut pools.tokens[slot];
         lane.sender.take(u32::from(token.units));
         self.link.data_turn = vc as u8;
-        let at = self.link.send(timing, now, u64::from(token.flits));
+        let at = self.link.send_packet(timing, now, u64::from(token.flits));
         token.injected = at - u64::from(self.link.wire.latency);
         pools.send(timing, cx.post, &self.link.wire, slot, at);
         cx.counters.events += 1;
@@ -503,6 +503,10 @@ impl PortModel<Hpp> for Port {
         if now > Cycle::ZERO {
             self.catch_up(now - 1, cx);
         }
+    }
+
+    fn sent_flits(&self) -> Option<u64> {
+        Some(self.link.sent)
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

@@ -297,7 +297,7 @@ impl Switch {
         token.hops += 1;
         let flits = u64::from(token.flits);
         link.data_turn = vc;
-        let at = link.send(timing, now, flits);
+        let at = link.send_packet(timing, now, flits);
         pools.send(timing, cx.post, &link.wire, slot, at);
         cx.counters.events += 1;
         cx.counters.packet_hops += 1;
@@ -647,6 +647,10 @@ impl SwitchModel<Hpp> for Switch {
         let coming = inbox.packets.iter().map(|&slot| &tokens[slot]);
         let come = waiting.chain(coming).filter(|token| token.at < now).map(|token| u64::from(token.flits));
         come.sum::<u64>() + self.outputs.iter().map(|output| u64::from(output.granted_flits)).sum::<u64>()
+    }
+
+    fn sent_flits(&self, port: PortId) -> Option<u64> {
+        Some(self.links[port.index()].sent)
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {

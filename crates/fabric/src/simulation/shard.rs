@@ -206,6 +206,10 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         self.nodes.iter_mut().map(|node| &mut node.endpoint)
     }
 
+    pub(super) fn switch(&self, place: u32) -> &A::Switch {
+        &self.switches[place as usize]
+    }
+
     pub(super) fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
         self.switches[switch as usize].waiting(&self.shared, now)
     }

@@ -247,7 +247,7 @@ impl Session {
         let mut course = Watched { book: Book::new(&run.plan) };
         let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
         let offered = background.map_or(0.0, |(_, load)| load);
-        Point::new(offered, &measurement, self.scale()).with_barrier(
+        Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement).with_barrier(
             run.plan.is_of_switches(),
             run.zero_load(),
             &measurement,

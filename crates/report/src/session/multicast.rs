@@ -259,12 +259,9 @@ impl Session {
         };
         let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
         let offered = background.map_or(0.0, |(_, load)| load);
-        Point::new(offered, &measurement, self.scale()).with_multicast(
-            run.offered_load,
-            run.zero_load_last_copy(),
-            &measurement,
-            self.scale(),
-        )
+        Point::new(offered, &measurement, self.scale())
+            .with_stages(&self.fabric, &measurement)
+            .with_multicast(run.offered_load, run.zero_load_last_copy(), &measurement, self.scale())
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, flag, n
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
 use flitway_report::session::{Patience, Session};
+use flitway_report::stages::Stages;
 use flitway_workload::barrier::BarrierChoice;
 use flitway_workload::multicast::members;
 use losses::LossRule;
@@ -32,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
         "warm_up",
         "duration",
     ],
-    fields: &[Point::FIELDS, BarrierPoint::FIELDS],
+    fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS],
     check,
 };
 

@@ -1,0 +1,263 @@
+//! The way of a packet in stages, what each could carry and what it did: which one is full says why a network is
+//! saturated.
+//!
+//! * **Source queue**: packets that sources create wait there for the NIC port. Configured is the offered load.
+//! * **Injection**: the channels out of nodes.
+//! * **Network**: the channels between switches.
+//! * **Ejection**: the channels into nodes.
+//!
+//! A channel could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a channel whose
+//! other direction is busy too is full somewhat below 1.
+
+use crate::measure::{Measurement, Verdict};
+use flitway_engine::NodeId;
+use flitway_fabric::topology::{End, Topology};
+use flitway_fabric::{Fabric, PortId, SwitchId};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// A channel that carries this much is full: adverts for the other direction take the rest.
+pub const FULL: f64 = 0.95;
+
+/// Channels that are named among the busiest.
+const BUSIEST: usize = 10;
+
+/// One direction of a link of one rail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelEnds {
+    /// The rail.
+    pub rail: u32,
+    /// Who sends.
+    pub from: End,
+    /// Who receives.
+    pub to: End,
+}
+
+/// The channels of `fabric` in the order in which a [`Measurement`] has them; `None` for a port that is not wired.
+pub fn channels(fabric: &Fabric) -> impl Iterator<Item = Option<ChannelEnds>> + '_ {
+    let topology = fabric.topology();
+    let of_switches = (0..fabric.rails).flat_map(move |rail| {
+        (0..topology.switches()).map(SwitchId).flat_map(move |switch| {
+            (0..topology.ports(switch)).map(PortId).map(move |port| {
+                let (_, to) = topology.wire(switch, port)?;
+                Some(ChannelEnds { rail, from: End::Switch(switch, port), to })
+            })
+        })
+    });
+    let of_nodes = (0..topology.nodes()).map(NodeId).flat_map(move |node| {
+        let (switch, port) = topology.home(node);
+        let (from, to) = (End::Node(node), End::Switch(switch, port));
+        (0..fabric.rails).map(move |rail| Some(ChannelEnds { rail, from, to }))
+    });
+    of_switches.chain(of_nodes)
+}
+
+/// A stage that consists of channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Out of nodes.
+    Injection,
+    /// Between switches.
+    Network,
+    /// Into nodes.
+    Ejection,
+}
+
+impl ChannelEnds {
+    /// The stage that the channel belongs to.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        match (self.from, self.to) {
+            (End::Node(_), _) => Stage::Injection,
+            (_, End::Node(_)) => Stage::Ejection,
+            _ => Stage::Network,
+        }
+    }
+}
+
+impl fmt::Display for ChannelEnds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |end| match end {
+            End::Node(node) => format!("node {node}"),
+            End::Switch(switch, port) => format!("switch {switch} port {port}"),
+        };
+        write!(f, "{} to {}, rail {}", end(self.from), end(self.to), self.rail)
+    }
+}
+
+/// What limits a saturated network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The NIC ports that send do so at all that their channels can carry.
+    Injection,
+    /// A channel between switches is full.
+    Network,
+    /// A node receives all that its channel can carry.
+    Ejection,
+    /// No channel is full: packets wait for outputs that others have, behind packets that do, or for room.
+    Arbitration,
+}
+
+impl Limit {
+    /// Its word in tables and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Injection => "injection",
+            Limit::Network => "network",
+            Limit::Ejection => "ejection",
+            Limit::Arbitration => "arbitration",
+        }
+    }
+
+    /// Whether the nodes are the limit, and no better fabric would help.
+    #[must_use]
+    pub fn is_endpoint(self) -> bool {
+        matches!(self, Limit::Injection | Limit::Ejection)
+    }
+
+    /// What it means, for people.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Limit::Injection => "endpoint-limited: the NIC ports send all that their channels can carry",
+            Limit::Network => "a channel between switches is full",
+            Limit::Ejection => "endpoint-limited: a node receives all that its channel can carry",
+            Limit::Arbitration => {
+                "no channel is full: packets wait for outputs that others have, behind packets that do, or for room"
+            }
+        }
+    }
+}
+
+/// The load of the channels of a stage, 1 for a flit in every cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageLoad {
+    /// How many there are.
+    pub channels: u32,
+    /// Their mean load.
+    pub mean: f64,
+    /// The mean over those that carry anything.
+    pub mean_busy: f64,
+    /// The load of the busiest.
+    pub max: f64,
+}
+
+/// What was measured of the stages of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stages {
+    /// Injection, network, ejection.
+    pub loads: [StageLoad; 3],
+    /// The busiest channels, busiest first.
+    pub busiest: Vec<(ChannelEnds, f64)>,
+    /// What limits it, if it is saturated.
+    pub limit: Option<Limit>,
+}
+
+impl Stages {
+    /// The numbers of the object `channel_load` of a point: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("channel_load.injection.mean", "flits per cycle"),
+        ("channel_load.injection.max", "flits per cycle"),
+        ("channel_load.network.mean", "flits per cycle"),
+        ("channel_load.network.max", "flits per cycle"),
+        ("channel_load.ejection.mean", "flits per cycle"),
+        ("channel_load.ejection.max", "flits per cycle"),
+    ];
+
+    /// What `measurement` says of `fabric`; `None` if its channels were not measured.
+    #[must_use]
+    pub fn new(fabric: &Fabric, measurement: &Measurement) -> Option<Self> {
+        let sent_of = measurement.sent_of.as_ref()?;
+        let mut loads = [StageLoad::default(); 3];
+        let mut busy = [0_u32; 3];
+        let mut all: Vec<(ChannelEnds, f64)> = Vec::with_capacity(sent_of.len());
+        for (channel, &load) in channels(fabric).zip(sent_of) {
+            let Some(channel) = channel else { continue };
+            let stage = &mut loads[channel.stage() as usize];
+            stage.channels += 1;
+            stage.mean += load;
+            busy[channel.stage() as usize] += u32::from(load > 0.0);
+            stage.max = stage.max.max(load);
+            all.push((channel, load));
+        }
+        for (stage, busy) in loads.iter_mut().zip(busy) {
+            stage.mean_busy = stage.mean / f64::from(busy.max(1));
+            stage.mean /= f64::from(stage.channels.max(1));
+        }
+        // Stable: channels that are equally busy stay in order.
+        all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        all.truncate(BUSIEST);
+        let limit = (measurement.verdict == Verdict::Saturated).then(|| limit(&loads));
+        Some(Stages { loads, busiest: all, limit })
+    }
+
+    /// The object `channel_load` of a point.
+    #[must_use]
+    pub fn to_json(&self, topology: &Topology) -> Value {
+        let names = ["injection", "network", "ejection"];
+        let mut object = json!({});
+        for (name, load) in names.iter().zip(&self.loads).filter(|(_, load)| load.channels > 0) {
+            object[name] = json!({ "channels": load.channels, "mean": load.mean, "max": load.max });
+        }
+        let busy = |(channel, load): &(ChannelEnds, f64)| {
+            json!({
+                "rail": channel.rail,
+                "class": class(topology, channel),
+                "from": end(channel.from),
+                "to": end(channel.to),
+                "load": load,
+            })
+        };
+        object["busiest"] = self.busiest.iter().map(busy).collect();
+        object
+    }
+}
+
+/// If all nodes that send do so at the full rate, nothing behind them limits more. Otherwise it is the full channel that
+/// comes last on the way: those before it are full because of it.
+fn limit(loads: &[StageLoad; 3]) -> Limit {
+    let [injection, network, ejection] = loads;
+    if injection.mean_busy >= FULL {
+        Limit::Injection
+    } else if ejection.max >= FULL {
+        Limit::Ejection
+    } else if network.max >= FULL {
+        Limit::Network
+    } else {
+        Limit::Arbitration
+    }
+}
+
+/// The class of the link of a channel.
+#[must_use]
+pub fn class<'a>(topology: &'a Topology, channel: &ChannelEnds) -> &'a str {
+    let link = match channel.from {
+        End::Node(node) => Some(topology.node_link(node)),
+        End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
+    };
+    let link = link.map(|link| &topology.links()[link.index()]);
+    link.map_or("", |link| &topology.classes()[link.class as usize])
+}
+
+fn end(end: End) -> Value {
+    match end {
+        End::Node(node) => json!({ "node": node.0 }),
+        End::Switch(switch, port) => json!({ "switch": switch.0, "port": port.0 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_the_last_full_stage_unless_all_that_send_are_at_their_limit() {
+        let stage = |mean_busy, max| StageLoad { channels: 8, mean: mean_busy, mean_busy, max };
+        let of = |injection, network, ejection| limit(&[injection, network, ejection]);
+        assert_eq!(of(stage(0.97, 0.97), stage(0.5, 0.97), stage(0.5, 0.97)), Limit::Injection);
+        assert_eq!(of(stage(0.3, 0.97), stage(0.5, 0.97), stage(0.5, 0.97)), Limit::Ejection);
+        assert_eq!(of(stage(0.3, 0.97), stage(0.5, 0.97), stage(0.5, 0.9)), Limit::Network);
+        assert_eq!(of(stage(0.3, 0.5), StageLoad::default(), stage(0.5, 0.9)), Limit::Arbitration);
+    }
+}
