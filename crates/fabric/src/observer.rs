@@ -23,6 +23,63 @@ pub struct Grant {
     pub input: PortId,
 }
 
+/// Which packet it is: a NIC port begins to send no two in the same cycle. Copies of a packet have one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketName {
+    /// Who sent it.
+    pub source: NodeId,
+    /// When its first flit was on the wire there.
+    pub injected: Cycle,
+}
+
+/// A packet has been let across a switch, with what it has waited for until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The packet; its rail is that of the switch.
+    pub packet: PacketName,
+    /// Which switch.
+    pub switch: ComponentNumber,
+    /// The port that it came in by.
+    pub input: PortId,
+    /// The virtual channel that it came in on.
+    pub vc: u8,
+    /// The ports that it leaves by: a bit for each.
+    pub outputs: u64,
+    /// When its first flit was on the wire of the switch.
+    pub arrived: Cycle,
+    /// When it could have requested its output, had it been first in its queue.
+    pub ready: Cycle,
+    /// When it was first in its queue and requested.
+    pub requested: Cycle,
+    /// Since when its output was free of others, if it has only one. From then on it lacked credits.
+    pub free: Option<Cycle>,
+    /// When it was granted.
+    pub granted: Cycle,
+}
+
+/// A link has chosen a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The packet.
+    pub packet: PacketName,
+    /// Who sends.
+    pub component: ComponentNumber,
+    /// By which port (of a node: the rail).
+    pub port: PortId,
+    /// On which virtual channel.
+    pub vc: u8,
+    /// How many flits follow each other, without gaps unless it is for a group.
+    pub flits: u16,
+    /// When it was ready for the link. In a node, which has it wait for credits too: when it was created.
+    pub ready: Cycle,
+    /// Since when the link was free of others.
+    pub free: Cycle,
+    /// When the link chose it.
+    pub chosen: Cycle,
+    /// When its first flit is on the wire at the other end.
+    pub arrives: Cycle,
+}
+
 /// A receiver has sent an advert that says something new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Advert {
@@ -83,6 +140,16 @@ pub trait Observer: Send {
     /// An arbiter has granted.
     fn granted(&mut self, grant: &Grant) {
         let _ = grant;
+    }
+
+    /// A packet has been let across a switch.
+    fn passed(&mut self, passage: &Passage) {
+        let _ = passage;
+    }
+
+    /// A link has chosen a packet. What is certain to come is told early, within a window.
+    fn departed(&mut self, departure: &Departure) {
+        let _ = departure;
     }
 
     /// An advert that says something new has been sent.

@@ -11,11 +11,12 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::hpp::{Gathering, Hpp, HppSettings, MulticastSettings};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
+use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{
-    Delivery, Destination, Fabric, GroupId, Groups, NodeId, Packet, PortId, RailId, Simulation,
+    Delivery, Destination, Fabric, GroupId, Groups, NodeId, Observer, Packet, PortId, RailId, Simulation,
     SwitchSettings,
 };
 use std::sync::atomic::AtomicBool;
@@ -207,4 +208,75 @@ fn every_channel_counts_the_flits_of_the_packets_that_it_carries() {
     let (of_switches, of_nodes) = sent.split_at(sent.len() - 2 * fabric.nodes() as usize);
     assert_eq!(of_switches.iter().sum::<u64>(), simulation.counters().flit_hops);
     assert_eq!(of_nodes.iter().sum::<u64>(), injected);
+}
+
+#[test]
+fn what_observers_hear_of_a_packet_joins_up_from_creation_to_delivery() {
+    let topology = TopologySettings::Torus { dimensions: vec![4, 3], nodes_per_switch: 2 };
+    let settings = HppSettings { vcs: 2, buffer_units: 8, ..hpp(6) };
+    let fabric = Fabric { rails: 2, ..fabric(&topology, RoutingKind::DimensionOrder, 5, settings) };
+    let scripts = random_scripts(11, &fabric, 250, 20_000, 400);
+    let packets: usize = scripts.iter().map(|script| script.packets.len()).sum();
+    let mut simulation = Simulation::<Hpp, _, _>::new(&fabric, scripts, 1, Journeys::default);
+    simulation.run_until(FOREVER, &AtomicBool::new(false));
+    let Journeys { departures, passages, deliveries } =
+        std::mem::take(simulation.observers_mut().next().unwrap());
+    let switches = fabric.topology().switches();
+    let first_node = fabric.rails * switches;
+    let (mut waited, mut hops) = ([0_u64; 4], 0);
+    for delivery in &deliveries {
+        let packet = PacketName { source: delivery.source, injected: delivery.injected };
+        let is_own = |rail| rail == delivery.rail.0;
+        let mut of_packet = departures.iter().filter(|it| {
+            it.packet == packet
+                && is_own(if it.component < first_node { it.component / switches } else { it.port.0 })
+        });
+        let first = of_packet.next().unwrap();
+        assert_eq!((first.component, first.ready), (first_node + delivery.source.0, delivery.created));
+        let mut arrives = first.arrives;
+        for passage in passages.iter().filter(|it| it.packet == packet && is_own(it.switch / switches)) {
+            assert_eq!((passage.arrived, passage.ready >= passage.arrived), (arrives, true));
+            assert!(passage.ready <= passage.requested && passage.requested <= passage.granted);
+            let free = passage.free.unwrap().max(passage.requested);
+            assert!(free <= passage.granted);
+            let next = of_packet.next().unwrap();
+            assert_eq!((next.component, 1 << next.port.0), (passage.switch, passage.outputs));
+            assert!(next.ready == passage.granted + 3 && next.chosen >= next.ready.max(next.free));
+            for (sum, wait) in waited.iter_mut().zip([
+                passage.requested.since(passage.ready),
+                free.since(passage.requested),
+                passage.granted.since(free),
+                next.chosen.since(next.ready),
+            ]) {
+                *sum += wait;
+            }
+            (arrives, hops) = (next.arrives, hops + 1);
+        }
+        assert_eq!(delivery.delivered, arrives + u64::from(delivery.flits));
+        assert!(of_packet.next().is_none());
+    }
+    assert_eq!((deliveries.len(), hops), (packets, passages.len()));
+    assert!(waited.iter().all(|&cycles| cycles > 500), "every kind of wait occurs: {waited:?}");
+}
+
+/// Keeps what is told of packets.
+#[derive(Default)]
+struct Journeys {
+    departures: Vec<Departure>,
+    passages: Vec<Passage>,
+    deliveries: Vec<Delivery>,
+}
+
+impl Observer for Journeys {
+    fn departed(&mut self, departure: &Departure) {
+        self.departures.push(*departure);
+    }
+
+    fn passed(&mut self, passage: &Passage) {
+        self.passages.push(*passage);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
 }

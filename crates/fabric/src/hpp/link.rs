@@ -93,6 +93,11 @@ impl Link {
         }
     }
 
+    /// The component that it belongs to, for observers.
+    pub(super) fn component(&self) -> u32 {
+        self.component
+    }
+
     /// The cycle in which the first flit of what is chosen in cycle `now` arrives at the other end; takes the link for
     /// `flits`.
     #[inline]

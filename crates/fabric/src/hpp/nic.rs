@@ -7,10 +7,10 @@ use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receivers, bits, first_after};
 use super::token::{Inbox, Kind, Run, Token};
 use super::{Cx, Hpp, Shared};
-use crate::observer::Observer;
+use crate::observer::{Departure, Observer};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};
-use crate::{BarrierId, Delivery, Destination, NodeId, Packet, RailId};
+use crate::{BarrierId, Delivery, Destination, NodeId, Packet, PortId, RailId};
 use flitway_engine::{Cycle, prefetch};
 use leaf::Leaf;
 use std::collections::VecDeque;
@@ -238,8 +238,20 @@ impl Port {
         let token = &mut pools.tokens[slot];
         lane.sender.take(u32::from(token.units));
         self.link.data_turn = vc as u8;
+        let free = self.link.free_at;
         let at = self.link.send_packet(timing, now, u64::from(token.flits));
         token.injected = at - u64::from(self.link.wire.latency);
+        cx.observer.departed(&Departure {
+            packet: token.name(),
+            component: self.link.component(),
+            port: PortId(self.rail.0),
+            vc: vc as u8,
+            flits: token.flits,
+            ready: token.created,
+            free,
+            chosen: now,
+            arrives: at,
+        });
         pools.send(timing, cx.post, &self.link.wire, slot, at);
         cx.counters.events += 1;
     }

@@ -16,7 +16,7 @@ use super::{Cx, Hpp, Shared};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::deadlock::Waiting;
-use crate::observer::{Grant, Observer};
+use crate::observer::{Departure, Grant, Observer, Passage};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
 use barrier::Barrier;
@@ -297,7 +297,19 @@ impl Switch {
         token.hops += 1;
         let flits = u64::from(token.flits);
         link.data_turn = vc;
+        let free = link.free_at;
         let at = link.send_packet(timing, now, flits);
+        cx.observer.departed(&Departure {
+            packet: token.name(),
+            component: self.number,
+            port: PortId(port.into()),
+            vc: token.vc,
+            flits: token.flits,
+            ready: token.at,
+            free,
+            chosen: now,
+            arrives: at,
+        });
         pools.send(timing, cx.post, &link.wire, slot, at);
         cx.counters.events += 1;
         cx.counters.packet_hops += 1;
@@ -431,10 +443,23 @@ impl Switch {
         let output = &mut self.outputs[index];
         output.requests &= !(1 << from);
         output.from = input as u16;
+        let (requested, free) = (fifo.requests_from, output.crossed);
         let Shared { timing, routing, pools, .. } = &mut *cx.shared;
         let ready = now + 1 + timing.transmit_buffer;
         let slot = pools.tokens.unlink(&mut fifo.waiting);
         let token = &mut pools.tokens[slot];
+        cx.observer.passed(&Passage {
+            packet: token.name(),
+            switch: self.number,
+            input: PortId::new(from),
+            vc,
+            outputs: 1 << output.port,
+            arrived: token.at,
+            ready: token.at + timing.to_crossbar - 1,
+            requested,
+            free: Some(free),
+            granted: now,
+        });
         token.advance(routing, self.number, next_vc);
         token.at = ready;
         let (flits, units, port) = (token.flits, fifo.units, usize::from(output.port));

@@ -2,6 +2,7 @@
 
 use super::barrier::{FLITS, Signal};
 use super::timing::Timing;
+use crate::observer::PacketName;
 use crate::pool::{List, Pool, Slot, linked};
 use crate::routing::{Route, Routing};
 use crate::simulation::{Address, Conservation, Post, Wire};
@@ -62,6 +63,12 @@ impl Token {
     pub(super) fn spreads(&self) -> bool {
         // Others have arrived at their node when their route ends.
         self.route.has_arrived()
+    }
+
+    /// What observers call it.
+    #[inline]
+    pub(super) fn name(&self) -> PacketName {
+        PacketName { source: self.source, injected: self.injected }
     }
 
     /// The group it is for.

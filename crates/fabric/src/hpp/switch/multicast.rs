@@ -10,7 +10,7 @@ use crate::hpp::timing::Timing;
 use crate::hpp::token::{Kind, Run};
 use crate::hpp::{Cx, Gathering, Shared};
 use crate::multicast::Ascent;
-use crate::observer::{Grant, Observer};
+use crate::observer::{Grant, Observer, Passage};
 use crate::pool::Slot;
 use crate::simulation::Conservation;
 use crate::{GroupId, PortId, SwitchId};
@@ -357,6 +357,18 @@ impl Switch {
         let slot = pools.tokens.unlink(&mut self.inputs[input].waiting);
         let token = &mut pools.tokens[slot];
         let flits = token.flits;
+        cx.observer.passed(&Passage {
+            packet: token.name(),
+            switch: self.number,
+            input: PortId::new(from),
+            vc: vc as u8,
+            outputs: copies.outputs,
+            arrived: token.at,
+            ready: token.at + timing.to_crossbar - 1,
+            requested: self.inputs[input].requests_from,
+            free: None,
+            granted: now,
+        });
         copies.flits = flits;
         copies.arrived = if token.kind == Kind::Gapped { 0 } else { flits };
         (token.kind, token.vc) = (Kind::Copy, vc as u8);
