@@ -66,11 +66,25 @@ pub(crate) struct RunArguments {
     /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+    /// Write a report page: one HTML file to look at, to print, to send. Each point is run twice for it
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<String>,
 }
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 10] =
-    ["machine", "traffic", "packet", "arrival", "load", "warm_up", "multicast", "barrier", "train", "graph"];
+const OF_A_RUN: [&str; 11] = [
+    "machine",
+    "traffic",
+    "packet",
+    "arrival",
+    "load",
+    "warm_up",
+    "multicast",
+    "barrier",
+    "train",
+    "graph",
+    "report",
+];
 
 /// Synthetic traffic: to whom x how large x when.
 #[derive(Args, Clone, Debug)]

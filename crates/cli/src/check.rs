@@ -30,7 +30,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         u32::try_from(payload).ok().filter(|payload| (1..=mtu).contains(payload)).ok_or_else(|| {
             Failure::input(format!("--packet {}: expected 1 B to the MTU, {mtu} B", arguments.packet), None)
         })?;
-    let target = arguments.json.as_deref().map(Target::new);
+    let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
     let session = Session::new(machine, 1, 1);
     let fabric = session.fabric();
     let pattern = arguments.traffic.as_deref().unwrap_or("uniform");

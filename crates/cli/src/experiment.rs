@@ -16,7 +16,7 @@ use std::time::Instant;
 pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     let experiment = Experiment::load(name, &overrides(arguments))?;
     warn(&experiment);
-    let target = arguments.json.as_deref().map(Target::new);
+    let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
     if let Some(target) = &target {
         target.probe()?;
     }

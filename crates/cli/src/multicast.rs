@@ -4,6 +4,7 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::progress::stop_flag;
+use crate::report::{self, Material};
 use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_json};
 use crate::table::{beside, plural, sizes_of, verdicts};
 use flitway_experiment::workload::MulticastWorkload;
@@ -12,6 +13,7 @@ use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
+use serde_json::Value;
 use std::fmt::Write;
 
 /// Runs `workload` as `arguments` say.
@@ -21,11 +23,12 @@ pub(crate) fn run(
     workload: &MulticastWorkload,
     target: Option<&Target>,
 ) -> Result<(), Failure> {
-    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let session =
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.report.is_some());
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target);
+    let mut voice = Voice::new(target).with_report(arguments.report.is_some());
     voice.say(|| header(&session, workload, &tasks[0]))?;
     voice.say(heading)?;
     let stop = stop_flag()?;
@@ -36,7 +39,10 @@ pub(crate) fn run(
         session.multicast_point(&task.run, background, workload.patience, &stop, progress)
     })?;
     voice.say(|| definitions(&points))?;
-    write_json(&session, workload, target, points.iter().map(Point::to_json).collect())?;
+    let values: Vec<Value> = points.iter().map(Point::to_json).collect();
+    write_json(&session, workload, target, values.clone())?;
+    let details = points.iter().map(|point| point.details.as_deref()).collect();
+    report::write(arguments, &session, Material { workload, points: values, theory: None, details })?;
     no_deadlock(&points)?;
     voice.end(&stop)
 }

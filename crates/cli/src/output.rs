@@ -23,23 +23,29 @@ pub(crate) enum Target {
     /// Standard output.
     Standard,
     /// A file, replaced only when the whole result is there.
-    File(String),
+    File {
+        /// The option that named it.
+        option: &'static str,
+        /// Its name.
+        path: String,
+    },
 }
 
 impl Target {
-    pub(crate) fn new(text: &str) -> Self {
-        if text == "-" { Target::Standard } else { Target::File(text.to_owned()) }
+    /// What `text`, given with `option`, names.
+    pub(crate) fn new(option: &'static str, text: &str) -> Self {
+        if text == "-" { Target::Standard } else { Target::File { option, path: text.to_owned() } }
     }
 
     /// Finds out before the run whether the result can be written.
     pub(crate) fn probe(&self) -> Result<(), Failure> {
-        let Target::File(path) = self else { return Ok(()) };
+        let Target::File { option, path } = self else { return Ok(()) };
         if path.is_empty() {
-            let help = "write `--json -` for standard output";
-            return Err(Failure::input("--json: the name is empty, expected a file", Some(help.into())));
+            let help = (*option == "--json").then(|| "write `--json -` for standard output".to_owned());
+            return Err(Failure::input(format!("{option}: the name is empty, expected a file"), help));
         }
         if Path::new(path).is_dir() {
-            return Err(Failure::input(format!("--json {path}: this is a folder, expected a file"), None));
+            return Err(Failure::input(format!("{option} {path}: this is a folder, expected a file"), None));
         }
         let probed = match Place::of(path) {
             Place::Device => std::fs::OpenOptions::new().write(true).open(path).map(drop),
@@ -49,7 +55,7 @@ impl Target {
         };
         probed.map_err(|error| {
             Failure::input(
-                format!("--json {path}: cannot write there: {error}"),
+                format!("{option} {path}: cannot write there: {error}"),
                 Some("nothing was run".into()),
             )
         })
@@ -57,7 +63,7 @@ impl Target {
 
     /// Writes `text` and a line end.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        let Target::File(path) = self else { return say(text) };
+        let Target::File { option, path } = self else { return say(text) };
         let text = format!("{text}\n");
         let written = match Place::of(path) {
             Place::Device => std::fs::OpenOptions::new()
@@ -73,7 +79,7 @@ impl Target {
                 written
             }
         };
-        written.map_err(|error| Failure::input(format!("--json {path}: cannot write: {error}"), None))
+        written.map_err(|error| Failure::input(format!("{option} {path}: cannot write: {error}"), None))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::failure::{Failure, colour};
 use crate::multicast;
 use crate::output::{Target, complain, say};
 use crate::progress::{Line, stop_flag};
+use crate::report::{self, Material};
 use crate::table;
 use crate::train;
 use flitway_experiment::result::{Heading, result};
@@ -34,10 +35,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if !machine.warnings.is_empty() {
         complain(&machine.warnings.render(colour()));
     }
-    let target = arguments.json.as_deref().map(Target::new);
+    let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
     if let Some(target) = &target {
         target.probe()?;
     }
+    report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(&arguments.workload(), &surroundings).map_err(Failure::workload)?;
     match &workload {
@@ -55,12 +57,13 @@ fn run_traffic(
     workload: &TrafficWorkload,
     target: Option<&Target>,
 ) -> Result<(), Failure> {
-    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let session =
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.report.is_some());
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let points = workload.points(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target);
+    let mut voice = Voice::new(target).with_report(arguments.report.is_some());
     voice.say(|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()))?;
     let stop = stop_flag()?;
     voice.say(table::point_heading)?;
@@ -68,8 +71,12 @@ fn run_traffic(
     let measured = measure_points(&points, &shown, &stop, &mut voice, |(load, traffic), progress| {
         session.point(traffic, *load, workload.patience, &stop, progress)
     })?;
-    voice.say(|| report(&session, &measured))?;
-    write_json(&session, workload, target, measured.iter().map(Point::to_json).collect())?;
+    voice.say(|| summary(&session, &measured))?;
+    let values: Vec<Value> = measured.iter().map(Point::to_json).collect();
+    write_json(&session, workload, target, values.clone())?;
+    let details = measured.iter().map(|point| point.details.as_deref()).collect();
+    let material = Material { workload, points: values, theory: theory.as_ref(), details };
+    report::write(arguments, &session, material)?;
     no_deadlock(&measured)?;
     voice.end(&stop)
 }
@@ -83,7 +90,7 @@ pub(crate) fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
 }
 
 /// What is printed below the table of load points.
-fn report(session: &Session, measured: &[Point]) -> String {
+fn summary(session: &Session, measured: &[Point]) -> String {
     let mut text = table::definitions(session, measured);
     let latencies: Vec<(f64, f64)> = measured
         .iter()
@@ -110,6 +117,11 @@ pub(crate) struct Voice {
 impl Voice {
     pub(crate) fn new(target: Option<&Target>) -> Self {
         Voice { is_silent: target == Some(&Target::Standard), has_target: target.is_some(), failure: None }
+    }
+
+    /// A report page is a result in a file too.
+    pub(crate) fn with_report(self, has_report: bool) -> Self {
+        Voice { has_target: self.has_target || has_report, ..self }
     }
 
     pub(crate) fn say(&mut self, text: impl FnOnce() -> String) -> Result<(), Failure> {
@@ -181,10 +193,11 @@ fn run_graph(
     target: Option<&Target>,
 ) -> Result<(), Failure> {
     let (path, graph) = (&workload.path, &workload.graph);
-    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let session =
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.report.is_some());
     let placement = workload.placement(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target);
+    let mut voice = Voice::new(target).with_report(arguments.report.is_some());
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
@@ -195,6 +208,9 @@ fn run_graph(
     line.clear();
     voice.say(|| table::graph(&session, path, graph, &result))?;
     write_json(&session, workload, target, vec![result.to_json()])?;
+    let details = vec![result.details.as_deref()];
+    let material = Material { workload, points: vec![result.to_json()], theory: None, details };
+    report::write(arguments, &session, material)?;
     graph_verdict(&result)?;
     voice.end(&stop)
 }

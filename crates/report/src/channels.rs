@@ -275,7 +275,7 @@ fn classes(topology: &Topology, loads: &[(End, f64)]) -> Vec<ClassLoad> {
     found
 }
 
-fn direction(topology: &Topology, ends: [End; 2], sender: End) -> &'static str {
+pub(crate) fn direction(topology: &Topology, ends: [End; 2], sender: End) -> &'static str {
     let is_first = ends[0] == sender;
     match (ends, topology.shape()) {
         _ if matches!(sender, End::Node(_)) => "out of nodes",

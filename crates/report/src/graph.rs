@@ -1,5 +1,6 @@
 //! What a run of a task graph came to, in the units of people, as a value and as JSON.
 
+use crate::details::Details;
 use crate::memory::peak_rss_bytes;
 use flitway_engine::Clock;
 use flitway_fabric::simulation::{Conservation, Counters};
@@ -23,6 +24,8 @@ pub struct GraphResult {
     pub books: Conservation,
     /// Wall-clock time of the run.
     pub wall: Duration,
+    /// What a report page shows beyond the rest, where somebody asks for it; it is not part of the result.
+    pub details: Option<Box<Details>>,
     /// The network clock, in whose cycles the summary counts.
     pub clock: Clock,
 }

@@ -5,15 +5,19 @@
 
 pub mod barriers;
 pub mod channels;
+pub mod details;
 pub mod facts;
 pub mod graph;
 pub mod measure;
 pub mod memory;
 pub mod operations;
+pub mod page;
 pub mod point;
 pub mod recorder;
 pub mod session;
 pub mod stages;
 pub mod stats;
+pub mod story;
 pub mod tally;
 pub mod theory;
+pub mod watch;

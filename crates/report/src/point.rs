@@ -4,6 +4,7 @@ mod barrier;
 
 pub use barrier::{BarrierPoint, Recovery};
 
+use crate::details::Details;
 use crate::measure::{Measurement, Verdict};
 use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
@@ -78,6 +79,8 @@ pub struct Point {
     pub deadlock: Option<Vec<WaitingPacket>>,
     /// What the channels carried, where that is measured, as a value and as JSON.
     pub stages: Option<(Stages, Value)>,
+    /// What a report page shows beyond the rest, where somebody asks for it; it is not part of the result.
+    pub details: Option<Box<Details>>,
     /// Multicast operations, if there are any; they do not count in the rest.
     pub multicast: Option<MulticastPoint>,
     /// Barriers, likewise.
@@ -147,6 +150,7 @@ impl Point {
             adverts: measurement.counters.adverts,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             stages: None,
+            details: None,
             multicast: None,
             barrier: None,
             wall_s: measurement.wall.as_secs_f64(),

@@ -2,9 +2,10 @@
 
 use crate::barriers::{Barriers, Signs};
 use crate::operations::{Copies, Operations};
+use crate::watch::{Slowest, Watch};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::PacketFormat;
-use flitway_fabric::observer::{BarrierLoss, ComponentNumber};
+use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
 use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
 use flitway_nic::multicaster::OperationTag;
 use flitway_nic::synchroniser::BarrierTag;
@@ -53,6 +54,8 @@ pub struct Batch {
     pub packet_latencies: Latencies,
     /// Their network latencies.
     pub network_latencies: Latencies,
+    /// The slowest packets, those of operations included, where somebody asks for them.
+    pub slowest: Slowest,
 }
 
 impl Default for Batch {
@@ -73,6 +76,7 @@ impl Default for Batch {
             network_latency_max: 0,
             packet_latencies: latencies(),
             network_latencies: latencies(),
+            slowest: Slowest::default(),
         }
     }
 }
@@ -85,6 +89,7 @@ impl Batch {
         self.delivered_flits += other.delivered_flits;
         self.operations.add(&other.operations);
         self.barriers.add(&other.barriers);
+        self.slowest.add(&other.slowest);
         self.packets += other.packets;
         self.flits += other.flits;
         self.payload += other.payload;
@@ -121,6 +126,8 @@ pub struct Recorder {
     copies: Copies,
     /// What the switches have done for barriers since the last call.
     signs: Signs,
+    /// What somebody asks for.
+    watch: Watch,
 }
 
 impl Recorder {
@@ -134,6 +141,7 @@ impl Recorder {
             copies_of: Arc::new([]),
             copies: Copies::default(),
             signs: Signs::default(),
+            watch: Watch::default(),
         }
     }
 
@@ -141,6 +149,17 @@ impl Recorder {
     #[must_use]
     pub fn with_groups(self, copies_of: &Arc<[u32]>) -> Self {
         Recorder { copies_of: Arc::clone(copies_of), ..self }
+    }
+
+    /// With what somebody asks for.
+    #[must_use]
+    pub fn with_watch(self, watch: Watch) -> Self {
+        Recorder { watch, ..self }
+    }
+
+    /// What somebody asks for.
+    pub fn watch_mut(&mut self) -> &mut Watch {
+        &mut self.watch
     }
 
     /// The copies of multicast operations that have been delivered since the last call.
@@ -155,7 +174,8 @@ impl Recorder {
 
     /// What has been seen since the last call.
     pub fn take(&mut self) -> Batch {
-        std::mem::take(&mut self.batch)
+        let slowest = self.watch.take_slowest();
+        Batch { slowest, ..std::mem::take(&mut self.batch) }
     }
 
     /// Flits delivered since the start, by the node that sent them.
@@ -178,7 +198,18 @@ impl Observer for Recorder {
     }
 
     #[inline]
+    fn passed(&mut self, passage: &Passage) {
+        self.watch.passed(passage);
+    }
+
+    #[inline]
+    fn departed(&mut self, departure: &Departure) {
+        self.watch.departed(departure);
+    }
+
+    #[inline]
     fn delivered(&mut self, delivery: &Delivery) {
+        self.watch.delivered(delivery);
         let batch = &mut self.batch;
         batch.delivered_flits += u64::from(delivery.flits);
         if !is_traffic(delivery.tag) {

@@ -9,15 +9,18 @@ pub mod barrier;
 pub mod multicast;
 pub mod train;
 
-use crate::measure::{Plain, Plan, Progress, measure};
+use crate::details::Details;
+use crate::measure::{Measurement, Plain, Plan, Progress, measure};
 use crate::point::{Point, Scale};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, latencies};
+use crate::story::Story;
+use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::topology::Shape as TopologyShape;
-use flitway_fabric::{Fabric, Simulation, SwitchSettings, Unobserved};
+use flitway_fabric::{Endpoint, Fabric, Simulation, SwitchSettings};
 use flitway_machine::Machine;
 use flitway_nic::{Exchange, ExchangeError, Injector, Messenger, MessengerSettings};
 use flitway_workload::Fraction;
@@ -35,6 +38,8 @@ pub struct Session {
     shape: Shape,
     seed: u64,
     threads: u32,
+    /// Whether points come with what a report page shows beyond them.
+    has_details: bool,
 }
 
 /// How to measure, in simulated time where that is asked for.
@@ -63,7 +68,14 @@ impl Session {
     pub fn new(machine: Machine, seed: u64, threads: u32) -> Self {
         let fabric = machine.fabric();
         let shape = shape(&fabric);
-        Session { machine, fabric, shape, seed, threads }
+        Session { machine, fabric, shape, seed, threads, has_details: false }
+    }
+
+    /// With the details that a report page shows, if it is to have them: every point is then run a second time, to follow its
+    /// slowest packets. The results are the same.
+    #[must_use]
+    pub fn with_details(self, has_details: bool) -> Self {
+        Session { has_details, ..self }
     }
 
     /// The machine.
@@ -144,15 +156,46 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
+        let plan =
+            self.plan(packets_per_cycle(self.fabric.nodes(), traffic), traffic.sizes().mean(), patience);
+        let mut simulation = self.injection_of::<A>(traffic, &Watch::slowest(self.has_details));
+        let measurement = measure(&mut simulation, &plan, &mut Plain, stop, progress);
+        let point =
+            Point::new(offered_load, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+        let details = self.has_details.then(|| {
+            self.details(&self.fabric, &measurement, |watch, until| {
+                let mut again = self.injection_of::<A>(traffic, &watch);
+                again.run_until(until, stop);
+                steps_of(&mut again)
+            })
+        });
+        Point { details, ..point }
+    }
+
+    /// Injectors of `traffic` on every node, seen by a recorder with `watch`.
+    fn injection_of<A: Architecture>(
+        &self,
+        traffic: &Arc<Traffic>,
+        watch: &Watch,
+    ) -> Simulation<A, Injector, Recorder> {
         let nodes = self.fabric.nodes();
         let injectors = (0..nodes)
             .map(|node| Injector::new(traffic, NodeId(node), self.fabric.rails, self.seed))
             .collect();
-        let recorder = || Recorder::new(nodes, self.machine.packet);
-        let mut simulation = Simulation::<A, _, _>::new(&self.fabric, injectors, self.threads, recorder);
-        let plan = self.plan(packets_per_cycle(nodes, traffic), traffic.sizes().mean(), patience);
-        let measurement = measure(&mut simulation, &plan, &mut Plain, stop, progress);
-        Point::new(offered_load, &measurement, self.scale()).with_stages(&self.fabric, &measurement)
+        let recorder = || Recorder::new(nodes, self.machine.packet).with_watch(watch.clone());
+        Simulation::new(&self.fabric, injectors, self.threads, recorder)
+    }
+
+    /// The details of `measurement`; `follow` runs the same again until the cycle that it is given, seen by the watch that it
+    /// is given, and says what that has seen.
+    fn details(
+        &self,
+        fabric: &Fabric,
+        measurement: &Measurement,
+        follow: impl FnOnce(Watch, Cycle) -> Vec<Steps>,
+    ) -> Box<Details> {
+        let details = Details::new(measurement, fabric, self.machine.clock);
+        Box::new(details.with_stories(stories(fabric, &measurement.total.slowest, follow)))
     }
 
     /// Batches long enough for their packets to be many and to cross the whole machine; a time that is asked for is cut
@@ -218,10 +261,8 @@ impl Session {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 16;
         let started = Instant::now();
-        let messengers =
-            (0..self.fabric.nodes()).map(|node| Messenger::new(exchange, NodeId(node))).collect();
-        let mut simulation =
-            Simulation::<A, _, _>::new(&self.fabric, messengers, self.threads, || Unobserved);
+        let watch = Watch::slowest(self.has_details).with_latencies();
+        let mut simulation = self.exchange_of::<A>(exchange, &watch);
         let outcome = loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
             if outcome != Outcome::Reached {
@@ -230,16 +271,74 @@ impl Session {
             progress(simulation.now());
         };
         simulation.settle();
+        let wall = started.elapsed();
         GraphResult {
             summary: flitway_nic::summary(simulation.endpoints()),
             stuck: flitway_nic::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
             stopped: outcome == Outcome::Stopped,
             counters: simulation.counters(),
             books: simulation.audit(),
-            wall: started.elapsed(),
+            details: self.has_details.then(|| self.graph_details(&mut simulation, exchange, stop)),
+            wall,
             clock: self.machine.clock,
         }
     }
+
+    fn exchange_of<A: Architecture>(
+        &self,
+        exchange: &Arc<Exchange>,
+        watch: &Watch,
+    ) -> Simulation<A, Messenger, Watch> {
+        let messengers =
+            (0..self.fabric.nodes()).map(|node| Messenger::new(exchange, NodeId(node))).collect();
+        Simulation::new(&self.fabric, messengers, self.threads, || watch.clone())
+    }
+
+    /// The details of a run of a task graph, which is over.
+    fn graph_details<A: Architecture>(
+        &self,
+        simulation: &mut Simulation<A, Messenger, Watch>,
+        exchange: &Arc<Exchange>,
+        stop: &AtomicBool,
+    ) -> Box<Details> {
+        let (mut slowest, mut latencies) = (Slowest::default(), latencies());
+        for watch in simulation.observers_mut() {
+            slowest.add(&watch.take_slowest());
+            let part = watch.latencies().map(|part| latencies.add(part));
+            part.transpose().expect("histograms of one precision that grow as needed can be added");
+        }
+        let cycles = simulation.now().0.max(1) as f64;
+        let sent = simulation.sent_flits();
+        let stories = stories(&self.fabric, &slowest, |watch, until| {
+            let mut again = self.exchange_of::<A>(exchange, &watch);
+            again.run_until(until, stop);
+            again.observers_mut().filter_map(Watch::take_steps).collect()
+        });
+        let load_of = sent.map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect());
+        let mut details = Details { load_of, stories, ..Details::default() };
+        let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
+        details.add("packet", &latencies, max, self.machine.clock);
+        Box::new(details)
+    }
+}
+
+/// What the watches of all shards have written down.
+fn steps_of<A: Architecture, E: Endpoint>(simulation: &mut Simulation<A, E, Recorder>) -> Vec<Steps> {
+    simulation.observers_mut().filter_map(|recorder| recorder.watch_mut().take_steps()).collect()
+}
+
+/// The stories of the `slowest` packets; see [`Session::details`].
+fn stories(
+    fabric: &Fabric,
+    slowest: &Slowest,
+    follow: impl FnOnce(Watch, Cycle) -> Vec<Steps>,
+) -> Vec<Story> {
+    let packets = slowest.packets();
+    let Some(last) = packets.iter().map(|packet| packet.delivered).max() else { return Vec::new() };
+    let selection = Selection::packets(packets);
+    let watch = Watch::steps(Steps::new(fabric, selection, Cycle::ZERO, usize::MAX));
+    let (steps, _) = Steps::join(follow(watch, last + 1));
+    packets.iter().filter_map(|packet| Story::new(fabric, packet, &steps)).collect()
 }
 
 /// Packets of `traffic` that all `nodes` together create in a cycle.

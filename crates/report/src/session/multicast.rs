@@ -1,10 +1,11 @@
 //! Multicast operations on a machine: in the switches or by forwarding, alone or beside synthetic traffic.
 
-use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
+use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle, steps_of};
 use crate::measure::{Aim, Course, Progress, measure};
 use crate::operations::Copies;
 use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
+use crate::watch::Watch;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
@@ -236,32 +237,50 @@ impl Session {
         progress: impl FnMut(Progress),
     ) -> Point {
         let nodes = self.fabric.nodes();
-        let multicasters = (0..nodes).map(NodeId).map(|node| {
-            let injector =
-                background.map(|(traffic, _)| Injector::new(traffic, node, self.fabric.rails, self.seed));
-            Multicaster::new(&run.plan, node, injector)
-        });
-        let copies_of = copies_of(run.plan.groups());
-        let recorder = || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of);
-        let mut simulation =
-            Simulation::<A, _, _>::new(&run.fabric, multicasters.collect(), self.threads, recorder);
         let multicast = run.plan.multicast();
         let operations = (multicast.rate().as_f64() * multicast.senders() as f64).max(1e-12);
         // A batch has its operations, and its packets, if there is other traffic.
         let packets = background.map_or(f64::INFINITY, |(traffic, _)| packets_per_cycle(nodes, traffic));
         let rate = packets.min(operations * PACKETS_PER_BATCH / OPERATIONS_PER_BATCH);
         let plan = self.plan(rate, multicast.sizes().mean(), patience);
-        let mut course = Managed {
-            plan: Arc::clone(&run.plan),
-            period: run.staleness.0.max(1),
-            due: Cycle(run.staleness.0.max(1)),
-            copies: Copies::default(),
-        };
-        let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
+        let traffic = background.map(|(traffic, _)| traffic);
+        let mut simulation = self.operations_of::<A>(run, traffic, &Watch::slowest(self.has_details));
+        let measurement = measure(&mut simulation, &plan, &mut Managed::new(run), stop, progress);
         let offered = background.map_or(0.0, |(_, load)| load);
-        Point::new(offered, &measurement, self.scale())
-            .with_stages(&self.fabric, &measurement)
-            .with_multicast(run.offered_load, run.zero_load_last_copy(), &measurement, self.scale())
+        let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+        let details = self.has_details.then(|| {
+            self.details(&run.fabric, &measurement, |watch, until| {
+                // As at the start, nobody has been told of any load.
+                run.plan.loads().tell(std::iter::repeat(0));
+                let mut again = self.operations_of::<A>(run, traffic, &watch);
+                Managed::new(run).advance(&mut again, until, stop);
+                steps_of(&mut again)
+            })
+        });
+        Point { details, ..point }.with_multicast(
+            run.offered_load,
+            run.zero_load_last_copy(),
+            &measurement,
+            self.scale(),
+        )
+    }
+
+    /// Multicasters on every node, with injectors of `traffic` beside them, seen by a recorder with `watch`.
+    fn operations_of<A: Architecture>(
+        &self,
+        run: &MulticastRun,
+        traffic: Option<&Arc<Traffic>>,
+        watch: &Watch,
+    ) -> Simulation<A, Multicaster, Recorder> {
+        let nodes = self.fabric.nodes();
+        let multicasters = (0..nodes).map(NodeId).map(|node| {
+            let injector = traffic.map(|traffic| Injector::new(traffic, node, self.fabric.rails, self.seed));
+            Multicaster::new(&run.plan, node, injector)
+        });
+        let copies_of = copies_of(run.plan.groups());
+        let recorder =
+            || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of).with_watch(watch.clone());
+        Simulation::new(&run.fabric, multicasters.collect(), self.threads, recorder)
     }
 }
 
@@ -278,6 +297,13 @@ struct Managed {
     due: Cycle,
     /// Those of operations that are not over.
     copies: Copies,
+}
+
+impl Managed {
+    fn new(run: &MulticastRun) -> Self {
+        let period = run.staleness.0.max(1);
+        Managed { plan: Arc::clone(&run.plan), period, due: Cycle(period), copies: Copies::default() }
+    }
 }
 
 impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {

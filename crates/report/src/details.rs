@@ -1,0 +1,93 @@
+//! What a report page shows of a point beyond its result: distributions, every node, every channel, the slowest packets.
+
+use crate::measure::Measurement;
+use crate::recorder::Latencies;
+use crate::story::Story;
+use flitway_engine::Clock;
+use flitway_fabric::Fabric;
+use serde_json::{Value, json};
+
+/// Marks of a distribution, at most.
+const MARKS: usize = 160;
+
+/// The details of one point.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Each with its name: how many were how slow.
+    pub distributions: Vec<(&'static str, Value)>,
+    /// Accepted load of each node, by sender, as a fraction of its injection rate.
+    pub accepted_of: Option<Vec<f64>>,
+    /// Flits per cycle of each channel, in the order of [`channels`](crate::stages::channels).
+    pub load_of: Option<Vec<f64>>,
+    /// The slowest packets, slowest first.
+    pub stories: Vec<Story>,
+}
+
+impl Details {
+    /// Those of `measurement`, without stories.
+    #[must_use]
+    pub fn new(measurement: &Measurement, fabric: &Fabric, clock: Clock) -> Self {
+        let per_node = f64::from(fabric.rails);
+        let total = &measurement.total;
+        let mut details = Details {
+            accepted_of: Some(measurement.accepted_of.iter().map(|flits| flits / per_node).collect()),
+            load_of: measurement.sent_of.clone(),
+            ..Details::default()
+        };
+        details.add("packet", &total.packet_latencies, total.packet_latency_max, clock);
+        details.add("network", &total.network_latencies, total.network_latency_max, clock);
+        let operations = &total.operations;
+        details.add("last copy", &operations.last.latencies, operations.last.max, clock);
+        details.add("a copy", &operations.mean.latencies, operations.mean.max, clock);
+        let barriers = &total.barriers;
+        details.add("barrier", &barriers.last.latencies, barriers.last.max, clock);
+        details.add("a release", &barriers.mean.latencies, barriers.mean.max, clock);
+        details
+    }
+
+    pub(crate) fn add(&mut self, name: &'static str, latencies: &Latencies, max: u64, clock: Clock) {
+        if !latencies.is_empty() {
+            self.distributions.push((name, distribution(latencies, max, clock)));
+        }
+    }
+
+    /// As an object, but for the channels.
+    #[must_use]
+    pub fn to_json(&self, clock: Clock) -> Value {
+        let mut details = json!({});
+        let distribution = |(name, value): &(&str, Value)| json!({ "name": name, "marks": value });
+        details["distributions"] = self.distributions.iter().map(distribution).collect();
+        if let Some(accepted_of) = &self.accepted_of {
+            details["accepted_of"] = rounded(accepted_of.iter().copied());
+        }
+        details["slowest"] = self.stories.iter().map(|story| story.to_json(clock)).collect();
+        details
+    }
+
+    /// The packets of a run that are to be looked at again, from what was delivered.
+    #[must_use]
+    pub fn with_stories(self, stories: Vec<Story>) -> Self {
+        Details { stories, ..self }
+    }
+}
+
+/// Loads with as many digits as a picture can show.
+fn rounded(loads: impl Iterator<Item = f64>) -> Value {
+    loads.map(|load| (load * 1e5).round() / 1e5).collect()
+}
+
+/// Which fraction of the values is larger than how many nanoseconds: `[ns, fraction]`, falling.
+fn distribution(latencies: &Latencies, max: u64, clock: Clock) -> Value {
+    let total = latencies.len() as f64;
+    let mut marks: Vec<(u64, f64)> = Vec::new();
+    let mut below = 0;
+    for bucket in latencies.iter_recorded() {
+        below += bucket.count_since_last_iteration();
+        marks.push((bucket.value_iterated_to().min(max), 1.0 - below as f64 / total));
+    }
+    // Enough marks, evenly over the decades of what is left, where the eye is.
+    let step = marks.len().div_ceil(MARKS).max(1);
+    let tail = marks.len().saturating_sub(MARKS / 2);
+    let kept = marks.iter().enumerate().filter(|(at, _)| at % step == 0 || *at >= tail);
+    kept.map(|(_, &(value, left))| json!([clock.nanos(value as f64), left.max(0.0)])).collect()
+}

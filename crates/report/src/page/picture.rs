@@ -1,0 +1,394 @@
+//! The fabric as it is built: where its switches and nodes stand on the page, and a shape for every channel, which the page
+//! colours by load. A shape names its channels by number; the page knows them by the same numbers.
+//!
+//! Trees stand on their leaves, a row for each level; grids lie as they are numbered; one switch has its nodes around it;
+//! other graphs are pulled into shape by their links. Where links would cover each other they are left out, and switches
+//! show their ports up and down as two halves.
+
+use crate::stages::{self, ChannelEnds};
+use flitway_engine::NodeId;
+use flitway_fabric::topology::{End, Shape, Topology};
+use flitway_fabric::{Fabric, PortId, SwitchId};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Width of the picture; the browser scales it.
+const WIDTH: f64 = 1_000.0;
+
+/// Nodes up to which there is a picture.
+const NODES_MAX: u32 = 2_048;
+
+/// Links between switches up to which they are drawn in a tree.
+const TREE_LINKS_MAX: usize = 640;
+
+/// The channels of a fabric by number: those of the switches of one rail, then those of the nodes.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    /// Channels that switches of a rail send on, in order.
+    pub(super) of_switches: Vec<ChannelEnds>,
+    by_sender: BTreeMap<End, u32>,
+}
+
+impl Numbers {
+    pub(super) fn new(fabric: &Fabric) -> Self {
+        let of_rail = stages::channels(fabric).flatten().take_while(|channel| channel.rail == 0);
+        let of_switches: Vec<ChannelEnds> =
+            of_rail.filter(|channel| matches!(channel.from, End::Switch(..))).collect();
+        let by_sender = (0..).zip(&of_switches).map(|(number, channel)| (channel.from, number)).collect();
+        Numbers { of_switches, by_sender }
+    }
+
+    fn of(&self, sender: End) -> Option<u32> {
+        match sender {
+            End::Node(node) => Some(self.of_switches.len() as u32 + node.0),
+            End::Switch(..) => self.by_sender.get(&sender).copied(),
+        }
+    }
+}
+
+/// Draws.
+struct Canvas<'a> {
+    topology: &'a Topology,
+    numbers: &'a Numbers,
+    svg: String,
+}
+
+/// A point of the picture.
+type Spot = (f64, f64);
+
+/// The picture as an `svg` element; `None` if there is too much to see.
+pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
+    let topology = fabric.topology();
+    if topology.nodes() > NODES_MAX || topology.switches() > NODES_MAX {
+        return None;
+    }
+    let mut canvas = Canvas { topology, numbers, svg: String::new() };
+    let height = match topology.shape() {
+        Shape::Tree(_) => canvas.tree(),
+        Shape::Grid(_) => canvas.grid(),
+        Shape::Irregular if topology.switches() == 1 => canvas.star(),
+        Shape::Irregular => canvas.graph(),
+    };
+    // What is wide keeps its size, and is scrolled where there is no room for it.
+    let class = if matches!(topology.shape(), Shape::Tree(_)) { "wide" } else { "" };
+    Some(format!(
+        "<svg class=\"{class}\" id=\"fabric-svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
+         aria-label=\"The fabric; every shape is one or more channels, coloured by load\">{}</svg>",
+        canvas.svg
+    ))
+}
+
+impl Canvas<'_> {
+    /// A rectangle that stands for the channels of `senders`.
+    fn cell(&mut self, at: Spot, size: Spot, senders: impl IntoIterator<Item = End>) {
+        let numbers = self.numbers;
+        let channels: Vec<String> =
+            senders.into_iter().filter_map(|sender| numbers.of(sender)).map(|n| n.to_string()).collect();
+        if channels.is_empty() {
+            return;
+        }
+        // Writing to a string does not fail.
+        let _ = write!(
+            self.svg,
+            "<rect class=\"ch\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" data-c=\"{}\"/>",
+            at.0,
+            at.1,
+            size.0,
+            size.1,
+            channels.join(" ")
+        );
+    }
+
+    /// A line for the channel of `sender` from `from` to `to`, on the right of the way.
+    fn line(&mut self, from: Spot, to: Spot, width: f64, sender: End) {
+        let Some(number) = self.numbers.of(sender) else { return };
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let length = dx.hypot(dy).max(1e-9);
+        let (ox, oy) = (-dy / length * width * 0.62, dx / length * width * 0.62);
+        // Writing to a string does not fail.
+        let _ = write!(
+            self.svg,
+            "<path class=\"ch\" stroke-width=\"{width:.1}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\" data-c=\"{number}\"/>",
+            from.0 + ox,
+            from.1 + oy,
+            to.0 + ox,
+            to.1 + oy
+        );
+    }
+
+    fn box_of_switch(&mut self, at: Spot, size: Spot, switch: u32) {
+        // Writing to a string does not fail.
+        let _ = write!(
+            self.svg,
+            "<rect class=\"sw\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\">\
+             <title>switch {switch}</title></rect>",
+            at.0, at.1, size.0, size.1
+        );
+    }
+
+    fn text(&mut self, at: Spot, class: &str, text: &str) {
+        // Writing to a string does not fail.
+        let _ = write!(
+            self.svg,
+            "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            at.0,
+            at.1,
+            super::escape(text)
+        );
+    }
+
+    /// Two halves for the channels into and out of each of `nodes`, in rows that fill `size`.
+    fn nodes(&mut self, at: Spot, size: Spot, nodes: &[u32]) {
+        let columns = nodes.len().min(((size.0 / 6.0) as usize).max(1));
+        let (width, height) = (size.0 / columns as f64, size.1 / nodes.len().div_ceil(columns) as f64);
+        for (place, &node) in nodes.iter().enumerate() {
+            let (x, y) = (at.0 + (place % columns) as f64 * width, at.1 + (place / columns) as f64 * height);
+            let gap = (width * 0.12).min(1.0);
+            let half = (width - gap, (height - 1.5) / 2.0);
+            let (switch, port) = self.topology.home(NodeId(node));
+            self.cell((x, y), half, [End::Switch(switch, port)]);
+            self.cell((x, y + half.1), half, [End::Node(NodeId(node))]);
+        }
+    }
+
+    /// The nodes of each switch.
+    fn homes(&self) -> Vec<Vec<u32>> {
+        let mut homes = vec![Vec::new(); self.topology.switches() as usize];
+        for node in 0..self.topology.nodes() {
+            homes[self.topology.home(NodeId(node)).0.index()].push(node);
+        }
+        homes
+    }
+
+    /// The ports of `switch` that lead to switches, and where.
+    fn neighbours(&self, switch: u32) -> Vec<(PortId, u32)> {
+        let id = SwitchId(switch);
+        let ports = (0..self.topology.ports(id)).map(PortId);
+        ports
+            .filter_map(|port| match self.topology.wire(id, port)?.1 {
+                End::Switch(next, _) => Some((port, next.0)),
+                End::Node(_) => None,
+            })
+            .collect()
+    }
+
+    fn tree(&mut self) -> f64 {
+        let homes = self.homes();
+        let levels = self.levels(&homes);
+        let top = levels.iter().copied().max().unwrap_or(0);
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); top as usize + 1];
+        (0..).zip(&levels).for_each(|(switch, level)| rows[*level as usize].push(switch));
+        let links = self.topology.links().len() - self.topology.nodes() as usize;
+        let has_links = links <= TREE_LINKS_MAX;
+        let rise = if has_links { 110.0 } else { 64.0 };
+        let (mut spots, mut widths) = (vec![(0.0, 0.0); levels.len()], vec![0.0; levels.len()]);
+        for (level, row) in rows.iter().enumerate() {
+            let pitch = (WIDTH - 70.0) / row.len() as f64;
+            for (place, &switch) in row.iter().enumerate() {
+                let x = 70.0 + (place as f64 + 0.5) * pitch;
+                spots[switch as usize] = (x, 24.0 + (top as usize - level) as f64 * rise);
+                widths[switch as usize] = (pitch * 0.84).min(46.0);
+            }
+        }
+        if has_links {
+            for switch in 0..levels.len() as u32 {
+                for (port, next) in self.neighbours(switch) {
+                    let edge = |at: u32, other: u32| {
+                        let up = levels[other as usize] > levels[at as usize];
+                        (spots[at as usize].0, spots[at as usize].1 + if up { -9.0 } else { 9.0 })
+                    };
+                    let sender = End::Switch(SwitchId(switch), port);
+                    self.line(edge(switch, next), edge(next, switch), 1.6, sender);
+                }
+            }
+        }
+        for switch in 0..levels.len() as u32 {
+            let ((x, y), width) = (spots[switch as usize], widths[switch as usize]);
+            let level = |next: u32| levels[next as usize];
+            let (up, down): (Vec<_>, Vec<_>) =
+                self.neighbours(switch).into_iter().partition(|&(_, next)| level(next) > level(switch));
+            self.box_of_switch((x - width / 2.0 - 0.5, y - 9.0), (width + 1.0, 18.0), switch);
+            let senders = |ports: Vec<(PortId, u32)>| {
+                ports.into_iter().map(move |(port, _)| End::Switch(SwitchId(switch), port))
+            };
+            self.cell((x - width / 2.0, y - 8.0), (width, 7.5), senders(up));
+            let down: Vec<End> = if down.is_empty() {
+                let homes = homes[switch as usize].iter().map(|&node| self.topology.home(NodeId(node)));
+                homes.map(|(switch, port)| End::Switch(switch, port)).collect()
+            } else {
+                senders(down).collect()
+            };
+            self.cell((x - width / 2.0, y + 0.5), (width, 7.5), down);
+        }
+        let floor = 24.0 + f64::from(top) * rise + 22.0;
+        let mut depth = 0.0_f64;
+        let leaves = rows[0].len() as f64;
+        for &switch in &rows[0] {
+            let nodes = &homes[switch as usize];
+            let width = (WIDTH - 70.0) / leaves * 0.9;
+            let rows = nodes.len().div_ceil(nodes.len().min(((width / 6.0) as usize).max(1)).max(1));
+            let height = rows as f64 * 12.0;
+            depth = depth.max(height);
+            self.nodes((spots[switch as usize].0 - width / 2.0, floor), (width, height), nodes);
+        }
+        for level in 0..=top {
+            let y = 24.0 + f64::from(top - level) * rise + 4.0;
+            self.text((0.0, y), "row", &format!("level {level}"));
+        }
+        self.text((0.0, floor + 10.0), "row", "nodes");
+        floor + depth + 10.0
+    }
+
+    /// How far above the nodes each switch stands.
+    fn levels(&self, homes: &[Vec<u32>]) -> Vec<u32> {
+        let mut levels: Vec<Option<u32>> =
+            homes.iter().map(|nodes| (!nodes.is_empty()).then_some(0)).collect();
+        let mut level = 0;
+        while levels.contains(&None) && level < 64 {
+            for switch in 0..levels.len() as u32 {
+                let is_next = levels[switch as usize].is_none()
+                    && self.neighbours(switch).iter().any(|&(_, next)| levels[next as usize] == Some(level));
+                if is_next {
+                    levels[switch as usize] = Some(level + 1);
+                }
+            }
+            level += 1;
+        }
+        levels.into_iter().map(|level| level.unwrap_or(0)).collect()
+    }
+
+    fn grid(&mut self) -> f64 {
+        let Shape::Grid(shape) = self.topology.shape().clone() else { return 0.0 };
+        let of = |dimension: usize| shape.dimensions.get(dimension).copied().unwrap_or(1);
+        let (columns, rows) = (of(0), of(1));
+        let slices: u32 = shape.dimensions.iter().skip(2).product();
+        let across = slices.min(((f64::from(slices)).sqrt().ceil()) as u32).max(1);
+        let cells = f64::from(columns * across) + f64::from(across - 1) * 0.6;
+        let pitch = ((WIDTH - 20.0) / (cells + 0.6)).min(78.0);
+        let side = pitch * 0.46;
+        let left = (WIDTH - cells * pitch) / 2.0;
+        let spot = |switch: u32| {
+            let at = |dimension: usize| {
+                if dimension < shape.dimensions.len() {
+                    shape.coordinate(SwitchId(switch), dimension)
+                } else {
+                    0
+                }
+            };
+            let slice = switch / (columns * rows);
+            let (sx, sy) = (f64::from(slice % across), f64::from(slice / across));
+            (
+                left + (f64::from(at(0)) + 0.5) * pitch + sx * (f64::from(columns) + 0.6) * pitch,
+                pitch * 0.8 + f64::from(at(1)) * pitch + sy * (f64::from(rows) + 0.6) * pitch,
+            )
+        };
+        let homes = self.homes();
+        for switch in 0..self.topology.switches() {
+            let from = spot(switch);
+            for (port, next) in self.neighbours(switch) {
+                let (to, sender) = (spot(next), End::Switch(SwitchId(switch), port));
+                let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+                let distance = dx.hypot(dy).max(1e-9);
+                // Within a slice neighbours are a step apart; others are around the edge, or in another slice.
+                let far = distance > pitch * 1.01;
+                let sign = if far { -1.0 } else { 1.0 };
+                let unit = (dx / distance * sign, dy / distance * sign);
+                let end = if far { 0.30 } else { distance / pitch - 0.23 };
+                let along = |part: f64| (from.0 + unit.0 * part * pitch, from.1 + unit.1 * part * pitch);
+                if far && shape.dimension_of(port).is_some_and(|dimension| dimension > 1) {
+                    continue;
+                }
+                self.line(
+                    along(0.23),
+                    along(if far { 0.23 + end } else { end }),
+                    (pitch * 0.07).min(4.5),
+                    sender,
+                );
+            }
+            self.box_of_switch((from.0 - side / 2.0, from.1 - side / 2.0), (side, side), switch);
+            let inset = side * 0.12;
+            let size = (side - 2.0 * inset, side - 2.0 * inset);
+            self.nodes((from.0 - size.0 / 2.0, from.1 - size.1 / 2.0), size, &homes[switch as usize]);
+        }
+        let down = slices.div_ceil(across);
+        pitch * 0.6 + f64::from(rows * down) * pitch + f64::from(down - 1) * 0.6 * pitch + pitch * 0.3
+    }
+
+    /// One switch with its nodes around it.
+    fn star(&mut self) -> f64 {
+        let nodes = self.topology.nodes();
+        let (centre, radius) = ((WIDTH / 2.0, 210.0), 180.0);
+        for node in 0..nodes {
+            let angle =
+                std::f64::consts::TAU * f64::from(node) / f64::from(nodes) - std::f64::consts::FRAC_PI_2;
+            let at = |radius: f64| (centre.0 + radius * angle.cos(), centre.1 + radius * angle.sin());
+            let (switch, port) = self.topology.home(NodeId(node));
+            let width = if nodes > 32 { 3.5 } else { 7.0 };
+            self.line(at(62.0), at(radius - 14.0), width, End::Switch(switch, port));
+            self.line(at(radius - 14.0), at(62.0), width, End::Node(NodeId(node)));
+            let (x, y) = at(radius);
+            self.text((x, y + 4.0), "num", &node.to_string());
+        }
+        self.box_of_switch((centre.0 - 44.0, centre.1 - 44.0), (88.0, 88.0), 0);
+        self.text((centre.0, centre.1 + 4.0), "num", "switch 0");
+        2.0 * centre.1
+    }
+
+    /// Any graph: links pull, switches push.
+    fn graph(&mut self) -> f64 {
+        let height = 620.0;
+        let switches = self.topology.switches();
+        let spots = spread(&(0..switches).map(|switch| self.neighbours(switch)).collect::<Vec<_>>(), height);
+        let side = (260.0 / f64::from(switches).sqrt()).clamp(8.0, 44.0);
+        for switch in 0..switches {
+            for (port, next) in self.neighbours(switch) {
+                let (from, to) = (spots[switch as usize], spots[next as usize]);
+                self.line(from, to, (side * 0.09).clamp(1.2, 4.0), End::Switch(SwitchId(switch), port));
+            }
+        }
+        let homes = self.homes();
+        for switch in 0..switches {
+            let (x, y) = spots[switch as usize];
+            self.box_of_switch((x - side / 2.0, y - side / 2.0), (side, side), switch);
+            let nodes = &homes[switch as usize];
+            let size = (side * 0.76, side * 0.76);
+            if !nodes.is_empty() {
+                self.nodes((x - size.0 / 2.0, y - size.1 / 2.0), size, nodes);
+            }
+        }
+        height
+    }
+}
+
+/// Where to put switches that are joined as `neighbours` say: they start on a circle, push each other away and are pulled
+/// together by links, a little less in each turn.
+fn spread(neighbours: &[Vec<(PortId, u32)>], height: f64) -> Vec<Spot> {
+    let count = neighbours.len();
+    let turns = (4_000_000 / (count * count).max(1)).clamp(1, 300);
+    let near = (WIDTH * height / count as f64).sqrt() * 0.55;
+    let mut spots: Vec<Spot> = (0..count)
+        .map(|place| {
+            let angle = std::f64::consts::TAU * place as f64 / count as f64;
+            (WIDTH / 2.0 + 0.42 * WIDTH * angle.cos(), height / 2.0 + 0.42 * height * angle.sin())
+        })
+        .collect();
+    for turn in 0..turns {
+        let heat = 60.0 * (1.0 - turn as f64 / turns as f64);
+        let before = spots.clone();
+        for (one, spot) in spots.iter_mut().enumerate() {
+            let (mut fx, mut fy) = (0.0, 0.0);
+            let mut add = |other: usize, force: &dyn Fn(f64) -> f64| {
+                let (dx, dy) = (before[one].0 - before[other].0, before[one].1 - before[other].1);
+                let distance = dx.hypot(dy).max(1.0);
+                fx += dx / distance * force(distance);
+                fy += dy / distance * force(distance);
+            };
+            (0..count).filter(|&other| other != one).for_each(|other| add(other, &|far| near * near / far));
+            neighbours[one].iter().for_each(|&(_, next)| add(next as usize, &|far| -far * far / near));
+            let length = fx.hypot(fy).max(1e-9);
+            spot.0 = (spot.0 + fx / length * length.min(heat)).clamp(40.0, WIDTH - 40.0);
+            spot.1 = (spot.1 + fy / length * length.min(heat)).clamp(40.0, height - 40.0);
+        }
+    }
+    spots
+}

@@ -1,0 +1,305 @@
+//! Curves as SVG. Axes, grid and lines are drawn by `plotters`; marks that can be pointed at, names beside the lines and
+//! theory are added here, where it is known which pixel a value has. Colours are those of the page's style sheet.
+
+use super::escape;
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
+use plotters::prelude::*;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Size of a figure; the browser scales it.
+const SIZE: (u32, u32) = (520, 340);
+
+/// Room at the right for the names of lines.
+const NAMES: u32 = 96;
+
+/// Pixels between two names.
+const LINE_HEIGHT: f64 = 14.0;
+
+/// Colours that the style sheet has a name for, as they stand in the SVG that `plotters` writes.
+const INK: RGBColor = RGBColor(1, 1, 1);
+const GRID: RGBColor = RGBColor(2, 2, 2);
+
+/// How many lines have a colour of their own.
+pub(super) const COLOURS: usize = 6;
+
+/// How an axis counts.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) title: String,
+    pub(super) range: Range<f64>,
+    pub(super) is_log: bool,
+    /// A value of this axis beside a tick.
+    pub(super) format: fn(f64) -> String,
+}
+
+/// A line with its marks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) colour: usize,
+    pub(super) marks: Vec<Mark>,
+    /// Whether each mark is shown, to be pointed at.
+    pub(super) has_marks: bool,
+}
+
+/// A mark of a line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mark {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// Half of its confidence interval.
+    pub(super) ci95: Option<f64>,
+    /// What is said of it when it is pointed at.
+    pub(super) tip: String,
+    /// It does not mean what the others mean: a saturated point.
+    pub(super) is_hollow: bool,
+}
+
+/// What theory says.
+#[derive(Clone, Debug)]
+pub(super) struct Theory {
+    pub(super) name: String,
+    pub(super) at: At,
+}
+
+/// Where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At {
+    /// Up and down.
+    X(f64),
+    /// Across.
+    Y(f64),
+    /// Where both axes are equal, up to a value.
+    Equal(f64),
+}
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub(super) struct Plot {
+    /// What it shows, for those who do not see it.
+    pub(super) label: String,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) lines: Vec<Line>,
+    pub(super) theory: Vec<Theory>,
+}
+
+/// Pixels of a value.
+type Pixel<'a> = &'a dyn Fn(f64, f64) -> (f64, f64);
+
+impl Plot {
+    /// As an `svg` element.
+    pub(super) fn svg(&self) -> String {
+        let mut text = String::new();
+        {
+            let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+            let (x, y) = (&self.x.range, &self.y.range);
+            let (x, y) = (x.start..x.end, y.start..y.end);
+            // A figure that cannot be drawn has a range without width, and stays empty.
+            let _ = match (self.x.is_log, self.y.is_log) {
+                (false, false) => self.draw(&root, x, y),
+                (false, true) => self.draw(&root, x, y.log_scale()),
+                (true, false) => self.draw(&root, x.log_scale(), y),
+                (true, true) => self.draw(&root, x.log_scale(), y.log_scale()),
+            };
+        }
+        let overlay = self.overlay();
+        let text = text.replace("#010101", "var(--ink)").replace("#020202", "var(--grid)");
+        let start = text.find("<svg").unwrap_or(0);
+        let body = text[start..].find('>').map_or("", |end| &text[start + end + 1..]);
+        let body = body.trim_end().strip_suffix("</svg>").unwrap_or(body);
+        // `plotters` writes a gap where it means none.
+        format!(
+            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">{}{overlay}</svg>",
+            SIZE.0,
+            SIZE.1,
+            escape(&self.label),
+            body.replace('\n', "")
+        )
+    }
+
+    fn draw<X, Y>(
+        &self,
+        root: &DrawingArea<SVGBackend<'_>, Shift>,
+        x: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = X, Value = f64>,
+        y: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = Y, Value = f64>,
+    ) -> Result<(), Box<dyn std::error::Error>>
+    where
+        X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+        Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    {
+        let mut chart = ChartBuilder::on(root)
+            .margin_top(12)
+            .margin_right(NAMES)
+            .x_label_area_size(46)
+            .y_label_area_size(62)
+            .build_cartesian_2d(x, y)?;
+        let style = ("sans-serif", 15).into_font().color(&INK);
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .x_labels(6)
+            .y_labels(12)
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(GRID)
+            .label_style(style.clone())
+            .axis_desc_style(style)
+            .x_desc(self.x.title.clone())
+            .y_desc(self.y.title.clone())
+            .x_label_formatter(&|value| (self.x.format)(*value))
+            .y_label_formatter(&|value| (self.y.format)(*value))
+            .draw()?;
+        root.present()?;
+        Ok(())
+    }
+
+    /// Where a value is, as `plotters` draws it: the plotting area lies between the labels and the margins.
+    fn place(&self, x: f64, y: f64) -> (f64, f64) {
+        let part = |axis: &Axis, value: f64| {
+            let scale = |value: f64| if axis.is_log { value.max(1e-300).ln() } else { value };
+            let (start, end) = (scale(axis.range.start), scale(axis.range.end));
+            ((scale(value) - start) / (end - start)).clamp(0.0, 1.0)
+        };
+        let (left, right) = (62.0, f64::from(SIZE.0 - NAMES));
+        let (top, bottom) = (12.0, f64::from(SIZE.1 - 46));
+        (left + part(&self.x, x) * (right - left), bottom - part(&self.y, y) * (bottom - top))
+    }
+
+    fn overlay(&self) -> String {
+        let pixel: Pixel<'_> = &|x, y| self.place(x, y);
+        let mut svg = String::new();
+        let mut names: Vec<(f64, String, String)> = Vec::new();
+        for theory in &self.theory {
+            self.draw_theory(theory, pixel, &mut svg, &mut names);
+        }
+        for line in &self.lines {
+            draw_line(line, pixel, &mut svg);
+            if let Some(last) = line.marks.last() {
+                let class = format!("name n{}", line.colour % COLOURS);
+                names.push((pixel(last.x, last.y).1, line.name.clone(), class));
+            }
+        }
+        draw_names(names, &mut svg);
+        svg
+    }
+
+    fn draw_theory(
+        &self,
+        theory: &Theory,
+        pixel: Pixel<'_>,
+        svg: &mut String,
+        names: &mut Vec<(f64, String, String)>,
+    ) {
+        let (x, y) = (&self.x.range, &self.y.range);
+        let ends = match theory.at {
+            At::X(at) if x.contains(&at) || at == x.end => [pixel(at, y.start), pixel(at, y.end)],
+            At::Y(at) if y.contains(&at) => [pixel(x.start, at), pixel(x.end, at)],
+            At::Equal(to) => {
+                let from = x.start.max(y.start);
+                [pixel(from, from), pixel(to, to)]
+            }
+            At::X(_) | At::Y(_) => return,
+        };
+        let [(x1, y1), (x2, y2)] = ends;
+        // Writing to a string does not fail.
+        let _ = write!(svg, "<path class=\"theory\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>");
+        match theory.at {
+            At::X(_) => {
+                let _ = write!(
+                    svg,
+                    "<text class=\"name\" transform=\"translate({:.1} {:.1}) rotate(-90)\">{}</text>",
+                    x1 - 4.0,
+                    y1 - 6.0,
+                    escape(&theory.name)
+                );
+            }
+            At::Y(_) | At::Equal(_) => names.push((y2, theory.name.clone(), "name".to_owned())),
+        }
+    }
+}
+
+fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
+    let colour = line.colour % COLOURS;
+    let real: Vec<&Mark> = line.marks.iter().filter(|mark| mark.y.is_finite()).collect();
+    // Writing to a string does not fail.
+    let banded: Vec<&&Mark> = real.iter().filter(|mark| mark.ci95.is_some()).collect();
+    if banded.len() > 1 {
+        let edge = |mark: &&&Mark, sign: f64| {
+            let (x, y) = pixel(mark.x, mark.y + sign * mark.ci95.unwrap_or(0.0));
+            format!("{x:.1} {y:.1}")
+        };
+        let upper = banded.iter().map(|mark| edge(mark, 1.0));
+        let lower = banded.iter().rev().map(|mark| edge(mark, -1.0));
+        let path: Vec<String> = upper.chain(lower).collect();
+        let _ = write!(svg, "<path class=\"band b{colour}\" d=\"M{}Z\"/>", path.join("L"));
+    }
+    let path: Vec<String> = real
+        .iter()
+        .map(|mark| {
+            let (x, y) = pixel(mark.x, mark.y);
+            format!("{x:.1} {y:.1}")
+        })
+        .collect();
+    let _ = write!(svg, "<path class=\"line l{colour}\" d=\"M{}\"/>", path.join("L"));
+    for mark in real.iter().filter(|_| line.has_marks) {
+        let (x, y) = pixel(mark.x, mark.y);
+        let hollow = if mark.is_hollow { " hollow" } else { "" };
+        let _ = write!(
+            svg,
+            "<circle class=\"mark m{colour}{hollow}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" tabindex=\"0\" \
+             data-tip=\"{}\"/>",
+            escape(&mark.tip)
+        );
+    }
+}
+
+/// Names beside the ends of their lines, moved apart where they would cover each other.
+fn draw_names(mut names: Vec<(f64, String, String)>, svg: &mut String) {
+    names.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let bottom = f64::from(SIZE.1 - 46);
+    let mut before = 2.0;
+    let mut places: Vec<f64> = names
+        .iter()
+        .map(|(y, ..)| {
+            before = y.max(before + LINE_HEIGHT);
+            before
+        })
+        .collect();
+    let mut limit = bottom + 4.0;
+    for place in places.iter_mut().rev() {
+        *place = place.min(limit);
+        limit = *place - LINE_HEIGHT;
+    }
+    for ((_, name, class), y) in names.iter().zip(places) {
+        let x = SIZE.0 - NAMES + 6;
+        // Writing to a string does not fail.
+        let _ = write!(svg, "<text class=\"{class}\" x=\"{x}\" y=\"{:.1}\">{}</text>", y + 4.0, escape(name));
+    }
+}
+
+/// A range that shows all `values` of an axis that counts in factors, whole decades or their halves.
+pub(super) fn log_range(values: impl Iterator<Item = f64>) -> Range<f64> {
+    let found = values.filter(|value| value.is_finite() && *value > 0.0);
+    let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(a, b), value| (a.min(value), b.max(value)));
+    if least > most {
+        return 1.0..10.0;
+    }
+    let step = |value: f64, up: bool| {
+        let decade = 10_f64.powf(value.log10().floor());
+        let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
+        let above = steps.into_iter().find(|edge| *edge >= value);
+        let below = steps.into_iter().rev().find(|edge| *edge <= value);
+        if up { above } else { below }.unwrap_or(value)
+    };
+    let (start, end) = (step(least, false), step(most * 1.02, true));
+    if end > start { start..end } else { start..start * 10.0 }
+}
+
+/// A range from zero that shows all `values`, with a little room above.
+pub(super) fn zero_range(values: impl Iterator<Item = f64>) -> Range<f64> {
+    let most = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
+    0.0..if most > 0.0 { most * 1.08 } else { 1.0 }
+}

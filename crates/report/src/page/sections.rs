@@ -1,0 +1,601 @@
+//! The sections of a page, in the order in which they are read: what came out, the curves, then one point in detail.
+
+use super::plot::{At, Axis, Line, Mark, Plot, Theory, log_range, zero_range};
+use super::{Page, escape, words};
+use crate::details::Details;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The body of the page, with the `picture` of the fabric, if there is one.
+pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
+    let mut html = header(page);
+    html.push_str("<main>\n");
+    if page.is_graph() {
+        html.push_str(&graph_summary(page));
+    } else {
+        html.push_str(&summary(page));
+        html.push_str(&curves(page));
+    }
+    html.push_str(&chosen_point(page));
+    if !page.is_graph() {
+        html.push_str(&stages());
+    }
+    html.push_str(&fabric(page, picture));
+    html.push_str(&distributions(page));
+    html.push_str(&slowest());
+    html.push_str(&machine(page));
+    html.push_str("</main>\n");
+    html.push_str(
+        "<footer>Made by Flitway. Everything on this page is in this one file: the result as JSON (the same that \
+         <code>--json</code> writes), the data of every figure, the machine. What the words mean stands beside them; times \
+         are simulated.</footer>\n<div id=\"tip\" role=\"status\" hidden></div>",
+    );
+    html
+}
+
+fn workload(page: &Page<'_>) -> String {
+    let of = |key: &str| page.result["workload"][key].as_str().map(str::to_owned);
+    if let Some(graph) = of("graph") {
+        return format!("Task graph {graph}, placement {}", of("placement").unwrap_or_default());
+    }
+    let traffic = || {
+        let packet = of("packet").unwrap_or_else(|| "256B".to_owned());
+        format!("{} traffic, {packet} packets", of("traffic").unwrap_or_else(|| "uniform".to_owned()))
+    };
+    let Some(multicast) = of("multicast") else {
+        return format!("{}, {} arrivals", traffic(), of("arrival").unwrap_or_default());
+    };
+    let beside = if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
+    let by = of("by").unwrap_or_default();
+    format!("Multicast {multicast}, {}, by {by}{beside}", of("multicast_packet").unwrap_or_default())
+}
+
+fn header(page: &Page<'_>) -> String {
+    let command = words::command(page.result);
+    let sections: &[(&str, &str)] = if page.is_graph() {
+        &[
+            ("summary", "Summary"),
+            ("fabric", "Fabric"),
+            ("latency", "Latency and nodes"),
+            ("slowest", "Slowest"),
+            ("machine", "Machine"),
+        ]
+    } else {
+        &[
+            ("summary", "Summary"),
+            ("curves", "Curves"),
+            ("stages", "Limits"),
+            ("fabric", "Fabric"),
+            ("latency", "Latency and nodes"),
+            ("slowest", "Slowest"),
+            ("machine", "Machine"),
+        ]
+    };
+    let mut links = String::new();
+    for (id, name) in sections {
+        // Writing to a string does not fail.
+        let _ = write!(links, "<a href=\"#{id}\">{name}</a>");
+    }
+    format!(
+        "<header><div class=\"bar\"><nav aria-label=\"Sections\">{links}</nav>\
+         <button id=\"theme\" type=\"button\" aria-label=\"Switch between light and dark\">◐</button></div>\
+         <div class=\"title\"><h1>{}</h1><p class=\"what\">{}</p>\
+         <p class=\"command\"><code id=\"command\">{}</code><button id=\"copy\" type=\"button\">Copy</button></p>\
+         <p class=\"meta\">Flitway {}, seed {}. The same command gives the same numbers on every computer.</p></div></header>\n",
+        escape(page.machine()),
+        escape(&workload(page)),
+        escape(&command),
+        escape(page.result["flitway"].as_str().unwrap_or("")),
+        page.result["seed"],
+    )
+}
+
+fn tile(name: &str, value: &str, note: &str) -> String {
+    format!(
+        "<div class=\"tile\"><span class=\"name\">{}</span><span class=\"value\">{}</span><span class=\"note\">{}</span></div>",
+        escape(name),
+        escape(value),
+        escape(note)
+    )
+}
+
+fn size_tile(page: &Page<'_>) -> String {
+    let topology = page.fabric.topology();
+    let rails =
+        if page.fabric.rails == 1 { "one rail".to_owned() } else { format!("{} rails", page.fabric.rails) };
+    let switches = topology.switches();
+    let note = format!(
+        "{rails} of {} switch{}",
+        words::count(switches.into()),
+        if switches == 1 { "" } else { "es" }
+    );
+    tile("Nodes", &words::count(topology.nodes().into()), &note)
+}
+
+fn summary(page: &Page<'_>) -> String {
+    let points = page.points();
+    let is_steady = |point: &&Value| point["verdict"] == "steady";
+    let mut tiles = size_tile(page);
+    let best = points.iter().filter(is_steady).max_by(|a, b| words::offered(a).total_cmp(&words::offered(b)));
+    if let Some(best) = best {
+        let note = format!("{:.1} % of the injection rate is delivered", accepted(best) * 100.0);
+        tiles.push_str(&tile("Highest load that is steady", &format!("{:.3}", words::offered(best)), &note));
+    }
+    let saturated = points.iter().filter(|point| point["saturated"] == true);
+    if let Some(first) = saturated.min_by(|a, b| words::offered(a).total_cmp(&words::offered(b))) {
+        let limit = first["limit"].as_str().map_or(String::new(), |limit| format!("limited by {limit}"));
+        tiles.push_str(&tile("Saturated from load", &format!("{:.3}", words::offered(first)), &limit));
+    }
+    if let Some(nanos) = page.theory_ns() {
+        tiles.push_str(&tile("Zero-load latency", &words::time(nanos), "theory: nothing in the way"));
+    }
+    if let Some(mean) = points.first().and_then(|point| latency(point, "mean")) {
+        let note = format!("measured at load {:.3}", words::offered(&points[0]));
+        tiles.push_str(&tile("Mean latency", &words::time(mean), &note));
+    }
+    if let Some(theory) = page.theory {
+        let note = "theory: then the busiest channel is full";
+        tiles.push_str(&tile("Channel bound", &format!("{:.3}", theory.channel_bound), note));
+    }
+    format!(
+        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div>\
+         <ul class=\"verdicts\">{}</ul>{}{}</section>\n",
+        verdicts(points),
+        deadlock(points),
+        point_table(points)
+    )
+}
+
+/// What became of the points, in words; those of which the same is to be said stand together.
+fn verdicts(points: &[Value]) -> String {
+    let said = |place: usize| (&points[place]["verdict"], &points[place]["limit"]);
+    let mut html = String::new();
+    let mut first = 0;
+    while first < points.len() {
+        let same = (first..points.len()).take_while(|&place| said(place) == said(first));
+        let last = same.last().unwrap_or(first);
+        let name = match last - first {
+            0 => format!("load {:.3}", words::offered(&points[first])),
+            _ => {
+                format!("loads {:.3} to {:.3}", words::offered(&points[first]), words::offered(&points[last]))
+            }
+        };
+        // Writing to a string does not fail.
+        let _ = write!(
+            html,
+            "<li class=\"verdict {}\"><button type=\"button\" data-point=\"{last}\">{name}</button> <span>{}</span></li>",
+            points[first]["verdict"].as_str().unwrap_or(""),
+            escape(&words::verdict(&points[first..=last]))
+        );
+        first = last + 1;
+    }
+    html
+}
+
+/// The ring of a deadlock, if there is one.
+fn deadlock(points: &[Value]) -> String {
+    let Some(ring) = points.iter().find_map(|point| point["deadlock"].as_array()) else {
+        return String::new();
+    };
+    let mut rows = String::new();
+    for packet in ring {
+        // Writing to a string does not fail.
+        let _ = write!(
+            rows,
+            "<li>Rail {}, switch {}, input port {}, VC {}: a packet of node {} for {} needs {}</li>",
+            packet["rail"],
+            packet["switch"],
+            packet["port"],
+            packet["vc"],
+            packet["source"],
+            escape(packet["destination"].as_str().unwrap_or("")),
+            escape(packet["needs"].as_str().unwrap_or(""))
+        );
+    }
+    format!(
+        "<div class=\"note bad\" id=\"ring\"><h3>The ring</h3><p>Each of these packets waits for the next, and the last for \
+         the first:</p><ol>{rows}</ol></div>"
+    )
+}
+
+fn accepted(point: &Value) -> f64 {
+    let of = point.pointer("/multicast/accepted_load").unwrap_or(&point["accepted_load"]);
+    of.as_f64().unwrap_or(0.0)
+}
+
+/// A number of the latency of a point: of its multicast operations, if it has some.
+fn latency(point: &Value, key: &str) -> Option<f64> {
+    match point.get("multicast") {
+        Some(multicast) => multicast["last_copy_latency_ns"][key].as_f64(),
+        None => point["packet_latency_ns"][key].as_f64(),
+    }
+}
+
+fn point_table(points: &[Value]) -> String {
+    let mut rows = String::new();
+    for (place, point) in points.iter().enumerate() {
+        let cell = |key: &str| latency(point, key).map_or("–".to_owned(), words::time);
+        let interval =
+            latency(point, "ci95").map_or(String::new(), |half| format!(" ± {}", words::time(half)));
+        // Writing to a string does not fail.
+        let _ = write!(
+            rows,
+            "<tr data-row=\"{place}\"><td>{:.3}</td><td>{:.4}</td><td>{}{interval}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td><td>{}</td></tr>",
+            words::offered(point),
+            accepted(point),
+            cell("mean"),
+            cell("p50"),
+            cell("p99"),
+            cell("p999"),
+            words::count(point["packets"].as_u64().unwrap_or(0)),
+            point["verdict"].as_str().unwrap_or("")
+        );
+    }
+    format!(
+        "<div class=\"scroll\"><table class=\"points\"><thead><tr><th>offered</th><th>accepted</th><th>mean latency</th>\
+         <th>p50</th><th>p99</th><th>p99.9</th><th>packets</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         <p class=\"note\">Offered and accepted load are flits created and delivered, as a fraction of the injection rate (one \
+         flit a cycle for every NIC port), header and trailer included. Latency is from creation to the last flit delivered, \
+         source queue included; ± is half of the 95 % interval.</p>"
+    )
+}
+
+/// A figure with its data, which the script lays out as a table and as CSV under the name `id`.
+fn figure(id: &str, title: &str, note: &str, content: &str) -> String {
+    format!(
+        "<figure id=\"{id}\" data-figure=\"{id}\"><figcaption><a class=\"anchor\" href=\"#{id}\" \
+         aria-label=\"Link to this figure\">#</a><strong>{title}</strong> <span>{note}</span></figcaption>\
+         <div class=\"drawing\">{content}</div>\
+         <div class=\"tools\"><details class=\"data\"><summary>Data</summary><div class=\"scroll\"></div></details>\
+         <button type=\"button\" class=\"csv\">CSV</button></div></figure>\n"
+    )
+}
+
+fn curves(page: &Page<'_>) -> String {
+    let is_multicast = page.points().iter().any(|point| point.get("multicast").is_some());
+    let of = if is_multicast { "last copy of an operation" } else { "packet" };
+    let latency_note = format!(
+        "From creation to delivery of the {of}, for points that are steady. The band is the 95 % interval of the mean; \
+         dashed is theory."
+    );
+    format!(
+        "<section id=\"curves\"><h2>Load and latency</h2><div class=\"pair\">{}{}</div></section>\n",
+        figure("fig-latency", "Latency over offered load", &latency_note, &latency_plot(page).svg()),
+        figure(
+            "fig-accepted",
+            "Accepted over offered load",
+            "On the dashed diagonal everything that is offered gets through. Hollow: not steady.",
+            &accepted_plot(page).svg()
+        )
+    )
+}
+
+/// What theory says of offered loads, as far as `x` reaches.
+fn bounds(page: &Page<'_>) -> Vec<Theory> {
+    let Some(theory) = page.theory else { return Vec::new() };
+    let bound = |name: &str, at| Theory { name: name.to_owned(), at: At::X(at) };
+    let mut bounds = vec![bound("channel bound", theory.channel_bound)];
+    bounds.extend(theory.head_of_line.map(|limit| bound("head-of-line limit", limit)));
+    bounds
+}
+
+fn load_axis(page: &Page<'_>, title: &str) -> Axis {
+    let most = page.points().iter().map(words::offered).fold(0.1, f64::max);
+    let bound = page.theory.map_or(0.0, |theory| theory.channel_bound.min(1.0));
+    let end = if bound <= most * 1.6 { most.max(bound) } else { most };
+    Axis { title: title.to_owned(), range: 0.0..end * 1.02, is_log: false, format: words::tick_load }
+}
+
+fn latency_plot(page: &Page<'_>) -> Plot {
+    let steady: Vec<&Value> = page.points().iter().filter(|point| point["verdict"] == "steady").collect();
+    let line = |name: &str, key: &str, colour: usize| Line {
+        name: name.to_owned(),
+        colour,
+        has_marks: true,
+        marks: steady
+            .iter()
+            .filter_map(|point| {
+                let y = latency(point, key)?;
+                let ci95 = if key == "mean" { latency(point, "ci95") } else { None };
+                let half = ci95.map_or(String::new(), |half| format!(" ± {}", words::time(half)));
+                let x = words::offered(point);
+                let tip = format!("load {x:.3}: {name} {}{half}", words::time(y));
+                Some(Mark { x, y, ci95, tip, is_hollow: false })
+            })
+            .collect(),
+    };
+    let lines =
+        vec![line("mean", "mean", 0), line("p50", "p50", 1), line("p99", "p99", 2), line("p99.9", "p999", 3)];
+    let zero_load = page.theory_ns().or_else(|| {
+        page.points().first().and_then(|point| point.pointer("/multicast/zero_load_last_copy_ns")?.as_f64())
+    });
+    let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y).chain(zero_load);
+    let y = Axis {
+        title: "latency".to_owned(),
+        range: log_range(values.collect::<Vec<_>>().into_iter()),
+        is_log: true,
+        format: words::tick_time,
+    };
+    let mut theory = bounds(page);
+    theory.extend(zero_load.map(|at| Theory { name: "zero load".to_owned(), at: At::Y(at) }));
+    let label = "Latency over offered load: mean and percentiles, with theory".to_owned();
+    Plot { label, x: load_axis(page, "offered load"), y, lines, theory }
+}
+
+fn accepted_plot(page: &Page<'_>) -> Plot {
+    let points = page.points();
+    let line = |name: &str, colour: usize, has_marks: bool, of: &dyn Fn(&Value) -> Option<f64>| Line {
+        name: name.to_owned(),
+        colour,
+        has_marks,
+        marks: points
+            .iter()
+            .filter_map(|point| {
+                let (x, y) = (words::offered(point), of(point)?);
+                let ci95 = if has_marks { point["accepted_load_ci95"].as_f64() } else { None };
+                let is_steady = point["verdict"] == "steady";
+                let word = if is_steady { "" } else { point["verdict"].as_str().unwrap_or("") };
+                let tip = format!("load {x:.3}: {name} {y:.4} {word}");
+                Some(Mark { x, y, ci95, tip, is_hollow: !is_steady })
+            })
+            .collect(),
+    };
+    let mut lines = vec![line("accepted", 0, true, &|point| Some(accepted(point)))];
+    if points.iter().all(|point| point.get("multicast").is_none()) {
+        lines.push(line("worst node", 2, false, &|point| point["accepted_min_node"].as_f64()));
+        lines.push(line("best node", 1, false, &|point| point["accepted_max_node"].as_f64()));
+    }
+    let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
+    let x = load_axis(page, "offered load");
+    let range = zero_range(values.collect::<Vec<_>>().into_iter());
+    let mut theory = bounds(page);
+    let to = range.end.min(x.range.end);
+    theory.push(Theory { name: "all".to_owned(), at: At::Equal(to) });
+    let y = Axis { title: "accepted load".to_owned(), range, is_log: false, format: words::tick_load };
+    Plot { label: "Accepted over offered load".to_owned(), x, y, lines, theory }
+}
+
+/// The choice of the point that the rest of the page is about.
+fn chosen_point(page: &Page<'_>) -> String {
+    let points = page.points();
+    if points.len() < 2 {
+        return String::new();
+    }
+    let mut options = String::new();
+    for (place, point) in points.iter().enumerate() {
+        // Writing to a string does not fail.
+        let _ = write!(
+            options,
+            "<option value=\"{place}\">load {:.3}, {}</option>",
+            words::offered(point),
+            point["verdict"].as_str().unwrap_or("")
+        );
+    }
+    format!(
+        "<div class=\"choice\"><label for=\"point\">One point in detail</label> <select id=\"point\">{options}</select>\
+         <button type=\"button\" id=\"earlier\" aria-label=\"Lower load\">‹</button>\
+         <button type=\"button\" id=\"later\" aria-label=\"Higher load\">›</button></div>\n"
+    )
+}
+
+fn stages() -> String {
+    format!(
+        "<section id=\"stages\"><h2>Where the load is</h2>{}{}</section>\n",
+        figure(
+            "fig-stages",
+            "The way of a packet, stage by stage",
+            "What each stage could carry and what it does. A stage that is full limits what comes before it.",
+            "<div id=\"stage-bars\"></div>"
+        ),
+        figure(
+            "fig-busiest",
+            "The ten busiest channels",
+            "A channel that is busy in every cycle has load 100 %; headers and trailers count, adverts do not.",
+            "<div id=\"busy-bars\"></div>"
+        )
+    )
+}
+
+fn fabric(page: &Page<'_>, picture: Option<String>) -> String {
+    let mut rails = String::new();
+    if page.fabric.rails > 1 {
+        rails.push_str("<label for=\"rail\">Rail</label> <select id=\"rail\"><option value=\"all\">mean over all</option>");
+        for rail in 0..page.fabric.rails {
+            // Writing to a string does not fail.
+            let _ = write!(rails, "<option value=\"{rail}\">{rail}</option>");
+        }
+        rails.push_str("</select>");
+    }
+    let scale: String = (0..=10).map(|step| format!("<i class=\"h{step}\"></i>")).collect();
+    let legend = format!(
+        "<div class=\"legend\"><span>load 0</span><span class=\"steps\">{scale}</span><span id=\"scale\">1</span> {rails}</div>"
+    );
+    let drawn = picture.map_or_else(String::new, |svg| {
+        figure(
+            "fig-fabric",
+            "The fabric as built",
+            "Every shape is a channel, or the busiest of those of a switch up and down; every node has two halves, into \
+             it (above) and out of it. Point at one to see which, and how much it carries.",
+            &format!("{legend}<div class=\"scroll picture\">{svg}</div>")
+        )
+    });
+    let ribbon = figure(
+        "fig-classes",
+        "Channels by class",
+        "All channels of a class side by side, from the idlest to the busiest: an even colour is an even load.",
+        "<div id=\"ribbons\"></div>",
+    );
+    format!("<section id=\"fabric\"><h2>The fabric</h2>{drawn}{ribbon}</section>\n")
+}
+
+/// A drawing for each point, of which the script shows one.
+fn for_each_point(page: &Page<'_>, draw: impl Fn(&Details, &Value) -> Option<String>) -> String {
+    let mut html = String::new();
+    for (place, (details, point)) in page.details.iter().zip(page.points()).enumerate() {
+        let drawing = details.and_then(|details| draw(details, point));
+        let drawing = drawing.unwrap_or_else(|| "<p class=\"note\">Nothing was delivered.</p>".to_owned());
+        // Writing to a string does not fail.
+        let _ = write!(html, "<div class=\"of-point\" data-of=\"{place}\">{drawing}</div>");
+    }
+    html
+}
+
+fn distributions(page: &Page<'_>) -> String {
+    let drawings = for_each_point(page, |details, _| distribution_plot(details).map(|plot| plot.svg()));
+    format!(
+        "<section id=\"latency\"><h2>How slow, and who gets how much</h2><div class=\"pair\">{}{}</div></section>\n",
+        figure(
+            "fig-distribution",
+            "Latency distribution",
+            "How many packets were slower than a given time: packet latency from creation on, network latency from the moment the \
+             head leaves the source. A step down is ten times as rare.",
+            &drawings
+        ),
+        if page.is_graph() { String::new() } else { fairness(page) }
+    )
+}
+
+fn distribution_plot(details: &Details) -> Option<Plot> {
+    let mut lines = Vec::new();
+    for (place, (name, marks)) in details.distributions.iter().enumerate() {
+        let marks = marks.as_array()?;
+        let mark = |mark: &Value| Some((mark[0].as_f64()?, mark[1].as_f64()?));
+        let mut marks: Vec<(f64, f64)> = marks.iter().filter_map(mark).collect();
+        // The slowest of all is slower than none: it stands at half of the last step.
+        let last = marks.iter().rev().find(|(_, share)| *share > 0.0).map_or(0.5, |(_, share)| share / 2.0);
+        marks.iter_mut().for_each(|(_, share)| *share = share.max(last));
+        let line = marks.into_iter().map(|(x, y)| Mark { x, y, ..Mark::default() });
+        lines.push(Line { name: (*name).to_owned(), colour: place, marks: line.collect(), has_marks: false });
+    }
+    let all = || lines.iter().flat_map(|line: &Line| &line.marks);
+    let least = all().map(|mark| mark.y).fold(1.0, f64::min);
+    let x = Axis {
+        title: "latency".to_owned(),
+        range: log_range(all().map(|mark| mark.x)),
+        is_log: true,
+        format: words::tick_time,
+    };
+    let y = Axis {
+        title: "packets that are slower".to_owned(),
+        range: 10_f64.powf(least.log10().floor())..1.0,
+        is_log: true,
+        format: words::tick_share,
+    };
+    let label = "Share of packets slower than a given latency, falling by decades".to_owned();
+    (!lines.is_empty()).then_some(Plot { label, x, y, lines, theory: Vec::new() })
+}
+
+fn fairness(page: &Page<'_>) -> String {
+    let drawings = for_each_point(page, |details, point| {
+        Some(fairness_plot(details.accepted_of.as_ref()?, point).svg())
+    });
+    figure(
+        "fig-fairness",
+        "Accepted load of each node",
+        "Flits of what each node sent that were delivered, as a fraction of its injection rate. Steps downward are nodes \
+         that get less than others.",
+        &drawings,
+    )
+}
+
+fn fairness_plot(accepted_of: &[f64], point: &Value) -> Plot {
+    let mut marks: Vec<Mark> = (0..)
+        .zip(accepted_of)
+        .flat_map(|(node, &y)| {
+            // A step as wide as the node's number.
+            [node, node + 1].map(|x| Mark { x: f64::from(x), y, ..Mark::default() })
+        })
+        .collect();
+    // A picture has fewer columns than a large machine has nodes.
+    let step = marks.len().div_ceil(4_096).max(1);
+    marks = marks.into_iter().step_by(step).collect();
+    let line = Line { name: "nodes".to_owned(), colour: 0, marks, has_marks: false };
+    let mean = point["accepted_load"].as_f64().unwrap_or(0.0);
+    let x = Axis {
+        title: "node".to_owned(),
+        range: 0.0..(accepted_of.len() as f64),
+        is_log: false,
+        format: |value| format!("{value:.0}"),
+    };
+    let y = Axis {
+        title: "accepted load".to_owned(),
+        range: zero_range(accepted_of.iter().copied()),
+        is_log: false,
+        format: words::tick_load,
+    };
+    let theory = vec![Theory { name: format!("mean {mean:.3}"), at: At::Y(mean) }];
+    Plot { label: "Accepted load by node".to_owned(), x, y, lines: vec![line], theory }
+}
+
+fn slowest() -> String {
+    format!(
+        "<section id=\"slowest\"><h2>The slowest packets</h2>{}</section>\n",
+        figure(
+            "fig-slowest",
+            "Their lives, hop by hop",
+            "Where they waited, and for what: grey is moving, colours are waits. Open one to see every hop.",
+            "<div id=\"stories\"></div>"
+        )
+    )
+}
+
+fn graph_summary(page: &Page<'_>) -> String {
+    let graph = &page.points()[0]["graph"];
+    let mut tiles = size_tile(page);
+    if let Some(nanos) = graph["completion_ns"].as_f64() {
+        tiles.push_str(&tile("Completed after", &words::time(nanos), "simulated time"));
+    }
+    let ranks = graph["ranks"].as_array().map_or(0, Vec::len);
+    let messages = words::count(graph["messages"].as_u64().unwrap_or(0));
+    tiles.push_str(&tile("Ranks", &words::count(ranks as u64), &format!("{messages} messages")));
+    if let Some(share) = graph["communication_share"]["mean"].as_f64() {
+        tiles.push_str(&tile(
+            "Communication",
+            &format!("{:.1} %", share * 100.0),
+            "mean share of the ranks' time",
+        ));
+    }
+    let verdict = if graph["completed"] == true {
+        "<li class=\"verdict steady\"><span>Completed: every task was done and every message received.</span></li>".to_owned()
+    } else {
+        let waiting = graph["waiting"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let waiting: String = waiting.map(|line| format!("<li>{}</li>", escape(line))).collect();
+        format!("<li class=\"verdict deadlock\"><span>Not completed.</span><ul>{waiting}</ul></li>")
+    };
+    format!(
+        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div><ul class=\"verdicts\">{verdict}</ul>{}\
+         </section>\n",
+        figure(
+            "fig-ranks",
+            "What the ranks did",
+            "Time of each rank until its last task: computing, overhead of sending and receiving, waiting for messages.",
+            "<div id=\"rank-bars\"></div>"
+        )
+    )
+}
+
+fn machine(page: &Page<'_>) -> String {
+    let mut rows = String::new();
+    leaves("", &page.result["machine"]["description"], &mut rows);
+    format!(
+        "<section id=\"machine\"><h2>The machine</h2><details><summary>Every setting, checked and complete</summary>\
+         <div class=\"scroll\"><table class=\"settings\"><thead><tr><th>setting</th><th>value</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div></details></section>\n"
+    )
+}
+
+fn leaves(path: &str, value: &Value, rows: &mut String) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                leaves(&if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, value, rows);
+            }
+        }
+        value => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            // Writing to a string does not fail.
+            let _ = write!(rows, "<tr><td><code>{}</code></td><td>{}</td></tr>", escape(path), escape(&text));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a page says in words: verdicts, units, commands.
+
+use serde_json::Value;
+
+/// A time with the unit that suits it.
+pub(super) fn time(nanos: f64) -> String {
+    match nanos {
+        nanos if nanos < 1e3 => format!("{nanos:.0} ns"),
+        nanos if nanos < 1e4 => format!("{:.2} µs", nanos / 1e3),
+        nanos if nanos < 1e6 => format!("{:.1} µs", nanos / 1e3),
+        nanos => format!("{:.2} ms", nanos / 1e6),
+    }
+}
+
+/// A value on an axis of time.
+pub(super) fn tick_time(nanos: f64) -> String {
+    let short = |value: f64| format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    match nanos {
+        nanos if nanos < 1e3 => format!("{} ns", short(nanos)),
+        nanos if nanos < 1e6 => format!("{} µs", short(nanos / 1e3)),
+        nanos => format!("{} ms", short(nanos / 1e6)),
+    }
+}
+
+/// A value on an axis of loads.
+pub(super) fn tick_load(load: f64) -> String {
+    format!("{load:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A value on an axis of fractions that fall by decades.
+pub(super) fn tick_share(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = if percent < 1.0 { (-percent.log10()).ceil() as usize } else { 0 };
+    format!("{percent:.digits$} %")
+}
+
+/// A number that people read: thousands apart.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The offered load of a point: of its multicast operations, if it has some.
+pub(super) fn offered(point: &Value) -> f64 {
+    let of = point.pointer("/multicast/offered_load").unwrap_or(&point["offered_load"]);
+    of.as_f64().unwrap_or(0.0)
+}
+
+/// What became of points that ended alike, for somebody who has never heard of it.
+pub(super) fn verdict(points: &[Value]) -> String {
+    let accepted = |point: &Value| {
+        let accepted = point.pointer("/multicast/accepted_load").unwrap_or(&point["accepted_load"]);
+        format!("{:.1} %", accepted.as_f64().unwrap_or(0.0) * 100.0)
+    };
+    let (Some(point), Some(last)) = (points.first(), points.last()) else { return String::new() };
+    let (low, high) = (accepted(point), accepted(last));
+    let through = if low == high { low } else { format!("{low} to {high}") };
+    match point["verdict"].as_str().unwrap_or("") {
+        "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
+        "saturated" => {
+            let limit = point["limit"].as_str().map_or("", limit);
+            format!(
+                "Saturated: packets are created faster than they are delivered; {through} of the injection rate gets \
+                 through. {limit} Latencies would grow for ever and mean nothing."
+            )
+        }
+        "deadlock" => "Deadlock: packets wait for each other for ever. The ring of packets below proves it; \
+                       nothing that hangs on it will move again."
+            .to_owned(),
+        "unsettled" => {
+            "Unsettled: no steady mean was found within the longest run. The numbers are not reliable; \
+                        ask for a warm-up and a duration."
+                .to_owned()
+        }
+        "stopped" => "Stopped: somebody interrupted the run before the precision was reached.".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// What limits a saturated point.
+fn limit(limit: &str) -> &'static str {
+    match limit {
+        "injection" => {
+            "Limited by the endpoints: the NIC ports that send do so at all that their channels can carry, so a better \
+             fabric would not help."
+        }
+        "ejection" => {
+            "Limited by the endpoints: a node receives all that its channel can carry, and what else is for it has to \
+             wait. A better fabric would not help."
+        }
+        "network" => "Limited by the network: a channel between two switches is full.",
+        "arbitration" => {
+            "Limited by arbitration: no channel is full, but packets wait for outputs that others have, behind packets \
+             that wait (head of line), or for room in the next buffer."
+        }
+        _ => "",
+    }
+}
+
+/// The command, as it can be typed.
+pub(super) fn command(result: &Value) -> String {
+    let words = result["command"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,%+".contains(letter);
+    let quoted = words.enumerate().map(|(place, word)| {
+        if place == 0 {
+            "flitway".to_owned()
+        } else if !word.is_empty() && word.chars().all(is_plain) {
+            word.to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_have_the_unit_that_suits_them() {
+        assert_eq!(
+            [time(467.4), time(1_330.0), time(23_456.0), time(2.5e6)],
+            ["467 ns", "1.33 µs", "23.5 µs", "2.50 ms"]
+        );
+        assert_eq!([tick_time(500.0), tick_time(2_500.0), tick_time(1e6)], ["500 ns", "2.5 µs", "1 ms"]);
+        assert_eq!([tick_share(1.0), tick_share(0.01), tick_share(0.0001)], ["100 %", "1 %", "0.01 %"]);
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+    }
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let result = json!({ "command": ["target/release/flitway", "run", "a b", "--traffic", "hotspot(nodes=0)", "it's"] });
+        assert_eq!(command(&result), "flitway run 'a b' --traffic 'hotspot(nodes=0)' 'it'\\''s'");
+    }
+}
