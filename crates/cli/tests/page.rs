@@ -1,0 +1,235 @@
+//! Report pages as a browser shows them: headless Chromium opens each, a script in it looks around, and what it found is
+//! held against the result.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Long enough for something to happen.
+const SHORT: [&str; 4] = ["--warm-up", "30us", "--duration", "60us"];
+
+/// Runs before anything else in the page: remembers what goes wrong.
+const BEFORE: &str = "<script>window.problems = [];
+addEventListener('error', (event) => problems.push('error: ' + (event.message || event.target.outerHTML)), true);
+addEventListener('unhandledrejection', (event) => problems.push('rejected: ' + event.reason));
+addEventListener('securitypolicyviolation', (event) => problems.push('request: ' + event.blockedURI));
+console.error = (...text) => problems.push('console: ' + text.join(' '));
+console.warn = console.error;</script>
+<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">";
+
+/// Runs when the page is there: looks around.
+const AFTER: &str = "<script>addEventListener('load', () => {
+const all = (what) => [...document.querySelectorAll(what)];
+const text = (what) => all(what).map((element) => element.textContent);
+const wide = all('body *').filter((element) => !element.closest('.scroll, nav, svg') && element.getClientRects().length
+  && element.getBoundingClientRect().right > innerWidth + 0.5).map((element) => element.outerHTML.slice(0, 120));
+const theme = [document.documentElement.dataset.theme];
+document.getElementById('theme').click();
+theme.push(document.documentElement.dataset.theme);
+const chosen = () => all('.of-point').filter((element) => !element.hidden).map((element) => element.dataset.of);
+const first = chosen();
+const busy = text('#busy-bars .value');
+const stages = text('#stage-bars .value');
+const heat = all('.ch').map((element) => element.getAttribute('class').replace('ch ', ''));
+all('details').forEach((element) => { element.open = true; });
+setTimeout(() => {
+  const tables = Object.fromEntries(all('figure').map((figure) => [figure.id, figure.querySelectorAll('details.data tr').length]));
+  flitway.choose(0);
+  const marks = all('.mark');
+  if (marks.length) marks[0].focus();
+  const facts = { problems, wide, theme, first, busy, stages, tables, second: chosen(), width: innerWidth,
+    heat: [...new Set(heat)], shapes: heat.length, ids: all('[id]').map((element) => element.id),
+    sections: text('h2'), verdicts: text('.verdict'), cells: text('table.points td'), stories: all('.story').length,
+    links: all('a[href]').map((link) => link.getAttribute('href')).filter((href) => !href.startsWith('#')),
+    broken: all('a[href^=\"#\"]').filter((link) => !document.querySelector(link.getAttribute('href'))).length,
+    requests: performance.getEntriesByType('resource').map((entry) => entry.name),
+    tip: document.getElementById('tip').textContent, ring: all('#ring li').length, lines: all('path.line').length,
+    csv: Object.fromEntries(all('figure').map((figure) => [figure.id, flitway.csv(figure.id)])),
+    loads: flitway.loads(0).length, result: flitway.result };
+  parent.postMessage(JSON.stringify(facts), '*');
+}, 50);
+});</script></body>";
+
+/// What stands around the page: a frame as wide as asked for, since windows are not narrower than 500 pixels.
+const FRAME: &str = "<!doctype html><script>addEventListener('message', (event) => {
+const element = document.createElement('pre');
+element.id = 'facts';
+element.textContent = event.data;
+document.body.append(element);
+});</script><body><iframe style=\"border:0;height:900px;width:WIDTHpx\" src=\"SOURCE\"></iframe></body>";
+
+fn flitway(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flitway")).args(arguments).output().unwrap()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// The page and the result of a run.
+fn run(name: &str, arguments: &[&str]) -> (PathBuf, Value) {
+    let (page, json) = (scratch(&format!("{name}.html")), scratch(&format!("{name}.json")));
+    let files = ["--report", page.to_str().unwrap(), "--json", json.to_str().unwrap()];
+    let output = flitway(&[&["run"], arguments, &files].concat());
+    assert!(page.exists(), "{}", String::from_utf8_lossy(&output.stderr));
+    (page, serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap())
+}
+
+/// What the browser finds in `page`, in a frame of `width`.
+fn look(page: &Path, width: u32) -> Value {
+    let text = std::fs::read_to_string(page).unwrap();
+    let stem = page.file_stem().unwrap().to_str().unwrap();
+    let name = format!("{stem}-{width}-{}", std::process::id());
+    let watched = scratch(&format!("{name}.watched.html"));
+    let text = text.replacen("<head>", &format!("<head>{BEFORE}"), 1).replace("</body>", AFTER);
+    std::fs::write(&watched, text).unwrap();
+    let frame = scratch(&format!("{name}.frame.html"));
+    let source = watched.file_name().unwrap().to_str().unwrap();
+    std::fs::write(&frame, FRAME.replace("WIDTH", &width.to_string()).replace("SOURCE", source)).unwrap();
+    let profile = scratch(&format!("{name}.profile"));
+    let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|browser| {
+        Command::new(browser).arg("--version").output().is_ok_and(|output| output.status.success())
+    });
+    let browser = browser.expect("Chromium looks at report pages: sudo apt-get install -y chromium");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--hide-scrollbars", "--virtual-time-budget=4000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg("--window-size=1400,1000")
+        .arg(format!("file://{}", frame.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let facts = dom.split("<pre id=\"facts\">").nth(1).and_then(|rest| rest.split("</pre>").next());
+    let facts = facts.unwrap_or_else(|| panic!("no facts: {}", String::from_utf8_lossy(&output.stderr)));
+    let facts = facts.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let _ = std::fs::remove_dir_all(profile);
+    serde_json::from_str(&facts).unwrap()
+}
+
+/// Whether two values are equal for a browser, which knows one kind of number.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+/// What holds of every page.
+fn assert_sound(facts: &Value, result: &Value) {
+    for nothing in ["problems", "wide", "links", "requests"] {
+        assert_eq!(facts[nothing], Value::Array(Vec::new()), "{nothing}");
+    }
+    assert_eq!(facts["broken"], 0, "links within the page lead somewhere");
+    assert!(same(&facts["result"], result), "the page holds the result as it is");
+    assert_ne!(facts["theme"][0], facts["theme"][1], "light and dark");
+    for (figure, rows) in facts["tables"].as_object().unwrap() {
+        assert!(rows.as_u64() > Some(1), "{figure} has data");
+        assert!(facts["csv"][figure].as_str().unwrap().lines().count() > 1, "{figure} has CSV");
+    }
+    assert!(facts["shapes"].as_u64() > Some(10) && facts["stories"] == 10, "{}", facts["stories"]);
+}
+
+/// The rows of a CSV text.
+fn rows(csv: &Value) -> Vec<Vec<String>> {
+    csv.as_str().unwrap().lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn a_page_of_load_points_shows_what_the_result_says() {
+    let arguments = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.2,0.4,0.9"];
+    let arguments = [&arguments[..], &SHORT].concat();
+    let (page, result) = run("page-sweep", &arguments);
+    for width in [1_280, 400] {
+        let facts = look(&page, width);
+        assert_sound(&facts, &result);
+        let points = result["points"].as_array().unwrap();
+        let numbers: Vec<[Option<f64>; 2]> = rows(&facts["csv"]["fig-latency"])[1..]
+            .iter()
+            .map(|row| [row[0].parse().ok(), row[2].parse().ok()])
+            .collect();
+        let expected: Vec<[Option<f64>; 2]> = points
+            .iter()
+            .map(|point| [point["offered_load"].as_f64(), point["packet_latency_ns"]["mean"].as_f64()])
+            .collect();
+        assert_eq!(numbers, expected);
+        let busiest = &points[1]["channel_load"]["busiest"];
+        let shown = format!("{:.1} %", busiest[0]["load"].as_f64().unwrap() * 100.0);
+        assert_eq!(facts["busy"][0], shown, "of the highest load that is steady");
+        assert_eq!((&facts["first"][0], &facts["second"][0]), (&Value::from("1"), &Value::from("0")));
+        assert_eq!(facts["loads"], 32, "two channels for each node");
+        assert_eq!(facts["cells"].as_array().unwrap().len(), 3 * 8);
+        let verdicts = facts["verdicts"].to_string();
+        assert!(verdicts.contains("Steady") && verdicts.contains("Limited by arbitration"), "{verdicts}");
+        assert!(facts["tip"].as_str().unwrap().starts_with("load 0.200: mean"), "{}", facts["tip"]);
+        assert!(facts["lines"].as_u64() >= Some(7), "four percentiles, three loads");
+        assert_eq!(facts["width"], width);
+    }
+}
+
+#[test]
+fn a_page_of_a_deadlock_shows_its_ring() {
+    let arguments = ["torus-8x8", "--set", "routing.dateline=false", "--load", "0.9"];
+    let arguments = [&arguments[..], &["--precision", "10%"]].concat();
+    let (page, result) = run("page-deadlock", &arguments);
+    let facts = look(&page, 1_280);
+    assert_sound(&facts, &result);
+    let ring = result["points"][0]["deadlock"].as_array().unwrap();
+    assert_eq!(facts["ring"].as_u64(), Some(ring.len() as u64));
+    assert!(facts["verdicts"].to_string().contains("wait for each other for ever"));
+}
+
+#[test]
+fn a_page_of_multicasts_and_one_of_a_task_graph_show_what_applies() {
+    let multicast = ["--multicast", "random(members=9)", "--multicast-load", "0.1", "--load", "0.2"];
+    let arguments = [&["fattree-128"], &multicast[..], &SHORT].concat();
+    let (page, result) = run("page-multicast", &arguments);
+    let facts = look(&page, 400);
+    assert_sound(&facts, &result);
+    let mean = result["points"][0]["multicast"]["last_copy_latency_ns"]["mean"].as_f64();
+    assert_eq!(rows(&facts["csv"]["fig-latency"])[1][2].parse().ok(), mean);
+
+    let graph = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/halo-8.goal");
+    let (page, result) = run("page-graph", &["hpp-switch", "--graph", graph.to_str().unwrap()]);
+    let facts = look(&page, 1_280);
+    assert_sound(&facts, &result);
+    let ranks = result["points"][0]["graph"]["ranks"].as_array().unwrap();
+    assert_eq!(rows(&facts["csv"]["fig-ranks"]).len(), ranks.len() + 1);
+    assert!(facts["verdicts"].to_string().contains("Completed"));
+}
+
+#[test]
+fn a_page_changes_no_result_and_wrong_files_are_told() {
+    let arguments = ["fattree-128", "--load", "0.3", "--warm-up", "5us", "--duration", "10us"];
+    let (page, with) = run("page-same", &arguments);
+    let plain = flitway(&[&["run"], &arguments[..], &["--json", "-"]].concat());
+    let plain: Value = serde_json::from_slice(&plain.stdout).unwrap();
+    let measured = |result: &Value| {
+        let mut point = result["points"][0].as_object().unwrap().clone();
+        point.retain(|key, _| key != "wall_s" && key != "peak_rss_bytes");
+        point
+    };
+    assert_eq!(measured(&with), measured(&plain));
+    let before = std::fs::read_to_string(&page).unwrap();
+    let name = page.to_str().unwrap();
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    for (wrong, message) in [
+        (&["--report", name, "--load", "often"][..], "--load"),
+        (&["--report", folder], "this is a folder, expected a file"),
+        (&["--report", "-"], "a page goes to a file"),
+        (&["--report", "same.x", "--json", "same.x"], "--json writes to the same file"),
+        (&["--report", "no/such/folder/x.html"], "cannot write there"),
+    ] {
+        let output = flitway(&[&["run", "hpp-switch"], wrong].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(message), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), before, "wrong input overwrites nothing");
+}
