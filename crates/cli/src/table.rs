@@ -42,7 +42,8 @@ pub(crate) fn traffic_header(
         let zero_load = session.machine().clock.nanos(theory.zero_load_cycles);
         let _ = write!(
             text,
-            "\ntheory: zero-load latency {zero_load:.0} ns in the mean; the busiest channel is full at load {:.3}",
+            "\ntheory: zero-load latency {zero_load:.0} ns in the mean; the busiest channel, {}, is full at load {:.3}",
+            theory.first_full(),
             theory.channel_bound
         );
         if let Some(limit) = theory.head_of_line {

@@ -9,7 +9,8 @@
 //!   0.6399, 0.6302, 0.6234, 0.6184 (N = 8), and 0.586 for many ports.
 
 use flitway_engine::NodeId;
-use flitway_fabric::{Fabric, SwitchSettings};
+use flitway_fabric::topology::{End, Topology};
+use flitway_fabric::{Fabric, PortId, SwitchId, SwitchSettings};
 use flitway_workload::traffic::Traffic;
 
 /// The bounds for one traffic on one machine.
@@ -19,6 +20,9 @@ pub struct Theory {
     pub zero_load_cycles: f64,
     /// The offered load at which the busiest channel is full: a fraction of the injection rate, at most 1.
     pub channel_bound: f64,
+    /// Expected load of the busiest channel out of nodes, between switches and into nodes, when every node offers its full
+    /// injection rate; 1 is a flit in every cycle. So at a lower load it is that fraction of it.
+    pub busiest: [f64; 3],
     /// What a switch with one FIFO per input accepts of uniform traffic; `None` unless there is a single VC and a single
     /// switch.
     pub head_of_line: Option<f64>,
@@ -28,6 +32,13 @@ pub struct Theory {
 const NODES_MAX: u32 = 2_048;
 
 impl Theory {
+    /// The stage whose busiest channel is full first: that one is the channel bound.
+    #[must_use]
+    pub fn first_full(&self) -> &'static str {
+        let [_, network, ejection] = self.busiest;
+        if network > ejection { "between switches" } else { "into a node" }
+    }
+
     /// The bounds of `traffic` on `fabric`; `None` for machines whose traffic matrix is too large to walk.
     #[must_use]
     pub fn new(fabric: &Fabric, traffic: &Traffic) -> Option<Self> {
@@ -40,8 +51,9 @@ impl Theory {
         let mut channels: Vec<Vec<f64>> = (0..topology.switches())
             .map(|switch| vec![0.0; topology.ports(flitway_fabric::SwitchId(switch)) as usize])
             .collect();
-        let (mut latency, mut weights) = (0.0, 0.0);
+        let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
         for source in (0..nodes).map(NodeId) {
+            let mut sent = 0.0;
             for destination in (0..nodes).map(NodeId) {
                 let weight = traffic.destinations().weight(source, destination);
                 if weight == 0.0 {
@@ -49,18 +61,34 @@ impl Theory {
                 }
                 latency += weight * fabric.zero_load_cycles(source, destination, payload).0 as f64;
                 weights += weight;
+                sent += weight;
                 for (switch, hop) in fabric.routing.path(source, destination) {
                     channels[switch.index()][hop.port.index()] += weight;
                 }
             }
+            injection = injection.max(sent);
         }
-        let busiest = channels.iter().flatten().copied().fold(0.0, f64::max);
+        let [network, ejection] = busiest_of(fabric.topology(), &channels);
         Some(Theory {
             zero_load_cycles: latency / weights,
-            channel_bound: (1.0 / busiest).min(1.0),
+            channel_bound: (1.0 / network.max(ejection)).min(1.0),
+            busiest: [injection, network, ejection],
             head_of_line: head_of_line(fabric),
         })
     }
+}
+
+/// The largest load of a channel between switches, and of one into a node.
+fn busiest_of(topology: &Topology, channels: &[Vec<f64>]) -> [f64; 2] {
+    let mut busiest = [0.0_f64; 2];
+    for (switch, ports) in channels.iter().enumerate() {
+        for (port, &load) in ports.iter().enumerate() {
+            let end = topology.wire(SwitchId::new(switch), PortId::new(port)).map(|(_, end)| end);
+            let stage = &mut busiest[usize::from(matches!(end, Some(End::Node(_))))];
+            *stage = stage.max(load);
+        }
+    }
+    busiest
 }
 
 fn head_of_line(fabric: &Fabric) -> Option<f64> {

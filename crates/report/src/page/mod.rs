@@ -103,6 +103,7 @@ impl Page<'_> {
                 "zero_load_ns": zero_load,
                 "channel_bound": theory.channel_bound,
                 "head_of_line": theory.head_of_line,
+                "busiest": theory.busiest,
             });
         }
         if is_small {

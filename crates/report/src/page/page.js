@@ -109,7 +109,7 @@
     }
   };
 
-  const bar = (name, parts, value, tick) => {
+  const bar = (name, parts, value, tick, theory) => {
     const row = make("div");
     row.append(make("span", "", name));
     const track = make("span", "track");
@@ -123,6 +123,12 @@
     if (tick !== undefined) {
       const line = make("i", "tick");
       line.style.left = "calc(" + 100 * Math.min(1, tick) + "% - 1px)";
+      track.append(line);
+    }
+    if (theory !== undefined) {
+      const line = make("i", "tick expected");
+      line.style.left = "calc(" + 100 * theory + "% - 1px)";
+      line.dataset.tip = "theory: " + percent(theory) + " expected of the busiest channel";
       track.append(line);
     }
     row.append(track, make("span", "value", value));
@@ -144,17 +150,19 @@
       rows.push(["Source queue: created of offered", point.offered_load, point.created_load, point.created_load]);
     }
     if (of) {
-      rows.push(["Injection: out of nodes", 1, of.injection.mean, of.injection.max]);
-      if (of.network) rows.push(["Network: between switches", 1, of.network.mean, of.network.max]);
-      rows.push(["Ejection: into nodes", 1, of.ejection.mean, of.ejection.max]);
+      // Theory: fixed routes give the load that is expected of the busiest channel of each stage, as far as it is possible.
+      const expected = (stage) => details.theory ? Math.min(1, details.theory.busiest[stage] * point.offered_load) : undefined;
+      rows.push(["Injection: out of nodes", 1, of.injection.mean, of.injection.max, expected(0)]);
+      if (of.network) rows.push(["Network: between switches", 1, of.network.mean, of.network.max, expected(1)]);
+      rows.push(["Ejection: into nodes", 1, of.ejection.mean, of.ejection.max, expected(2)]);
     }
     return rows;
   };
   const paintStages = () => {
     if (!byId("stage-bars")) return;
-    const rows = stageRows().map(([name, configured, mean, most], place) => place === 0 && name.startsWith("Source")
+    const rows = stageRows().map(([name, configured, mean, most, theory], place) => place === 0 && name.startsWith("Source")
       ? bar(name, [["", mean, "var(--s0)", percent(mean) + " created"]], percent(mean) + " of " + percent(configured), configured)
-      : bar(name, [[heat(mean), mean, "", "mean " + percent(mean)]], "max " + percent(most), most));
+      : bar(name, [[heat(mean), mean, "", "mean " + percent(mean)]], "max " + percent(most), most, theory));
     bars("stage-bars", rows.length ? rows : [none()]);
     const of = points[chosen].channel_load;
     bars("busy-bars", of ? of.busiest.map((it) => bar(end(it.from) + " → " + (it.to.node !== undefined ? end(it.to) : "switch " + it.to.switch) + (details.rails > 1 ? ", rail " + it.rail : ""),
@@ -270,7 +278,7 @@
     "fig-accepted": () => [["offered_load", "verdict", "accepted_load", "accepted_load_ci95", "accepted_min_node", "accepted_max_node"],
       ...points.map((it) => [loadOf(it), it.verdict, it.multicast ? it.multicast.accepted_load : it.accepted_load,
         it.accepted_load_ci95, it.accepted_min_node, it.accepted_max_node])],
-    "fig-stages": () => [["stage", "configured", "mean", "max"], ...stageRows()],
+    "fig-stages": () => [["stage", "configured", "mean", "max", "theory_max"], ...stageRows()],
     "fig-busiest": () => [["rail", "class", "from", "to", "load"],
       ...((points[chosen].channel_load || {}).busiest || []).map((it) => [it.rail, it.class, end(it.from), end(it.to), it.load])],
     "fig-fabric": () => {

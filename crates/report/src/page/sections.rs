@@ -385,7 +385,8 @@ fn stages() -> String {
         figure(
             "fig-stages",
             "The way of a packet, stage by stage",
-            "What each stage could carry and what it does. A stage that is full limits what comes before it.",
+            "What each stage could carry and what it does: the mean over its channels, a line at the busiest, a dashed one where \
+             theory expects the busiest. A stage that is full limits what comes before it.",
             "<div id=\"stage-bars\"></div>"
         ),
         figure(
