@@ -69,10 +69,24 @@ pub(crate) struct RunArguments {
     /// Write a report page: one HTML file to look at, to print, to send. Each point is run twice for it
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
+    /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<String>,
+    /// Of what: the slowest packets (slowest), all packets that nodes send (nodes(0+4-7)), or all that cross switches
+    /// (switches(0+1))
+    #[arg(long, value_name = "WHAT", default_value = "slowest", requires = "trace")]
+    pub(crate) trace_of: String,
+}
+
+impl RunArguments {
+    /// Whether more is to be seen of the points than their results.
+    pub(crate) fn has_details(&self) -> bool {
+        self.report.is_some() || self.trace.is_some()
+    }
 }
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 11] = [
+const OF_A_RUN: [&str; 12] = [
     "machine",
     "traffic",
     "packet",
@@ -84,6 +98,7 @@ const OF_A_RUN: [&str; 11] = [
     "train",
     "graph",
     "report",
+    "trace",
 ];
 
 /// Synthetic traffic: to whom x how large x when.

@@ -23,6 +23,7 @@ mod progress;
 mod report;
 mod run;
 mod table;
+mod trace;
 mod train;
 
 use args::{Arguments, Command};

@@ -7,6 +7,7 @@ use crate::progress::stop_flag;
 use crate::report::{self, Material};
 use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_json};
 use crate::table::{beside, plural, sizes_of, verdicts};
+use crate::trace;
 use flitway_experiment::workload::MulticastWorkload;
 use flitway_experiment::workload::multicast::MulticastTask;
 use flitway_machine::Machine;
@@ -24,11 +25,12 @@ pub(crate) fn run(
     target: Option<&Target>,
 ) -> Result<(), Failure> {
     let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.report.is_some());
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target).with_report(arguments.report.is_some());
+    trace::probe(arguments, &session)?;
+    let mut voice = Voice::new(target).with_report(arguments.has_details());
     voice.say(|| header(&session, workload, &tasks[0]))?;
     voice.say(heading)?;
     let stop = stop_flag()?;
@@ -43,6 +45,12 @@ pub(crate) fn run(
     write_json(&session, workload, target, values.clone())?;
     let details = points.iter().map(|point| point.details.as_deref()).collect();
     report::write(arguments, &session, Material { workload, points: values, theory: None, details })?;
+    if let (Some(point), Some(task)) = (points.last(), tasks.get(points.len() - 1)) {
+        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
+        trace::write(arguments, &session, point.details.as_deref(), |follow| {
+            session.follow_multicast(&task.run, traffic, follow, &stop)
+        })?;
+    }
     no_deadlock(&points)?;
     voice.end(&stop)
 }

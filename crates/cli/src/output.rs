@@ -63,15 +63,25 @@ impl Target {
 
     /// Writes `text` and a line end.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        let Target::File { option, path } = self else { return say(text) };
-        let text = format!("{text}\n");
+        self.write_pieces([text, "\n"].into_iter().map(str::to_owned))
+    }
+
+    /// Writes `pieces` one after the other.
+    pub(crate) fn write_pieces(&self, pieces: impl Iterator<Item = String>) -> Result<(), Failure> {
+        let Target::File { option, path } = self else { return say(pieces.collect::<String>().trim_end()) };
+        let write_to = |file: std::fs::File| {
+            let mut buffer = std::io::BufWriter::new(file);
+            for piece in pieces {
+                buffer.write_all(piece.as_bytes())?;
+            }
+            buffer.flush()
+        };
         let written = match Place::of(path) {
-            Place::Device => std::fs::OpenOptions::new()
-                .write(true)
-                .open(path)
-                .and_then(|mut device| device.write_all(text.as_bytes())),
+            Place::Device => std::fs::OpenOptions::new().write(true).open(path).and_then(write_to),
             Place::File { draft, file } => {
-                let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, file));
+                let written = std::fs::File::create(&draft)
+                    .and_then(write_to)
+                    .and_then(|()| std::fs::rename(&draft, file));
                 if written.is_err() {
                     // Half a result is none.
                     let _ = std::fs::remove_file(&draft);

@@ -10,6 +10,7 @@ use crate::output::{Target, complain, say};
 use crate::progress::{Line, stop_flag};
 use crate::report::{self, Material};
 use crate::table;
+use crate::trace;
 use crate::train;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::workload::{GraphFiles, GraphWorkload, Run, Surroundings, TrafficWorkload, Workload};
@@ -58,12 +59,13 @@ fn run_traffic(
     target: Option<&Target>,
 ) -> Result<(), Failure> {
     let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.report.is_some());
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let points = workload.points(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target).with_report(arguments.report.is_some());
+    trace::probe(arguments, &session)?;
+    let mut voice = Voice::new(target).with_report(arguments.has_details());
     voice.say(|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()))?;
     let stop = stop_flag()?;
     voice.say(table::point_heading)?;
@@ -77,6 +79,11 @@ fn run_traffic(
     let details = measured.iter().map(|point| point.details.as_deref()).collect();
     let material = Material { workload, points: values, theory: theory.as_ref(), details };
     report::write(arguments, &session, material)?;
+    if let (Some(point), Some((_, traffic))) = (measured.last(), points.get(measured.len() - 1)) {
+        trace::write(arguments, &session, point.details.as_deref(), |follow| {
+            session.follow_traffic(traffic, follow, &stop)
+        })?;
+    }
     no_deadlock(&measured)?;
     voice.end(&stop)
 }
@@ -194,10 +201,11 @@ fn run_graph(
 ) -> Result<(), Failure> {
     let (path, graph) = (&workload.path, &workload.graph);
     let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.report.is_some());
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
     let placement = workload.placement(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target).with_report(arguments.report.is_some());
+    trace::probe(arguments, &session)?;
+    let mut voice = Voice::new(target).with_report(arguments.has_details());
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
@@ -211,6 +219,12 @@ fn run_graph(
     let details = vec![result.details.as_deref()];
     let material = Material { workload, points: vec![result.to_json()], theory: None, details };
     report::write(arguments, &session, material)?;
+    let misfit = |error| Failure::workload(vec![workload.misfit(error)]);
+    let exchange =
+        session.exchange(graph, workload.placement(&session).map_err(Failure::workload)?).map_err(misfit)?;
+    trace::write(arguments, &session, result.details.as_deref(), |follow| {
+        session.follow_graph(&exchange, follow, &stop)
+    })?;
     graph_verdict(&result)?;
     voice.end(&stop)
 }

@@ -3,7 +3,7 @@
 use crate::measure::Measurement;
 use crate::recorder::Latencies;
 use crate::story::Story;
-use flitway_engine::Clock;
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::Fabric;
 use serde_json::{Value, json};
 
@@ -13,6 +13,8 @@ const MARKS: usize = 160;
 /// The details of one point.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
+    /// The cycles in which it was measured: from, until.
+    pub span: [Cycle; 2],
     /// Each with its name: how many were how slow.
     pub distributions: Vec<(&'static str, Value)>,
     /// Accepted load of each node, by sender, as a fraction of its injection rate.
@@ -29,7 +31,9 @@ impl Details {
     pub fn new(measurement: &Measurement, fabric: &Fabric, clock: Clock) -> Self {
         let per_node = f64::from(fabric.rails);
         let total = &measurement.total;
+        let until = measurement.warm_up + measurement.duration;
         let mut details = Details {
+            span: [Cycle(measurement.warm_up), Cycle(until)],
             accepted_of: Some(measurement.accepted_of.iter().map(|flits| flits / per_node).collect()),
             load_of: measurement.sent_of.clone(),
             ..Details::default()

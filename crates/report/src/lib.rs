@@ -20,4 +20,5 @@ pub mod stats;
 pub mod story;
 pub mod tally;
 pub mod theory;
+pub mod trace;
 pub mod watch;

@@ -6,6 +6,7 @@
 
 use crate::graph::GraphResult;
 pub mod barrier;
+pub mod follow;
 pub mod multicast;
 pub mod train;
 
@@ -315,7 +316,8 @@ impl Session {
             again.observers_mut().filter_map(Watch::take_steps).collect()
         });
         let load_of = sent.map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect());
-        let mut details = Details { load_of, stories, ..Details::default() };
+        let span = [Cycle::ZERO, simulation.now()];
+        let mut details = Details { load_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
         details.add("packet", &latencies, max, self.machine.clock);
         Box::new(details)

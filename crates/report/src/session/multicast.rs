@@ -5,7 +5,7 @@ use crate::measure::{Aim, Course, Progress, measure};
 use crate::operations::Copies;
 use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
-use crate::watch::Watch;
+use crate::watch::{Steps, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
@@ -250,11 +250,7 @@ impl Session {
         let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
         let details = self.has_details.then(|| {
             self.details(&run.fabric, &measurement, |watch, until| {
-                // As at the start, nobody has been told of any load.
-                run.plan.loads().tell(std::iter::repeat(0));
-                let mut again = self.operations_of::<A>(run, traffic, &watch);
-                Managed::new(run).advance(&mut again, until, stop);
-                steps_of(&mut again)
+                self.operations_again::<A>(run, traffic, &watch, until, stop)
             })
         });
         Point { details, ..point }.with_multicast(
@@ -263,6 +259,22 @@ impl Session {
             &measurement,
             self.scale(),
         )
+    }
+
+    /// What `watch` writes down of the same run when it is made again.
+    pub(super) fn operations_again<A: Architecture>(
+        &self,
+        run: &MulticastRun,
+        traffic: Option<&Arc<Traffic>>,
+        watch: &Watch,
+        until: Cycle,
+        stop: &AtomicBool,
+    ) -> Vec<Steps> {
+        // As at the start, nobody has been told of any load.
+        run.plan.loads().tell(std::iter::repeat(0));
+        let mut again = self.operations_of::<A>(run, traffic, watch);
+        Managed::new(run).advance(&mut again, until, stop);
+        steps_of(&mut again)
     }
 
     /// Multicasters on every node, with injectors of `traffic` beside them, seen by a recorder with `watch`.
