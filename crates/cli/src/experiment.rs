@@ -4,9 +4,11 @@ use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
 use crate::output::{Target, complain};
 use crate::progress::{Line, stop_flag};
+use crate::report;
 use crate::run::{Voice, fits_memory};
 use crate::table;
 use flitway_experiment::{Experiment, Overrides, Progress, Report, Runner, RunnerError, Store, StoreError};
+use flitway_report::page;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -20,20 +22,23 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     if let Some(target) = &target {
         target.probe()?;
     }
+    report::probe(arguments)?;
     fits_memory(experiment.memory_bytes.saturating_mul(arguments.threads.into()))?;
     let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
     let store = Store::open(&folder)?;
-    let mut voice = Voice::new(target.as_ref());
+    let mut voice = Voice::new(target.as_ref()).with_report(arguments.report.is_some());
     let stop = stop_flag()?;
     let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;
-    let report = experiment.gather(results);
-    let files = write_plots(&report, &store)?;
-    voice.say(|| table::experiment(&experiment, &report, &files))?;
-    if let Some(target) = &target {
+    let gathered = experiment.gather(results);
+    let files = write_plots(&gathered, &store)?;
+    voice.say(|| table::experiment(&experiment, &gathered, &files))?;
+    if target.is_some() || arguments.report.is_some() {
         let command: Vec<String> = std::env::args().collect();
-        target.write(&format!("{:#}", experiment.to_json(&report, &command)))?;
+        let value = experiment.to_json(&gathered, &command);
+        target.map_or(Ok(()), |target| target.write(&format!("{value:#}")))?;
+        report::put(arguments, &page::experiment::html(&value))?;
     }
-    fault(&experiment, &report)?;
+    fault(&experiment, &gathered)?;
     voice.end(&stop)
 }
 

@@ -46,7 +46,9 @@ pub(crate) fn write(
     session: &Session,
     material: Material<'_>,
 ) -> Result<(), Failure> {
-    let Some(target) = target(arguments)? else { return Ok(()) };
+    if arguments.report.is_none() {
+        return Ok(());
+    }
     let Material { workload, points, theory, details } = material;
     let command: Vec<String> = std::env::args().collect();
     let heading = Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
@@ -57,7 +59,13 @@ pub(crate) fn write(
         theory,
         details: &details,
     };
-    target.write(&page.html())?;
+    put(arguments, &page.html())
+}
+
+/// Writes `html`, if a page is asked for.
+pub(crate) fn put(arguments: &RunArguments, html: &str) -> Result<(), Failure> {
+    let Some(target) = target(arguments)? else { return Ok(()) };
+    target.write(html)?;
     if arguments.json.as_deref() != Some("-") {
         complain(&format!("report: {}", arguments.report.as_deref().unwrap_or_default()));
     }

@@ -36,7 +36,7 @@ const heat = all('.ch').map((element) => element.getAttribute('class').replace('
 all('details').forEach((element) => { element.open = true; });
 setTimeout(() => {
   const tables = Object.fromEntries(all('figure').map((figure) => [figure.id, figure.querySelectorAll('details.data tr').length]));
-  flitway.choose(0);
+  if (flitway.choose) flitway.choose(0);
   const marks = all('.mark');
   if (marks.length) marks[0].focus();
   const facts = { problems, wide, theme, first, busy, stages, tables, second: chosen(), width: innerWidth,
@@ -47,7 +47,7 @@ setTimeout(() => {
     requests: performance.getEntriesByType('resource').map((entry) => entry.name),
     tip: document.getElementById('tip').textContent, ring: all('#ring li').length, lines: all('path.line').length,
     csv: Object.fromEntries(all('figure').map((figure) => [figure.id, flitway.csv(figure.id)])),
-    loads: flitway.loads(0).length, result: flitway.result };
+    loads: flitway.loads ? flitway.loads(0).length : 0, result: flitway.result };
   parent.postMessage(JSON.stringify(facts), '*');
 }, 50);
 });</script></body>";
@@ -203,6 +203,39 @@ fn a_page_of_multicasts_and_one_of_a_task_graph_show_what_applies() {
     let ranks = result["points"][0]["graph"]["ranks"].as_array().unwrap();
     assert_eq!(rows(&facts["csv"]["fig-ranks"]).len(), ranks.len() + 1);
     assert!(facts["verdicts"].to_string().contains("Completed"));
+}
+
+const EXPERIMENT: &str = "name = \"small\"\ntitle = \"A < B\"\n[run]\nmachine = \"hpp-switch\"\nwarm_up = \"2 us\"\nduration = \"5 us\"
+[[vary]]\nover = \"load\"\nvalues = [0.1, 0.3, 0.5]\n[[vary]]\nover = \"switch.buffer\"\nvalues = [\"2 KiB\", \"4 KiB\"]
+[[plot]]\nname = \"load\"\nx = \"load\"\ny = \"accepted_load\"\n[[plot]]\nname = \"buffer\"\nx = \"switch.buffer\"\ny = \"accepted_load\"
+[[finding]]\ntext = \"At most {max accepted_load}.\"\n";
+
+#[test]
+fn the_page_of_an_experiment_shows_its_findings_and_plots() {
+    let (file, page) = (scratch("small.toml"), scratch("page-experiment.html"));
+    std::fs::write(&file, EXPERIMENT).unwrap();
+    let out = scratch("page-experiment");
+    let _ = std::fs::remove_dir_all(&out);
+    let output = flitway(&[
+        "run",
+        "--experiment",
+        file.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+        "--report",
+        page.to_str().unwrap(),
+    ]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let facts = look(&page, 400);
+    for nothing in ["problems", "wide", "links", "requests"] {
+        assert_eq!(facts[nothing], Value::Array(Vec::new()), "{nothing}");
+    }
+    assert_eq!((&facts["lines"], &facts["tables"]["fig-load"]), (&5.into(), &7.into()));
+    let finding = facts["result"]["findings"][0]["text"].as_str().unwrap();
+    assert_eq!(facts["verdicts"][0], finding);
+    let shown = rows(&facts["csv"]["fig-load"]);
+    let mark = &facts["result"]["plots"][0]["series"][1]["marks"][2];
+    assert_eq!((shown[6][0].as_str(), shown[6][2].parse().ok()), ("4 KiB", mark["y"].as_f64()));
 }
 
 #[test]

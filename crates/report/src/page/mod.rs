@@ -4,6 +4,7 @@
 //! Curves and the picture of the fabric are drawn here, as SVG whose colours the style sheet gives; the script colours
 //! channels by load, switches between points, and makes tables and CSV of the same data.
 
+pub mod experiment;
 mod picture;
 mod plot;
 mod sections;
@@ -22,6 +23,7 @@ use std::fmt::Write;
 
 /// The style sheet and the script, as they stand in the page.
 const STYLE: &str = include_str!("style.css");
+const COMMON: &str = include_str!("common.js");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Channels of all rails up to which the page carries the load of each; of more it has the distribution.
@@ -52,7 +54,7 @@ impl Page<'_> {
         let numbers = Numbers::new(self.fabric);
         let title = format!("{} · Flitway", self.machine());
         let body = sections::body(self, picture::svg(self.fabric, &numbers));
-        document(&title, &body, &[("result", self.result), ("details", &self.data(&numbers))])
+        document(&title, &body, &[("result", self.result), ("details", &self.data(&numbers))], SCRIPT)
     }
 
     fn machine(&self) -> &str {
@@ -194,8 +196,8 @@ fn packed(loads: &[f64]) -> String {
     text
 }
 
-/// A whole document with `data` for its script, by name.
-fn document(title: &str, body: &str, data: &[(&str, &Value)]) -> String {
+/// A whole document with `data`, by name, for its `script`.
+fn document(title: &str, body: &str, data: &[(&str, &Value)], script: &str) -> String {
     let mut scripts = String::new();
     for (name, value) in data {
         // A tag that ends a script may stand in no text of it.
@@ -208,7 +210,7 @@ fn document(title: &str, body: &str, data: &[(&str, &Value)]) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}\n{scripts}\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>",
+         <script>\n(() => {{\n{COMMON}{script}}})();\n</script>\n</body>\n</html>",
         escape(title)
     )
 }
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn data_cannot_end_the_script_that_they_stand_in() {
-        let page = document("a < b", "", &[("x", &json!("</script><!-- & \"quoted\""))]);
+        let page = document("a < b", "", &[("x", &json!("</script><!-- & \"quoted\""))], "");
         assert!(page.contains(r#"id="x">"<\/script><\u0021-- & \"quoted\""</script>"#), "{page}");
         assert!(page.contains("<title>a &lt; b</title>"));
     }

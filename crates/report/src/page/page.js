@@ -1,362 +1,303 @@
-"use strict";
-(() => {
-  const byId = (id) => document.getElementById(id);
-  const result = JSON.parse(byId("result").textContent);
-  const details = JSON.parse(byId("details").textContent);
-  const points = result.points;
-  let chosen = points.length - 1;
-  let rail = "all";
+const result = JSON.parse(byId("result").textContent);
+const details = JSON.parse(byId("details").textContent);
+const points = result.points;
+let chosen = points.length - 1;
+let rail = "all";
 
-  // Light and dark: as the system says, until somebody says otherwise.
-  const root = document.documentElement;
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  let wanted = null;
-  const paint = () => { root.dataset.theme = wanted || (system.matches ? "dark" : "light"); };
-  system.addEventListener("change", paint);
-  byId("theme").addEventListener("click", () => {
-    wanted = root.dataset.theme === "dark" ? "light" : "dark";
-    paint();
-  });
-  paint();
+// Words.
+const percent = (load) => (100 * load).toFixed(1) + " %";
+const time = (ns) => ns < 1e3 ? ns.toFixed(0) + " ns" : ns < 1e4 ? (ns / 1e3).toFixed(2) + " µs"
+  : ns < 1e6 ? (ns / 1e3).toFixed(1) + " µs" : (ns / 1e6).toFixed(2) + " ms";
+// Colours reach to the busiest channel of all points, so that points can be compared, and a quiet network shows.
+const most = Math.max(0, ...details.points.flatMap((it) => (it.quantiles || []).map((part) => part[part.length - 1] || 0)));
+const scale = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((it) => it >= most) || 1;
+if (byId("scale")) byId("scale").textContent = String(scale);
+const heat = (load) => "h" + Math.max(0, Math.min(10, Math.round(load / scale * 10)));
+const end = (it) => it.node !== undefined ? "node " + it.node : "switch " + it.switch + " port " + it.port;
+const loadOf = (point) => point.multicast ? point.multicast.offered_load : point.offered_load;
 
-  // Words.
-  const percent = (load) => (100 * load).toFixed(1) + " %";
-  const time = (ns) => ns < 1e3 ? ns.toFixed(0) + " ns" : ns < 1e4 ? (ns / 1e3).toFixed(2) + " µs"
-    : ns < 1e6 ? (ns / 1e3).toFixed(1) + " µs" : (ns / 1e6).toFixed(2) + " ms";
-  // Colours reach to the busiest channel of all points, so that points can be compared, and a quiet network shows.
-  const most = Math.max(0, ...details.points.flatMap((it) => (it.quantiles || []).map((part) => part[part.length - 1] || 0)));
-  const scale = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((it) => it >= most) || 1;
-  if (byId("scale")) byId("scale").textContent = String(scale);
-  const heat = (load) => "h" + Math.max(0, Math.min(10, Math.round(load / scale * 10)));
-  const make = (tag, className, text) => {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
-  const end = (it) => it.node !== undefined ? "node " + it.node : "switch " + it.switch + " port " + it.port;
-  const loadOf = (point) => point.multicast ? point.multicast.offered_load : point.offered_load;
+// Channels: those of the switches of rail 0, of rail 1, ..., then the rails of each node.
+const ofSwitches = details.channels ? details.channels.length : 0;
+const unpacked = new Map();
+const loads = (place) => {
+  if (!unpacked.has(place)) {
+    const text = (details.points[place] || {}).loads;
+    const bytes = text ? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) : new Uint8Array();
+    unpacked.set(place, Array.from({ length: bytes.length / 2 }, (_, i) => (bytes[2 * i] + 256 * bytes[2 * i + 1]) / 1e4));
+  }
+  return unpacked.get(place);
+};
+const inRail = (number, of) => number < ofSwitches ? of * ofSwitches + number
+  : details.rails * ofSwitches + (number - ofSwitches) * details.rails + of;
+const load = (number) => {
+  const all = loads(chosen);
+  if (rail !== "all") return all[inRail(number, Number(rail))] || 0;
+  let sum = 0;
+  for (let of = 0; of < details.rails; of += 1) sum += all[inRail(number, of)] || 0;
+  return sum / details.rails;
+};
+const ends = (number) => {
+  if (number >= ofSwitches) {
+    const home = details.homes[number - ofSwitches];
+    return ["node " + (number - ofSwitches), "switch " + home[0] + " port " + home[1]];
+  }
+  const [a, b, c, d] = details.channels[number];
+  return ["switch " + a + " port " + b, d === undefined ? "node " + c : "switch " + c + " port " + d];
+};
+const numbers = (element) => element.dataset.c.split(" ").map(Number);
+const busiest = (all) => all.reduce((best, number) => load(number) > load(best) ? number : best, all[0]);
+const channelTip = (element) => {
+  const all = numbers(element);
+  const number = busiest(all);
+  const of = all.length > 1 ? " (busiest of " + all.length + ")" : "";
+  return ends(number).join(" → ") + ": " + percent(load(number)) + of;
+};
+tipOf = (element) => element.dataset.c ? channelTip(element) : "";
+const paintChannels = () => {
+  for (const element of document.querySelectorAll(".ch")) {
+    element.setAttribute("class", "ch " + heat(load(busiest(numbers(element)))));
+  }
+};
 
-  // What is pointed at, or has the focus, says what it is.
-  const tip = byId("tip");
-  const tell = (text, x, y) => {
-    tip.textContent = text;
-    tip.hidden = !text;
-    if (!text) return;
-    tip.style.left = Math.max(4, Math.min(x + 12, innerWidth - tip.offsetWidth - 6)) + "px";
-    tip.style.top = (y + 18 + tip.offsetHeight > innerHeight ? y - tip.offsetHeight - 8 : y + 14) + "px";
-  };
-  const said = (element) => element.dataset ? element.dataset.tip || (element.dataset.c && channelTip(element)) || "" : "";
-  document.addEventListener("pointermove", (event) => tell(said(event.target), event.clientX, event.clientY));
-  document.addEventListener("focusin", (event) => {
-    const text = said(event.target);
-    const box = event.target.getBoundingClientRect();
-    if (text) tell(text, box.left, box.bottom);
-  });
-  document.addEventListener("focusout", () => tell(""));
-  addEventListener("scroll", () => tell(""), { passive: true });
-  byId("copy").addEventListener("click", async () => {
-    const text = byId("command").textContent;
-    try { await navigator.clipboard.writeText(text); } catch {
-      const range = document.createRange();
-      range.selectNodeContents(byId("command"));
-      getSelection().removeAllRanges();
-      getSelection().addRange(range);
-      document.execCommand("copy");
-    }
-    byId("copy").textContent = "Copied";
-  });
+const bar = (name, parts, value, tick, theory) => {
+  const row = make("div");
+  row.append(make("span", "", name));
+  const track = make("span", "track");
+  for (const [className, share, colour, text] of parts) {
+    const fill = make("i", "fill " + className);
+    fill.style.width = 100 * Math.min(1, share) + "%";
+    if (colour) fill.style.background = colour;
+    if (text) fill.dataset.tip = text;
+    track.append(fill);
+  }
+  if (tick !== undefined) {
+    const line = make("i", "tick");
+    line.style.left = "calc(" + 100 * Math.min(1, tick) + "% - 1px)";
+    track.append(line);
+  }
+  if (theory !== undefined) {
+    const line = make("i", "tick expected");
+    line.style.left = "calc(" + 100 * theory + "% - 1px)";
+    line.dataset.tip = "theory: " + percent(theory) + " expected of the busiest channel";
+    track.append(line);
+  }
+  row.append(track, make("span", "value", value));
+  return row;
+};
+const bars = (id, rows) => {
+  const box = byId(id);
+  if (!box) return;
+  box.className = "bars";
+  box.replaceChildren(...rows);
+};
+const none = () => make("p", "note", "Not measured.");
 
-  // Channels: those of the switches of rail 0, of rail 1, ..., then the rails of each node.
-  const ofSwitches = details.channels ? details.channels.length : 0;
-  const unpacked = new Map();
-  const loads = (place) => {
-    if (!unpacked.has(place)) {
-      const text = (details.points[place] || {}).loads;
-      const bytes = text ? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) : new Uint8Array();
-      unpacked.set(place, Array.from({ length: bytes.length / 2 }, (_, i) => (bytes[2 * i] + 256 * bytes[2 * i + 1]) / 1e4));
-    }
-    return unpacked.get(place);
-  };
-  const inRail = (number, of) => number < ofSwitches ? of * ofSwitches + number
-    : details.rails * ofSwitches + (number - ofSwitches) * details.rails + of;
-  const load = (number) => {
-    const all = loads(chosen);
-    if (rail !== "all") return all[inRail(number, Number(rail))] || 0;
-    let sum = 0;
-    for (let of = 0; of < details.rails; of += 1) sum += all[inRail(number, of)] || 0;
-    return sum / details.rails;
-  };
-  const ends = (number) => {
-    if (number >= ofSwitches) {
-      const home = details.homes[number - ofSwitches];
-      return ["node " + (number - ofSwitches), "switch " + home[0] + " port " + home[1]];
-    }
-    const [a, b, c, d] = details.channels[number];
-    return ["switch " + a + " port " + b, d === undefined ? "node " + c : "switch " + c + " port " + d];
-  };
-  const numbers = (element) => element.dataset.c.split(" ").map(Number);
-  const busiest = (all) => all.reduce((best, number) => load(number) > load(best) ? number : best, all[0]);
-  const channelTip = (element) => {
-    const all = numbers(element);
-    const number = busiest(all);
-    const of = all.length > 1 ? " (busiest of " + all.length + ")" : "";
-    return ends(number).join(" → ") + ": " + percent(load(number)) + of;
-  };
-  const paintChannels = () => {
-    for (const element of document.querySelectorAll(".ch")) {
-      element.setAttribute("class", "ch " + heat(load(busiest(numbers(element)))));
-    }
-  };
-
-  const bar = (name, parts, value, tick, theory) => {
+const stageRows = () => {
+  const point = points[chosen];
+  const of = point.channel_load;
+  const rows = [];
+  if (point.created_load !== undefined) {
+    rows.push(["Source queue: created of offered", point.offered_load, point.created_load, point.created_load]);
+  }
+  if (of) {
+    // Theory: fixed routes give the load that is expected of the busiest channel of each stage, as far as it is possible.
+    const expected = (stage) => details.theory ? Math.min(1, details.theory.busiest[stage] * point.offered_load) : undefined;
+    rows.push(["Injection: out of nodes", 1, of.injection.mean, of.injection.max, expected(0)]);
+    if (of.network) rows.push(["Network: between switches", 1, of.network.mean, of.network.max, expected(1)]);
+    rows.push(["Ejection: into nodes", 1, of.ejection.mean, of.ejection.max, expected(2)]);
+  }
+  return rows;
+};
+const paintStages = () => {
+  if (!byId("stage-bars")) return;
+  const rows = stageRows().map(([name, configured, mean, most, theory], place) => place === 0 && name.startsWith("Source")
+    ? bar(name, [["", mean, "var(--s0)", percent(mean) + " created"]], percent(mean) + " of " + percent(configured), configured)
+    : bar(name, [[heat(mean), mean, "", "mean " + percent(mean)]], "max " + percent(most), most, theory));
+  bars("stage-bars", rows.length ? rows : [none()]);
+  const of = points[chosen].channel_load;
+  bars("busy-bars", of ? of.busiest.map((it) => bar(end(it.from) + " → " + (it.to.node !== undefined ? end(it.to) : "switch " + it.to.switch) + (details.rails > 1 ? ", rail " + it.rail : ""),
+    [[heat(it.load), it.load, "", percent(it.load)]], percent(it.load))) : [none()]);
+};
+const paintRibbons = () => {
+  const all = (details.points[chosen] || {}).quantiles;
+  bars("ribbons", all ? details.groups.map((name, place) => {
     const row = make("div");
-    row.append(make("span", "", name));
-    const track = make("span", "track");
-    for (const [className, share, colour, text] of parts) {
-      const fill = make("i", "fill " + className);
-      fill.style.width = 100 * Math.min(1, share) + "%";
-      if (colour) fill.style.background = colour;
-      if (text) fill.dataset.tip = text;
-      track.append(fill);
+    const ribbon = make("span", "ribbon");
+    for (const value of all[place]) {
+      const cell = make("i", heat(value));
+      cell.dataset.tip = percent(value);
+      ribbon.append(cell);
     }
-    if (tick !== undefined) {
-      const line = make("i", "tick");
-      line.style.left = "calc(" + 100 * Math.min(1, tick) + "% - 1px)";
-      track.append(line);
-    }
-    if (theory !== undefined) {
-      const line = make("i", "tick expected");
-      line.style.left = "calc(" + 100 * theory + "% - 1px)";
-      line.dataset.tip = "theory: " + percent(theory) + " expected of the busiest channel";
-      track.append(line);
-    }
-    row.append(track, make("span", "value", value));
+    const last = all[place][all[place].length - 1] || 0;
+    row.append(make("span", "", name), ribbon, make("span", "value", percent(all[place][0] || 0) + " – " + percent(last)));
     return row;
-  };
-  const bars = (id, rows) => {
-    const box = byId(id);
-    if (!box) return;
-    box.className = "bars";
-    box.replaceChildren(...rows);
-  };
-  const none = () => make("p", "note", "Not measured.");
+  }) : [none()]);
+};
 
-  const stageRows = () => {
-    const point = points[chosen];
-    const of = point.channel_load;
-    const rows = [];
-    if (point.created_load !== undefined) {
-      rows.push(["Source queue: created of offered", point.offered_load, point.created_load, point.created_load]);
+const waits = { source_queue: "source queue", input_queue: "input queue", output: "output taken by others",
+  credits: "credits (room behind the link)", link: "link taken by others" };
+const piece = (name, from, until, total, text) => {
+  const part = make("i");
+  part.style.background = "var(--w-" + name + ")";
+  part.style.width = 100 * (until - from) / total + "%";
+  part.dataset.tip = text;
+  return part;
+};
+const hop = (story, stay) => {
+  const row = make("div");
+  const where = stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch + ", " + stay.input + " → " + stay.output;
+  row.append(make("span", "", where + ", VC " + stay.vc));
+  const life = make("span", "life");
+  const total = story.packet_latency_ns;
+  const whole = make("i");
+  whole.style.cssText = "background:var(--move);left:" + 100 * stay.arrived_ns / total + "%;width:"
+    + 100 * (stay.left_ns - stay.arrived_ns) / total + "%";
+  whole.dataset.tip = "here from " + time(stay.arrived_ns) + " to " + time(stay.left_ns) + ", with the link that follows";
+  life.append(whole);
+  for (const wait of stay.waits) {
+    const part = piece(wait.for, wait.from_ns, wait.until_ns, total, waits[wait.for] + ": " + time(wait.until_ns - wait.from_ns));
+    part.style.left = 100 * wait.from_ns / total + "%";
+    life.append(part);
+  }
+  row.append(life, make("span", "value", time(stay.left_ns - stay.arrived_ns)));
+  const longest = stay.waits.slice().sort((a, b) => (b.until_ns - b.from_ns) - (a.until_ns - a.from_ns))[0];
+  row.title = longest ? "waited longest for: " + waits[longest.for] : "did not wait";
+  return row;
+};
+const paintStories = () => {
+  const box = byId("stories");
+  if (!box) return;
+  const stories = (details.points[chosen] || {}).slowest || [];
+  const keys = make("div", "keys");
+  for (const [name, text] of Object.entries({ ...waits, moving: "moving" })) {
+    const key = make("span");
+    const colour = make("i");
+    colour.style.background = name === "moving" ? "var(--move)" : "var(--w-" + name + ")";
+    key.append(colour, text);
+    keys.append(key);
+  }
+  const rows = stories.map((story, place) => {
+    const row = make("details", "story");
+    row.open = place === 0;
+    const head = make("summary");
+    head.append(make("span", "", "node " + story.source + " → node " + story.destination + (details.rails > 1 ? ", rail " + story.rail : "")));
+    const life = make("span", "life");
+    for (const [name, text] of Object.entries(waits)) {
+      const ns = story.waited_ns[name];
+      if (ns > 0) life.append(piece(name, 0, ns, story.packet_latency_ns, text + ": " + time(ns)));
     }
-    if (of) {
-      // Theory: fixed routes give the load that is expected of the busiest channel of each stage, as far as it is possible.
-      const expected = (stage) => details.theory ? Math.min(1, details.theory.busiest[stage] * point.offered_load) : undefined;
-      rows.push(["Injection: out of nodes", 1, of.injection.mean, of.injection.max, expected(0)]);
-      if (of.network) rows.push(["Network: between switches", 1, of.network.mean, of.network.max, expected(1)]);
-      rows.push(["Ejection: into nodes", 1, of.ejection.mean, of.ejection.max, expected(2)]);
+    head.append(life, make("strong", "value", time(story.packet_latency_ns)));
+    const way = make("div", "way");
+    way.append(...story.stays.map((stay) => hop(story, stay)));
+    const longest = Object.keys(waits).reduce((a, b) => story.waited_ns[b] > story.waited_ns[a] ? b : a);
+    way.append(make("p", "said", story.payload_bytes + " B, created " + time(story.created_ns) + " after the start; "
+      + (story.waited_ns[longest] > 0 ? "waited longest for " + waits[longest] + ": " + time(story.waited_ns[longest])
+        : "never waited") + "; moved for " + time(story.moving_ns) + "."));
+    row.append(head, way);
+    return row;
+  });
+  box.replaceChildren(keys, ...(rows.length ? rows : [make("p", "note", "No packet was delivered.")]));
+};
+
+const rankParts = [["computing_ns", "var(--s1)", "computing"], ["overhead_ns", "var(--s2)", "overhead"], ["waiting_ns", "var(--s3)", "waiting"]];
+const paintRanks = () => {
+  if (!byId("rank-bars")) return;
+  const graph = points[0].graph;
+  const most = Math.max(1, ...graph.ranks.map((it) => rankParts.reduce((sum, [key]) => sum + it[key], 0)));
+  const shown = graph.ranks.slice(0, 256);
+  bars("rank-bars", shown.map((it) => bar("rank " + it.rank, rankParts.map(([key, colour, name]) =>
+    ["", it[key] / most, colour, name + " " + time(it[key])]), it.completion_ns === undefined ? "not done" : time(it.completion_ns))));
+  const keys = make("div", "keys");
+  for (const [, colour, name] of rankParts) {
+    const key = make("span");
+    const box = make("i");
+    box.style.background = colour;
+    key.append(box, name);
+    keys.append(key);
+  }
+  byId("rank-bars").prepend(keys);
+};
+
+// The data of every figure: what its table shows and its CSV holds.
+const latencyOf = (point) => (point.multicast ? point.multicast.last_copy_latency_ns : point.packet_latency_ns) || {};
+const figures = {
+  "fig-latency": () => [["offered_load", "verdict", "mean_ns", "ci95_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns"], ...points.map((it) => {
+    const of = latencyOf(it);
+    return [loadOf(it), it.verdict, of.mean, of.ci95, of.p50, of.p99, of.p999, of.max];
+  })],
+  "fig-accepted": () => [["offered_load", "verdict", "accepted_load", "accepted_load_ci95", "accepted_min_node", "accepted_max_node"],
+    ...points.map((it) => [loadOf(it), it.verdict, it.multicast ? it.multicast.accepted_load : it.accepted_load,
+      it.accepted_load_ci95, it.accepted_min_node, it.accepted_max_node])],
+  "fig-stages": () => [["stage", "configured", "mean", "max", "theory_max"], ...stageRows()],
+  "fig-busiest": () => [["rail", "class", "from", "to", "load"],
+    ...((points[chosen].channel_load || {}).busiest || []).map((it) => [it.rail, it.class, end(it.from), end(it.to), it.load])],
+  "fig-fabric": () => {
+    const rows = [["from", "to", ...Array.from({ length: details.rails }, (_, of) => "load_rail_" + of)]];
+    for (let number = 0; number < ofSwitches + details.nodes; number += 1) {
+      const all = loads(chosen);
+      rows.push([...ends(number), ...Array.from({ length: details.rails }, (_, of) => all[inRail(number, of)])]);
     }
     return rows;
-  };
-  const paintStages = () => {
-    if (!byId("stage-bars")) return;
-    const rows = stageRows().map(([name, configured, mean, most, theory], place) => place === 0 && name.startsWith("Source")
-      ? bar(name, [["", mean, "var(--s0)", percent(mean) + " created"]], percent(mean) + " of " + percent(configured), configured)
-      : bar(name, [[heat(mean), mean, "", "mean " + percent(mean)]], "max " + percent(most), most, theory));
-    bars("stage-bars", rows.length ? rows : [none()]);
-    const of = points[chosen].channel_load;
-    bars("busy-bars", of ? of.busiest.map((it) => bar(end(it.from) + " → " + (it.to.node !== undefined ? end(it.to) : "switch " + it.to.switch) + (details.rails > 1 ? ", rail " + it.rail : ""),
-      [[heat(it.load), it.load, "", percent(it.load)]], percent(it.load))) : [none()]);
-  };
-  const paintRibbons = () => {
-    const all = (details.points[chosen] || {}).quantiles;
-    bars("ribbons", all ? details.groups.map((name, place) => {
-      const row = make("div");
-      const ribbon = make("span", "ribbon");
-      for (const value of all[place]) {
-        const cell = make("i", heat(value));
-        cell.dataset.tip = percent(value);
-        ribbon.append(cell);
-      }
-      const last = all[place][all[place].length - 1] || 0;
-      row.append(make("span", "", name), ribbon, make("span", "value", percent(all[place][0] || 0) + " – " + percent(last)));
-      return row;
-    }) : [none()]);
-  };
+  },
+  "fig-classes": () => [["class", "share_of_channels", "load"], ...((details.points[chosen] || {}).quantiles || []).flatMap((part, place) =>
+    part.map((value, at) => [details.groups[place], ((at + 1) / part.length).toFixed(2), value]))],
+  "fig-distribution": () => [["of", "latency_ns", "share_slower"], ...((details.points[chosen] || {}).distributions || []).flatMap((it) =>
+    it.marks.map(([ns, share]) => [it.name, ns, share]))],
+  "fig-fairness": () => [["node", "accepted_load"], ...((details.points[chosen] || {}).accepted_of || []).map((value, node) => [node, value])],
+  "fig-slowest": () => [["packet", "source", "destination", "rail", "where", "vc", "arrived_ns", "left_ns", ...Object.keys(waits).map((it) => it + "_ns")],
+    ...((details.points[chosen] || {}).slowest || []).flatMap((story, place) => story.stays.map((stay) => [place, story.source,
+      story.destination, story.rail, stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch, stay.vc, stay.arrived_ns,
+      stay.left_ns, ...Object.keys(waits).map((name) => stay.waits.filter((it) => it.for === name)
+        .reduce((sum, it) => sum + it.until_ns - it.from_ns, 0))]))],
+  "fig-ranks": () => [["rank", "computing_ns", "overhead_ns", "waiting_ns", "completion_ns"],
+    ...points[0].graph.ranks.map((it) => [it.rank, it.computing_ns, it.overhead_ns, it.waiting_ns, it.completion_ns])],
+};
+const shown = (value) => value === undefined || value === null ? "" : typeof value === "number" && !Number.isInteger(value)
+  ? String(Number(value.toPrecision(6))) : String(value);
+const LIMIT = 500;
+const fill = (figure) => {
+  const open = figure.querySelector("details.data");
+  if (!open.open) return;
+  const rows = figures[figure.dataset.figure]();
+  const table = make("table");
+  rows.slice(0, LIMIT + 1).forEach((cells, place) => {
+    const row = make("tr");
+    row.append(...cells.map((cell) => make(place ? "td" : "th", "", place ? shown(cell) : cell)));
+    table.append(row);
+  });
+  const box = open.querySelector(".scroll");
+  box.replaceChildren(table);
+  if (rows.length > LIMIT + 1) box.append(make("p", "note", "The first " + LIMIT + " of " + (rows.length - 1) + " rows; the CSV has all."));
+};
+const csv = (name) => figures[name]().map((cells) => cells.map(quoted).join(",")).join("\n") + "\n";
+for (const figure of document.querySelectorAll("figure[data-figure]")) {
+  figure.querySelector("details.data").addEventListener("toggle", () => fill(figure));
+  figure.querySelector("button.csv").addEventListener("click", () => {
+    save(result.machine.name + "-" + figure.dataset.figure.slice(4), csv(figure.dataset.figure));
+  });
+}
 
-  const waits = { source_queue: "source queue", input_queue: "input queue", output: "output taken by others",
-    credits: "credits (room behind the link)", link: "link taken by others" };
-  const piece = (name, from, until, total, text) => {
-    const part = make("i");
-    part.style.background = "var(--w-" + name + ")";
-    part.style.width = 100 * (until - from) / total + "%";
-    part.dataset.tip = text;
-    return part;
-  };
-  const hop = (story, stay) => {
-    const row = make("div");
-    const where = stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch + ", " + stay.input + " → " + stay.output;
-    row.append(make("span", "", where + ", VC " + stay.vc));
-    const life = make("span", "life");
-    const total = story.packet_latency_ns;
-    const whole = make("i");
-    whole.style.cssText = "background:var(--move);left:" + 100 * stay.arrived_ns / total + "%;width:"
-      + 100 * (stay.left_ns - stay.arrived_ns) / total + "%";
-    whole.dataset.tip = "here from " + time(stay.arrived_ns) + " to " + time(stay.left_ns) + ", with the link that follows";
-    life.append(whole);
-    for (const wait of stay.waits) {
-      const part = piece(wait.for, wait.from_ns, wait.until_ns, total, waits[wait.for] + ": " + time(wait.until_ns - wait.from_ns));
-      part.style.left = 100 * wait.from_ns / total + "%";
-      life.append(part);
-    }
-    row.append(life, make("span", "value", time(stay.left_ns - stay.arrived_ns)));
-    const longest = stay.waits.slice().sort((a, b) => (b.until_ns - b.from_ns) - (a.until_ns - a.from_ns))[0];
-    row.title = longest ? "waited longest for: " + waits[longest.for] : "did not wait";
-    return row;
-  };
-  const paintStories = () => {
-    const box = byId("stories");
-    if (!box) return;
-    const stories = (details.points[chosen] || {}).slowest || [];
-    const keys = make("div", "keys");
-    for (const [name, text] of Object.entries({ ...waits, moving: "moving" })) {
-      const key = make("span");
-      const colour = make("i");
-      colour.style.background = name === "moving" ? "var(--move)" : "var(--w-" + name + ")";
-      key.append(colour, text);
-      keys.append(key);
-    }
-    const rows = stories.map((story, place) => {
-      const row = make("details", "story");
-      row.open = place === 0;
-      const head = make("summary");
-      head.append(make("span", "", "node " + story.source + " → node " + story.destination + (details.rails > 1 ? ", rail " + story.rail : "")));
-      const life = make("span", "life");
-      for (const [name, text] of Object.entries(waits)) {
-        const ns = story.waited_ns[name];
-        if (ns > 0) life.append(piece(name, 0, ns, story.packet_latency_ns, text + ": " + time(ns)));
-      }
-      head.append(life, make("strong", "value", time(story.packet_latency_ns)));
-      const way = make("div", "way");
-      way.append(...story.stays.map((stay) => hop(story, stay)));
-      const longest = Object.keys(waits).reduce((a, b) => story.waited_ns[b] > story.waited_ns[a] ? b : a);
-      way.append(make("p", "said", story.payload_bytes + " B, created " + time(story.created_ns) + " after the start; "
-        + (story.waited_ns[longest] > 0 ? "waited longest for " + waits[longest] + ": " + time(story.waited_ns[longest])
-          : "never waited") + "; moved for " + time(story.moving_ns) + "."));
-      row.append(head, way);
-      return row;
-    });
-    box.replaceChildren(keys, ...(rows.length ? rows : [make("p", "note", "No packet was delivered.")]));
-  };
-
-  const rankParts = [["computing_ns", "var(--s1)", "computing"], ["overhead_ns", "var(--s2)", "overhead"], ["waiting_ns", "var(--s3)", "waiting"]];
-  const paintRanks = () => {
-    if (!byId("rank-bars")) return;
-    const graph = points[0].graph;
-    const most = Math.max(1, ...graph.ranks.map((it) => rankParts.reduce((sum, [key]) => sum + it[key], 0)));
-    const shown = graph.ranks.slice(0, 256);
-    bars("rank-bars", shown.map((it) => bar("rank " + it.rank, rankParts.map(([key, colour, name]) =>
-      ["", it[key] / most, colour, name + " " + time(it[key])]), it.completion_ns === undefined ? "not done" : time(it.completion_ns))));
-    const keys = make("div", "keys");
-    for (const [, colour, name] of rankParts) {
-      const key = make("span");
-      const box = make("i");
-      box.style.background = colour;
-      key.append(box, name);
-      keys.append(key);
-    }
-    byId("rank-bars").prepend(keys);
-  };
-
-  // The data of every figure: what its table shows and its CSV holds.
-  const latencyOf = (point) => (point.multicast ? point.multicast.last_copy_latency_ns : point.packet_latency_ns) || {};
-  const figures = {
-    "fig-latency": () => [["offered_load", "verdict", "mean_ns", "ci95_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns"], ...points.map((it) => {
-      const of = latencyOf(it);
-      return [loadOf(it), it.verdict, of.mean, of.ci95, of.p50, of.p99, of.p999, of.max];
-    })],
-    "fig-accepted": () => [["offered_load", "verdict", "accepted_load", "accepted_load_ci95", "accepted_min_node", "accepted_max_node"],
-      ...points.map((it) => [loadOf(it), it.verdict, it.multicast ? it.multicast.accepted_load : it.accepted_load,
-        it.accepted_load_ci95, it.accepted_min_node, it.accepted_max_node])],
-    "fig-stages": () => [["stage", "configured", "mean", "max", "theory_max"], ...stageRows()],
-    "fig-busiest": () => [["rail", "class", "from", "to", "load"],
-      ...((points[chosen].channel_load || {}).busiest || []).map((it) => [it.rail, it.class, end(it.from), end(it.to), it.load])],
-    "fig-fabric": () => {
-      const rows = [["from", "to", ...Array.from({ length: details.rails }, (_, of) => "load_rail_" + of)]];
-      for (let number = 0; number < ofSwitches + details.nodes; number += 1) {
-        const all = loads(chosen);
-        rows.push([...ends(number), ...Array.from({ length: details.rails }, (_, of) => all[inRail(number, of)])]);
-      }
-      return rows;
-    },
-    "fig-classes": () => [["class", "share_of_channels", "load"], ...((details.points[chosen] || {}).quantiles || []).flatMap((part, place) =>
-      part.map((value, at) => [details.groups[place], ((at + 1) / part.length).toFixed(2), value]))],
-    "fig-distribution": () => [["of", "latency_ns", "share_slower"], ...((details.points[chosen] || {}).distributions || []).flatMap((it) =>
-      it.marks.map(([ns, share]) => [it.name, ns, share]))],
-    "fig-fairness": () => [["node", "accepted_load"], ...((details.points[chosen] || {}).accepted_of || []).map((value, node) => [node, value])],
-    "fig-slowest": () => [["packet", "source", "destination", "rail", "where", "vc", "arrived_ns", "left_ns", ...Object.keys(waits).map((it) => it + "_ns")],
-      ...((details.points[chosen] || {}).slowest || []).flatMap((story, place) => story.stays.map((stay) => [place, story.source,
-        story.destination, story.rail, stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch, stay.vc, stay.arrived_ns,
-        stay.left_ns, ...Object.keys(waits).map((name) => stay.waits.filter((it) => it.for === name)
-          .reduce((sum, it) => sum + it.until_ns - it.from_ns, 0))]))],
-    "fig-ranks": () => [["rank", "computing_ns", "overhead_ns", "waiting_ns", "completion_ns"],
-      ...points[0].graph.ranks.map((it) => [it.rank, it.computing_ns, it.overhead_ns, it.waiting_ns, it.completion_ns])],
-  };
-  const shown = (value) => value === undefined || value === null ? "" : typeof value === "number" && !Number.isInteger(value)
-    ? String(Number(value.toPrecision(6))) : String(value);
-  const LIMIT = 500;
-  const fill = (figure) => {
-    const open = figure.querySelector("details.data");
-    if (!open.open) return;
-    const rows = figures[figure.dataset.figure]();
-    const table = make("table");
-    rows.slice(0, LIMIT + 1).forEach((cells, place) => {
-      const row = make("tr");
-      row.append(...cells.map((cell) => make(place ? "td" : "th", "", place ? shown(cell) : cell)));
-      table.append(row);
-    });
-    const box = open.querySelector(".scroll");
-    box.replaceChildren(table);
-    if (rows.length > LIMIT + 1) box.append(make("p", "note", "The first " + LIMIT + " of " + (rows.length - 1) + " rows; the CSV has all."));
-  };
-  const quoted = (value) => {
-    const text = value === undefined || value === null ? "" : String(value);
-    return /[",\n]/.test(text) ? "\"" + text.replaceAll("\"", "\"\"") + "\"" : text;
-  };
-  const csv = (name) => figures[name]().map((cells) => cells.map(quoted).join(",")).join("\n") + "\n";
-  for (const figure of document.querySelectorAll("figure[data-figure]")) {
-    figure.querySelector("details.data").addEventListener("toggle", () => fill(figure));
-    figure.querySelector("button.csv").addEventListener("click", () => {
-      const link = make("a");
-      link.href = URL.createObjectURL(new Blob([csv(figure.dataset.figure)], { type: "text/csv" }));
-      link.download = result.machine.name + "-" + figure.dataset.figure.slice(4) + ".csv";
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    });
-  }
-
-  const choose = (place) => {
-    chosen = Math.max(0, Math.min(points.length - 1, place));
-    for (const drawing of document.querySelectorAll(".of-point")) drawing.hidden = Number(drawing.dataset.of) !== chosen;
-    for (const row of document.querySelectorAll("tr[data-row]")) row.classList.toggle("chosen", Number(row.dataset.row) === chosen);
-    if (byId("point")) byId("point").value = String(chosen);
-    paintStages();
-    paintChannels();
-    paintRibbons();
-    paintStories();
-    document.querySelectorAll("figure[data-figure]").forEach(fill);
-  };
-  const listen = (id, event, act) => byId(id) && byId(id).addEventListener(event, act);
-  listen("point", "change", () => choose(Number(byId("point").value)));
-  listen("earlier", "click", () => choose(chosen - 1));
-  listen("later", "click", () => choose(chosen + 1));
-  listen("rail", "change", () => { rail = byId("rail").value; paintChannels(); });
-  for (const button of document.querySelectorAll("button[data-point]")) {
-    button.addEventListener("click", () => choose(Number(button.dataset.point)));
-  }
-  paintRanks();
-  // The highest load that is steady says most of a network; what is beyond it is told in words.
-  const steady = points.map((it, place) => [it.verdict, place]).filter(([verdict]) => verdict === "steady");
-  choose(steady.length ? steady[steady.length - 1][1] : points.length - 1);
-  window.flitway = { result, details, csv, choose, load, loads };
-})();
+const choose = (place) => {
+  chosen = Math.max(0, Math.min(points.length - 1, place));
+  for (const drawing of document.querySelectorAll(".of-point")) drawing.hidden = Number(drawing.dataset.of) !== chosen;
+  for (const row of document.querySelectorAll("tr[data-row]")) row.classList.toggle("chosen", Number(row.dataset.row) === chosen);
+  if (byId("point")) byId("point").value = String(chosen);
+  paintStages();
+  paintChannels();
+  paintRibbons();
+  paintStories();
+  document.querySelectorAll("figure[data-figure]").forEach(fill);
+};
+const listen = (id, event, act) => byId(id) && byId(id).addEventListener(event, act);
+listen("point", "change", () => choose(Number(byId("point").value)));
+listen("earlier", "click", () => choose(chosen - 1));
+listen("later", "click", () => choose(chosen + 1));
+listen("rail", "change", () => { rail = byId("rail").value; paintChannels(); });
+for (const button of document.querySelectorAll("button[data-point]")) {
+  button.addEventListener("click", () => choose(Number(button.dataset.point)));
+}
+paintRanks();
+// The highest load that is steady says most of a network; what is beyond it is told in words.
+const steady = points.map((it, place) => [it.verdict, place]).filter(([verdict]) => verdict === "steady");
+choose(steady.length ? steady[steady.length - 1][1] : points.length - 1);
+window.flitway = { result, details, csv, choose, load, loads };

@@ -32,6 +32,19 @@ pub(super) struct Axis {
     pub(super) is_log: bool,
     /// A value of this axis beside a tick.
     pub(super) format: fn(f64) -> String,
+    /// The names of 0, 1, ..., where the values are no numbers.
+    pub(super) names: Vec<String>,
+}
+
+impl Axis {
+    fn tick(&self, value: f64) -> String {
+        if self.names.is_empty() {
+            return (self.format)(value);
+        }
+        let is_name = (value - value.round()).abs() < 1e-6 && value >= -0.1;
+        let name = is_name.then(|| self.names.get(value.round() as usize)).flatten();
+        name.cloned().unwrap_or_default()
+    }
 }
 
 /// A line with its marks.
@@ -140,7 +153,7 @@ impl Plot {
         chart
             .configure_mesh()
             .disable_x_mesh()
-            .x_labels(6)
+            .x_labels(if self.x.names.is_empty() { 6 } else { self.x.names.len() + 2 })
             .y_labels(12)
             .bold_line_style(GRID)
             .light_line_style(TRANSPARENT)
@@ -149,8 +162,8 @@ impl Plot {
             .axis_desc_style(style)
             .x_desc(self.x.title.clone())
             .y_desc(self.y.title.clone())
-            .x_label_formatter(&|value| (self.x.format)(*value))
-            .y_label_formatter(&|value| (self.y.format)(*value))
+            .x_label_formatter(&|value| self.x.tick(*value))
+            .y_label_formatter(&|value| self.y.tick(*value))
             .draw()?;
         root.present()?;
         Ok(())
@@ -224,16 +237,19 @@ impl Plot {
 fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
     let colour = line.colour % COLOURS;
     let real: Vec<&Mark> = line.marks.iter().filter(|mark| mark.y.is_finite()).collect();
-    // Writing to a string does not fail.
-    let banded: Vec<&&Mark> = real.iter().filter(|mark| mark.ci95.is_some()).collect();
-    if banded.len() > 1 {
-        let edge = |mark: &&&Mark, sign: f64| {
+    // A band joins neighbours only: between two intervals that are known there may be one that is not.
+    for banded in real.chunk_by(|a, b| a.ci95.is_some() == b.ci95.is_some()) {
+        if banded.len() < 2 || banded[0].ci95.is_none() {
+            continue;
+        }
+        let edge = |mark: &&Mark, sign: f64| {
             let (x, y) = pixel(mark.x, mark.y + sign * mark.ci95.unwrap_or(0.0));
             format!("{x:.1} {y:.1}")
         };
         let upper = banded.iter().map(|mark| edge(mark, 1.0));
         let lower = banded.iter().rev().map(|mark| edge(mark, -1.0));
         let path: Vec<String> = upper.chain(lower).collect();
+        // Writing to a string does not fail.
         let _ = write!(svg, "<path class=\"band b{colour}\" d=\"M{}Z\"/>", path.join("L"));
     }
     let path: Vec<String> = real

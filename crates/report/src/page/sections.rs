@@ -284,7 +284,13 @@ fn load_axis(page: &Page<'_>, title: &str) -> Axis {
     let most = page.points().iter().map(words::offered).fold(0.1, f64::max);
     let bound = page.theory.map_or(0.0, |theory| theory.channel_bound.min(1.0));
     let end = if bound <= most * 1.6 { most.max(bound) } else { most };
-    Axis { title: title.to_owned(), range: 0.0..end * 1.02, is_log: false, format: words::tick_load }
+    Axis {
+        title: title.to_owned(),
+        range: 0.0..end * 1.02,
+        is_log: false,
+        format: words::tick_load,
+        names: Vec::new(),
+    }
 }
 
 fn latency_plot(page: &Page<'_>) -> Plot {
@@ -316,6 +322,7 @@ fn latency_plot(page: &Page<'_>) -> Plot {
         range: log_range(values.collect::<Vec<_>>().into_iter()),
         is_log: true,
         format: words::tick_time,
+        names: Vec::new(),
     };
     let mut theory = bounds(page);
     theory.extend(zero_load.map(|at| Theory { name: "zero load".to_owned(), at: At::Y(at) }));
@@ -352,7 +359,13 @@ fn accepted_plot(page: &Page<'_>) -> Plot {
     let mut theory = bounds(page);
     let to = range.end.min(x.range.end);
     theory.push(Theory { name: "all".to_owned(), at: At::Equal(to) });
-    let y = Axis { title: "accepted load".to_owned(), range, is_log: false, format: words::tick_load };
+    let y = Axis {
+        title: "accepted load".to_owned(),
+        range,
+        is_log: false,
+        format: words::tick_load,
+        names: Vec::new(),
+    };
     Plot { label: "Accepted over offered load".to_owned(), x, y, lines, theory }
 }
 
@@ -476,12 +489,14 @@ fn distribution_plot(details: &Details) -> Option<Plot> {
         range: log_range(all().map(|mark| mark.x)),
         is_log: true,
         format: words::tick_time,
+        names: Vec::new(),
     };
     let y = Axis {
         title: "packets that are slower".to_owned(),
         range: 10_f64.powf(least.log10().floor())..1.0,
         is_log: true,
         format: words::tick_share,
+        names: Vec::new(),
     };
     let label = "Share of packets slower than a given latency, falling by decades".to_owned();
     (!lines.is_empty()).then_some(Plot { label, x, y, lines, theory: Vec::new() })
@@ -518,12 +533,14 @@ fn fairness_plot(accepted_of: &[f64], point: &Value) -> Plot {
         range: 0.0..(accepted_of.len() as f64),
         is_log: false,
         format: |value| format!("{value:.0}"),
+        names: Vec::new(),
     };
     let y = Axis {
         title: "accepted load".to_owned(),
         range: zero_range(accepted_of.iter().copied()),
         is_log: false,
         format: words::tick_load,
+        names: Vec::new(),
     };
     let theory = vec![Theory { name: format!("mean {mean:.3}"), at: At::Y(mean) }];
     Plot { label: "Accepted load by node".to_owned(), x, y, lines: vec![line], theory }
