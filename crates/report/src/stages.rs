@@ -188,7 +188,10 @@ impl Stages {
         // Stable: channels that are equally busy stay in order.
         all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         all.truncate(BUSIEST);
-        let limit = (measurement.verdict == Verdict::Saturated).then(|| limit(&loads));
+        let flits = measurement.total.delivered_flits as f64;
+        let packets = (measurement.total.packets + measurement.total.operations.copies).max(1) as f64;
+        let packet = flits / packets / measurement.duration.max(1) as f64;
+        let limit = (measurement.verdict == Verdict::Saturated).then(|| limit(&loads, packet));
         Some(Stages { loads, busiest: all, limit })
     }
 
@@ -214,15 +217,25 @@ impl Stages {
     }
 }
 
-/// If all nodes that send do so at the full rate, nothing behind them limits more. Otherwise it is the full channel that
-/// comes last on the way: those before it are full because of it.
-fn limit(loads: &[StageLoad; 3]) -> Limit {
+/// Standard deviations by which the busiest channel must stand out from a stage that is not full as a whole: the busiest of
+/// some thousand equal ones is four above their mean by chance.
+const OUTSTANDING: f64 = 5.0;
+
+/// If all nodes that send do so at the full rate, nothing behind them limits more. Otherwise it is the full stage that comes
+/// last on the way: those before it are full because of it. `packet` is the part of the measured time that a packet takes.
+fn limit(loads: &[StageLoad; 3], packet: f64) -> Limit {
     let [injection, network, ejection] = loads;
+    let is_full = |stage: &StageLoad| {
+        // As many packets as come at random to a channel of the mean load.
+        let deviation = (stage.mean_busy * packet).sqrt();
+        let stands_out = stage.max - stage.mean_busy > OUTSTANDING * deviation;
+        stage.mean_busy >= FULL || stage.max >= FULL && stands_out
+    };
     if injection.mean_busy >= FULL {
         Limit::Injection
-    } else if ejection.max >= FULL {
+    } else if is_full(ejection) {
         Limit::Ejection
-    } else if network.max >= FULL {
+    } else if is_full(network) {
         Limit::Network
     } else {
         Limit::Arbitration
@@ -254,10 +267,12 @@ mod tests {
     #[test]
     fn the_limit_is_the_last_full_stage_unless_all_that_send_are_at_their_limit() {
         let stage = |mean_busy, max| StageLoad { channels: 8, mean: mean_busy, mean_busy, max };
-        let of = |injection, network, ejection| limit(&[injection, network, ejection]);
+        let of = |injection, network, ejection| limit(&[injection, network, ejection], 0.001);
         assert_eq!(of(stage(0.97, 0.97), stage(0.5, 0.97), stage(0.5, 0.97)), Limit::Injection);
         assert_eq!(of(stage(0.3, 0.97), stage(0.5, 0.97), stage(0.5, 0.97)), Limit::Ejection);
         assert_eq!(of(stage(0.3, 0.97), stage(0.5, 0.97), stage(0.5, 0.9)), Limit::Network);
         assert_eq!(of(stage(0.3, 0.5), StageLoad::default(), stage(0.5, 0.9)), Limit::Arbitration);
+        // One of many that is full by chance is not what limits.
+        assert_eq!(of(stage(0.3, 0.5), StageLoad::default(), stage(0.85, 0.96)), Limit::Arbitration);
     }
 }
