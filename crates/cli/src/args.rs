@@ -183,7 +183,7 @@ pub(crate) struct BarrierArguments {
 #[command(next_help_heading = "Train (--packet says how large)")]
 pub(crate) struct TrainArguments {
     /// Send packets from one node to another, all at once: 0-15
-    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["graph", "multicast", "barrier"])]
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["graph", "multicast", "barrier", "report", "trace"])]
     pub(crate) train: Option<String>,
     /// How many: 10000 unless given
     #[arg(long, value_name = "N", requires = "train")]

@@ -4,14 +4,17 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::progress::stop_flag;
+use crate::report::{self, Material};
 use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_json};
 use crate::table::{beside, plural, sizes_of, verdicts};
+use crate::trace;
 use flitway_experiment::workload::BarrierWorkload;
 use flitway_experiment::workload::barrier::BarrierTask;
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::Session;
+use serde_json::Value;
 use std::fmt::Write;
 
 /// Runs `workload` as `arguments` say.
@@ -21,11 +24,13 @@ pub(crate) fn run(
     workload: &BarrierWorkload,
     target: Option<&Target>,
 ) -> Result<(), Failure> {
-    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let session =
+        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target);
+    trace::probe(arguments, &session)?;
+    let mut voice = Voice::new(target).with_report(arguments.has_details());
     voice.say(|| header(&session, workload, &tasks[0]))?;
     voice.say(heading)?;
     let stop = stop_flag()?;
@@ -38,7 +43,16 @@ pub(crate) fn run(
         session.barrier_point(&task.run, background, workload.patience, &stop, progress)
     })?;
     voice.say(|| definitions(&points))?;
-    write_json(&session, workload, target, points.iter().map(Point::to_json).collect())?;
+    let values: Vec<Value> = points.iter().map(Point::to_json).collect();
+    write_json(&session, workload, target, values.clone())?;
+    let details = points.iter().map(|point| point.details.as_deref()).collect();
+    report::write(arguments, &session, Material { workload, points: values, theory: None, details })?;
+    if let (Some(point), Some(task)) = (points.last(), tasks.get(points.len() - 1)) {
+        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
+        trace::write(arguments, &session, point.details.as_deref(), |follow| {
+            session.follow_barriers(&task.run, traffic, follow, &stop)
+        })?;
+    }
     no_deadlock(&points)?;
     voice.end(&stop)
 }
@@ -136,7 +150,9 @@ fn definitions(points: &[Point]) -> String {
     }
     text.push_str(&verdicts(points));
     if points.iter().any(|point| point.verdict == Verdict::Saturated) {
-        text.push_str(" (barriers: no)");
+        text.push_str(
+            "\n                   (those of packets: a barrier begins when the one before is over)",
+        );
     }
     for recovery in barriers().filter_map(|barrier| barrier.recovery) {
         let operations = plural(recovery.operations as u32, "barrier", "s");

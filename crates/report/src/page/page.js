@@ -219,7 +219,8 @@ const paintRanks = () => {
 };
 
 // The data of every figure: what its table shows and its CSV holds.
-const latencyOf = (point) => (point.multicast ? point.multicast.last_copy_latency_ns : point.packet_latency_ns) || {};
+const latencyOf = (point) => (point.multicast ? point.multicast.last_copy_latency_ns
+  : point.barrier ? point.barrier.latency_ns : point.packet_latency_ns) || {};
 const figures = {
   "fig-latency": () => [["offered_load", "verdict", "mean_ns", "ci95_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns"], ...points.map((it) => {
     const of = latencyOf(it);

@@ -42,12 +42,19 @@ fn workload(page: &Page<'_>) -> String {
         let packet = of("packet").unwrap_or_else(|| "256B".to_owned());
         format!("{} traffic, {packet} packets", of("traffic").unwrap_or_else(|| "uniform".to_owned()))
     };
+    let beside = || if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
+    let by = of("by").unwrap_or_default();
+    if let Some(barrier) = of("barrier") {
+        return format!(
+            "Barrier {barrier} every {}, by {by}{}",
+            of("interval").unwrap_or_default(),
+            beside()
+        );
+    }
     let Some(multicast) = of("multicast") else {
         return format!("{}, {} arrivals", traffic(), of("arrival").unwrap_or_default());
     };
-    let beside = if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
-    let by = of("by").unwrap_or_default();
-    format!("Multicast {multicast}, {}, by {by}{beside}", of("multicast_packet").unwrap_or_default())
+    format!("Multicast {multicast}, {}, by {by}{}", of("multicast_packet").unwrap_or_default(), beside())
 }
 
 fn header(page: &Page<'_>) -> String {
@@ -203,12 +210,14 @@ fn accepted(point: &Value) -> f64 {
     of.as_f64().unwrap_or(0.0)
 }
 
-/// A number of the latency of a point: of its multicast operations, if it has some.
+/// A number of the latency of a point: of its operations, if it has some.
 fn latency(point: &Value, key: &str) -> Option<f64> {
-    match point.get("multicast") {
-        Some(multicast) => multicast["last_copy_latency_ns"][key].as_f64(),
-        None => point["packet_latency_ns"][key].as_f64(),
-    }
+    let of = match (point.get("multicast"), point.get("barrier")) {
+        (Some(multicast), _) => &multicast["last_copy_latency_ns"],
+        (_, Some(barrier)) => &barrier["latency_ns"],
+        _ => &point["packet_latency_ns"],
+    };
+    of[key].as_f64()
 }
 
 fn point_table(points: &[Value]) -> String {
@@ -232,12 +241,17 @@ fn point_table(points: &[Value]) -> String {
             point["verdict"].as_str().unwrap_or("")
         );
     }
+    let latency = if points.iter().any(|point| point.get("barrier").is_some()) {
+        "Latency is that of barriers, from the last arrival to the last release; the load is that of the traffic beside them"
+    } else {
+        "Latency is from creation to the last flit delivered, source queue included"
+    };
     format!(
         "<div class=\"scroll\"><table class=\"points\"><thead><tr><th>offered</th><th>accepted</th><th>mean latency</th>\
          <th>p50</th><th>p99</th><th>p99.9</th><th>packets</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"note\">Offered and accepted load are flits created and delivered, as a fraction of the injection rate (one \
-         flit a cycle for every NIC port), header and trailer included. Latency is from creation to the last flit delivered, \
-         source queue included; ± is half of the 95 % interval.</p>"
+         flit a cycle for every NIC port), header and trailer included. {latency}; ± is half of the 95 % \
+         interval.</p>"
     )
 }
 
@@ -253,12 +267,15 @@ fn figure(id: &str, title: &str, note: &str, content: &str) -> String {
 }
 
 fn curves(page: &Page<'_>) -> String {
-    let is_multicast = page.points().iter().any(|point| point.get("multicast").is_some());
-    let of = if is_multicast { "last copy of an operation" } else { "packet" };
-    let latency_note = format!(
-        "From creation to delivery of the {of}, for points that are steady. The band is the 95 % interval of the mean; \
-         dashed is theory."
-    );
+    let has = |kind: &str| page.points().iter().any(|point| point.get(kind).is_some());
+    let of = if has("multicast") {
+        "From creation to delivery of the last copy of an operation, for points that are steady."
+    } else if has("barrier") {
+        "From the last arrival at a barrier to the last release, over the load beside it."
+    } else {
+        "From creation to delivery of the packet, for points that are steady."
+    };
+    let latency_note = format!("{of} The band is the 95 % interval of the mean; dashed is theory.");
     format!(
         "<section id=\"curves\"><h2>Load and latency</h2><div class=\"pair\">{}{}</div></section>\n",
         figure("fig-latency", "Latency over offered load", &latency_note, &latency_plot(page).svg()),
@@ -294,7 +311,12 @@ fn load_axis(page: &Page<'_>, title: &str) -> Axis {
 }
 
 fn latency_plot(page: &Page<'_>) -> Plot {
-    let steady: Vec<&Value> = page.points().iter().filter(|point| point["verdict"] == "steady").collect();
+    // The latency of a barrier is known in a saturated network, too.
+    let is_known = |point: &Value| match point["verdict"].as_str() {
+        Some("saturated") => point.get("barrier").is_some(),
+        verdict => verdict == Some("steady"),
+    };
+    let steady: Vec<&Value> = page.points().iter().filter(|point| is_known(point)).collect();
     let line = |name: &str, key: &str, colour: usize| Line {
         name: name.to_owned(),
         colour,
@@ -314,14 +336,16 @@ fn latency_plot(page: &Page<'_>) -> Plot {
     let lines =
         vec![line("mean", "mean", 0), line("p50", "p50", 1), line("p99", "p99", 2), line("p99.9", "p999", 3)];
     let zero_load = page.theory_ns().or_else(|| {
-        page.points().first().and_then(|point| point.pointer("/multicast/zero_load_last_copy_ns")?.as_f64())
+        let point = page.points().first()?;
+        let of_multicast = point.pointer("/multicast/zero_load_last_copy_ns");
+        of_multicast.or_else(|| point.pointer("/barrier/zero_load_latency_ns"))?.as_f64()
     });
     let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y).chain(zero_load);
     let y = Axis {
         title: "latency".to_owned(),
         range: log_range(values.collect::<Vec<_>>().into_iter()),
         is_log: true,
-        format: words::tick_time,
+        format: words::tick_time_log,
         names: Vec::new(),
     };
     let mut theory = bounds(page);
@@ -488,7 +512,7 @@ fn distribution_plot(details: &Details) -> Option<Plot> {
         title: "latency".to_owned(),
         range: log_range(all().map(|mark| mark.x)),
         is_log: true,
-        format: words::tick_time,
+        format: words::tick_time_log,
         names: Vec::new(),
     };
     let y = Axis {

@@ -1,11 +1,13 @@
 //! Barriers on a machine: in the switches or by messages, alone or beside synthetic traffic.
 
-use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
+use super::multicast::copies_of;
+use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle, steps_of};
 use crate::barriers::Book;
 use crate::measure::{Aim, Course, Progress, measure};
 use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
-use flitway_engine::NodeId;
+use crate::watch::{Steps, Watch};
+use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Architecture;
@@ -228,15 +230,6 @@ impl Session {
         progress: impl FnMut(Progress),
     ) -> Point {
         let nodes = self.fabric.nodes();
-        let synchronisers = (0..nodes).map(NodeId).map(|node| {
-            let injector =
-                background.map(|(traffic, _)| Injector::new(traffic, node, self.fabric.rails, self.seed));
-            Synchroniser::new(&run.plan, node, injector)
-        });
-        let copies_of = super::multicast::copies_of(run.plan.groups());
-        let recorder = || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of);
-        let mut simulation =
-            Simulation::<A, _, _>::new(&run.fabric, synchronisers.collect(), self.threads, recorder);
         let barrier = run.plan.barrier();
         let operations = barrier.groups().len() as f64 / (barrier.interval() + run.zero_load()) as f64;
         // A batch has its operations, and its packets, if there is other traffic.
@@ -244,15 +237,55 @@ impl Session {
         let rate = packets.min(operations * PACKETS_PER_BATCH / OPERATIONS_PER_BATCH);
         let payload = background.map_or(0.0, |(traffic, _)| traffic.sizes().mean());
         let plan = self.plan(rate, payload.max(BarrierPlan::MESSAGE_BYTES.into()), patience);
+        let traffic = background.map(|(traffic, _)| traffic);
+        let mut simulation = self.barriers_of::<A>(run, traffic, &Watch::slowest(self.has_details));
         let mut course = Watched { book: Book::new(&run.plan) };
         let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
         let offered = background.map_or(0.0, |(_, load)| load);
-        Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement).with_barrier(
+        let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+        let details = self.has_details.then(|| {
+            self.details(&run.fabric, &measurement, |watch, until| {
+                self.barriers_again::<A>(run, traffic, &watch, until, stop)
+            })
+        });
+        Point { details, ..point }.with_barrier(
             run.plan.is_of_switches(),
             run.zero_load(),
             &measurement,
             self.scale(),
         )
+    }
+
+    /// What `watch` writes down of the same run when it is made again.
+    pub(super) fn barriers_again<A: Architecture>(
+        &self,
+        run: &BarrierRun,
+        traffic: Option<&Arc<Traffic>>,
+        watch: &Watch,
+        until: Cycle,
+        stop: &AtomicBool,
+    ) -> Vec<Steps> {
+        let mut again = self.barriers_of::<A>(run, traffic, watch);
+        again.run_until(until, stop);
+        steps_of(&mut again)
+    }
+
+    /// Synchronisers on every node, with injectors of `traffic` beside them, seen by a recorder with `watch`.
+    fn barriers_of<A: Architecture>(
+        &self,
+        run: &BarrierRun,
+        traffic: Option<&Arc<Traffic>>,
+        watch: &Watch,
+    ) -> Simulation<A, Synchroniser, Recorder> {
+        let nodes = self.fabric.nodes();
+        let synchronisers = (0..nodes).map(NodeId).map(|node| {
+            let injector = traffic.map(|traffic| Injector::new(traffic, node, self.fabric.rails, self.seed));
+            Synchroniser::new(&run.plan, node, injector)
+        });
+        let copies_of = copies_of(run.plan.groups());
+        let recorder =
+            || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of).with_watch(watch.clone());
+        Simulation::new(&run.fabric, synchronisers.collect(), self.threads, recorder)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs that are made again to see more of them: the steps of chosen packets.
 
+use super::barrier::BarrierRun;
 use super::multicast::MulticastRun;
 use super::{Session, steps_of};
 use crate::watch::{Selection, Step, Steps, Watch};
@@ -81,6 +82,23 @@ impl Session {
                 follow.until,
                 stop,
             )),
+        }
+    }
+
+    /// The same of barriers, with `traffic` beside them. Barrier packets of switches are not followed.
+    #[must_use]
+    pub fn follow_barriers(
+        &self,
+        run: &BarrierRun,
+        traffic: Option<&Arc<Traffic>>,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> (Vec<Step>, u64) {
+        match self.fabric().switch {
+            SwitchSettings::Hpp(_) => {
+                let watch = self.watch(follow);
+                Steps::join(self.barriers_again::<Hpp>(run, traffic, &watch, follow.until, stop))
+            }
         }
     }
 }
