@@ -1,7 +1,6 @@
 //! What a run of a task graph came to, in the units of people, as a value and as JSON.
 
 use crate::details::Details;
-use crate::memory::peak_rss_bytes;
 use flitway_engine::Clock;
 use flitway_fabric::simulation::{Conservation, Counters};
 use flitway_workload::graph::GraphSummary;
@@ -24,6 +23,8 @@ pub struct GraphResult {
     pub books: Conservation,
     /// Wall-clock time of the run.
     pub wall: Duration,
+    /// The most memory that the process had used by its end, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
     /// What a report page shows beyond the rest, where somebody asks for it; it is not part of the result.
     pub details: Option<Box<Details>>,
     /// The network clock, in whose cycles the summary counts.
@@ -98,7 +99,7 @@ impl GraphResult {
             "adverts": self.counters.adverts,
             "wall_s": self.wall.as_secs_f64(),
         });
-        if let Some(bytes) = peak_rss_bytes() {
+        if let Some(bytes) = self.peak_rss_bytes {
             point["peak_rss_bytes"] = json!(bytes);
         }
         point

@@ -12,6 +12,7 @@ pub mod train;
 
 use crate::details::Details;
 use crate::measure::{Measurement, Plain, Plan, Progress, measure};
+use crate::memory::peak_rss_bytes;
 use crate::point::{Point, Scale};
 use crate::recorder::{Recorder, latencies};
 use crate::story::Story;
@@ -281,6 +282,7 @@ impl Session {
             books: simulation.audit(),
             details: self.has_details.then(|| self.graph_details(&mut simulation, exchange, stop)),
             wall,
+            peak_rss_bytes: peak_rss_bytes(),
             clock: self.machine.clock,
         }
     }

@@ -77,6 +77,8 @@ pub struct TrainResult {
     pub counters: Counters,
     /// Wall-clock time of the run.
     pub wall: Duration,
+    /// The most memory that the process had used by its end, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
     clock: Clock,
 }
 
@@ -131,7 +133,7 @@ impl TrainResult {
             "adverts": self.counters.adverts,
             "wall_s": self.wall.as_secs_f64(),
         });
-        if let Some(bytes) = peak_rss_bytes() {
+        if let Some(bytes) = self.peak_rss_bytes {
             point["peak_rss_bytes"] = json!(bytes);
         }
         point
@@ -201,7 +203,9 @@ impl Session {
         let time = (receiver.received() == choice.count).then(|| receiver.last().0);
         let [model, pipelined] = self.train_theory(choice);
         let (counters, wall) = (simulation.counters(), started.elapsed());
-        TrainResult { choice, time, model, pipelined, counters, wall, clock: self.machine.clock }
+        let peak_rss_bytes = peak_rss_bytes();
+        let clock = self.machine.clock;
+        TrainResult { choice, time, model, pipelined, counters, wall, peak_rss_bytes, clock }
     }
 
     /// Cycles by the multi-rail model, and if links alone set the pace.
