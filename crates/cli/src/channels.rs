@@ -4,7 +4,7 @@ use crate::table::bare_table;
 use flitway_fabric::dependency::Cycle;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::topology::End;
-use flitway_fabric::{Destination, Fabric, NodeId, SwitchId, SwitchSettings};
+use flitway_fabric::{Destination, Fabric, NodeId, SwitchId};
 use flitway_machine::{Machine, RoutingKind};
 use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting};
 use flitway_report::session::Session;
@@ -98,6 +98,7 @@ fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
         let route = match dependency.witness.destination {
             Destination::Node(node) => format!("node {source} to node {}", names.node(node)),
             Destination::Group(group, _) => format!("node {source} to group {group}"),
+            Destination::Nodes(id) => format!("node {source} to {} nodes", id.nodes),
         };
         let (switch, port) = match dependency.from.sender {
             End::Switch(switch, port) => (names.switch(switch), port.to_string()),
@@ -114,8 +115,8 @@ fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
 
 /// The smallest changes that are known to help.
 fn fix(machine: &Machine) -> String {
-    let SwitchSettings::Hpp(switch) = &machine.switch;
     let up_down = "routing.algorithm = \"up-down\"";
+    let Some(switch) = machine.switch.hpp() else { return format!("fix: {up_down}") };
     match machine.routing {
         RoutingKind::DimensionOrderWithoutDateline if switch.vcs.is_multiple_of(2) => {
             format!("fix: routing.dateline = true, with 2 classes of {} VCs; or {up_down}", switch.vcs / 2)

@@ -10,15 +10,26 @@ use crate::observer::ComponentNumber;
 use crate::{Destination, NodeId, PortId};
 use std::collections::BTreeMap;
 
-/// An input FIFO.
+/// An input FIFO, or the queue of an output in a central buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fifo {
     /// Of which switch.
     pub switch: ComponentNumber,
-    /// At which input port.
+    /// At which port.
     pub port: PortId,
     /// Of which virtual channel.
     pub vc: u8,
+    /// Which end of the switch it is at.
+    pub side: Side,
+}
+
+/// Where packets wait in a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// In the FIFO of an input port.
+    Input,
+    /// In a store, for an output port.
+    Output,
 }
 
 /// What a packet cannot do without and has not got.
@@ -42,6 +53,16 @@ pub enum Need {
         /// Credit units that have been sent on that virtual channel since the start, modulo 2^32.
         sent: u32,
     },
+    /// An output of its switch that those in the queue of that output have before it.
+    Queue {
+        /// The output.
+        output: PortId,
+    },
+    /// Flits of its own that have not come yet.
+    Flits {
+        /// The input by which they come.
+        input: PortId,
+    },
 }
 
 /// A packet at the head of a FIFO that cannot move now.
@@ -53,6 +74,8 @@ pub struct Waiting {
     pub source: NodeId,
     /// For whom.
     pub destination: Destination,
+    /// The outputs through which its flits go on, as bits.
+    pub feeds: u64,
     /// What it needs.
     pub needs: Vec<Need>,
 }
@@ -103,14 +126,14 @@ mod tests {
 
     fn packet(port: u32, needs: &[u32]) -> Waiting {
         let needs = needs.iter().map(|&by| Need::Output { output: PortId(0), by: PortId(by) }).collect();
-        let fifo = Fifo { switch: 3, port: PortId(port), vc: 1 };
-        Waiting { fifo, source: NodeId(port), destination: Destination::Node(NodeId(0)), needs }
+        let fifo = Fifo { switch: 3, port: PortId(port), vc: 1, side: Side::Input };
+        Waiting { fifo, source: NodeId(port), destination: Destination::Node(NodeId(0)), feeds: 0, needs }
     }
 
     fn ring(packets: &[Waiting]) -> Option<Vec<u32>> {
         let holder = |packet: &Waiting, need: &Need| match need {
             Need::Output { by, .. } => Some(Fifo { port: *by, ..packet.fifo }),
-            Need::Space { .. } => None,
+            Need::Space { .. } | Need::Queue { .. } | Need::Flits { .. } => None,
         };
         find(packets, holder).map(|deadlock| deadlock.ring.iter().map(|link| link.fifo.port.0).collect())
     }

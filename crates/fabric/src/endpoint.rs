@@ -3,8 +3,9 @@
 //! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
 //! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
 
-use crate::{BarrierId, GroupId, RailId};
+use crate::{BarrierId, GroupId, NodeSet, RailId};
 use flitway_engine::{Cycle, NodeId};
+use std::sync::Arc;
 
 /// Whom a packet is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,17 @@ pub enum Destination {
     /// The members of a multicast group, by way of a root of those that [`Groups::roots`](crate::Groups::roots) counts
     /// where the sender chooses one.
     Group(GroupId, u32),
+    /// A set of nodes, each of which gets a copy: a worm, where switches have reachability strings.
+    Nodes(SetId),
+}
+
+/// A set of nodes that an endpoint has put into its [`Outgoing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetId {
+    /// Its place there.
+    pub set: u32,
+    /// How many nodes are in it.
+    pub nodes: u32,
 }
 
 /// A packet that an endpoint hands to one of its NIC ports.
@@ -66,6 +78,8 @@ pub struct Delivery {
 pub struct Outgoing {
     /// Packets that it sends.
     pub packets: Vec<Packet>,
+    /// The sets of nodes that packets are for.
+    pub sets: Vec<Arc<NodeSet>>,
     /// Barriers at which its process arrives.
     pub arrivals: Vec<BarrierId>,
 }
@@ -74,13 +88,20 @@ impl Outgoing {
     /// Nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Outgoing { packets: Vec::new(), arrivals: Vec::new() }
+        Outgoing { packets: Vec::new(), sets: Vec::new(), arrivals: Vec::new() }
     }
 
     /// Sends `packet`.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
         self.packets.push(packet);
+    }
+
+    /// Sends `packet` to the nodes of `set`, whatever its destination says.
+    pub fn push_to_set(&mut self, packet: Packet, set: Arc<NodeSet>) {
+        let id = SetId { set: self.sets.len() as u32, nodes: set.len() };
+        self.sets.push(set);
+        self.packets.push(Packet { destination: Destination::Nodes(id), ..packet });
     }
 
     /// The node's process arrives at a barrier of `group`, of which the node is a member. It is released later, and

@@ -6,7 +6,9 @@
 //! idle between packets. Adverts that wait behind packets on the reverse channel need up to a packet more.
 
 use crate::hpp::HppSettings;
+use crate::sp::SpSettings;
 use crate::topology::{End, Topology};
+use crate::{Fabric, SwitchSettings};
 
 /// What the link of the longest round trip needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,27 @@ impl Headroom {
             units_needed: taken + (0..taken).map(still_out).sum::<u32>(),
             units: settings.buffer_units,
         }
+    }
+
+    /// The same in `fabric`, whichever its switches are, for packets of the MTU.
+    #[must_use]
+    pub fn of_fabric(fabric: &Fabric) -> Self {
+        let longest = Longest::of(fabric.topology(), &fabric.latencies);
+        match &fabric.switch {
+            SwitchSettings::Hpp(settings) => {
+                Headroom::of_longest(settings, longest, settings.format.mtu_bytes)
+            }
+            SwitchSettings::Sp(settings) => Headroom::of_flits(settings, longest),
+        }
+    }
+
+    /// Of the longest of these links where each flit takes a credit: one for each cycle until it comes back. The links into
+    /// nodes need none.
+    #[must_use]
+    pub fn of_flits(settings: &SpSettings, longest: Longest) -> Self {
+        let latency = longest.switches.map_or(longest.nodes, |switches| switches.max(longest.nodes));
+        let round_trip = settings.pipeline.depth() + settings.credit + 2 * latency;
+        Headroom { latency, round_trip, units_needed: round_trip, units: settings.fifo_flits }
     }
 
     /// Of the channel that needs most, where these are the longest links.

@@ -12,16 +12,20 @@ pub mod endpoint;
 pub mod headroom;
 pub mod hpp;
 pub mod multicast;
+pub mod node_set;
 pub mod observer;
 mod pool;
+pub mod reach;
 pub mod routing;
 pub mod simulation;
+pub mod sp;
 pub mod topology;
 
 pub use barrier::{BarrierId, Barriers};
 pub use endpoint::{Delivery, Destination, Endpoint, Outgoing, Packet};
 pub use flitway_engine::NodeId;
 pub use multicast::{GroupId, Groups};
+pub use node_set::NodeSet;
 pub use observer::{Observer, Unobserved};
 pub use simulation::{Fabric, Simulation, SwitchSettings};
 

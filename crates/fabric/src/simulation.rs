@@ -8,15 +8,16 @@ mod build;
 mod node;
 mod post;
 mod shard;
+mod worm;
 
 pub use build::{Fabric, SwitchSettings};
 pub use post::Post;
 pub use shard::{BarrierCounters, Conservation, Counters};
 
-use crate::deadlock::{self, Deadlock, Fifo, Need, Waiting};
+use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
 use crate::observer::Observer;
 use crate::topology::{End, Topology};
-use crate::{BarrierId, Delivery, NodeId, Packet, PortId, RailId, SwitchId};
+use crate::{BarrierId, Delivery, NodeId, NodeSet, Packet, PortId, RailId, SwitchId};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Windows};
 use node::Node;
@@ -113,8 +114,15 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// Asks the memory for what a run of a node with these `ports` will need; see [`SwitchModel::prefetch`].
     fn prefetch(ports: &[Self], shared: &A::Shared, inbox: &A::Inbox, stage: usize);
 
-    /// Takes a packet of `source` into the source queue, in cycle `now`.
-    fn submit(&mut self, shared: &mut A::Shared, now: Cycle, source: NodeId, packet: &Packet);
+    /// Takes a packet of `source` into the source queue, in cycle `now`; `sets` are those that it can be for.
+    fn submit(
+        &mut self,
+        shared: &mut A::Shared,
+        now: Cycle,
+        source: NodeId,
+        packet: &Packet,
+        sets: &[Arc<NodeSet>],
+    );
 
     /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
@@ -260,7 +268,8 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         let waiting: Vec<Waiting> =
             self.switches.iter().flat_map(|at| shard(at).waiting(at.place, now)).collect();
         deadlock::find(&waiting, |packet, need| match *need {
-            Need::Output { by, .. } => Some(Fifo { port: by, ..packet.fifo }),
+            Need::Output { by, .. } => Some(Fifo { port: by, side: Side::Input, ..packet.fifo }),
+            Need::Queue { output } => Some(Fifo { port: output, side: Side::Output, ..packet.fifo }),
             Need::Space { output, vc, units, sent } => {
                 let switches = self.topology.switches();
                 let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
@@ -271,7 +280,17 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
                 let at = &self.switches[switch as usize];
                 let position = shard(at).position(at.place, port, vc, now);
                 // Otherwise there is space, and an advert that says so is on its way.
-                (position.wrapping_sub(sent) < units).then_some(Fifo { switch, port, vc })
+                (position.wrapping_sub(sent) < units).then_some(Fifo { switch, port, vc, side: Side::Input })
+            }
+            Need::Flits { input } => {
+                let switches = self.topology.switches();
+                let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
+                let (_, End::Switch(before, output)) = self.topology.wire(SwitchId(here), input)? else {
+                    return None;
+                };
+                let switch = rail * switches + before.0;
+                let feeds = |it: &&Waiting| it.fifo.switch == switch && it.feeds >> output.0 & 1 == 1;
+                waiting.iter().find(feeds).map(|it| it.fifo)
             }
         })
     }

@@ -12,7 +12,7 @@ use flitway_fabric::headroom::{Ends, Headroom, Longest};
 use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings};
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{Destination, Fabric, NodeId, Packet, RailId, Simulation, SwitchSettings};
+use flitway_fabric::{Destination, Fabric, NodeId, Packet, RailId, Simulation};
 use std::sync::atomic::AtomicBool;
 
 fn packet(destination: u32, payload: u16, tag: u64) -> Packet {
@@ -88,7 +88,7 @@ fn the_units_needed_are_those_that_keep_a_link_busy() {
 fn the_longest_round_trip_is_that_of_the_longest_link() {
     let tree = TopologySettings::FatTree { ports: 4, levels: 2 };
     let mut fabric = fabric(&tree, RoutingKind::DModK, 10, hpp(4));
-    let SwitchSettings::Hpp(settings) = &fabric.switch;
+    let settings = fabric.switch.hpp().unwrap();
     let longest = |latencies: &[u32]| {
         Headroom::of_longest(settings, Longest::of(fabric.routing.topology(), latencies), 1_024)
     };

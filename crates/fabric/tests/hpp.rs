@@ -142,7 +142,7 @@ fn a_multicast_takes_the_lookup_longer_in_every_switch() {
                     (Ascent::Table, 1) => (1, 1),
                     (Ascent::Table, _) => (5, 5),
                 };
-                let SwitchSettings::Hpp(settings) = &fabric.switch;
+                let settings = fabric.switch.hpp().unwrap();
                 let cycles = settings.zero_load_cycles(hops, 200) + u64::from(hops + 1) * 7 + 2 * lookups;
                 assert_eq!((u32::from(delivery.hops), delivery.delivered), (hops, Cycle(50 + cycles)));
                 assert_eq!(delivery.group, Some(GroupId(0)));

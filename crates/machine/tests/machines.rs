@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::dependency::{Dependencies, Verdict};
 use flitway_fabric::hpp::settings::{
     AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
 };
 use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{SwitchSettings, arbiter::ArbiterKind};
 use flitway_machine::code::PAGES;
 use flitway_machine::schema::{self, Presence};
 use flitway_machine::{
@@ -31,8 +31,7 @@ fn codes(name: &str, set: &[&str]) -> Vec<Code> {
 }
 
 fn hpp(machine: &Machine) -> &HppSettings {
-    let SwitchSettings::Hpp(settings) = &machine.switch;
-    settings
+    machine.switch.hpp().expect("it is one of HPP Switches")
 }
 
 #[test]

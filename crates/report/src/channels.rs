@@ -6,9 +6,9 @@
 
 use flitway_engine::NodeId;
 use flitway_fabric::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
-use flitway_fabric::headroom::{Headroom, Longest};
+use flitway_fabric::headroom::Headroom;
 use flitway_fabric::topology::{End, Shape, Topology};
-use flitway_fabric::{Destination, Fabric, SwitchSettings};
+use flitway_fabric::{Destination, Fabric};
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
 
@@ -114,9 +114,7 @@ fn name(sender: End) -> String {
 /// What credits need on the longest link of `fabric`, for packets of the MTU.
 #[must_use]
 pub fn headroom(fabric: &Fabric) -> Headroom {
-    let SwitchSettings::Hpp(settings) = &fabric.switch;
-    let longest = Longest::of(fabric.topology(), &fabric.latencies);
-    Headroom::of_longest(settings, longest, settings.format.mtu_bytes)
+    Headroom::of_fabric(fabric)
 }
 
 /// That as an object.
@@ -135,6 +133,7 @@ fn dependency_json(dependency: &Dependency) -> Value {
     let destination = match witness.destination {
         Destination::Node(node) => json!({ "node": node.0 }),
         Destination::Group(group, root) => json!({ "group": group.0, "root": root }),
+        Destination::Nodes(id) => json!({ "nodes": id.nodes }),
     };
     json!({
         "from": channel_json(*from),

@@ -331,6 +331,7 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
         destination: match link.destination {
             Destination::Node(node) => format!("node {node}"),
             Destination::Group(group, _) => format!("group {group}"),
+            Destination::Nodes(id) => format!("{} nodes", id.nodes),
         },
         needs: match link.need {
             Need::Output { output, by } => {
@@ -338,6 +339,12 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
             }
             Need::Space { output, vc, units, .. } => {
                 format!("room for {units} credit units on VC {vc} behind output port {output}")
+            }
+            Need::Queue { output } => {
+                format!("output port {output}, for which others are queued before it")
+            }
+            Need::Flits { input } => {
+                format!("the rest of its own flits, which come by input port {input}")
             }
         },
     };

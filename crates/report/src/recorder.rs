@@ -6,7 +6,8 @@ use crate::watch::{Slowest, Watch};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::PacketFormat;
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
-use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
+use flitway_fabric::sp::SpSettings;
+use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet, SwitchSettings};
 use flitway_nic::multicaster::OperationTag;
 use flitway_nic::synchroniser::BarrierTag;
 use hdrhistogram::Histogram;
@@ -117,6 +118,8 @@ impl Batch {
 #[derive(Clone, Debug)]
 pub struct Recorder {
     format: PacketFormat,
+    /// That of packets for sets of nodes.
+    worm_format: PacketFormat,
     batch: Batch,
     /// Flits delivered since the start, by the node that sent them.
     delivered_of: Vec<u64>,
@@ -136,6 +139,7 @@ impl Recorder {
     pub fn new(nodes: u32, format: PacketFormat) -> Self {
         Recorder {
             format,
+            worm_format: format,
             batch: Batch::default(),
             delivered_of: vec![0; nodes as usize],
             copies_of: Arc::new([]),
@@ -143,6 +147,13 @@ impl Recorder {
             signs: Signs::default(),
             watch: Watch::default(),
         }
+    }
+
+    /// With packets for sets of nodes, whose headers are bit strings, if the switches know any.
+    #[must_use]
+    pub fn with_worms(self, switch: &SwitchSettings) -> Self {
+        let header_flits = switch.sp().map_or(self.format.header_flits, SpSettings::bit_string_flits);
+        Recorder { worm_format: PacketFormat { header_flits, ..self.format }, ..self }
     }
 
     /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.
@@ -188,11 +199,15 @@ impl Recorder {
 impl Observer for Recorder {
     #[inline]
     fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet) {
-        let flits = u64::from(self.format.packet_flits(u32::from(packet.payload)));
-        let copies = match packet.destination {
-            Destination::Node(_) => 1,
-            Destination::Group(group, _) => self.copies_of[group.index()],
+        let payload = u32::from(packet.payload);
+        let (flits, copies) = match packet.destination {
+            Destination::Node(_) => (self.format.packet_flits(payload), 1),
+            Destination::Group(group, _) => {
+                (self.format.packet_flits(payload), self.copies_of[group.index()])
+            }
+            Destination::Nodes(id) => (self.worm_format.packet_flits(payload), id.nodes),
         };
+        let flits = u64::from(flits);
         self.batch.created_flits += flits * u64::from(copies);
         self.batch.created += u64::from(is_traffic(packet.tag));
     }

@@ -21,6 +21,7 @@ use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Architecture;
+use flitway_fabric::sp::Sp;
 use flitway_fabric::topology::Shape as TopologyShape;
 use flitway_fabric::{Endpoint, Fabric, Simulation, SwitchSettings};
 use flitway_machine::Machine;
@@ -147,6 +148,7 @@ impl Session {
     ) -> Point {
         match self.fabric.switch {
             SwitchSettings::Hpp(_) => self.point_on::<Hpp>(traffic, offered_load, patience, stop, progress),
+            SwitchSettings::Sp(_) => self.point_on::<Sp>(traffic, offered_load, patience, stop, progress),
         }
     }
 
@@ -251,6 +253,7 @@ impl Session {
         let exchange = self.exchange(graph, placement)?;
         Ok(match self.fabric.switch {
             SwitchSettings::Hpp(_) => self.graph_on::<Hpp>(&exchange, stop, progress),
+            SwitchSettings::Sp(_) => self.graph_on::<Sp>(&exchange, stop, progress),
         })
     }
 

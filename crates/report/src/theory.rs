@@ -10,7 +10,7 @@
 
 use flitway_engine::NodeId;
 use flitway_fabric::topology::{End, Topology};
-use flitway_fabric::{Fabric, PortId, SwitchId, SwitchSettings};
+use flitway_fabric::{Fabric, PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
 
 /// The bounds for one traffic on one machine.
@@ -92,7 +92,7 @@ fn busiest_of(topology: &Topology, channels: &[Vec<f64>]) -> [f64; 2] {
 }
 
 fn head_of_line(fabric: &Fabric) -> Option<f64> {
-    let SwitchSettings::Hpp(settings) = &fabric.switch;
+    let settings = fabric.switch.hpp()?;
     if settings.vcs != 1 || fabric.topology().switches() != 1 {
         return None;
     }

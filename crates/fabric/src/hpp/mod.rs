@@ -155,7 +155,7 @@ pub use settings::{
 
 use crate::arbiter::ArbiterKind;
 use crate::routing::Routing;
-use crate::simulation::{Architecture, Conservation, Context, Fabric, SwitchSettings, Wire};
+use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire};
 use crate::{Barriers, Groups, RailId};
 use nic::Port;
 use switch::Switch;
@@ -164,6 +164,11 @@ use token::{Inbox, Mail, Pools};
 
 /// The most VCs that a link has.
 const VCS_MAX: usize = 16;
+
+/// The settings of a fabric of HPP Switches.
+fn settings(fabric: &Fabric) -> &HppSettings {
+    fabric.switch.hpp().expect("a fabric of HPP Switches has their settings")
+}
 
 type Cx<'a, O> = Context<'a, Hpp, O>;
 
@@ -195,7 +200,7 @@ impl Architecture for Hpp {
     type Port = Port;
 
     fn shared(fabric: &Fabric) -> Shared {
-        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let settings = settings(fabric);
         let room = settings.barrier.groups as usize;
         assert!(fabric.barriers.len() <= room, "the registers of the switches hold all barrier groups");
         let has_both = !fabric.groups.is_empty() && !fabric.barriers.is_empty();
@@ -240,7 +245,7 @@ impl Architecture for Hpp {
     /// A barrier packet is felt when it has been checked: by a node in the cycle after its last flit, by a switch then or
     /// later. That it keeps adverts and other packets waiting is felt as what they say themselves, which comes later still.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64 {
-        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let settings = settings(fabric);
         let pipeline = &settings.pipeline;
         let request = pipeline.receive + pipeline.queue + pipeline.route - 1;
         let advert = pipeline.receive + settings.advert.flits.max(1) - 1;

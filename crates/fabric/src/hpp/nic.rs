@@ -10,10 +10,11 @@ use super::{Cx, Hpp, Shared};
 use crate::observer::{Departure, Observer};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};
-use crate::{BarrierId, Delivery, Destination, NodeId, Packet, PortId, RailId};
+use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, PortId, RailId};
 use flitway_engine::{Cycle, prefetch};
 use leaf::Leaf;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The NIC port of a node in one rail.
 #[derive(Debug)]
@@ -404,7 +405,14 @@ impl PortModel<Hpp> for Port {
     }
 
     #[inline(always)]
-    fn submit(&mut self, shared: &mut Shared, now: Cycle, source: NodeId, packet: &Packet) {
+    fn submit(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        source: NodeId,
+        packet: &Packet,
+        _: &[Arc<NodeSet>],
+    ) {
         let timing = &shared.timing;
         let payload = u32::from(packet.payload);
         let (route, to, vc, kind) = match packet.destination {
@@ -416,6 +424,7 @@ impl PortModel<Hpp> for Port {
                 let way = shared.groups.way_up(source, group, root);
                 (way, group.0, shared.multicast.vc as usize, Kind::Copy)
             }
+            Destination::Nodes(_) => unreachable!("HPP Switches have no reachability strings"),
         };
         let token = Token {
             route,

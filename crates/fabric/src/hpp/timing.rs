@@ -2,7 +2,7 @@
 
 use super::barrier::FLITS;
 use super::{Hpp, HppSettings};
-use crate::simulation::{Architecture, Fabric, SwitchSettings};
+use crate::simulation::{Architecture, Fabric};
 
 /// Longer than any simulation, and far from overflow.
 const NO_REFRESH: u64 = 1 << 62;
@@ -52,7 +52,7 @@ pub(super) struct Timing {
 
 impl Timing {
     pub(super) fn new(fabric: &Fabric) -> Self {
-        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let settings = super::settings(fabric);
         let classes = fabric.routing.classes();
         let pipeline = &settings.pipeline;
         let mut timing = Timing {

@@ -4,10 +4,11 @@ use super::node::Node;
 use super::shard::{FabricShard, Parts};
 use super::{Address, Architecture, Simulation, Wire};
 use crate::barrier::Root;
-use crate::hpp::{BarrierSettings, HppSettings};
+use crate::hpp::{BarrierSettings, HppSettings, PacketFormat};
 use crate::observer::Observer;
-use crate::routing::Routing;
-use crate::topology::{End, LinkId, Topology};
+use crate::routing::{Routing, RoutingKind};
+use crate::sp::{SpAscent, SpSettings};
+use crate::topology::{End, LinkId, Shape, Topology};
 use crate::{BarrierId, Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
 use std::sync::Arc;
@@ -34,6 +35,72 @@ pub struct Fabric {
 pub enum SwitchSettings {
     /// Input-queued virtual cut-through with one crossbar per VC.
     Hpp(HppSettings),
+    /// Buffered wormhole with a central buffer or large input FIFOs.
+    Sp(SpSettings),
+}
+
+impl SwitchSettings {
+    /// Those of an HPP Switch.
+    #[must_use]
+    pub fn hpp(&self) -> Option<&HppSettings> {
+        match self {
+            SwitchSettings::Hpp(settings) => Some(settings),
+            SwitchSettings::Sp(_) => None,
+        }
+    }
+
+    /// Those of an SP Switch.
+    #[must_use]
+    pub fn sp(&self) -> Option<&SpSettings> {
+        match self {
+            SwitchSettings::Hpp(_) => None,
+            SwitchSettings::Sp(settings) => Some(settings),
+        }
+    }
+
+    /// Ports of a chip.
+    #[must_use]
+    pub fn ports(&self) -> u32 {
+        match self {
+            SwitchSettings::Hpp(settings) => settings.ports,
+            SwitchSettings::Sp(settings) => settings.ports,
+        }
+    }
+
+    /// Data virtual channels of a link.
+    #[must_use]
+    pub fn vcs(&self) -> u32 {
+        match self {
+            SwitchSettings::Hpp(settings) => settings.vcs,
+            SwitchSettings::Sp(_) => 1,
+        }
+    }
+
+    /// The format of packets for one node.
+    #[must_use]
+    pub fn format(&self) -> PacketFormat {
+        match self {
+            SwitchSettings::Hpp(settings) => settings.format,
+            SwitchSettings::Sp(settings) => settings.format,
+        }
+    }
+
+    fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64 {
+        match self {
+            SwitchSettings::Hpp(settings) => settings.zero_load_cycles(hops, payload_bytes),
+            SwitchSettings::Sp(settings) => settings.zero_load_cycles(hops, payload_bytes),
+        }
+    }
+
+    /// Memory that the simulation needs for a switch port and for a NIC port without packets, about, in bytes.
+    fn bytes_per_port(&self) -> [u64; 2] {
+        match self {
+            SwitchSettings::Hpp(settings) => {
+                [settings.bytes_per_switch_port(), settings.bytes_per_nic_port()]
+            }
+            SwitchSettings::Sp(settings) => [settings.bytes_per_switch_port(), settings.bytes_per_nic_port()],
+        }
+    }
 }
 
 impl Fabric {
@@ -55,9 +122,16 @@ impl Fabric {
         let topology = self.topology();
         let ports: u64 =
             (0..topology.switches()).map(|switch| u64::from(topology.ports(SwitchId(switch)))).sum();
-        let SwitchSettings::Hpp(settings) = &self.switch;
-        let switches = ports * settings.bytes_per_switch_port();
-        u64::from(self.rails) * (switches + u64::from(self.nodes()) * settings.bytes_per_nic_port())
+        let [switch_port, nic_port] = self.switch.bytes_per_port();
+        u64::from(self.rails) * (ports * switch_port + u64::from(self.nodes()) * nic_port)
+    }
+
+    /// Whether packets for one node choose among several ports up: on a tree, with adaptive ascent.
+    #[must_use]
+    pub fn has_adaptive_ascent(&self) -> bool {
+        let is_tree = matches!(self.topology().shape(), Shape::Tree(_));
+        let is_adaptive = self.switch.sp().is_some_and(|settings| settings.ascent == SpAscent::Adaptive);
+        is_tree && is_adaptive && self.routing.kind() == RoutingKind::DModK
     }
 
     /// Packet latency in cycles from `source` to `destination` when nothing is in the way, in closed form, and the
@@ -72,8 +146,7 @@ impl Fabric {
             links += link.map_or(0, |link| u64::from(self.latencies[link.index()]));
             hops += 1;
         }
-        let SwitchSettings::Hpp(settings) = &self.switch;
-        (links + settings.zero_load_cycles(hops, payload_bytes), hops)
+        (links + self.switch.zero_load_cycles(hops, payload_bytes), hops)
     }
 
     /// Packet latency in cycles of each copy of a packet of `source` for `group` by way of `root` when nothing is in the way,
@@ -86,7 +159,7 @@ impl Fabric {
         root: u32,
         payload_bytes: u32,
     ) -> Vec<(NodeId, u64)> {
-        let SwitchSettings::Hpp(settings) = &self.switch;
+        let settings = self.switch.hpp().expect("groups are for HPP Switches");
         let topology = self.topology();
         let cycles_of = |link: LinkId| u64::from(self.latencies[link.index()]);
         let (mut here, mut arrival) = self.routing.start(source);
@@ -123,7 +196,7 @@ impl Fabric {
     /// long before and nothing is in the way, in closed form.
     #[must_use]
     pub fn zero_load_barrier_cycles(&self, group: BarrierId, last: NodeId, member: NodeId) -> u64 {
-        let SwitchSettings::Hpp(settings) = &self.switch;
+        let settings = self.switch.hpp().expect("barriers are for HPP Switches");
         let (up, down) = (self.barrier_path(group, last), self.barrier_path(group, member));
         let cables: u64 = up.iter().chain(&down).map(|link| u64::from(self.latencies[link.index()])).sum();
         let flits = u64::from(BarrierSettings::PACKET_FLITS);
@@ -170,8 +243,7 @@ impl Fabric {
     pub fn zero_load_cycles_max(&self, payload_bytes: u32) -> u64 {
         let hops = self.routing.hops_max();
         let longest = u64::from(self.latencies.iter().copied().max().unwrap_or(0));
-        let SwitchSettings::Hpp(settings) = &self.switch;
-        longest * u64::from(hops + 1) + settings.zero_load_cycles(hops, payload_bytes)
+        longest * u64::from(hops + 1) + self.switch.zero_load_cycles(hops, payload_bytes)
     }
 }
 

@@ -64,8 +64,9 @@ impl<P, E: Endpoint> Node<P, E> {
                 cx.counters.events += 1;
                 cx.counters.packets_created += 1;
                 cx.observer.created(now, self.id, &packet);
-                self.ports[packet.rail.index()].submit(cx.shared, now, self.id, &packet);
+                self.ports[packet.rail.index()].submit(cx.shared, now, self.id, &packet, &out.sets);
             }
+            out.sets.clear();
             if !out.arrivals.is_empty() {
                 self.arrive(cx, now, out);
             }

@@ -183,7 +183,7 @@ impl Synchroniser {
     fn packet(&mut self, destination: Destination, tag: BarrierTag, created: Cycle) -> Packet {
         let rail = match destination {
             Destination::Group(..) => self.plan.rail(tag.group),
-            Destination::Node(_) => {
+            Destination::Node(_) | Destination::Nodes(_) => {
                 let rail = RailId(self.next_rail);
                 self.next_rail = (self.next_rail + 1) % self.plan.settings().rails;
                 rail

@@ -25,6 +25,14 @@ pub enum Method {
     PairWise,
 }
 
+impl Method {
+    /// Whether the switches combine.
+    #[must_use]
+    pub fn is_of_switches(self) -> bool {
+        !matches!(self, Method::CentralCounter | Method::PairWise)
+    }
+}
+
 /// What decides how barriers are carried out.
 #[derive(Clone, Debug)]
 pub struct PlanSettings {
@@ -125,7 +133,7 @@ impl BarrierPlan {
     /// Whether the switches combine.
     #[must_use]
     pub fn is_of_switches(&self) -> bool {
-        !matches!(self.settings.method, Method::CentralCounter | Method::PairWise)
+        self.settings.method.is_of_switches()
     }
 
     /// The operations.

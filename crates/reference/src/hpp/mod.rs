@@ -55,7 +55,6 @@ use flitway_fabric::simulation::Counters;
 use flitway_fabric::topology::End;
 use flitway_fabric::{
     BarrierId, Barriers, Delivery, Destination, Fabric, Groups, NodeId, Packet, PortId, RailId, SwitchId,
-    SwitchSettings,
 };
 use nic::Nic;
 use port::Port;
@@ -147,6 +146,7 @@ impl World {
         match packet.destination {
             Destination::Node(_) => packet.lane as usize % self.lanes(),
             Destination::Group(..) => self.settings.multicast.vc as usize,
+            Destination::Nodes(_) => panic!("HPP Switches have no reachability strings"),
         }
     }
 }
@@ -160,7 +160,7 @@ impl Reference {
     #[must_use]
     pub fn new(fabric: &Fabric, scripts: &[Vec<Packet>], reply: Reply) -> Self {
         assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
-        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let settings = fabric.switch.hpp().expect("the fabric is one of HPP Switches");
         let wiring = Wiring::new(fabric);
         let scripts = scripts.iter().map(|packets| {
             let mut packets = packets.clone();
@@ -325,7 +325,7 @@ struct Wiring<'a> {
 
 impl<'a> Wiring<'a> {
     fn new(fabric: &'a Fabric) -> Self {
-        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let settings = fabric.switch.hpp().expect("the fabric is one of HPP Switches");
         let mut wiring = Wiring { fabric, channels: Vec::new() };
         for rail in 0..fabric.rails {
             for (link, &latency) in fabric.topology().links().iter().zip(&fabric.latencies) {

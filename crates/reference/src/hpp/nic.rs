@@ -163,6 +163,7 @@ impl Nic {
                 None
             }
             Destination::Group(group, _) => Some(group),
+            Destination::Nodes(_) => unreachable!("it was refused when it was handed over"),
         };
         let injected = travelling.injected.expect("a packet that arrives has been injected");
         let delivery = Delivery {

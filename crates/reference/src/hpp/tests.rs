@@ -7,7 +7,7 @@ use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pa
 use flitway_fabric::observer::Advert;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{Barriers, Delivery};
+use flitway_fabric::{Barriers, Delivery, SwitchSettings};
 use std::sync::Arc;
 
 fn hpp() -> HppSettings {

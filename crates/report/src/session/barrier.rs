@@ -11,6 +11,7 @@ use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Architecture;
+use flitway_fabric::sp::Sp;
 use flitway_fabric::{BarrierId, Fabric, GroupId, Simulation, SwitchSettings};
 use flitway_nic::synchroniser::{BarrierPlan, Method, PlanSettings};
 use flitway_nic::{Injector, PlanError, Synchroniser};
@@ -58,11 +59,14 @@ pub enum BarrierMisfit {
     Groups(Unfit),
     /// The way they are carried out.
     Plan(PlanError),
+    /// Switches are to combine, and cannot.
+    NoEngine,
 }
 
 impl fmt::Display for BarrierMisfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            BarrierMisfit::NoEngine => f.write_str("the switches of this machine do not combine barriers"),
             BarrierMisfit::Groups(error) => error.fmt(f),
             BarrierMisfit::Plan(error) => error.fmt(f),
         }
@@ -184,13 +188,17 @@ impl Session {
     pub fn barrier(&self, settings: &BarrierSettings) -> Result<BarrierRun, BarrierMisfit> {
         let barrier = Barrier::build(&settings.choice, self.fabric.nodes(), self.seed);
         let barrier = Arc::new(barrier.map_err(BarrierMisfit::Groups)?);
-        let SwitchSettings::Hpp(switch) = &self.fabric.switch;
+        let switch = self.fabric.switch.hpp();
+        if switch.is_none() && settings.by.is_of_switches() {
+            return Err(BarrierMisfit::NoEngine);
+        }
         let overheads = self.overheads(settings.has_overheads);
         let plan = PlanSettings {
             method: settings.by,
-            barriers_max: switch.barrier.groups,
-            groups_max: switch.multicast.groups,
-            shares_with_multicast: !switch.barrier.dedicated && switch.multicast.vc == 0,
+            barriers_max: switch.map_or(0, |switch| switch.barrier.groups),
+            groups_max: switch.map_or(0, |switch| switch.multicast.groups),
+            shares_with_multicast: switch
+                .is_some_and(|switch| !switch.barrier.dedicated && switch.multicast.vc == 0),
             rails: self.fabric.rails,
             send_overhead: overheads[0],
             receive_overhead: overheads[1],
@@ -218,6 +226,7 @@ impl Session {
     ) -> Point {
         match self.fabric.switch {
             SwitchSettings::Hpp(_) => self.barrier_point_on::<Hpp>(run, background, patience, stop, progress),
+            SwitchSettings::Sp(_) => self.barrier_point_on::<Sp>(run, background, patience, stop, progress),
         }
     }
 

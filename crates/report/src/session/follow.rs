@@ -7,6 +7,8 @@ use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::hpp::Hpp;
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::sp::Sp;
 use flitway_nic::Exchange;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
@@ -39,12 +41,19 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
+        fn on<A: Architecture>(
+            session: &Session,
+            traffic: &Arc<Traffic>,
+            follow: &Follow,
+            stop: &AtomicBool,
+        ) -> (Vec<Step>, u64) {
+            let mut simulation = session.injection_of::<A>(traffic, &session.watch(follow));
+            simulation.run_until(follow.until, stop);
+            Steps::join(steps_of(&mut simulation))
+        }
         match self.fabric().switch {
-            SwitchSettings::Hpp(_) => {
-                let mut simulation = self.injection_of::<Hpp>(traffic, &self.watch(follow));
-                simulation.run_until(follow.until, stop);
-                Steps::join(steps_of(&mut simulation))
-            }
+            SwitchSettings::Hpp(_) => on::<Hpp>(self, traffic, follow, stop),
+            SwitchSettings::Sp(_) => on::<Sp>(self, traffic, follow, stop),
         }
     }
 
@@ -56,12 +65,19 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
+        fn on<A: Architecture>(
+            session: &Session,
+            exchange: &Arc<Exchange>,
+            follow: &Follow,
+            stop: &AtomicBool,
+        ) -> (Vec<Step>, u64) {
+            let mut simulation = session.exchange_of::<A>(exchange, &session.watch(follow));
+            simulation.run_until(follow.until, stop);
+            Steps::join(simulation.observers_mut().filter_map(Watch::take_steps).collect())
+        }
         match self.fabric().switch {
-            SwitchSettings::Hpp(_) => {
-                let mut simulation = self.exchange_of::<Hpp>(exchange, &self.watch(follow));
-                simulation.run_until(follow.until, stop);
-                Steps::join(simulation.observers_mut().filter_map(Watch::take_steps).collect())
-            }
+            SwitchSettings::Hpp(_) => on::<Hpp>(self, exchange, follow, stop),
+            SwitchSettings::Sp(_) => on::<Sp>(self, exchange, follow, stop),
         }
     }
 
@@ -74,15 +90,11 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        match self.fabric().switch {
-            SwitchSettings::Hpp(_) => Steps::join(self.operations_again::<Hpp>(
-                run,
-                traffic,
-                &self.watch(follow),
-                follow.until,
-                stop,
-            )),
-        }
+        let (watch, until) = (self.watch(follow), follow.until);
+        Steps::join(match self.fabric().switch {
+            SwitchSettings::Hpp(_) => self.operations_again::<Hpp>(run, traffic, &watch, until, stop),
+            SwitchSettings::Sp(_) => self.operations_again::<Sp>(run, traffic, &watch, until, stop),
+        })
     }
 
     /// The same of barriers, with `traffic` beside them. Barrier packets of switches are not followed.
@@ -94,11 +106,10 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        match self.fabric().switch {
-            SwitchSettings::Hpp(_) => {
-                let watch = self.watch(follow);
-                Steps::join(self.barriers_again::<Hpp>(run, traffic, &watch, follow.until, stop))
-            }
-        }
+        let (watch, until) = (self.watch(follow), follow.until);
+        Steps::join(match self.fabric().switch {
+            SwitchSettings::Hpp(_) => self.barriers_again::<Hpp>(run, traffic, &watch, until, stop),
+            SwitchSettings::Sp(_) => self.barriers_again::<Sp>(run, traffic, &watch, until, stop),
+        })
     }
 }

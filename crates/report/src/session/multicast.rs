@@ -11,6 +11,7 @@ use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
+use flitway_fabric::sp::Sp;
 use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation, SwitchSettings};
 use flitway_nic::multicaster::{Method, MulticastPlan, PlanSettings, RootPolicy};
 use flitway_nic::{Injector, Multicaster, PlanError};
@@ -170,12 +171,11 @@ impl Session {
         let injection = self.injection(&flits, load);
         let multicast = Multicast::build(&settings.choice, nodes, &injection, self.seed)
             .map_err(MulticastMisfit::Operations)?;
-        let SwitchSettings::Hpp(switch) = &self.fabric.switch;
         let [send_overhead, receive_overhead] = self.overheads(settings.has_overheads);
         let plan = PlanSettings {
             method: self.method(settings, &multicast, [send_overhead, receive_overhead]),
             root: settings.root,
-            groups_max: switch.multicast.groups,
+            groups_max: self.fabric.switch.hpp().map_or(0, |switch| switch.multicast.groups),
             rails: self.fabric.rails,
             send_overhead,
             receive_overhead,
@@ -225,6 +225,7 @@ impl Session {
             SwitchSettings::Hpp(_) => {
                 self.multicast_point_on::<Hpp>(run, background, patience, stop, progress)
             }
+            SwitchSettings::Sp(_) => self.multicast_point_on::<Sp>(run, background, patience, stop, progress),
         }
     }
 
@@ -290,8 +291,12 @@ impl Session {
             Multicaster::new(&run.plan, node, injector)
         });
         let copies_of = copies_of(run.plan.groups());
-        let recorder =
-            || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of).with_watch(watch.clone());
+        let recorder = || {
+            Recorder::new(nodes, self.machine.packet)
+                .with_groups(&copies_of)
+                .with_worms(&self.machine.switch)
+                .with_watch(watch.clone())
+        };
         Simulation::new(&run.fabric, multicasters.collect(), self.threads, recorder)
     }
 }

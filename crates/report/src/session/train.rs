@@ -6,6 +6,7 @@ use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::{Architecture, Counters};
+use flitway_fabric::sp::Sp;
 use flitway_fabric::{Simulation, SwitchSettings, Unobserved};
 use flitway_nic::Train;
 use flitway_nic::train::TrainSettings;
@@ -169,6 +170,7 @@ impl Session {
         self.fits_train(choice)?;
         Ok(match self.fabric.switch {
             SwitchSettings::Hpp(_) => self.train_on::<Hpp>(choice, stop, progress),
+            SwitchSettings::Sp(_) => self.train_on::<Sp>(choice, stop, progress),
         })
     }
 
@@ -210,12 +212,15 @@ impl Session {
 
     /// Cycles by the multi-rail model, and if links alone set the pace.
     fn train_theory(&self, choice: TrainChoice) -> [f64; 2] {
-        let SwitchSettings::Hpp(switch) = &self.fabric.switch;
         let (from, to) = (NodeId(choice.from), NodeId(choice.to));
         let first = self.fabric.zero_load_cycles(from, to, choice.payload).0 as f64;
         let others = f64::from(choice.count.saturating_sub(1)) / f64::from(self.fabric.rails);
         let flits = f64::from(self.machine.packet.packet_flits(choice.payload));
-        let through = f64::from(switch.pipeline.depth() - u32::from(switch.show_ahead));
+        let through = match &self.fabric.switch {
+            SwitchSettings::Hpp(switch) => switch.pipeline.depth() - u32::from(switch.show_ahead),
+            SwitchSettings::Sp(switch) => switch.pipeline.depth(),
+        };
+        let through = f64::from(through);
         [first + others * flits.max(through), first + others * flits]
     }
 }

@@ -110,7 +110,9 @@ fn one_flit_packets(machine: &mut Machine) {
     machine.packet.header_flits = 0;
     machine.packet.trailer_flits = 0;
     machine.packet.mtu_bytes = machine.packet.flit_bytes;
-    let SwitchSettings::Hpp(settings) = &mut machine.switch;
+    let SwitchSettings::Hpp(settings) = &mut machine.switch else {
+        unreachable!("the mesh is one of HPP Switches")
+    };
     settings.format = machine.packet;
     settings.vcs = 2;
     settings.unit_flits = 1;

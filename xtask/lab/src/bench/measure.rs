@@ -4,9 +4,9 @@ use super::case::{Case, SEED};
 use super::clock::{median, spent};
 use crate::Outcome;
 use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::Simulation;
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{Simulation, SwitchSettings};
 use flitway_nic::Injector;
 use flitway_report::recorder::Recorder;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl Running {
         let injectors =
             (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
         let simulation = Simulation::new(fabric, injectors, threads, || Recorder::new(nodes, format));
-        let SwitchSettings::Hpp(settings) = &fabric.switch;
+        let settings = fabric.switch.hpp().expect("what is measured are HPP Switches");
         let mut running = Running { simulation, nodes, bytes_per_port: settings.bytes_per_switch_port() };
         let crossing = fabric.zero_load_cycles_max(format.mtu_bytes);
         running.stretch(10 * crossing);

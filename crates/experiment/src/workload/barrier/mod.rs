@@ -155,6 +155,8 @@ fn misfit(error: BarrierMisfit) -> Problem {
     let message = error.to_string();
     match error {
         BarrierMisfit::Groups(_) => Problem::new("barrier", message),
+        BarrierMisfit::NoEngine => Problem::new("by", message)
+            .help("use `--by pairwise` or `--by central-counter`, which need nothing of the switches"),
         BarrierMisfit::Plan(PlanError::TooManyGroups { needed, .. }) => Problem::new("barrier", message)
             .help(format!(
                 "use fewer groups, or `--set switch.barrier.groups={needed}` (and `--by three-trips` needs \

@@ -1,7 +1,7 @@
 //! What the packets at the heads of the input FIFOs wait for that others have, for [`crate::deadlock`].
 
 use super::{Input, Switch};
-use crate::deadlock::{Fifo, Need, Waiting};
+use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::Shared;
 use crate::hpp::token::Token;
 use crate::{Destination, GroupId, NodeId, PortId};
@@ -27,9 +27,10 @@ impl Switch {
             self.kept(output, port).into_iter().chain(self.space(shared, next, fifo.units, now)).collect()
         };
         Some(Waiting {
-            fifo: Fifo { switch: self.number, port: PortId::new(port), vc: fifo.vc },
+            fifo: Fifo { switch: self.number, port: PortId::new(port), vc: fifo.vc, side: Side::Input },
             source: token.source,
             destination: destination(token),
+            feeds: 0,
             needs,
         })
     }

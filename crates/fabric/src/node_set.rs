@@ -1,0 +1,98 @@
+//! Sets of nodes as bit strings: the header of a worm, and what a port of a switch reaches.
+
+use flitway_engine::NodeId;
+
+/// A set of nodes: one bit for each node of the fabric, or fewer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSet {
+    words: Vec<u64>,
+}
+
+impl NodeSet {
+    /// The set of these nodes.
+    #[must_use]
+    pub fn new(nodes: impl IntoIterator<Item = NodeId>) -> Self {
+        let mut set = NodeSet::default();
+        nodes.into_iter().for_each(|node| set.insert(node));
+        set
+    }
+
+    /// Adds `node`.
+    pub fn insert(&mut self, node: NodeId) {
+        let word = node.index() / 64;
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (node.index() % 64);
+    }
+
+    /// Takes out `node`.
+    pub fn remove(&mut self, node: NodeId) {
+        if let Some(word) = self.words.get_mut(node.index() / 64) {
+            *word &= !(1 << (node.index() % 64));
+        }
+    }
+
+    /// Whether `node` is in it.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, node: NodeId) -> bool {
+        self.words.get(node.index() / 64).is_some_and(|word| word >> (node.index() % 64) & 1 == 1)
+    }
+
+    /// Whether a node is in both: the bitwise AND is not zero.
+    #[inline]
+    #[must_use]
+    pub fn intersects(&self, other: &NodeSet) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
+    /// Whether all of its nodes are in `other`.
+    #[must_use]
+    pub fn is_within(&self, other: &NodeSet) -> bool {
+        let beyond = self.words.iter().skip(other.words.len()).all(|&word| word == 0);
+        beyond && self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// Number of nodes in it.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Its nodes, in order.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> {
+        let bits = |(place, &word): (usize, &u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| NodeId::new(64 * place + bit))
+        };
+        self.words.iter().enumerate().flat_map(bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_what_was_put_into_it() {
+        let mut set = NodeSet::new([3, 64, 3, 200].map(NodeId));
+        assert_eq!((set.len(), set.iter().map(|node| node.0).collect::<Vec<_>>()), (3, vec![3, 64, 200]));
+        assert!(set.contains(NodeId(64)) && !set.contains(NodeId(65)) && !set.contains(NodeId(9_999)));
+        let low = NodeSet::new([NodeId(3)]);
+        assert!(low.is_within(&set) && !set.is_within(&low) && set.intersects(&low));
+        assert!(!NodeSet::new([NodeId(4), NodeId(65)]).intersects(&set));
+        set.remove(NodeId(200));
+        assert!(!set.is_within(&low));
+        set.remove(NodeId(64));
+        assert!(set.is_within(&low) && !set.is_empty());
+        set.remove(NodeId(3));
+        set.remove(NodeId(9_999));
+        assert!(set.is_empty() && !set.intersects(&low));
+    }
+}

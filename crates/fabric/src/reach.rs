@@ -1,0 +1,236 @@
+//! Where a packet for a set of nodes can go: reachability strings, and the ports by which it climbs.
+//!
+//! Sources: multidestination-worms.txt sections 3.2 and 3.3. Every port that leads down has a bit string of the nodes that
+//! are reached through it, and each node is reached through one such port of a switch at most. A worm climbs to a
+//! switch below which all of its destinations are, and goes down from there through every port whose string has a bit in
+//! common with its header.
+//!
+//! * **Fat trees**: the ports down are those of the tree; any port up leads to a switch from which as much is reached.
+//! * **Any other topology** takes a spanning tree of up*/down*: down through its links, up to its parents.
+
+use crate::node_set::NodeSet;
+use crate::routing::{Routing, RoutingKind, spanning_tree};
+use crate::topology::{End, Shape, Topology};
+use crate::{PortId, SwitchId};
+use flitway_engine::NodeId;
+
+/// Ports of a switch as bits.
+pub type Ports = u64;
+
+/// Where worms can go in a fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    switches: Vec<Place>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    /// By port; empty for ports that do not lead down.
+    strings: Vec<NodeSet>,
+    /// All of them together.
+    below: NodeSet,
+    down: Ports,
+    up: Ports,
+}
+
+impl Reach {
+    /// The reachability strings for worms beside packets that are routed by `routing`; `None` where there is no way for
+    /// worms that could not close a ring of dependencies with those.
+    #[must_use]
+    pub fn new(routing: &Routing) -> Option<Reach> {
+        let topology = routing.topology();
+        let parents = match (routing.kind(), topology.shape()) {
+            (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),
+            (RoutingKind::UpDown, _) => {
+                let parent = |it: &Option<(PortId, SwitchId, PortId)>| it.map_or(0, |it| 1 << it.0.0);
+                spanning_tree(topology).iter().map(parent).collect()
+            }
+            _ => return None,
+        };
+        Some(Reach { switches: places(topology, &parents) })
+    }
+
+    /// The ports of `here` that lead up.
+    #[inline]
+    #[must_use]
+    pub fn up(&self, here: SwitchId) -> Ports {
+        self.switches[here.index()].up
+    }
+
+    /// The ports of `here` that a worm for `set` takes on its way down.
+    #[must_use]
+    pub fn outputs(&self, here: SwitchId, set: &NodeSet) -> Ports {
+        let place = &self.switches[here.index()];
+        ports(place.down)
+            .filter(|port| place.strings[port.index()].intersects(set))
+            .fold(0, |mask, port| mask | 1 << port.0)
+    }
+
+    /// The port of `here` down to `node`, if the node is below.
+    #[inline]
+    #[must_use]
+    pub fn down_to(&self, here: SwitchId, node: NodeId) -> Option<PortId> {
+        let place = &self.switches[here.index()];
+        ports(place.down).find(|port| place.strings[port.index()].contains(node))
+    }
+
+    /// Switches that a worm of `source` for `set` climbs from before it goes down: to the lowest below which all of it is.
+    ///
+    /// # Panics
+    /// If not all of `set` is in the fabric.
+    #[must_use]
+    pub fn climb(&self, topology: &Topology, source: NodeId, set: &NodeSet) -> u32 {
+        let (mut here, mut climb) = (topology.home(source).0, 0);
+        while !set.is_within(&self.switches[here.index()].below) {
+            let up = ports(self.switches[here.index()].up).next().expect("the top reaches every node");
+            let Some((_, End::Switch(next, _))) = topology.wire(here, up) else {
+                unreachable!("a port up leads to a switch")
+            };
+            (here, climb) = (next, climb + 1);
+        }
+        climb
+    }
+}
+
+/// The ports of a mask, in order.
+pub fn ports(mask: Ports) -> impl Iterator<Item = PortId> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let port = (left != 0).then(|| left.trailing_zeros())?;
+        left &= left - 1;
+        Some(PortId(port))
+    })
+}
+
+/// For each switch of a fat tree its ports up.
+fn tree_parents(topology: &Topology) -> Vec<Ports> {
+    let Shape::Tree(tree) = topology.shape() else { unreachable!("only trees have levels") };
+    let up = |switch| {
+        let (level, ..) = tree.place(SwitchId(switch));
+        let ports = tree.arity..2 * tree.arity;
+        if level + 1 == tree.levels { 0 } else { ports.fold(0, |mask, port| mask | 1 << port) }
+    };
+    (0..topology.switches()).map(up).collect()
+}
+
+/// The strings, given each switch's ports up: a port leads down if it leads to a node, or if the port at the other end
+/// leads up.
+fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
+    let all = || (0..topology.switches()).map(SwitchId);
+    let wired = |here| (0..topology.ports(here)).map(PortId);
+    let mut places: Vec<Place> = all()
+        .map(|here| {
+            let mut place =
+                Place { strings: Vec::new(), below: NodeSet::default(), down: 0, up: up[here.index()] };
+            place.strings = vec![NodeSet::default(); topology.ports(here) as usize];
+            for port in wired(here) {
+                match topology.wire(here, port) {
+                    Some((_, End::Node(_))) => place.down |= 1 << port.0,
+                    Some((_, End::Switch(next, back))) if up[next.index()] >> back.0 & 1 == 1 => {
+                        place.down |= 1 << port.0;
+                    }
+                    _ => {}
+                }
+            }
+            place
+        })
+        .collect();
+    for node in (0..topology.nodes()).map(NodeId) {
+        let (home, port) = topology.home(node);
+        let mut to_do = vec![(home, port)];
+        while let Some((here, port)) = to_do.pop() {
+            if places[here.index()].strings[port.index()].contains(node) {
+                continue;
+            }
+            places[here.index()].strings[port.index()].insert(node);
+            places[here.index()].below.insert(node);
+            for up in ports(up[here.index()]) {
+                if let Some((_, End::Switch(next, back))) = topology.wire(here, up) {
+                    to_do.push((next, back));
+                }
+            }
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::TopologySettings;
+    use std::sync::Arc;
+
+    fn reach(settings: &TopologySettings, kind: RoutingKind) -> (Arc<Topology>, Reach) {
+        let topology = Arc::new(Topology::build(settings).expect("a topology of a test can be built"));
+        let routing = Routing::new(kind, Arc::clone(&topology)).expect("they go together");
+        let reach = Reach::new(&routing).expect("worms can go there");
+        (topology, reach)
+    }
+
+    /// The nodes that a worm reaches, each as often as it does, when it takes the last port up.
+    fn copies(topology: &Topology, reach: &Reach, source: NodeId, set: &NodeSet) -> Vec<NodeId> {
+        let mut here = topology.home(source).0;
+        for _ in 0..reach.climb(topology, source, set) {
+            let up = ports(reach.up(here)).last().expect("there is a way up");
+            let Some((_, End::Switch(next, _))) = topology.wire(here, up) else { panic!("up is a switch") };
+            here = next;
+        }
+        let (mut found, mut to_do) = (Vec::new(), vec![here]);
+        while let Some(here) = to_do.pop() {
+            for port in ports(reach.outputs(here, set)) {
+                match topology.wire(here, port) {
+                    Some((_, End::Node(node))) => found.push(node),
+                    Some((_, End::Switch(next, _))) => to_do.push(next),
+                    None => panic!("a port down is wired"),
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn a_worm_reaches_each_of_its_nodes_once() {
+        let cases = [
+            (TopologySettings::KaryNTree { arity: 4, levels: 2 }, RoutingKind::DModK),
+            (TopologySettings::KaryNTree { arity: 2, levels: 4 }, RoutingKind::UpDown),
+            (TopologySettings::FatTree { ports: 8, levels: 2 }, RoutingKind::DModK),
+            (TopologySettings::Single { nodes: 16 }, RoutingKind::UpDown),
+            (TopologySettings::Mesh { dimensions: vec![3, 3], nodes_per_switch: 2 }, RoutingKind::UpDown),
+        ];
+        for (settings, kind) in cases {
+            let (topology, reach) = reach(&settings, kind);
+            for seed in 1..200_u64 {
+                let bits = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let members = (0..topology.nodes()).filter(|&node| bits >> node & 1 == 1).map(NodeId);
+                let set = NodeSet::new(members);
+                let source = NodeId((bits >> 40) as u32 % topology.nodes());
+                let expected: Vec<NodeId> = set.iter().collect();
+                assert_eq!(copies(&topology, &reach, source, &set), expected, "{settings:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_tree_it_climbs_to_the_lowest_common_stage() {
+        let (topology, reach) =
+            reach(&TopologySettings::KaryNTree { arity: 4, levels: 3 }, RoutingKind::DModK);
+        let climb = |nodes: &[u32]| {
+            reach.climb(&topology, NodeId(0), &NodeSet::new(nodes.iter().copied().map(NodeId)))
+        };
+        assert_eq!([climb(&[1, 3]), climb(&[1, 4]), climb(&[15]), climb(&[2, 63])], [0, 1, 1, 2]);
+        let (leaf, next) = (SwitchId(0), SwitchId(16));
+        assert_eq!((reach.up(leaf), reach.up(SwitchId(47))), (0xf0, 0));
+        let set = NodeSet::new([0, 3, 9, 63].map(NodeId));
+        assert_eq!((reach.outputs(leaf, &set), reach.outputs(next, &set)), (0b1001, 0b0101));
+        assert_eq!((reach.down_to(leaf, NodeId(3)), reach.down_to(leaf, NodeId(4))), (Some(PortId(3)), None));
+    }
+
+    #[test]
+    fn dimension_order_has_no_worms() {
+        let torus = TopologySettings::Torus { dimensions: vec![4], nodes_per_switch: 1 };
+        let topology = Arc::new(Topology::build(&torus).expect("it can be built"));
+        let routing = Routing::new(RoutingKind::DimensionOrder, topology).expect("they go together");
+        assert_eq!(Reach::new(&routing), None);
+    }
+}

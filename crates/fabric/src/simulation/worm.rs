@@ -1,0 +1,90 @@
+//! The way of a worm through an empty fabric, in closed form.
+
+use super::Fabric;
+use crate::reach::{Reach, ports};
+use crate::sp::{CentralSettings, NextPacket, Replication, SpSettings, Store};
+use crate::topology::{End, LinkId};
+use crate::{NodeId, NodeSet, SwitchId};
+
+/// A worm on its way into a switch.
+#[derive(Clone, Copy)]
+struct Head {
+    here: SwitchId,
+    /// When its first flit is on the wire.
+    cycle: u64,
+    /// How much later than without a gap the flits come that follow its first chunk.
+    lag: u64,
+    hops: u32,
+}
+
+impl Fabric {
+    /// Packet latency in cycles and hops of each copy of a worm of `source` for `set` when nothing is in the way; `None`
+    /// where there are no worms, or where a switch copies one to more outputs than a chunk has flits: those wait for
+    /// each other at the ports of the store.
+    #[must_use]
+    pub fn zero_load_worm(
+        &self,
+        source: NodeId,
+        set: &NodeSet,
+        payload_bytes: u32,
+    ) -> Option<Vec<(NodeId, u64, u32)>> {
+        let settings = self.switch.sp()?;
+        let (reach, topology) = (Reach::new(&self.routing)?, self.topology());
+        let cycles_of = |link: LinkId| u64::from(self.latencies[link.index()]);
+        let transmit = u64::from(settings.pipeline.transmit);
+        let flits = settings.worm_flits(payload_bytes);
+        let cycle = transmit + cycles_of(topology.node_link(source));
+        let mut head = Head { here: topology.home(source).0, cycle, lag: 0, hops: 1 };
+        for _ in 0..reach.climb(topology, source, set) {
+            let up = ports(reach.up(head.here)).next()?;
+            let (link, End::Switch(here, _)) = topology.wire(head.here, up)? else { return None };
+            let (cycle, lag) = settings.after(flits, 1, 0, head.lag);
+            head = Head { here, cycle: head.cycle + cycle + cycles_of(link), lag, hops: head.hops + 1 };
+        }
+        let (mut copies, mut to_do) = (Vec::new(), vec![head]);
+        while let Some(head) = to_do.pop() {
+            let outputs = reach.outputs(head.here, set);
+            if outputs.count_ones() > settings.chunk_flits {
+                return None;
+            }
+            for (place, port) in (0..).zip(ports(outputs)) {
+                let (cycle, lag) = settings.after(flits, outputs.count_ones(), place, head.lag);
+                let (link, end) = topology.wire(head.here, port)?;
+                let cycle = head.cycle + cycle + cycles_of(link);
+                match end {
+                    End::Switch(here, _) => to_do.push(Head { here, cycle, lag, hops: head.hops + 1 }),
+                    End::Node(node) => copies.push((node, cycle + u64::from(flits) + lag, head.hops)),
+                }
+            }
+        }
+        copies.sort_unstable();
+        Some(copies)
+    }
+}
+
+impl SpSettings {
+    /// Cycles that the first flit of a worm of `flits` takes from wire to wire, at the output in `place` among its `outputs`
+    /// in a switch, and the lag of what follows the first chunk, given that with which it comes.
+    fn after(&self, flits: u32, outputs: u32, place: u64, lag: u64) -> (u64, u64) {
+        let depth = u64::from(self.pipeline.depth());
+        // Nothing is decided before the whole header is there, and meanwhile the rest comes closer.
+        let header = u64::from(self.bit_string_flits().min(flits)) - 1;
+        if outputs == 1 || self.worms.replication == Replication::LockStep {
+            return (depth + header, lag.saturating_sub(header));
+        }
+        let chunk = u64::from(self.chunk_flits);
+        let first = chunk.min(u64::from(flits));
+        // A chunk comes out of an input FIFO as soon as it is whole; into the central buffer it goes after the decision.
+        let header = if self.store == Store::Input { header.saturating_sub(first - 1) } else { header };
+        let lag = lag.saturating_sub(header);
+        // The register is free again when the first chunk has been written for each output.
+        let writes = match self.store {
+            Store::Central(CentralSettings { next_packet: NextPacket::Shared, .. }) => u64::from(outputs - 1),
+            _ => 0,
+        };
+        let rest = u64::from(flits) - first;
+        // A short second chunk is whole before the first one has been sent.
+        let lag = if rest == 0 { 0 } else { (lag.max(writes) + rest.min(chunk)).saturating_sub(chunk) };
+        (depth + header + first - 1 + place, lag)
+    }
+}

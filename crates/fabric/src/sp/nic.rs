@@ -1,0 +1,151 @@
+//! A NIC port: a source queue that sends a flit a cycle while there are credits, and a sink.
+
+use super::link::{self, Supply};
+use super::token::{Inbox, Token};
+use super::{Cx, Shared, Sp};
+use crate::observer::Observer;
+use crate::simulation::{Conservation, PortModel, Rest, Wire};
+use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, RailId};
+use flitway_engine::Cycle;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A NIC port.
+#[derive(Debug)]
+pub struct Port {
+    rail: RailId,
+    wire: Wire,
+    credits: Supply,
+    /// Packets to send; of the first one so many flits are left, apart from those of the run that goes on.
+    source: VecDeque<Box<Token>>,
+    left: u32,
+    /// The first cycle after the run that goes on.
+    until: Cycle,
+    /// Packets that have come, by the cycle in which they count as delivered.
+    whole: VecDeque<(Cycle, Box<Token>)>,
+    /// When a flit can be sent next, as far as known.
+    due: Cycle,
+    /// Flits sent since the start, modulo 2^32.
+    sent: u32,
+}
+
+impl Port {
+    pub(super) fn new(shared: &Shared, _: u32, rail: RailId, wire: Wire) -> Self {
+        Port {
+            rail,
+            wire,
+            credits: Supply::new(shared.settings.fifo_flits),
+            source: VecDeque::new(),
+            left: 0,
+            until: Cycle::ZERO,
+            whole: VecDeque::new(),
+            due: Cycle::NEVER,
+            sent: 0,
+        }
+    }
+
+    /// Looks again when a flit can be sent, not before cycle `from`.
+    fn look(&mut self, from: Cycle) {
+        let credit = self.credits.when(0).unwrap_or(Cycle::NEVER);
+        let nothing = self.source.is_empty();
+        self.due = if nothing { Cycle::NEVER } else { credit.max(self.until).max(from) };
+    }
+}
+
+impl PortModel<Sp> for Port {
+    fn receive(ports: &mut [Self], _: &mut Shared, inbox: &mut Inbox) {
+        for (rail, at, token) in inbox.whole.drain(..) {
+            ports[usize::from(rail)].whole.push_back((at, token));
+        }
+        for run in inbox.credits.drain(..) {
+            let port = &mut ports[usize::from(run.port)];
+            port.credits.add(run);
+            port.look(Cycle::ZERO);
+        }
+    }
+
+    fn prefetch(_: &[Self], _: &Shared, _: &Inbox, _: usize) {}
+
+    fn submit(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        source: NodeId,
+        packet: &Packet,
+        sets: &[Arc<NodeSet>],
+    ) {
+        let set = match packet.destination {
+            Destination::Nodes(id) => Some(Arc::clone(&sets[id.set as usize])),
+            Destination::Node(_) | Destination::Group(..) => None,
+        };
+        let climb = set.as_ref().map_or(0, |set| {
+            assert!(!set.is_empty(), "a packet for a set of nodes is for one at least");
+            shared.reach().climb(shared.routing.topology(), source, set)
+        });
+        let token = Token::new(&shared.settings, source, packet, set, climb);
+        if self.source.is_empty() {
+            self.left = token.flits;
+        }
+        self.source.push_back(Box::new(token));
+        self.look(now);
+    }
+
+    fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
+        self.whole.front().filter(|(at, _)| *at <= now)?;
+        let (_, token) = self.whole.pop_front()?;
+        Some(token.delivery(node, self.rail, now))
+    }
+
+    fn release<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Option<BarrierId> {
+        None
+    }
+
+    fn arrive<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle, _: BarrierId) -> bool {
+        false
+    }
+
+    fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        if self.due > now {
+            return;
+        }
+        let count = self.credits.in_a_row(now).min(self.left);
+        if count > 0 {
+            self.credits.take(count);
+            let transmit = u64::from(cx.shared.settings.pipeline.transmit);
+            let head = &mut self.source[0];
+            if head.flits == self.left {
+                head.injected = now + transmit;
+                let token = head.clone();
+                let mail = super::token::Mail::Head(self.wire.port, token);
+                link::post(cx.post, &self.wire, Cycle::NEVER, mail);
+            }
+            link::send_flits(cx, &self.wire, now, count);
+            self.sent = self.sent.wrapping_add(count);
+            self.left -= count;
+            self.until = now + u64::from(count);
+            if self.left == 0 {
+                self.source.pop_front();
+                self.left = self.source.front().map_or(0, |next| next.flits);
+            }
+        }
+        self.look(now + 1);
+    }
+
+    fn next(&self) -> Cycle {
+        self.whole.front().map_or(self.due, |(at, _)| self.due.min(*at))
+    }
+
+    fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
+        let starved = !self.source.is_empty() && self.credits.total() == 0;
+        Rest { next: self.next(), waits: starved }
+    }
+
+    fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}
+
+    fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
+        // A packet is where its first flit is.
+        let begun = self.source.front().is_some_and(|head| head.flits != self.left);
+        books.in_network += (self.source.len() + self.whole.len()) as u64 - u64::from(begun);
+        books.units_sent += u64::from(self.sent);
+    }
+}

@@ -1,0 +1,310 @@
+//! The chunks of a central buffer, and the lists that keep their order.
+//!
+//! Source: multidestination-worms.txt sections 4.1 and 4.2.1. Each chunk has a *next packet* and a *next chunk*; each output
+//! a first and a last packet and a first chunk; each input the chunk it wrote last. One thing is done otherwise than the
+//! paper says: an output that reads a chunk before the next one is written finds no next chunk. It then waits, and who
+//! writes the chunk tells it (OQ-S5); no room is allocated ahead.
+
+#[cfg(debug_assertions)]
+use super::naive::Naive;
+use crate::reach::{Ports, ports};
+use crate::sp::settings::{CentralSettings, NextPacket};
+use crate::sp::token::Token;
+
+/// A place in the buffer; `NIL` is none.
+type Place = u16;
+const NIL: Place = Place::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    /// The next chunk of the same packet.
+    next: Place,
+    /// Outputs that have not read it.
+    count: u8,
+    flits: u32,
+    /// The input that wrote it.
+    input: u8,
+    is_last: bool,
+    leads_up: bool,
+}
+
+/// What is known of a chunk that is written.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sp) struct Written {
+    pub(in crate::sp) input: usize,
+    pub(in crate::sp) outputs: Ports,
+    pub(in crate::sp) flits: u32,
+    pub(in crate::sp) is_last: bool,
+    pub(in crate::sp) leads_up: bool,
+    /// Its room has been reserved.
+    pub(in crate::sp) is_reserved: bool,
+}
+
+/// A chunk that has been read.
+#[derive(Debug)]
+pub(in crate::sp) struct Read {
+    pub(in crate::sp) flits: u32,
+    /// The packet, with its first chunk.
+    pub(in crate::sp) token: Option<Box<Token>>,
+}
+
+/// What an output knows of its queue.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    first_packet: Place,
+    last_packet: Place,
+    first_chunk: Place,
+    /// It has begun a packet and not read its last chunk; that packet comes from there.
+    from: Option<u8>,
+}
+
+/// A central buffer.
+#[derive(Debug)]
+pub(in crate::sp) struct Central {
+    settings: CentralSettings,
+    chunks: Box<[Chunk]>,
+    /// The packets, at their first chunks.
+    tokens: Box<[Option<Box<Token>>]>,
+    /// By chunk, or by output and chunk where the memories are separate.
+    next_packet: Box<[Place]>,
+    readers: Box<[Reader]>,
+    /// By input: the chunk written last, or the first chunks of its packet where those are still the last.
+    last_chunks: Box<[Vec<Place>]>,
+    empty: Vec<Place>,
+    /// Chunks that are neither full nor reserved.
+    free: u32,
+    /// Chunks of packets whose output leads up.
+    leading_up: u32,
+    #[cfg(debug_assertions)]
+    naive: Naive,
+}
+
+impl Central {
+    pub(in crate::sp) fn new(settings: CentralSettings, ports: usize) -> Self {
+        let chunks = settings.chunks as usize;
+        assert!(chunks < usize::from(NIL), "a central buffer has fewer than {NIL} chunks");
+        let chunk = Chunk { next: NIL, count: 0, flits: 0, input: 0, is_last: false, leads_up: false };
+        let reader = Reader { first_packet: NIL, last_packet: NIL, first_chunk: NIL, from: None };
+        let memories = if settings.next_packet == NextPacket::Separate { ports } else { 1 };
+        Central {
+            settings,
+            chunks: vec![chunk; chunks].into(),
+            tokens: (0..chunks).map(|_| None).collect(),
+            next_packet: vec![NIL; chunks * memories].into(),
+            readers: vec![reader; ports].into(),
+            last_chunks: vec![Vec::new(); ports].into(),
+            empty: (0..chunks as Place).rev().collect(),
+            free: settings.chunks,
+            leading_up: 0,
+            #[cfg(debug_assertions)]
+            naive: Naive::new(ports),
+        }
+    }
+
+    /// Whether the order is kept in one memory, so that the first chunk of a packet is written once for each output.
+    pub(in crate::sp) fn copies_first_chunks(&self) -> bool {
+        self.settings.next_packet == NextPacket::Shared
+    }
+
+    /// Chunks that it holds.
+    pub(in crate::sp) fn chunks(&self) -> u32 {
+        self.settings.chunks
+    }
+
+    /// Chunks that are neither full nor reserved.
+    pub(in crate::sp) fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// Chunks of packets whose output leads up.
+    pub(in crate::sp) fn leading_up(&self) -> u32 {
+        self.leading_up
+    }
+
+    /// Sets `chunks` of the free ones aside.
+    pub(in crate::sp) fn reserve(&mut self, chunks: u32) {
+        self.free -= chunks;
+    }
+
+    fn link(&self, output: usize, place: Place) -> usize {
+        let base = if self.copies_first_chunks() { 0 } else { output * self.chunks.len() };
+        base + usize::from(place)
+    }
+
+    fn put(&mut self, written: &Written, count: u32) -> Place {
+        let place = self.empty.pop().expect("who writes has room");
+        if !written.is_reserved {
+            self.free -= 1;
+        }
+        self.leading_up += u32::from(written.leads_up);
+        self.chunks[usize::from(place)] = Chunk {
+            next: NIL,
+            count: count as u8,
+            flits: written.flits,
+            input: written.input as u8,
+            is_last: written.is_last,
+            leads_up: written.leads_up,
+        };
+        place
+    }
+
+    /// Writes the first chunk of a packet for `written.outputs`: one output, or all of them where memories are separate. The
+    /// packet's other chunks follow when all its outputs have their first one.
+    pub(in crate::sp) fn write_first(&mut self, written: &Written, token: Box<Token>) {
+        #[cfg(debug_assertions)]
+        self.naive.write_first(written);
+        let place = self.put(written, written.outputs.count_ones());
+        self.tokens[usize::from(place)] = Some(token);
+        for output in ports(written.outputs).map(|port| port.index()) {
+            let link = self.link(output, place);
+            self.next_packet[link] = NIL;
+            let reader = self.readers[output];
+            if reader.first_packet == NIL {
+                self.readers[output].first_packet = place;
+            } else {
+                let last = self.link(output, reader.last_packet);
+                self.next_packet[last] = place;
+            }
+            self.readers[output].last_packet = place;
+        }
+        self.last_chunks[written.input].push(place);
+        if written.is_last {
+            self.last_chunks[written.input].clear();
+        }
+    }
+
+    /// Writes another chunk of the packet of an input, which all of `written.outputs` read.
+    pub(in crate::sp) fn write_next(&mut self, written: &Written) {
+        #[cfg(debug_assertions)]
+        self.naive.write_next(written);
+        let place = self.put(written, written.outputs.count_ones());
+        self.append(written, place);
+        if written.is_last {
+            self.last_chunks[written.input].clear();
+        } else {
+            self.last_chunks[written.input].push(place);
+        }
+    }
+
+    /// Hangs `place` behind the last chunks of its packet. Outputs that have read those wait, and are told.
+    fn append(&mut self, written: &Written, place: Place) {
+        for last in std::mem::take(&mut self.last_chunks[written.input]) {
+            self.chunks[usize::from(last)].next = place;
+        }
+        for output in ports(written.outputs).map(|port| port.index()) {
+            let reader = &mut self.readers[output];
+            if reader.first_chunk == NIL && reader.from == Some(written.input as u8) {
+                reader.first_chunk = place;
+            }
+        }
+    }
+
+    /// Whether a chunk is there for `output` to read.
+    #[inline]
+    pub(in crate::sp) fn can_read(&self, output: usize) -> bool {
+        let reader = &self.readers[output];
+        if reader.from.is_some() { reader.first_chunk != NIL } else { reader.first_packet != NIL }
+    }
+
+    /// Whether `output` has read all that has been written of the packet of `input`, and that packet is the one it sends
+    /// or, if the chunk to come is the `first`, would be.
+    pub(in crate::sp) fn waits_for(&self, output: usize, input: usize, first: bool) -> bool {
+        let reader = &self.readers[output];
+        if first {
+            reader.from.is_none() && reader.first_packet == NIL
+        } else {
+            reader.first_chunk == NIL && reader.from == Some(input as u8)
+        }
+    }
+
+    /// A chunk goes through from an input to an output that waits for it.
+    pub(in crate::sp) fn pass(&mut self, output: usize, written: &Written, first: bool) {
+        debug_assert!(self.waits_for(output, written.input, first), "what goes through is waited for");
+        #[cfg(debug_assertions)]
+        self.naive.pass(output, written, first);
+        self.readers[output].from = (!written.is_last).then_some(written.input as u8);
+    }
+
+    /// The input that the packet comes by of which `output` has begun to read and not read the last chunk.
+    pub(in crate::sp) fn comes_from(&self, output: usize) -> Option<usize> {
+        self.readers[output].from.map(usize::from)
+    }
+
+    /// Reads the next chunk for `output`.
+    pub(in crate::sp) fn read(&mut self, output: usize) -> Read {
+        #[cfg(debug_assertions)]
+        self.naive.read(output);
+        let is_first = self.readers[output].from.is_none();
+        let place = if is_first {
+            let place = self.readers[output].first_packet;
+            self.readers[output].first_packet = self.next_packet[self.link(output, place)];
+            place
+        } else {
+            self.readers[output].first_chunk
+        };
+        let chunk = &mut self.chunks[usize::from(place)];
+        chunk.count -= 1;
+        let chunk = *chunk;
+        let reader = &mut self.readers[output];
+        (reader.from, reader.first_chunk) =
+            if chunk.is_last { (None, NIL) } else { (Some(chunk.input), chunk.next) };
+        let mut token = None;
+        if chunk.count == 0 {
+            token = self.tokens[usize::from(place)].take();
+            self.release(place, &chunk);
+        } else if is_first {
+            token.clone_from(&self.tokens[usize::from(place)]);
+        }
+        Read { flits: chunk.flits, token }
+    }
+
+    fn release(&mut self, place: Place, chunk: &Chunk) {
+        // Nothing follows what is no longer there: the outputs that wait are told.
+        self.last_chunks[usize::from(chunk.input)].retain(|&last| last != place);
+        self.leading_up -= u32::from(chunk.leads_up);
+        self.free += 1;
+        self.empty.push(place);
+    }
+
+    /// Holds the lists and counters against a naive model, `reserved` chunks being set aside.
+    #[cfg(debug_assertions)]
+    pub(in crate::sp) fn check(&self, reserved: u32) {
+        let (chunks, empty) = (self.settings.chunks, self.empty.len() as u32);
+        assert_eq!(self.free + reserved, empty, "a chunk is full, reserved or free");
+        let mut counts = vec![0; chunks as usize];
+        for output in 0..self.readers.len() {
+            let found = self.queue(output, &mut counts);
+            assert_eq!(found, self.naive.queue(output), "the queue of output {output}");
+        }
+        let full = self.chunks.iter().zip(&counts).filter(|(chunk, count)| {
+            assert_eq!(u32::from(chunk.count), **count, "a chunk counts those who have to read it");
+            **count > 0
+        });
+        assert_eq!(full.count() as u32 + empty, chunks, "no chunk is lost");
+    }
+
+    /// The flits of the chunks in the queue of `output`, by packet, as the lists have it; adds what it finds to `counts`.
+    #[cfg(debug_assertions)]
+    fn queue(&self, output: usize, counts: &mut [u32]) -> Vec<Vec<u32>> {
+        let reader = &self.readers[output];
+        let mut walk = |mut place: Place| {
+            let mut flits = Vec::new();
+            while place != NIL {
+                counts[usize::from(place)] += 1;
+                flits.push(self.chunks[usize::from(place)].flits);
+                place = self.chunks[usize::from(place)].next;
+            }
+            flits
+        };
+        let mut packets = Vec::new();
+        if reader.from.is_some() {
+            packets.push(walk(reader.first_chunk));
+        }
+        let mut place = reader.first_packet;
+        while place != NIL {
+            packets.push(walk(place));
+            place = self.next_packet[self.link(output, place)];
+        }
+        packets
+    }
+}

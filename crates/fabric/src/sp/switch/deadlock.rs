@@ -1,0 +1,116 @@
+//! What packets cannot do without that others have, for [`crate::deadlock`].
+//!
+//! Only what a packet needs in any case is said. A packet that could go on with room in the central buffer, or else with its
+//! output, is not known to wait for either.
+
+use super::{Input, Mode, Output, Switch};
+use crate::deadlock::{Fifo, Need, Side, Waiting};
+use crate::reach::ports;
+use crate::sp::token::Token;
+use crate::{Destination, NodeId, PortId};
+use flitway_engine::Cycle;
+
+/// Who sent a packet, and for whom.
+type About = (NodeId, Destination);
+
+fn about(token: &Token) -> About {
+    (token.source, token.destination())
+}
+
+impl Switch {
+    /// Packets that cannot move at the end of cycle `now - 1`: at inputs, and in the central buffer at outputs.
+    pub(super) fn stuck(&self, now: Cycle) -> Vec<Waiting> {
+        let inputs = (0..self.inputs.len()).filter_map(|input| self.stuck_at_input(input, now));
+        let outputs = (0..self.outputs.len()).filter_map(|output| self.stuck_at_output(output, now));
+        inputs.chain(outputs).collect()
+    }
+
+    fn stuck_at_input(&self, number: usize, now: Cycle) -> Option<Waiting> {
+        let input = &self.inputs[number];
+        let (about, feeds, needs) = match input.mode {
+            Mode::Gathering => (about(input.heads.front()?), 0, self.outputs_missing(number)),
+            Mode::Crossing if input.until <= now => {
+                let credits = ports(input.outputs).filter_map(|output| self.credit_missing(output));
+                let needs = credits.chain(flits_missing(input, number, 0)).collect();
+                (input.about?, input.outputs, needs)
+            }
+            Mode::Serving => {
+                let needs = ports(input.outputs).filter_map(|output| self.chunk_missing(number, output, now));
+                (about(input.token.as_ref()?), input.outputs, needs.collect())
+            }
+            _ => return None,
+        };
+        self.waiting(Side::Input, number, about, feeds, needs)
+    }
+
+    /// The first packet in the queue of an output of the central buffer, while that sends it.
+    fn stuck_at_output(&self, number: usize, now: Cycle) -> Option<Waiting> {
+        let (output, central) = (&self.outputs[number], self.central.as_ref()?);
+        if !output.is_busy || output.until > now {
+            return None;
+        }
+        let needs = if output.register > 0 {
+            self.credit_missing(PortId::new(number))
+        } else {
+            let from = central.comes_from(number)?;
+            flits_missing(&self.inputs[from], from, 0)
+        };
+        self.waiting(Side::Output, number, output.about?, 1 << number, needs.into_iter().collect())
+    }
+
+    fn waiting(
+        &self,
+        side: Side,
+        port: usize,
+        about: About,
+        feeds: u64,
+        needs: Vec<Need>,
+    ) -> Option<Waiting> {
+        let fifo = Fifo { switch: self.number, port: PortId::new(port), vc: 0, side };
+        let (source, destination) = about;
+        (!needs.is_empty()).then_some(Waiting { fifo, source, destination, feeds, needs })
+    }
+
+    /// Who has the outputs that a gathering packet has not got.
+    fn outputs_missing(&self, number: usize) -> Vec<Need> {
+        let input = &self.inputs[number];
+        let missing = |output: PortId| {
+            let it = &self.outputs[output.index()];
+            let keeper = it.kept.filter(|&by| usize::from(by) != number);
+            match keeper.or(it.taken).or(it.serving) {
+                Some(by) => Some(Need::Output { output, by: PortId(by.into()) }),
+                None => (it.load > 0).then_some(Need::Queue { output }),
+            }
+        };
+        ports(input.outputs & !input.some).filter_map(missing).collect()
+    }
+
+    fn credit_missing(&self, output: PortId) -> Option<Need> {
+        let it: &Output = &self.outputs[output.index()];
+        let is_missing = !it.leads_to_node && it.credits.when(0).is_none();
+        is_missing.then_some(Need::Space { output, vc: 0, units: 1, sent: it.sent })
+    }
+
+    /// What keeps `output` from reading on in the FIFO of an input.
+    fn chunk_missing(&self, number: usize, output: PortId, now: Cycle) -> Option<Need> {
+        let it = &self.outputs[output.index()];
+        if it.asking >> number & 1 == 1 {
+            let by = it.serving.or(it.taken).filter(|&by| usize::from(by) != number)?;
+            return Some(Need::Output { output, by: PortId(by.into()) });
+        }
+        if it.serving != Some(number as u8) || it.until > now {
+            return None;
+        }
+        if it.register > 0 {
+            return self.credit_missing(output);
+        }
+        let input = &self.inputs[number];
+        let is_known = input.chunk_ready(it.next_chunk, self.chunk_flits).is_some();
+        if is_known { None } else { Some(Need::Flits { input: PortId::new(number) }) }
+    }
+}
+
+/// The next flit of the packet of an input has not come, nor has it been sent.
+fn flits_missing(input: &Input, number: usize, next: u32) -> Option<Need> {
+    input.flits.when(next).is_none().then_some(Need::Flits { input: PortId::new(number) })
+}
