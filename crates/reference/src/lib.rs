@@ -1,6 +1,7 @@
 //! The slow, obviously right models that the fast engine is held against. For tests only.
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
+//! * [`sp`]: the SP Switch likewise.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
@@ -13,3 +14,4 @@ pub mod barrier;
 pub mod campaign;
 pub mod hpp;
 pub mod record;
+pub mod sp;

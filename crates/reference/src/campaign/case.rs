@@ -6,9 +6,11 @@ use flitway_fabric::barrier::{BarrierSettings, Faults};
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::{Routing, RoutingKind};
+use flitway_fabric::sp::SpSettings;
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    BarrierId, Barriers, Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, SwitchSettings,
+    BarrierId, Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeSet, Outgoing, Packet,
+    SwitchSettings,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -26,8 +28,10 @@ pub struct Case {
     pub rails: u32,
     /// Cycles of each link of a rail.
     pub latencies: Vec<u32>,
-    /// The switches.
+    /// The switches, if they are HPP Switches.
     pub settings: HppSettings,
+    /// The switches, if they are SP Switches.
+    pub sp: Option<SpPart>,
     /// How packets for groups climb.
     pub ascent: Ascent,
     /// The groups.
@@ -50,6 +54,15 @@ pub struct Case {
     pub margin: u64,
 }
 
+/// What a case of SP Switches has beside others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpPart {
+    /// The switches.
+    pub settings: SpSettings,
+    /// The sets that packets are for, by the number that their destination gives.
+    pub sets: Vec<Arc<NodeSet>>,
+}
+
 impl Case {
     /// The fabric, unless topology, routing and latencies do not go together (when a case has been cut down).
     #[must_use]
@@ -58,18 +71,22 @@ impl Case {
         let fits = topology.nodes() as usize == self.scripts.len()
             && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
-            && topology.ports_max() <= self.settings.ports;
+            && (self.sp.is_some() || topology.ports_max() <= self.settings.ports);
         let routing = Routing::new(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
             groups => Groups::new(&routing, self.ascent, groups).ok()?,
         };
         let barriers = Barriers::new(&routing, &self.barriers).ok()?.with_faults(self.faults.clone());
-        self.settings.vcs.is_multiple_of(routing.classes()).then(|| Fabric {
+        let (switch, vcs) = match &self.sp {
+            Some(sp) => (SwitchSettings::Sp(sp.settings.clone()), 1),
+            None => (SwitchSettings::Hpp(self.settings.clone()), self.settings.vcs),
+        };
+        vcs.is_multiple_of(routing.classes()).then(|| Fabric {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
-            switch: SwitchSettings::Hpp(self.settings.clone()),
+            switch,
             groups,
             barriers,
         })
@@ -86,6 +103,7 @@ impl Case {
     pub fn endpoints(&self) -> Vec<Script> {
         let script = |(packets, arrivals): (&Vec<Packet>, &Vec<Arrivals>)| Script {
             packets: packets.iter().rev().copied().collect(),
+            sets: self.sp.as_ref().map_or(Vec::new(), |sp| sp.sets.clone()),
             processes: arrivals.iter().map(Process::new).collect(),
         };
         self.scripts.iter().zip(&self.arrivals).map(script).collect()
@@ -96,7 +114,16 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}: {:?} with {:?}, {} rails", self.seed, self.topology, self.routing, self.rails)?;
         writeln!(f, "latencies {:?}", self.latencies)?;
-        writeln!(f, "{:#?}", self.settings)?;
+        match &self.sp {
+            Some(sp) => {
+                writeln!(f, "{:#?}", sp.settings)?;
+                for (number, set) in sp.sets.iter().enumerate() {
+                    let nodes: Vec<u32> = set.iter().map(|node| node.0).collect();
+                    writeln!(f, "set {number}: {nodes:?}")?;
+                }
+            }
+            None => writeln!(f, "{:#?}", self.settings)?,
+        }
         let Case { threads, pause, limit, margin, .. } = self;
         writeln!(f, "{threads} threads, pause at {pause:?}, limit {limit}, margin {margin}")?;
         if !self.groups.is_empty() {
@@ -160,6 +187,7 @@ impl Process {
 pub struct Script {
     /// Last created first.
     packets: Vec<Packet>,
+    sets: Vec<Arc<NodeSet>>,
     processes: Vec<Process>,
 }
 
@@ -175,7 +203,10 @@ impl Script {
 impl Endpoint for Script {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
-            out.push(packet);
+            match packet.destination {
+                Destination::Nodes(id) => out.push_to_set(packet, Arc::clone(&self.sets[id.set as usize])),
+                Destination::Node(_) | Destination::Group(..) => out.push(packet),
+            }
         }
         for process in self.processes.iter_mut().filter(|process| process.due <= now) {
             out.arrive(process.group);

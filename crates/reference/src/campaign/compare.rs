@@ -1,11 +1,12 @@
 //! Runs a case on both engines and compares.
 
 use super::case::{Case, reply};
-use crate::hpp::Reference;
 use crate::record::{Difference, Record};
+use crate::{hpp, sp};
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::Hpp;
-use flitway_fabric::simulation::{Conservation, Counters};
+use flitway_fabric::simulation::{Architecture, Conservation, Counters};
+use flitway_fabric::sp::Sp;
 use flitway_fabric::{Fabric, Simulation};
 use std::any::Any;
 use std::fmt;
@@ -103,10 +104,60 @@ impl AddAssign for Coverage {
 /// If they differ in anything.
 pub fn compare(case: &Case) -> Result<Coverage, Failure> {
     let Some(fabric) = case.fabric() else { return Ok(Coverage::default()) };
-    let mut reference = Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
+    if let Some(part) = &case.sp {
+        let reference = sp::Reference::new(&fabric, &case.scripts, &part.sets, reply);
+        return compare_with::<Sp, _>(case, &fabric, reference);
+    }
+    let reference = hpp::Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
+    compare_with::<Hpp, _>(case, &fabric, reference)
+}
+
+/// What is asked of a reference model.
+trait Model {
+    fn run_to_delivery(&mut self, limit: Cycle);
+    fn run_until(&mut self, end: Cycle);
+    fn now(&self) -> Cycle;
+    fn record(&self) -> &Record;
+    fn counters(&self) -> Counters;
+}
+
+/// The models have these methods as their own.
+macro_rules! model {
+    ($type:ty) => {
+        impl Model for $type {
+            fn run_to_delivery(&mut self, limit: Cycle) {
+                <$type>::run_to_delivery(self, limit);
+            }
+
+            fn run_until(&mut self, end: Cycle) {
+                <$type>::run_until(self, end);
+            }
+
+            fn now(&self) -> Cycle {
+                <$type>::now(self)
+            }
+
+            fn record(&self) -> &Record {
+                <$type>::record(self)
+            }
+
+            fn counters(&self) -> Counters {
+                <$type>::counters(self)
+            }
+        }
+    };
+}
+model!(hpp::Reference);
+model!(sp::Reference);
+
+fn compare_with<A: Architecture, R: Model>(
+    case: &Case,
+    fabric: &Fabric,
+    mut reference: R,
+) -> Result<Coverage, Failure> {
     caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
     let end = reference.now() + case.margin;
-    let engine = caught(|| run_engine(case, &fabric, end)).map_err(Failure::EnginePanicked)??;
+    let engine = caught(|| run_engine::<A>(case, fabric, end)).map_err(Failure::EnginePanicked)??;
     caught(|| reference.run_until(engine.now)).map_err(Failure::ReferencePanicked)?;
     if let Some(difference) = Record::first_difference(reference.record(), &engine.record, engine.now) {
         return Err(Failure::Event(Box::new(difference)));
@@ -133,10 +184,9 @@ struct EngineRun {
     counters: Counters,
 }
 
-fn run_engine(case: &Case, fabric: &Fabric, end: Cycle) -> Result<EngineRun, Failure> {
+fn run_engine<A: Architecture>(case: &Case, fabric: &Fabric, end: Cycle) -> Result<EngineRun, Failure> {
     let stop = AtomicBool::new(false);
-    let mut simulation =
-        Simulation::<Hpp, _, _>::new(fabric, case.endpoints(), case.threads, Record::default);
+    let mut simulation = Simulation::<A, _, _>::new(fabric, case.endpoints(), case.threads, Record::default);
     for until in case.pause.into_iter().chain([end]) {
         simulation.run_until(until.min(end), &stop);
         simulation.settle();

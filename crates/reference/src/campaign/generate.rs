@@ -4,6 +4,7 @@
 //! length of the run is what is left of a budget of reference work after the size of the fabric.
 
 mod barriers;
+mod sp;
 
 use super::case::{ASKS, Case};
 use flitway_engine::Cycle;
@@ -21,12 +22,15 @@ use std::sync::Arc;
 /// FIFO-cycles of the reference that the traffic of a case may take; one case in sixteen is eight times as large.
 const BUDGET: u64 = 40_000;
 
-/// The case of `seed`.
+/// The case of `seed`: one in four is of SP Switches.
 ///
 /// # Panics
 /// If a generated description is not valid: a bug of the generator.
 #[must_use]
 pub fn generate(seed: u64) -> Case {
+    if seed % 4 == 3 {
+        return sp::generate(seed);
+    }
     let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
     let sparse = dice.one_in(4);
     let (settings, routing) = if sparse {
@@ -69,6 +73,7 @@ pub fn generate(seed: u64) -> Case {
         rails,
         latencies,
         settings: switch,
+        sp: None,
         ascent,
         groups,
         scripts,

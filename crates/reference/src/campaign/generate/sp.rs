@@ -1,0 +1,128 @@
+//! Cases of SP Switches.
+
+use super::{BUDGET, Case, Dice, Traffic, barriers, latencies, topology};
+use crate::campaign::case::SpPart;
+use flitway_engine::Cycle;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::endpoint::SetId;
+use flitway_fabric::hpp::PacketFormat;
+use flitway_fabric::multicast::Ascent;
+use flitway_fabric::reach::Reach;
+use flitway_fabric::routing::{Routing, RoutingKind};
+use flitway_fabric::sp::{
+    CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
+};
+use flitway_fabric::topology::{Topology, TopologySettings};
+use flitway_fabric::{Destination, NodeId, NodeSet};
+use std::sync::Arc;
+
+/// The case of `seed`.
+pub(super) fn generate(seed: u64) -> Case {
+    let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
+    let (settings, kind) = match topology(&mut dice) {
+        // One virtual channel leaves no dateline.
+        (settings @ TopologySettings::Torus { .. }, _) => (settings, RoutingKind::UpDown),
+        other => other,
+    };
+    let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
+    let routing = Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
+    let has_worms = Reach::new(&routing).is_some() && dice.below(4) > 0;
+    let nodes = topology.nodes();
+    let bits = if has_worms { nodes + dice.pick(&[0, 0, 1, 40]) } else { 0 };
+    let switch = switch(&mut dice, topology.ports_max(), bits);
+    let sets: Vec<Arc<NodeSet>> =
+        if has_worms { (0..dice.between(1, 8)).map(|_| set(&mut dice, nodes)).collect() } else { Vec::new() };
+    let rails = if dice.one_in(4) { 2 } else { 1 };
+    let latencies = latencies(&mut dice, topology.links().len());
+    let fifos = u64::from(rails) * topology.links().len() as u64 * 4;
+    let longest = u64::from(latencies.iter().copied().max().unwrap_or(1));
+    let budget = if dice.one_in(16) { 8 * BUDGET } else { BUDGET };
+    let length = (budget / (fifos + 8)).clamp(200, 6_000) + 2 * longest;
+    let groups = sets.len() as u32;
+    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups };
+    let mut scripts = traffic.scripts(&mut dice);
+    for packet in scripts.iter_mut().flatten() {
+        if let Destination::Group(group, _) = packet.destination {
+            let nodes = sets[group.index()].len();
+            packet.destination = Destination::Nodes(SetId { set: group.0, nodes });
+        }
+    }
+    let barriers::Plan { groups: barriers, faults, arrivals } = barriers::Plan::none(nodes);
+    Case {
+        seed,
+        topology: settings,
+        routing: kind,
+        rails,
+        latencies,
+        settings: super::switch(&mut dice, 2, 1),
+        sp: Some(SpPart { settings: switch, sets }),
+        ascent: Ascent::Table,
+        groups: Vec::new(),
+        scripts,
+        barriers,
+        faults,
+        arrivals,
+        threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
+        pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
+        limit: Cycle(3 * length + 500),
+        margin: dice.below(600),
+    }
+}
+
+/// A set of nodes, small or large.
+fn set(dice: &mut Dice, nodes: u32) -> Arc<NodeSet> {
+    let wanted = dice.corner(1, nodes);
+    let mut members: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+    while members.len() > wanted as usize {
+        members.swap_remove(dice.below(members.len() as u64) as usize);
+    }
+    Arc::new(NodeSet::new(members))
+}
+
+fn switch(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
+    let flit_bytes = dice.pick(&[1, 2, 2, 4]);
+    let payload = dice.scaled(1, 100);
+    let format = PacketFormat {
+        flit_bytes,
+        header_flits: dice.corner(0, 3),
+        trailer_flits: dice.between(0, 1),
+        mtu_bytes: payload * flit_bytes - dice.below(u64::from(flit_bytes)) as u32,
+    };
+    let chunk_flits = dice.pick(&[1, 2, 3, 4, 8, 8, 8, 16]);
+    let next_packet = dice.pick(&[NextPacket::Shared, NextPacket::Shared, NextPacket::Separate]);
+    let is_central = dice.below(3) > 0;
+    let replication = if dice.one_in(5) { Replication::LockStep } else { Replication::Asynchronous };
+    let store =
+        if is_central { Store::Central(CentralSettings { chunks: 1, next_packet }) } else { Store::Input };
+    let mut settings = SpSettings {
+        ports: ports.max(2) + dice.pick(&[0, 0, 3]),
+        store,
+        chunk_flits,
+        fifo_flits: 1,
+        pipeline: SpPipeline {
+            receive: dice.corner(0, 3),
+            route: dice.corner(1, 5),
+            transmit: dice.between(1, 2),
+        },
+        credit: dice.pick(&[1, 1, 2, 5]),
+        format,
+        ascent: dice.pick(&[SpAscent::Adaptive, SpAscent::Adaptive, SpAscent::Routed]),
+        worms: WormSettings { bits, replication },
+    };
+    // No smaller than works: a header, a chunk, the largest packet that is replicated.
+    let worm = settings.worm_flits(format.mtu_bytes);
+    let header = settings.bit_string_flits().max(format.header_flits).max(1);
+    let replicates = settings.replicates_from_store();
+    let least = match (is_central, replicates) {
+        (true, _) => header,
+        (false, true) => header.max(chunk_flits).max(worm),
+        (false, false) => header.max(chunk_flits),
+    };
+    settings.fifo_flits = least + dice.pick(&[0, 0, 1, 5, 64]) + dice.scaled(0, 100);
+    if is_central {
+        let least = if replicates { settings.chunks_spared().max(1) } else { 1 };
+        let chunks = least + dice.pick(&[0, 0, 1, 4, 50]) + dice.scaled(0, 100);
+        settings.store = Store::Central(CentralSettings { chunks, next_packet });
+    }
+    settings
+}

@@ -1,0 +1,350 @@
+//! The SP Switch, flit by flit and cycle by cycle.
+//!
+//! **The normative text is the header of `flitway_fabric::sp`.** This is its plainest transcription: every flit, chunk and
+//! credit is an object that is moved by hand in every cycle, and the six steps of a cycle stand in the code in the order
+//! of the text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the
+//! fabric, the routing relation, the reachability strings and the observer's events.
+//!
+//! As in the model of the HPP Switch, components tell each other things through channels only, which are shift registers of
+//! at least one place; so the order in which components are evaluated does not matter.
+//!
+//! # Invariants, asserted in every cycle
+//!
+//! Credits at the sender + flits on the channel + flits in the FIFO + credits on their way back = the FIFO's size. A central
+//! buffer never holds more chunks, with those reserved, than it has. A wire carries one flit a cycle.
+
+mod nic;
+mod store;
+mod switch;
+
+use crate::record::Record;
+use flitway_engine::Cycle;
+use flitway_fabric::reach::Reach;
+use flitway_fabric::routing::Routing;
+use flitway_fabric::simulation::Counters;
+use flitway_fabric::sp::{SpSettings, Store};
+use flitway_fabric::topology::End;
+use flitway_fabric::{Delivery, Destination, Fabric, NodeId, NodeSet, Packet, PortId, RailId, SwitchId};
+use nic::Nic;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use switch::Switch;
+
+/// The model of a fabric of SP Switches.
+#[derive(Debug)]
+pub struct Reference {
+    rails: usize,
+    world: World,
+    /// The switches of rail 0, of rail 1, ...
+    switches: Vec<Switch>,
+    /// NIC port `node * rails + rail`.
+    nics: Vec<Nic>,
+    /// What each node will send, by time of creation.
+    scripts: Vec<VecDeque<Packet>>,
+    sets: Vec<Arc<NodeSet>>,
+    reply: fn(&Delivery) -> Option<Packet>,
+}
+
+/// What all components see.
+#[derive(Debug)]
+struct World {
+    settings: SpSettings,
+    routing: Routing,
+    reach: Option<Reach>,
+    adaptive: bool,
+    now: u64,
+    /// All packets ever created, and copies ever made.
+    packets: Vec<Travelling>,
+    channels: Vec<Channel>,
+    record: Record,
+    counters: Counters,
+}
+
+/// A packet since its creation, or a copy of one since it was made.
+#[derive(Clone, Debug)]
+struct Travelling {
+    source: NodeId,
+    packet: Packet,
+    set: Option<Arc<NodeSet>>,
+    flits: u32,
+    header: u32,
+    climb: u32,
+    injected: u64,
+    hops: u16,
+}
+
+/// One flit: its packet and its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Flit {
+    packet: usize,
+    index: u32,
+}
+
+/// A channel and the way back of its credits, as shift registers.
+#[derive(Debug)]
+struct Channel {
+    line: VecDeque<Option<Flit>>,
+    credits: VecDeque<u32>,
+}
+
+impl Channel {
+    fn new(settings: &SpSettings, latency: u32) -> Self {
+        Channel {
+            line: vec![None; (settings.pipeline.transmit + latency + 1) as usize].into(),
+            credits: vec![0; (settings.credit + latency + 1) as usize].into(),
+        }
+    }
+
+    fn received(&self) -> Option<Flit> {
+        self.line[0]
+    }
+
+    fn send(&mut self, flit: Flit) {
+        let place = self.line.back_mut().expect("a channel has places");
+        assert!(place.is_none(), "a wire carries one flit a cycle");
+        *place = Some(flit);
+    }
+
+    fn give_back(&mut self, credits: u32) {
+        *self.credits.back_mut().expect("a channel has places") += credits;
+    }
+
+    fn shift(&mut self) {
+        self.line.pop_front();
+        self.line.push_back(None);
+        self.credits.pop_front();
+        self.credits.push_back(0);
+    }
+}
+
+/// Both channels of a link as one of its ends sees them.
+#[derive(Clone, Copy, Debug)]
+struct Wires {
+    out: usize,
+    back: usize,
+    leads_to_node: bool,
+}
+
+impl World {
+    fn flits_of(&self, packet: usize) -> u32 {
+        self.packets[packet].flits
+    }
+
+    fn is_last(&self, flit: Flit) -> bool {
+        flit.index + 1 == self.flits_of(flit.packet)
+    }
+
+    /// Cycles from a flit on the wire to the first in which it can leave the FIFO.
+    fn delay(&self) -> u64 {
+        u64::from(self.settings.pipeline.receive + self.settings.pipeline.route)
+    }
+}
+
+impl Reference {
+    /// `fabric`, with a list of packets for each node, and the sets that they can be for.
+    ///
+    /// # Panics
+    /// If there is not one list per node.
+    #[must_use]
+    pub fn new(
+        fabric: &Fabric,
+        scripts: &[Vec<Packet>],
+        sets: &[Arc<NodeSet>],
+        reply: fn(&Delivery) -> Option<Packet>,
+    ) -> Self {
+        assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
+        let settings = fabric.switch.sp().expect("the fabric is one of SP Switches").clone();
+        let scripts = scripts.iter().map(|packets| {
+            let mut packets = packets.clone();
+            packets.sort_by_key(|packet| packet.created);
+            packets.into()
+        });
+        let mut world = World {
+            settings,
+            routing: fabric.routing.clone(),
+            reach: Reach::new(&fabric.routing),
+            adaptive: fabric.has_adaptive_ascent(),
+            now: 0,
+            packets: Vec::new(),
+            channels: Vec::new(),
+            record: Record::default(),
+            counters: Counters::default(),
+        };
+        let (switches, nics) = wire(fabric, &mut world);
+        Reference {
+            rails: fabric.rails as usize,
+            world,
+            switches,
+            nics,
+            scripts: scripts.collect(),
+            sets: sets.to_vec(),
+            reply,
+        }
+    }
+
+    /// The first cycle not yet simulated.
+    #[must_use]
+    pub fn now(&self) -> Cycle {
+        Cycle(self.world.now)
+    }
+
+    /// Whether every packet has been delivered.
+    #[must_use]
+    pub fn has_delivered_all(&self) -> bool {
+        let counters = &self.world.counters;
+        self.scripts.iter().all(VecDeque::is_empty)
+            && counters.packets_delivered == counters.packets_created + counters.packets_copied
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.world.record
+    }
+
+    /// Totals so far. `events` is the fast engine's own business, and zero.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.world.counters
+    }
+
+    /// Simulates all cycles before `end`.
+    pub fn run_until(&mut self, end: Cycle) {
+        while self.now() < end {
+            self.cycle();
+        }
+    }
+
+    /// Simulates until every packet has been delivered, at most to `limit`.
+    pub fn run_to_delivery(&mut self, limit: Cycle) {
+        while self.now() < limit && !self.has_delivered_all() {
+            self.cycle();
+        }
+    }
+
+    /// One cycle.
+    pub fn cycle(&mut self) {
+        self.create();
+        self.nics.iter_mut().for_each(|nic| nic.cycle(&mut self.world));
+        self.switches.iter_mut().for_each(|switch| switch.cycle(&mut self.world));
+        self.assert_books();
+        self.world.channels.iter_mut().for_each(Channel::shift);
+        self.world.now += 1;
+    }
+
+    /// Delivers what is due, and hands the packets of this cycle to their NIC ports.
+    fn create(&mut self) {
+        let world = &mut self.world;
+        for (node, script) in self.scripts.iter_mut().enumerate() {
+            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
+            let mut created: Vec<Packet> = Vec::new();
+            for nic in &mut *nics {
+                created.extend(
+                    nic.deliver(NodeId::new(node), world).and_then(|delivery| (self.reply)(&delivery)),
+                );
+            }
+            while let Some(packet) = script.front().copied()
+                && packet.created.0 == world.now
+            {
+                script.pop_front();
+                created.push(packet);
+            }
+            for packet in created {
+                let set = match packet.destination {
+                    Destination::Nodes(id) => Some(Arc::clone(&self.sets[id.set as usize])),
+                    Destination::Node(_) | Destination::Group(..) => None,
+                };
+                nics[packet.rail.index()].submit(NodeId::new(node), packet, set, world);
+            }
+        }
+    }
+
+    /// Credits, channel by channel; chunks, switch by switch.
+    fn assert_books(&self) {
+        let size = self.world.settings.fifo_flits;
+        let on_channel = |wires: &Wires| {
+            let channel = &self.world.channels[wires.out];
+            // What has come in this cycle is in the FIFO, or has been counted.
+            let flits = channel.line.iter().skip(1).flatten().count() as u32;
+            flits + channel.credits.iter().skip(1).sum::<u32>()
+        };
+        let mut fifos = vec![None; self.world.channels.len()];
+        for switch in &self.switches {
+            switch.assert_chunks(&self.world);
+            for (wires, flits) in switch.fifos() {
+                fifos[wires.back] = Some(flits);
+            }
+        }
+        let of_switches = self.switches.iter().flat_map(Switch::senders);
+        for (wires, credits) in of_switches.chain(self.nics.iter().map(Nic::sender)) {
+            let Some(stored) = fifos[wires.out] else { continue };
+            let now = self.world.now;
+            assert_eq!(credits + on_channel(&wires) + stored, size, "credits at the end of cycle {now}");
+        }
+    }
+}
+
+/// The components, with a channel in each direction of every link.
+fn wire(fabric: &Fabric, world: &mut World) -> (Vec<Switch>, Vec<Nic>) {
+    let (topology, rails) = (fabric.topology(), fabric.rails);
+    let ports = |switch| vec![None; topology.ports(SwitchId(switch)) as usize];
+    let mut of_switches: Vec<Vec<Option<Wires>>> =
+        (0..rails * topology.switches()).map(|number| ports(number % topology.switches())).collect();
+    let mut of_nics: Vec<Option<Wires>> = vec![None; (topology.nodes() * rails) as usize];
+    for rail in 0..rails {
+        for (link, &latency) in topology.links().iter().zip(&fabric.latencies) {
+            let first = world.channels.len();
+            let both = || Channel::new(&world.settings, latency);
+            world.channels.extend([both(), both()]);
+            let is_node = link.ends.map(|end| matches!(end, End::Node(_)));
+            for (end, out, back, leads_to_node) in
+                [(link.ends[0], first, first + 1, is_node[1]), (link.ends[1], first + 1, first, is_node[0])]
+            {
+                let wires = Some(Wires { out, back, leads_to_node });
+                match end {
+                    End::Node(node) => of_nics[(node.0 * rails + rail) as usize] = wires,
+                    End::Switch(switch, port) => {
+                        of_switches[(rail * topology.switches() + switch.0) as usize][port.index()] = wires;
+                    }
+                }
+            }
+        }
+    }
+    let switch = |(number, wires): (usize, &Vec<Option<Wires>>)| {
+        let here = SwitchId(number as u32 % topology.switches());
+        Switch::new(&world.settings, number as u32, here, wires)
+    };
+    let switches = of_switches.iter().enumerate().map(switch).collect();
+    let nic = |(number, wires): (usize, &Option<Wires>)| {
+        let wires = wires.expect("every node is wired");
+        Nic::new(&world.settings, RailId(number as u32 % rails), wires)
+    };
+    (switches, of_nics.iter().enumerate().map(nic).collect())
+}
+
+/// Who goes first: least recently served, as a list.
+#[derive(Clone, Debug)]
+struct Order(Vec<usize>);
+
+impl Order {
+    fn new(count: usize) -> Self {
+        Order((0..count).collect())
+    }
+
+    fn first(&self, asks: impl Fn(usize) -> bool) -> Option<usize> {
+        self.0.iter().copied().find(|&one| asks(one))
+    }
+
+    fn serve(&mut self, served: usize) {
+        self.0.retain(|&one| one != served);
+        self.0.push(served);
+    }
+}
+
+fn is_central(settings: &SpSettings) -> bool {
+    matches!(settings.store, Store::Central(_))
+}
+
+fn port(number: usize) -> PortId {
+    PortId::new(number)
+}

@@ -1,0 +1,119 @@
+//! A NIC port: a queue on one side, a sink on the other.
+
+use super::{Flit, Travelling, Wires, World};
+use flitway_engine::Cycle;
+use flitway_fabric::sp::SpSettings;
+use flitway_fabric::{Delivery, Destination, NodeId, NodeSet, Packet, RailId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) struct Nic {
+    rail: RailId,
+    wires: Wires,
+    credits: u32,
+    queue: VecDeque<usize>,
+    /// The next flit of the first packet.
+    next: u32,
+    /// A packet whose last flit was on the wire in the cycle before.
+    complete: Option<usize>,
+    /// The next flit that comes, for each flit must follow the one before.
+    expected: Option<Flit>,
+}
+
+impl Nic {
+    pub(super) fn new(settings: &SpSettings, rail: RailId, wires: Wires) -> Self {
+        Nic {
+            rail,
+            wires,
+            credits: settings.fifo_flits,
+            queue: VecDeque::new(),
+            next: 0,
+            complete: None,
+            expected: None,
+        }
+    }
+
+    pub(super) fn sender(&self) -> (Wires, u32) {
+        (self.wires, self.credits)
+    }
+
+    pub(super) fn submit(
+        &mut self,
+        source: NodeId,
+        packet: Packet,
+        set: Option<Arc<NodeSet>>,
+        world: &mut World,
+    ) {
+        let settings = &world.settings;
+        let payload = u32::from(packet.payload);
+        let (flits, header) = match set {
+            Some(_) => (settings.worm_flits(payload), settings.bit_string_flits()),
+            None => (settings.format.packet_flits(payload), settings.format.header_flits),
+        };
+        let climb = set.as_ref().map_or(0, |set| {
+            let reach = world.reach.as_ref().expect("worms are sent where they can go");
+            reach.climb(world.routing.topology(), source, set)
+        });
+        self.queue.push_back(world.packets.len());
+        let header = header.max(1).min(flits);
+        world.packets.push(Travelling { source, packet, set, flits, header, climb, injected: 0, hops: 0 });
+        world.counters.packets_created += 1;
+    }
+
+    pub(super) fn cycle(&mut self, world: &mut World) {
+        self.credits += world.channels[self.wires.out].credits[0];
+        if let Some(flit) = world.channels[self.wires.back].received() {
+            assert!(self.expected.is_none_or(|expected| expected == flit), "flits come in order");
+            assert!(self.expected.is_some() || flit.index == 0, "a packet begins with its first flit");
+            let is_last = world.is_last(flit);
+            self.complete = is_last.then_some(flit.packet);
+            self.expected = (!is_last).then_some(Flit { index: flit.index + 1, ..flit });
+        }
+        let Some(&packet) = self.queue.front() else { return };
+        if self.credits == 0 {
+            return;
+        }
+        self.credits -= 1;
+        if self.next == 0 {
+            world.packets[packet].injected = world.now + u64::from(world.settings.pipeline.transmit);
+        }
+        let flit = Flit { packet, index: self.next };
+        world.channels[self.wires.out].send(flit);
+        self.next += 1;
+        if world.is_last(flit) {
+            self.queue.pop_front();
+            self.next = 0;
+        }
+    }
+
+    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
+        let travelling = &world.packets[self.complete.take()?];
+        let packet = &travelling.packet;
+        match (packet.destination, &travelling.set) {
+            (Destination::Node(to), _) => assert_eq!(to, node, "packets arrive where they are sent to"),
+            (_, set) => {
+                let is_member = set.as_ref().is_some_and(|set| set.contains(node));
+                assert!(is_member, "copies arrive where they are sent to");
+            }
+        }
+        assert_eq!(packet.rail, self.rail, "packets do not change rails");
+        let delivery = Delivery {
+            source: travelling.source,
+            destination: node,
+            group: None,
+            rail: packet.rail,
+            payload: packet.payload,
+            flits: travelling.flits as u16,
+            hops: travelling.hops,
+            created: packet.created,
+            injected: Cycle(travelling.injected),
+            delivered: Cycle(world.now),
+            tag: packet.tag,
+        };
+        world.counters.packets_delivered += 1;
+        world.counters.flits_delivered += u64::from(travelling.flits);
+        world.record.deliveries.push(delivery);
+        Some(delivery)
+    }
+}
