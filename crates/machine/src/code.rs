@@ -124,7 +124,8 @@ codes! {
         "switch.ports = 8" => "switch.ports = 16"
     /// A buffer is too small for a packet
     BufferTooSmall "FW-M033": "Under virtual cut-through a packet is sent only when the receiver has room for all of \
-        it, so that a buffer smaller than the largest packet would never accept it.";
+        it, so that a buffer smaller than the largest packet would never accept it. An SP Switch replicates worms out of \
+        a buffer that holds the largest of them, or they could wait for each other for ever.";
         "switch.buffer = \"512 B\"" => "switch.buffer = \"4 KiB\""
     /// Credit positions are too narrow
     PositionTooNarrow "FW-M034": "Credit positions are compared modulo 2^position_bits. To tell full from empty, \
@@ -181,6 +182,10 @@ codes! {
         that gathers the outputs of a packet one by one has none, and keeps every output that it has granted anyway.";
         "switch.multicast.gathering = \"one-by-one\"\nswitch.multicast.patience = \"10 us\""
         => "switch.multicast.gathering = \"one-by-one\"\nswitch.multicast.patience = \"off\""
+    /// The bit string of worms is shorter than there are nodes
+    BitStringTooShort "FW-M045": "The header of a packet for a set of nodes has one bit for each node of the machine. Its \
+        flits are sent with every worm, so write as many as there are nodes, or 0 for a machine without worms.";
+        "switch.multicast.bit_string = 15" => "switch.multicast.bit_string = 16"
     /// A line of a graph file is not understood
     GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
         a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \

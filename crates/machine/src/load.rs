@@ -14,6 +14,10 @@ use crate::units::show;
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
         ("hpp-switch", include_str!("../../../machines/hpp-switch.toml")),
+        ("sp-switch-16", include_str!("../../../machines/sp-switch-16.toml")),
+        ("sp-switch-16-input", include_str!("../../../machines/sp-switch-16-input.toml")),
+        ("sp-switch-64", include_str!("../../../machines/sp-switch-64.toml")),
+        ("sp-switch-64-input", include_str!("../../../machines/sp-switch-64-input.toml")),
         ("mesh-8x8", include_str!("../../../machines/mesh-8x8.toml")),
         ("torus-8x8", include_str!("../../../machines/torus-8x8.toml")),
         ("fattree-128", include_str!("../../../machines/fattree-128.toml")),

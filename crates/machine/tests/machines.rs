@@ -38,6 +38,10 @@ fn hpp(machine: &Machine) -> &HppSettings {
 fn every_built_in_machine_loads_without_a_warning_and_builds() {
     let expected = [
         ("hpp-switch", 1, 16, 1),
+        ("sp-switch-16", 1, 16, 8),
+        ("sp-switch-16-input", 1, 16, 8),
+        ("sp-switch-64", 1, 64, 48),
+        ("sp-switch-64-input", 1, 64, 48),
         ("mesh-8x8", 1, 64, 64),
         ("torus-8x8", 1, 64, 64),
         ("fattree-128", 1, 128, 80),
@@ -227,10 +231,10 @@ fn toml_of(table: &serde_json::Map<String, serde_json::Value>, prefix: &str) -> 
 #[test]
 fn the_json_of_a_machine_describes_it_completely() {
     for (name, _) in builtin() {
-        let machine = load(name, &["switch.credit.position_bits=12"]);
+        let machine = load(name, &["link.fixed=12 ns"]);
         let mut json = machine.to_json();
-        assert_eq!(json["origin"], serde_json::json!({ "switch.credit.position_bits": "--set" }));
-        assert_eq!(json["switch"]["credit"]["position_bits"], 12);
+        assert_eq!(json["origin"], serde_json::json!({ "link.fixed": "--set" }));
+        assert_eq!(json["link"]["fixed"], "12 ns");
         let table = json.as_object_mut().unwrap();
         table.remove("origin");
         let again = Options::from_text("again.toml", toml_of(table, ""), Path::new("")).check().unwrap();
@@ -280,7 +284,11 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
             "topology.dimensions" | "topology.nodes_per_switch" | "link.length.dimension-1" => "mesh-8x8",
             "topology.nodes" => "hpp-switch",
             "routing.dateline" => "torus-8x8",
-            _ => "dawning5000",
+            _ => match setting.when.as_ref().map(|when| when.values) {
+                Some(["central-buffer", ..]) => "sp-switch-16",
+                Some(["input-buffer"]) => "sp-switch-16-input",
+                _ => "dawning5000",
+            },
         };
         let base = if path == "topology.kind" || path == "routing.algorithm" { "dawning5000" } else { base };
         load(base, &[&format!("{path}={}", setting.example)]);
@@ -296,7 +304,10 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     assert!(problem.contains("did you mean `switch.vcs`?"), "{problem}");
     assert!(explain("buffer").unwrap_err().to_string().contains("did you mean `switch.buffer`?"));
     assert!(explain("").is_err());
-    assert_eq!(architectures().iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["hpp"]);
+    assert_eq!(
+        architectures().iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        ["hpp", "central-buffer", "input-buffer"]
+    );
 }
 
 #[test]
@@ -339,7 +350,11 @@ fn the_example_of_a_code_has_the_problem_and_its_correction_has_not() {
         if !page.right.lines().all(is_setting) {
             continue;
         }
-        let base = if page.wrong.contains("topology = {") { "mesh-8x8" } else { "dawning5000" };
+        let base = match page.wrong {
+            wrong if wrong.contains("topology = {") => "mesh-8x8",
+            wrong if wrong.contains("bit_string") => "sp-switch-16",
+            _ => "dawning5000",
+        };
         let wrong: Vec<&str> = page.wrong.lines().collect();
         let right: Vec<&str> = page.right.lines().collect();
         assert!(codes(base, &wrong).contains(&page.code), "{}: {:?}", page.id, codes(base, &wrong));

@@ -20,13 +20,13 @@ pub(crate) static FLIT: Setting = Setting {
     source: "hpp-switch.txt sections 3.3 and 4 (P-HP-006)",
 };
 
-static HEADER: Setting = Setting {
+pub(crate) static HEADER: Setting = Setting {
     path: "packet.header",
     kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 64 },
     presence: Presence::Required,
     when: None,
-    doc: "Flits before the payload: start, virtual channel and length, route, tag. They use the link and not the \
-          credits, which count payload.",
+    doc: "Flits before the payload: start, virtual channel and length, route, tag. They use the link; the \
+          credits of the HPP Switch count payload alone.",
     example: "\"4 flits\"",
     source: "OQ-H1",
 };

@@ -131,6 +131,23 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
+    /// Number of nodes.
+    pub(crate) fn nodes(&self) -> u64 {
+        let product = |dimensions: &[u32], each: u32| {
+            dimensions.iter().map(|&size| u64::from(size)).product::<u64>() * u64::from(each)
+        };
+        match &self.settings {
+            TopologySettings::FatTree { ports, levels } => 2 * u64::from(ports / 2).pow(*levels),
+            TopologySettings::KaryNTree { arity, levels } => u64::from(*arity).pow(*levels),
+            TopologySettings::Mesh { dimensions, nodes_per_switch }
+            | TopologySettings::Torus { dimensions, nodes_per_switch } => {
+                product(dimensions, *nodes_per_switch)
+            }
+            TopologySettings::Single { nodes } => u64::from(*nodes),
+            TopologySettings::Graph(graph) => u64::from(graph.nodes),
+        }
+    }
+
     pub(crate) fn is_tree(&self) -> bool {
         matches!(self.settings, TopologySettings::FatTree { .. } | TopologySettings::KaryNTree { .. })
     }

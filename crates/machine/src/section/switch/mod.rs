@@ -3,6 +3,7 @@
 //! Each architecture has one file here with its settings and its checks, and one line in [`ARCHITECTURES`].
 
 pub(crate) mod hpp;
+pub(crate) mod sp;
 
 use flitway_engine::Clock;
 use flitway_fabric::SwitchSettings;
@@ -21,12 +22,12 @@ pub(crate) static SETTINGS: &[&Setting] = &[&ARCHITECTURE];
 
 pub(crate) static ARCHITECTURE: Setting = Setting {
     path: "switch.architecture",
-    kind: Kind::Choice(&[hpp::CHOICE]),
+    kind: Kind::Choice(&[hpp::CHOICE, sp::CENTRAL_CHOICE, sp::INPUT_CHOICE]),
     presence: Presence::Required,
     when: None,
     doc: "The switch architecture. The other settings of the table depend on it.",
     example: "\"hpp\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-018)",
+    source: "hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5",
 };
 
 /// A switch architecture.
@@ -37,7 +38,8 @@ pub(crate) struct Architecture {
 }
 
 /// Every switch architecture.
-pub(crate) static ARCHITECTURES: &[Architecture] = &[hpp::ARCHITECTURE];
+pub(crate) static ARCHITECTURES: &[Architecture] =
+    &[hpp::ARCHITECTURE, sp::CENTRAL_ARCHITECTURE, sp::INPUT_ARCHITECTURE];
 
 /// What a switch is checked against; `None` where that part is wrong itself.
 pub(crate) struct Surroundings<'a> {

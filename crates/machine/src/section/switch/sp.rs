@@ -1,0 +1,391 @@
+//! The SP Switch, with a central buffer or with input buffers: its settings and checks. Source: multidestination-worms.txt
+//! sections 3 to 5 and 7.1.
+
+use flitway_fabric::SwitchSettings;
+use flitway_fabric::headroom::Headroom;
+use flitway_fabric::routing::RoutingKind;
+use flitway_fabric::sp::{
+    CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
+};
+
+use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::section::{packet, routing, topology};
+use crate::units::{self, Dimension};
+use crate::values::Values;
+
+const CENTRAL: &str = "central-buffer";
+const INPUT: &str = "input-buffer";
+
+pub(crate) const CENTRAL_CHOICE: Choice = Choice {
+    name: CENTRAL,
+    doc: "The SP Switch: buffered wormhole with a credit for each flit, a crossbar for packets whose output is idle, and \
+          a central buffer that all ports share for the others and for worms.",
+};
+
+pub(crate) const INPUT_CHOICE: Choice = Choice {
+    name: INPUT,
+    doc: "The same with input FIFOs that are read in chunks in place of the central buffer; worms are replicated from \
+          the head of the FIFO.",
+};
+
+/// The settings of both stand with the first.
+pub(crate) const CENTRAL_ARCHITECTURE: Architecture =
+    Architecture { name: CENTRAL, settings: SETTINGS, build };
+pub(crate) const INPUT_ARCHITECTURE: Architecture = Architecture { name: INPUT, settings: &[], build };
+
+static SETTINGS: &[&Setting] = &[
+    &PORTS,
+    &CHUNK,
+    &FIFO,
+    &LARGE_FIFO,
+    &ASCENT,
+    &CHUNKS,
+    &NEXT_PACKET,
+    &RECEIVE,
+    &ROUTE,
+    &TRANSMIT,
+    &CREDIT,
+    &BIT_STRING,
+    &REPLICATION,
+];
+
+const SP: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[CENTRAL, INPUT] });
+const OF_CENTRAL: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[CENTRAL] });
+const OF_INPUT: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[INPUT] });
+
+static PORTS: Setting = Setting {
+    path: "switch.ports",
+    kind: Kind::Count { min: 2, max: 64 },
+    presence: Presence::Required,
+    when: SP,
+    doc: "Ports of the chip. The topology may leave some unused.",
+    example: "8",
+    source: "multidestination-worms.txt section 7.1 (P-MW-002)",
+};
+
+static CHUNK: Setting = Setting {
+    path: "switch.chunk",
+    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 1_024 },
+    presence: Presence::Default("\"8 flits\""),
+    when: SP,
+    doc: "What the store writes or reads in one cycle: as many flits as the chip has ports, so that one port of the memory \
+          keeps all links busy.",
+    example: "\"8 flits\"",
+    source: "multidestination-worms.txt sections 4.1 and 7.1 (P-MW-010)",
+};
+
+static FIFO: Setting = Setting {
+    path: "switch.fifo",
+    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
+    presence: Presence::Default("\"64 flits\""),
+    when: OF_CENTRAL,
+    doc: "Flits that the FIFO of an input holds: as many credits has the sender.",
+    example: "\"64 flits\"",
+    source: "multidestination-worms.txt section 7.1 (P-MW-019)",
+};
+
+static LARGE_FIFO: Setting = Setting {
+    path: "switch.fifo",
+    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
+    presence: Presence::Default("\"320 flits\""),
+    when: OF_INPUT,
+    doc: "Flits that the FIFO of an input holds: as many credits has the sender. It holds the largest worm, unless \
+          worms are replicated in lock step.",
+    example: "\"320 flits\"",
+    source: "multidestination-worms.txt section 7.1 (P-MW-031)",
+};
+
+const ADAPTIVE: &str = "adaptive";
+const ROUTED: &str = "routed";
+
+static ASCENT: Setting = Setting {
+    path: "switch.ascent",
+    kind: Kind::Choice(&[
+        Choice {
+            name: ADAPTIVE,
+            doc: "On a tree with d-mod-k: an idle port, in turn, or else the one with the fewest packets. Packets of a pair \
+                  of nodes may overtake each other.",
+        },
+        Choice {
+            name: ROUTED,
+            doc: "The port of the routing; for worms, one that depends on their source. Packets keep their order.",
+        },
+    ]),
+    presence: Presence::Default("\"adaptive\""),
+    when: SP,
+    doc: "How packets choose among the ports up.",
+    example: "\"adaptive\"",
+    source: "multidestination-worms.txt section 3.3 (P-MW-046); OQ-S8",
+};
+
+static CHUNKS: Setting = Setting {
+    path: "switch.central_buffer.chunks",
+    kind: Kind::Count { min: 1, max: 65_534 },
+    presence: Presence::Default("256"),
+    when: OF_CENTRAL,
+    doc: "Chunks that the central buffer holds: at least the largest worm, with the copies of its first chunk, unless \
+          worms are replicated in lock step.",
+    example: "256",
+    source: "multidestination-worms.txt section 7.1 (P-MW-011, P-MW-028)",
+};
+
+const SHARED: &str = "shared";
+const SEPARATE: &str = "separate";
+
+static NEXT_PACKET: Setting = Setting {
+    path: "switch.central_buffer.next_packet",
+    kind: Kind::Choice(&[
+        Choice {
+            name: SHARED,
+            doc: "One field for each chunk. The first chunk of a worm is written once for each output.",
+        },
+        Choice { name: SEPARATE, doc: "A memory for each output. It is written once." },
+    ]),
+    presence: Presence::Default("\"shared\""),
+    when: OF_CENTRAL,
+    doc: "How the central buffer keeps the order of packets.",
+    example: "\"shared\"",
+    source: "multidestination-worms.txt section 4.2.1 (P-MW-025, P-MW-026)",
+};
+
+const fn stages(min: u64) -> Kind {
+    Kind::Quantity { dimension: Dimension::Cycles, min, max: 1_000 }
+}
+
+static RECEIVE: Setting = Setting {
+    path: "switch.pipeline.receive",
+    kind: stages(0),
+    presence: Presence::Default("\"1 cycle\""),
+    when: SP,
+    doc: "Stages of receiving. The sum of the three parts is the zero-load latency of the crossbar.",
+    example: "\"1 cycle\"",
+    source: "multidestination-worms.txt section 7.1 (P-MW-007); OQ-S3",
+};
+
+static ROUTE: Setting = Setting {
+    path: "switch.pipeline.route",
+    kind: stages(1),
+    presence: Presence::Default("\"4 cycles\""),
+    when: SP,
+    doc: "Stages of reading the FIFO, routing, requesting and granting.",
+    example: "\"4 cycles\"",
+    source: "multidestination-worms.txt section 7.1 (P-MW-008)",
+};
+
+static TRANSMIT: Setting = Setting {
+    path: "switch.pipeline.transmit",
+    kind: stages(1),
+    presence: Presence::Default("\"1 cycle\""),
+    when: SP,
+    doc: "Stages of transmitting.",
+    example: "\"1 cycle\"",
+    source: "multidestination-worms.txt section 7.1 (P-MW-007); OQ-S3",
+};
+
+static CREDIT: Setting = Setting {
+    path: "switch.credit.back",
+    kind: stages(1),
+    presence: Presence::Default("\"1 cycle\""),
+    when: SP,
+    doc: "What a credit takes on its way back, beside the cable, after the flit has left the FIFO.",
+    example: "\"1 cycle\"",
+    source: "OQ-S9",
+};
+
+static BIT_STRING: Setting = Setting {
+    path: "switch.multicast.bit_string",
+    kind: Kind::Count { min: 0, max: 65_535 },
+    presence: Presence::Default("0"),
+    when: SP,
+    doc: "Bits of the header of a worm, one for each node; the flits of it stand in place of the header of other \
+          packets. 0 for switches without worms.",
+    example: "16",
+    source: "multidestination-worms.txt section 3.2 (P-MW-042); OQ-S2",
+};
+
+const ASYNCHRONOUS: &str = "asynchronous";
+const LOCK_STEP: &str = "lock-step";
+
+static REPLICATION: Setting = Setting {
+    path: "switch.multicast.replication",
+    kind: Kind::Choice(&[
+        Choice { name: ASYNCHRONOUS, doc: "Each output takes the worm out of the store at its own pace." },
+        Choice {
+            name: LOCK_STEP,
+            doc: "Flit by flit to all outputs together, which are kept until the last one comes: strict wormhole. It can \
+                  deadlock.",
+        },
+    ]),
+    presence: Presence::Default("\"asynchronous\""),
+    when: SP,
+    doc: "How a worm is copied to several outputs.",
+    example: "\"asynchronous\"",
+    source: "multidestination-worms.txt section 3.1 (P-MW-049)",
+};
+
+fn build(
+    values: &Values,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<SwitchSettings> {
+    let ports = values.count(&PORTS);
+    if let Some(ports) = ports {
+        check_ports(values, &PORTS, ports, surroundings.topology, findings);
+    }
+    let is_central = values.choice(&ARCHITECTURE_SETTING) == Some(CENTRAL);
+    let store = if is_central {
+        let next_packet = match values.choice(&NEXT_PACKET)? {
+            SEPARATE => NextPacket::Separate,
+            _ => NextPacket::Shared,
+        };
+        Store::Central(CentralSettings { chunks: values.count(&CHUNKS)?, next_packet })
+    } else {
+        Store::Input
+    };
+    let pipeline = SpPipeline {
+        receive: values.quantity_u32(&RECEIVE)?,
+        route: values.quantity_u32(&ROUTE)?,
+        transmit: values.quantity_u32(&TRANSMIT)?,
+    };
+    let replication = match values.choice(&REPLICATION)? {
+        LOCK_STEP => Replication::LockStep,
+        _ => Replication::Asynchronous,
+    };
+    let ascent = if values.choice(&ASCENT)? == ROUTED { SpAscent::Routed } else { SpAscent::Adaptive };
+    let settings = SpSettings {
+        ports: ports?,
+        store,
+        chunk_flits: values.quantity_u32(&CHUNK)?,
+        fifo_flits: values.quantity_u32(fifo_of(store))?,
+        pipeline,
+        credit: values.quantity_u32(&CREDIT)?,
+        format: surroundings.format?,
+        ascent,
+        worms: WormSettings { bits: values.count(&BIT_STRING)?, replication },
+    };
+    check_routing(values, &settings, surroundings, findings);
+    check_nodes(values, &settings, surroundings, findings);
+    check_sizes(values, &settings, findings);
+    check_headroom(values, &settings, surroundings, findings);
+    Some(SwitchSettings::Sp(settings))
+}
+
+fn fifo_of(store: Store) -> &'static Setting {
+    if store == Store::Input { &LARGE_FIFO } else { &FIFO }
+}
+
+/// A link is one virtual channel, and worms climb a tree.
+fn check_routing(
+    values: &Values,
+    settings: &SpSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    let torus = surroundings.topology.is_some_and(topology::Topology::is_torus);
+    let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
+    if torus && surroundings.routing == Some(RoutingKind::DimensionOrder) {
+        let message =
+            "dimension-order routing on a torus needs two virtual channels, and a link of this switch is one";
+        let involved = [&ARCHITECTURE_SETTING, &topology::KIND, &routing::ALGORITHM];
+        let problem = values.conflict(Code::TooFewVcs, &involved, message.to_owned());
+        findings.push(problem.expected("a routing without dateline").help(help));
+    } else if settings.worms.bits > 0
+        && matches!(
+            surroundings.routing,
+            Some(RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline)
+        )
+    {
+        let message = "worms climb a tree of links and are replicated on their way down: dimension-order routing has none";
+        let problem =
+            values.conflict(Code::RoutingMisfit, &[&BIT_STRING, &routing::ALGORITHM], message.to_owned());
+        findings.push(problem.expected("d-mod-k or up-down, or a bit string of 0").help(help));
+    }
+}
+
+/// The bit string has a bit for each node.
+fn check_nodes(
+    values: &Values,
+    settings: &SpSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    let bits = settings.worms.bits;
+    let Some(nodes) = surroundings.topology.map(topology::Topology::nodes) else { return };
+    if bits > 0 && u64::from(bits) < nodes {
+        let message = format!("a bit string of {bits} bits names {bits} nodes, and there are {nodes}");
+        findings.push(
+            values
+                .conflict(Code::BitStringTooShort, &[&BIT_STRING, &topology::KIND], message)
+                .expected(format!("at least {nodes}, or 0 for no worms")),
+        );
+    }
+}
+
+/// What has to fit into the buffers for packets to move at all, and for replication to be free of deadlock.
+fn check_sizes(values: &Values, settings: &SpSettings, findings: &mut Diagnostics) {
+    let fifo = fifo_of(settings.store);
+    let flits = |count: u32| units::format(u64::from(count), Dimension::Flits);
+    let mut too_small = |involved: &[&'static Setting], needed: u32, what: &str| {
+        if settings.fifo_flits < needed {
+            let message = format!("the FIFO of {} is too small: {what}", flits(settings.fifo_flits));
+            let problem = values.conflict(Code::BufferTooSmall, involved, message);
+            findings.push(problem.expected(format!("at least {}", flits(needed))));
+        }
+    };
+    let header = settings.format.header_flits;
+    too_small(&[fifo, &packet::HEADER], header, &format!("a header takes {}", flits(header)));
+    let bit_string = settings.bit_string_flits();
+    let worm = settings.worm_flits(settings.format.mtu_bytes);
+    if settings.store != Store::Input {
+        too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)));
+    } else if settings.replicates_from_store() {
+        let what = format!("a worm of the MTU takes {} and is replicated out of it", flits(worm));
+        too_small(&[fifo, &packet::MTU, &BIT_STRING], worm, &what);
+    } else {
+        too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)));
+        let chunk = settings.chunk_flits;
+        too_small(&[fifo, &CHUNK], chunk, &format!("it is read in chunks of {}", flits(chunk)));
+    }
+    let Store::Central(central) = settings.store else { return };
+    let needed = settings.chunks_spared();
+    if central.chunks < needed {
+        let message = format!(
+            "the central buffer of {} chunks is too small: a worm of the MTU is {}, which take {needed} chunks for all \
+             ports",
+            central.chunks,
+            flits(worm)
+        );
+        findings.push(
+            values
+                .conflict(Code::BufferTooSmall, &[&CHUNKS, &packet::MTU, &BIT_STRING], message)
+                .expected(format!("at least {needed} chunks, or worms in lock step")),
+        );
+    }
+}
+
+/// Compares the FIFO with the round trip of the longest link.
+fn check_headroom(
+    values: &Values,
+    settings: &SpSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    let (Some(link), Some(topology)) = (surroundings.link, surroundings.topology) else { return };
+    let Headroom { latency, round_trip, units_needed, units } =
+        Headroom::of_flits(settings, link.longest(topology));
+    if units < units_needed {
+        let message = format!(
+            "the FIFO cannot keep a link of {latency} cycles busy: credits come back after {round_trip} cycles, and it \
+             holds {units} flits"
+        );
+        findings.push(
+            values
+                .conflict(Code::ShortOfCredits, &[fifo_of(settings.store)], message)
+                .warning()
+                .expected(format!("{units_needed} flits or more for full bandwidth")),
+        );
+    }
+}
