@@ -266,45 +266,50 @@ impl Central {
         self.empty.push(place);
     }
 
-    /// Holds the lists and counters against a naive model, `reserved` chunks being set aside.
+    /// Holds the lists and counters against a naive model, `reserved` chunks being set aside, if something has changed.
     #[cfg(debug_assertions)]
-    pub(in crate::sp) fn check(&self, reserved: u32) {
+    pub(in crate::sp) fn check(&mut self, reserved: u32) {
+        if !self.naive.has_changed() {
+            return;
+        }
         let (chunks, empty) = (self.settings.chunks, self.empty.len() as u32);
         assert_eq!(self.free + reserved, empty, "a chunk is full, reserved or free");
-        let mut counts = vec![0; chunks as usize];
+        let mut counts = self.naive.counts(chunks as usize);
         for output in 0..self.readers.len() {
-            let found = self.queue(output, &mut counts);
-            assert_eq!(found, self.naive.queue(output), "the queue of output {output}");
+            self.check_queue(output, &mut counts);
         }
-        let full = self.chunks.iter().zip(&counts).filter(|(chunk, count)| {
-            assert_eq!(u32::from(chunk.count), **count, "a chunk counts those who have to read it");
-            **count > 0
-        });
-        assert_eq!(full.count() as u32 + empty, chunks, "no chunk is lost");
+        let mut full = 0;
+        for (chunk, &count) in self.chunks.iter().zip(&counts) {
+            assert_eq!(chunk.count, count, "a chunk counts those who have to read it");
+            full += u32::from(count > 0);
+        }
+        assert_eq!(full + empty, chunks, "no chunk is lost");
+        self.naive.keep(counts);
     }
 
-    /// The flits of the chunks in the queue of `output`, by packet, as the lists have it; adds what it finds to `counts`.
+    /// The lists of `output` are those of the naive model, packet by packet and chunk by chunk; counts what they lead to.
     #[cfg(debug_assertions)]
-    fn queue(&self, output: usize, counts: &mut [u32]) -> Vec<Vec<u32>> {
+    fn check_queue(&self, output: usize, counts: &mut [u8]) {
         let reader = &self.readers[output];
+        let mut expected = self.naive.queue(output);
         let mut walk = |mut place: Place| {
-            let mut flits = Vec::new();
+            let mut chunks = expected.next().expect("a packet in the lists is one of the naive model").iter();
             while place != NIL {
+                let chunk = &self.chunks[usize::from(place)];
                 counts[usize::from(place)] += 1;
-                flits.push(self.chunks[usize::from(place)].flits);
-                place = self.chunks[usize::from(place)].next;
+                assert_eq!(Some(&chunk.flits), chunks.next(), "a chunk of output {output}");
+                place = chunk.next;
             }
-            flits
+            assert_eq!(chunks.next(), None, "the lists of output {output} hold all chunks");
         };
-        let mut packets = Vec::new();
         if reader.from.is_some() {
-            packets.push(walk(reader.first_chunk));
+            walk(reader.first_chunk);
         }
         let mut place = reader.first_packet;
         while place != NIL {
-            packets.push(walk(place));
+            walk(place);
             place = self.next_packet[self.link(output, place)];
         }
-        packets
+        assert!(expected.next().is_none(), "the lists of output {output} hold all packets");
     }
 }

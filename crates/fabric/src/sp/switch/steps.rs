@@ -40,7 +40,7 @@ impl Switch {
         has_changed |= requested;
         self.again = has_changed && (somebody_waits || self.somebody_waits(now));
         #[cfg(debug_assertions)]
-        if let Some(central) = &self.central {
+        if let Some(central) = &mut self.central {
             central.check(self.inputs.iter().map(|input| input.reserve).sum());
         }
     }
