@@ -17,6 +17,12 @@ pub enum PlanError {
     SameChannel,
     /// The groups cannot be laid over the fabric.
     Groups(GroupError),
+    /// The switches copy nothing.
+    NoCopies,
+    /// Receivers are drawn for each operation, and the switches have tables of groups.
+    FreshNeedsWorms,
+    /// Worms do not go by way of roots that their senders choose, nor to ranges.
+    NotForWorms,
 }
 
 impl fmt::Display for PlanError {
@@ -29,6 +35,13 @@ impl fmt::Display for PlanError {
                 "a multicast goes before the barrier, and both cannot share the only virtual channel of the switches",
             ),
             PlanError::Groups(error) => error.fmt(f),
+            PlanError::NoCopies => f.write_str("the switches of this machine copy nothing"),
+            PlanError::FreshNeedsWorms => f.write_str(
+                "receivers that are drawn for each operation are in no table, and the switches copy by tables",
+            ),
+            PlanError::NotForWorms => {
+                f.write_str("worms find their way themselves: they have no roots and no ranges")
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::recorder::Latencies;
 use crate::stages::Stages;
 use crate::stats::Estimate;
 use flitway_engine::Clock;
-use flitway_fabric::deadlock::{Deadlock, Link, Need};
+use flitway_fabric::deadlock::{Deadlock, Link, Need, Side};
 use flitway_fabric::{Destination, Fabric};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -289,8 +289,10 @@ pub struct WaitingPacket {
     pub rail: u32,
     /// The switch of that rail.
     pub switch: u32,
-    /// The input port.
+    /// The port.
     pub port: u32,
+    /// Which one: `input` or `output`.
+    pub side: &'static str,
     /// The virtual channel.
     pub vc: u8,
     /// Who sent it.
@@ -304,7 +306,7 @@ pub struct WaitingPacket {
 impl WaitingPacket {
     fn to_json(&self) -> Value {
         json!({
-            "rail": self.rail, "switch": self.switch, "port": self.port, "vc": self.vc,
+            "rail": self.rail, "switch": self.switch, "port": self.port, "side": self.side, "vc": self.vc,
             "source": self.source, "destination": self.destination, "needs": self.needs,
         })
     }
@@ -312,10 +314,10 @@ impl WaitingPacket {
 
 impl fmt::Display for WaitingPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WaitingPacket { rail, switch, port, vc, source, destination, needs } = self;
+        let WaitingPacket { rail, switch, port, side, vc, source, destination, needs } = self;
         write!(
             f,
-            "rail {rail}, switch {switch}, input port {port}, VC {vc}: a packet of node {source} for {destination} "
+            "rail {rail}, switch {switch}, {side} port {port}, VC {vc}: a packet of node {source} for {destination} "
         )?;
         write!(f, "needs {needs}")
     }
@@ -326,6 +328,10 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
         rail: link.fifo.switch / scale.switches,
         switch: link.fifo.switch % scale.switches,
         port: link.fifo.port.0,
+        side: match link.fifo.side {
+            Side::Input => "input",
+            Side::Output => "output",
+        },
         vc: link.fifo.vc,
         source: link.source.0,
         destination: match link.destination {

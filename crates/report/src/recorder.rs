@@ -152,8 +152,7 @@ impl Recorder {
     /// With packets for sets of nodes, whose headers are bit strings, if the switches know any.
     #[must_use]
     pub fn with_worms(self, switch: &SwitchSettings) -> Self {
-        let header_flits = switch.sp().map_or(self.format.header_flits, SpSettings::bit_string_flits);
-        Recorder { worm_format: PacketFormat { header_flits, ..self.format }, ..self }
+        Recorder { worm_format: switch.sp().map_or(self.format, SpSettings::worm_format), ..self }
     }
 
     /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.

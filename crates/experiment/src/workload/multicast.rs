@@ -174,6 +174,13 @@ fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
         PlanError::SameChannel | PlanError::Groups(_) => {
             Problem::new("root", message).help("use `--root table`")
         }
+        PlanError::NoCopies => Problem::new("by", message)
+            .help("use `--by binomial`, or `--set switch.multicast.bit_string=N` for N nodes"),
+        PlanError::FreshNeedsWorms => Problem::new("multicast", message)
+            .help("use `--by binomial`, groups that stay, or a machine with worms, such as sp-switch-16"),
+        PlanError::NotForWorms => {
+            Problem::new("by", message).help("use `--by hardware` and `--root table`, or `--by binomial`")
+        }
     }
 }
 

@@ -19,8 +19,8 @@ struct Head {
 
 impl Fabric {
     /// Packet latency in cycles and hops of each copy of a worm of `source` for `set` when nothing is in the way; `None`
-    /// where there are no worms, or where a switch copies one to more outputs than a chunk has flits: those wait for
-    /// each other at the ports of the store.
+    /// where there are no worms. Where a switch copies one to more outputs than a chunk has flits, they wait for
+    /// each other at the ports of the store, and it takes longer.
     #[must_use]
     pub fn zero_load_worm(
         &self,
@@ -44,9 +44,6 @@ impl Fabric {
         let (mut copies, mut to_do) = (Vec::new(), vec![head]);
         while let Some(head) = to_do.pop() {
             let outputs = reach.outputs(head.here, set);
-            if outputs.count_ones() > settings.chunk_flits {
-                return None;
-            }
             for (place, port) in (0..).zip(ports(outputs)) {
                 let (cycle, lag) = settings.after(flits, outputs.count_ones(), place, head.lag);
                 let (link, end) = topology.wire(head.here, port)?;

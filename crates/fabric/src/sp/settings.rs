@@ -101,10 +101,16 @@ pub enum Replication {
 }
 
 impl SpSettings {
-    /// Flits of a packet for a set of nodes: its bit string stands in place of the header.
+    /// The format of packets for sets of nodes: the bit string stands in place of the header.
+    #[must_use]
+    pub const fn worm_format(&self) -> PacketFormat {
+        PacketFormat { header_flits: self.bit_string_flits(), ..self.format }
+    }
+
+    /// Flits of a packet for a set of nodes.
     #[must_use]
     pub const fn worm_flits(&self, payload_bytes: u32) -> u32 {
-        self.bit_string_flits() + self.format.payload_flits(payload_bytes) + self.format.trailer_flits
+        self.worm_format().packet_flits(payload_bytes)
     }
 
     /// Flits of the bit string.

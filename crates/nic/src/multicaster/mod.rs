@@ -1,7 +1,8 @@
 //! Multicast operations of a node, in the switches or by forwarding, with synthetic traffic beside them.
 //!
-//! **Out.** An operation becomes one packet for its group, one for each run of consecutive members, or one for each child
-//! of the sender in a forwarding tree. **In.** In a tree, who gets a packet sends it on to its own children.
+//! **Out.** An operation becomes one packet for its group or for the set of its receivers, one for each run of consecutive
+//! members, or one for each child of the sender in a forwarding tree. **In.** In a tree, who gets a packet sends it on to
+//! its own children.
 //!
 //! **Processor.** Each packet sent takes the processor of the node for the send overhead, before it is handed to a NIC port;
 //! each packet of an operation received takes it for the receive overhead, before anything is sent on. It does one thing
@@ -10,14 +11,14 @@
 mod plan;
 mod root;
 
-pub use plan::{Method, MulticastPlan, OperationTag, PlanSettings};
+pub use plan::{Copying, Method, MulticastPlan, OperationTag, PlanSettings};
 pub use root::{Loads, RootPolicy};
 
 use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, GroupId, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Destination, Endpoint, GroupId, NodeSet, Outgoing, Packet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
 use root::RootChooser;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub struct Multicaster {
 }
 
 /// A packet that the processor will have made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     to: To,
     payload: u16,
@@ -48,9 +49,10 @@ struct Pending {
     tag: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum To {
     Group(GroupId),
+    Set(Arc<NodeSet>),
     Node(NodeId),
 }
 
@@ -76,11 +78,12 @@ impl Multicaster {
     /// Begins `operation`.
     fn begin(&mut self, operation: Operation) {
         let Operation { created, group, payload } = operation;
-        let tag = OperationTag { group, source: self.node, sequence: self.begun }.into();
+        // As much of the number as the tag keeps.
+        let tag = OperationTag { group, source: self.node, sequence: self.begun & 0xFF_FFFF };
         self.begun += 1;
         let plan = Arc::clone(&self.plan);
-        for to in plan.first_packets(group, self.node) {
-            self.send(created, Pending { to, payload, created, tag });
+        for to in plan.first_packets(tag) {
+            self.send(created, Pending { to, payload, created, tag: tag.into() });
         }
     }
 
@@ -94,14 +97,19 @@ impl Multicaster {
         while let Some(packet) = self.processor.done(now) {
             let rail = RailId(self.next_rail);
             self.next_rail = (self.next_rail + 1) % self.plan.rails();
-            let destination = match packet.to {
+            let Pending { to, payload, created, tag, .. } = packet;
+            let destination = match to {
                 To::Node(node) => Destination::Node(node),
                 To::Group(group) => {
                     Destination::Group(group, self.roots.choose(&self.plan, self.node, rail, group))
                 }
+                To::Set(_) => Destination::Node(self.node),
             };
-            let Pending { payload, created, tag, .. } = packet;
-            out.push(Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, tag });
+            let packet = Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, tag };
+            match to {
+                To::Set(set) => out.push_to_set(packet, set),
+                To::Node(_) | To::Group(_) => out.push(packet),
+            }
         }
     }
 

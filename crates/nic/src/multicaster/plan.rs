@@ -6,7 +6,7 @@ use crate::PlanError;
 use flitway_engine::NodeId;
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::Routing;
-use flitway_fabric::{Delivery, GroupId, Groups};
+use flitway_fabric::{Delivery, GroupId, Groups, NodeSet};
 use flitway_workload::multicast::Multicast;
 use flitway_workload::multicast::tree::ForwardingTree;
 use std::collections::BTreeMap;
@@ -39,8 +39,8 @@ pub struct PlanSettings {
     pub method: Method,
     /// By way of which root, where switches copy.
     pub root: RootPolicy,
-    /// Groups that the switches have room for.
-    pub groups_max: u32,
+    /// What the switches can do for groups.
+    pub switches: Copying,
     /// Rails.
     pub rails: u32,
     /// Cycles that the processor takes for a packet sent.
@@ -49,6 +49,17 @@ pub struct PlanSettings {
     pub receive_overhead: u64,
     /// Of every random choice.
     pub seed: u64,
+}
+
+/// What switches copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// Packets for groups, of which their tables hold so many.
+    Groups(u32),
+    /// Worms, to any nodes.
+    Worms,
+    /// Nothing.
+    Nothing,
 }
 
 /// How the operations of a machine are carried out.
@@ -84,13 +95,26 @@ impl MulticastPlan {
             trees: BTreeMap::new(),
         };
         match plan.settings.method {
-            Method::Hardware | Method::Ranges => plan.lay_groups(routing)?,
+            Method::Hardware | Method::Ranges => plan.lay(routing)?,
             Method::Sequence | Method::Binomial | Method::Postal { .. } => plan.grow_trees(),
         }
         Ok(plan)
     }
 
-    fn lay_groups(&mut self, routing: &Routing) -> Result<(), PlanError> {
+    fn lay(&mut self, routing: &Routing) -> Result<(), PlanError> {
+        let in_runs = self.settings.method == Method::Ranges;
+        match self.settings.switches {
+            Copying::Nothing => Err(PlanError::NoCopies),
+            Copying::Worms if in_runs || self.settings.root != RootPolicy::Table => {
+                Err(PlanError::NotForWorms)
+            }
+            Copying::Worms => Ok(()),
+            Copying::Groups(_) if self.multicast.is_fresh() => Err(PlanError::FreshNeedsWorms),
+            Copying::Groups(room) => self.lay_groups(routing, room),
+        }
+    }
+
+    fn lay_groups(&mut self, routing: &Routing, room: u32) -> Result<(), PlanError> {
         let in_runs = self.settings.method == Method::Ranges;
         let mut laid = Vec::new();
         for members in self.multicast.groups() {
@@ -103,7 +127,7 @@ impl MulticastPlan {
             self.parts.push((first..laid.len()).map(GroupId::new).collect());
         }
         // Runs of nodes are named in the packet, not in a table.
-        let (needed, room) = (laid.len() as u32, self.settings.groups_max);
+        let needed = laid.len() as u32;
         if needed > room && !in_runs {
             return Err(PlanError::TooManyGroups { needed, room });
         }
@@ -120,8 +144,8 @@ impl MulticastPlan {
     }
 
     fn grow_trees(&mut self) {
-        for members in self.multicast.groups() {
-            let ranks = members.len() as u32;
+        for group in 0..self.multicast.groups().len() {
+            let ranks = self.multicast.receivers(group as u32) + 1;
             self.trees.entry(ranks).or_insert_with(|| match self.settings.method {
                 Method::Binomial => ForwardingTree::binomial(ranks),
                 Method::Postal { gap, latency } => ForwardingTree::postal(ranks, gap, latency),
@@ -157,7 +181,7 @@ impl MulticastPlan {
     /// Receivers of an operation in `group`.
     #[must_use]
     pub fn receivers(&self, group: u32) -> u32 {
-        self.multicast.groups()[group as usize].len() as u32 - 1
+        self.multicast.receivers(group)
     }
 
     /// Cycles that the processor takes for a packet sent.
@@ -172,12 +196,13 @@ impl MulticastPlan {
         self.settings.receive_overhead
     }
 
-    /// The nodes to which `node` forwards an operation of `source` in `group`.
+    /// The nodes to which `node` forwards the operation of `tag`.
     #[must_use]
-    pub fn children(&self, group: u32, source: NodeId, node: NodeId) -> Vec<NodeId> {
-        let members = &self.multicast.groups()[group as usize];
+    pub fn children(&self, tag: OperationTag, node: NodeId) -> Vec<NodeId> {
+        let OperationTag { group, source, sequence } = tag;
+        let Some(tree) = self.trees.get(&(self.multicast.receivers(group) + 1)) else { return Vec::new() };
+        let members = self.multicast.members(group, source, sequence);
         let ranks = members.len() as u32;
-        let Some(tree) = self.trees.get(&ranks) else { return Vec::new() };
         let place = |node: NodeId| members.binary_search(&node).map_or(0, |place| place as u32);
         let first = place(source);
         let children = tree.children((place(node) + ranks - first) % ranks);
@@ -189,6 +214,14 @@ impl MulticastPlan {
     pub fn parts(&self, group: u32, source: NodeId) -> Vec<GroupId> {
         let Some(parts) = self.parts.get(group as usize) else { return Vec::new() };
         parts.iter().copied().filter(|&part| self.groups.members(part) != [source]).collect()
+    }
+
+    /// The nodes for which the sender of `tag` sends a worm, if it does.
+    #[must_use]
+    pub fn worm(&self, tag: OperationTag) -> Option<NodeSet> {
+        let sends = self.settings.method == Method::Hardware && self.settings.switches == Copying::Worms;
+        let members = || self.multicast.members(tag.group, tag.source, tag.sequence);
+        sends.then(|| NodeSet::new(members().iter().copied().filter(|&node| node != tag.source)))
     }
 
     /// Flits of a packet of the mean size, rounded up.
@@ -204,15 +237,17 @@ impl MulticastPlan {
         self.settings.seed
     }
 
-    /// What `source` sends when it begins an operation in `group`.
-    pub(super) fn first_packets(&self, group: u32, source: NodeId) -> Vec<To> {
-        let parts = self.parts(group, source).into_iter().map(To::Group);
-        parts.chain(self.children(group, source, source).into_iter().map(To::Node)).collect()
+    /// What the sender of `tag` sends when it begins the operation.
+    pub(super) fn first_packets(&self, tag: OperationTag) -> Vec<To> {
+        let parts = self.parts(tag.group, tag.source).into_iter().map(To::Group);
+        let worm = self.worm(tag).map(|set| To::Set(Arc::new(set)));
+        let children = self.children(tag, tag.source).into_iter().map(To::Node);
+        parts.chain(worm).chain(children).collect()
     }
 
     /// What `node` sends on of an operation.
     pub(super) fn forwards(&self, tag: OperationTag, node: NodeId) -> Vec<To> {
-        self.children(tag.group, tag.source, node).into_iter().map(To::Node).collect()
+        self.children(tag, node).into_iter().map(To::Node).collect()
     }
 }
 

@@ -22,8 +22,15 @@ fn plan(members: &str, method: Method, root: RootPolicy, overheads: [u64; 2]) ->
     let tree = Topology::build(&TopologySettings::FatTree { ports: 4, levels: 3 }).unwrap();
     let routing = Routing::new(RoutingKind::DModK, Arc::new(tree)).unwrap();
     let [send_overhead, receive_overhead] = overheads;
-    let settings =
-        PlanSettings { method, root, groups_max: 16, rails: 2, send_overhead, receive_overhead, seed: 3 };
+    let settings = PlanSettings {
+        method,
+        root,
+        switches: Copying::Groups(16),
+        rails: 2,
+        send_overhead,
+        receive_overhead,
+        seed: 3,
+    };
     Arc::new(MulticastPlan::new(&multicast, &routing, settings).unwrap())
 }
 
@@ -43,7 +50,7 @@ fn sent(plan: &Arc<MulticastPlan>, cycles: u64) -> Vec<(u64, u32, u32, Operation
 #[test]
 fn forwarding_reaches_every_member_once() {
     for method in [Method::Sequence, Method::Binomial, Method::Postal { gap: 3, latency: 60 }] {
-        for members in ["broadcast", "nodes(1+4-9+15)", "random(members=5, groups=3)"] {
+        for members in ["broadcast", "nodes(1+4-9+15)", "random(members=5, groups=3)", "fresh(receivers=6)"] {
             let plan = plan(members, method, RootPolicy::Table, [3, 2]);
             let packets = sent(&plan, 40_000);
             let mut tags: Vec<OperationTag> = packets.iter().map(|packet| packet.3).collect();
@@ -55,7 +62,8 @@ fn forwarding_reaches_every_member_once() {
                 let mut reached: Vec<u32> =
                     packets.iter().filter(|packet| packet.3 == *tag).map(|packet| packet.2).collect();
                 reached.sort_unstable();
-                let members = plan.multicast().groups()[tag.group as usize].iter();
+                let members = plan.multicast().members(tag.group, tag.source, tag.sequence);
+                let members = members.iter();
                 let others: Vec<u32> =
                     members.filter(|node| **node != tag.source).map(|node| node.0).collect();
                 assert_eq!(reached, others, "{method:?} {tag:?}");
@@ -136,7 +144,7 @@ fn groups_need_room_in_the_switches() {
         let settings = PlanSettings {
             method,
             root: RootPolicy::Table,
-            groups_max: 16,
+            switches: Copying::Groups(16),
             rails: 1,
             send_overhead: 0,
             receive_overhead: 0,
@@ -146,4 +154,23 @@ fn groups_need_room_in_the_switches() {
     };
     assert_eq!(plan(Method::Hardware), Err(PlanError::TooManyGroups { needed: 17, room: 16 }));
     assert_eq!(plan(Method::Binomial), Ok(0));
+    let worms = |method, root, switches| {
+        let single = Topology::build(&TopologySettings::Single { nodes: 16 }).unwrap();
+        let routing = Routing::new(RoutingKind::UpDown, Arc::new(single)).unwrap();
+        let settings =
+            PlanSettings { method, root, switches, rails: 1, send_overhead: 0, receive_overhead: 0, seed: 3 };
+        let multicast = Arc::clone(
+            self::plan("fresh(receivers=3)", Method::Sequence, RootPolicy::Table, [0, 0]).multicast(),
+        );
+        MulticastPlan::new(&multicast, &routing, settings)
+    };
+    let (table, hardware) = (RootPolicy::Table, Method::Hardware);
+    assert_eq!(worms(hardware, table, Copying::Groups(16)).unwrap_err(), PlanError::FreshNeedsWorms);
+    assert_eq!(worms(hardware, table, Copying::Nothing).unwrap_err(), PlanError::NoCopies);
+    assert_eq!(worms(Method::Ranges, table, Copying::Worms).unwrap_err(), PlanError::NotForWorms);
+    assert_eq!(worms(hardware, RootPolicy::Random, Copying::Worms).unwrap_err(), PlanError::NotForWorms);
+    let plan = worms(hardware, table, Copying::Worms).unwrap();
+    let tag = OperationTag { group: 0, source: NodeId(2), sequence: 5 };
+    let worm = plan.worm(tag).unwrap();
+    assert_eq!((worm.len(), worm.contains(NodeId(2)), plan.receivers(0)), (3, false, 3));
 }

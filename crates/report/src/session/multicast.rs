@@ -11,9 +11,9 @@ use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::sp::Sp;
+use flitway_fabric::sp::{Sp, SpSettings};
 use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation, SwitchSettings};
-use flitway_nic::multicaster::{Method, MulticastPlan, PlanSettings, RootPolicy};
+use flitway_nic::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
 use flitway_nic::{Injector, Multicaster, PlanError};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
@@ -40,7 +40,11 @@ pub enum By {
 impl By {
     /// All ways, with their names and what they are.
     pub const TABLE: [(&'static str, By, &'static str); 5] = [
-        ("hardware", By::Hardware, "copies in the switches: one packet for the group"),
+        (
+            "hardware",
+            By::Hardware,
+            "copies in the switches: one packet for the group, or a worm for its receivers",
+        ),
         (
             "ranges",
             By::Ranges,
@@ -117,17 +121,30 @@ impl MulticastRun {
     pub fn zero_load_last_copy(&self) -> f64 {
         /// Senders that are looked at: of a large group some are enough.
         const SENDERS: usize = 64;
+        /// Operations of each, where receivers are drawn for each anew.
+        const OPERATIONS: u32 = 16;
         let groups = self.plan.multicast().groups();
         let number = groups.iter().position(|members| members.len() > 1).unwrap_or(0);
         let members = &groups[number];
         let some = members.iter().step_by(members.len().div_ceil(SENDERS));
-        let latest: Vec<u64> = some.map(|&source| self.last_copy_of(source, number as u32)).collect();
+        let operations = if self.plan.multicast().is_fresh() { OPERATIONS } else { 1 };
+        let tag = |source, sequence| OperationTag { group: number as u32, source, sequence };
+        let latest: Vec<u64> = some
+            .flat_map(|&source| (0..operations).map(move |sequence| tag(source, sequence)))
+            .map(|tag| self.last_copy_of(tag))
+            .collect();
         latest.iter().sum::<u64>() as f64 / latest.len().max(1) as f64
     }
 
-    fn last_copy_of(&self, source: NodeId, group: u32) -> u64 {
+    fn last_copy_of(&self, tag: OperationTag) -> u64 {
+        let OperationTag { group, source, .. } = tag;
         let payload = self.plan.multicast().sizes().mean().ceil() as u32;
         let mut last = 0;
+        if let Some(set) = self.plan.worm(tag) {
+            let copies = self.fabric.zero_load_worm(source, &set, payload).unwrap_or_default();
+            let latest = copies.iter().map(|copy| copy.1).max().unwrap_or(0);
+            return self.plan.send_overhead() + latest;
+        }
         for (part, start) in self.plan.parts(group, source).into_iter().zip(self.starts(0)) {
             let copies = self.fabric.zero_load_copies(source, part, 0, payload);
             let others = copies.into_iter().filter(|(node, _)| *node != source);
@@ -136,7 +153,7 @@ impl MulticastRun {
         // Who has a copy, and from when on it can forward it.
         let mut holders = vec![(source, 0)];
         while let Some((node, at)) = holders.pop() {
-            for (child, start) in self.plan.children(group, source, node).into_iter().zip(self.starts(at)) {
+            for (child, start) in self.plan.children(tag, node).into_iter().zip(self.starts(at)) {
                 let arrival = start + self.fabric.zero_load_cycles(node, child, payload).0;
                 last = last.max(arrival);
                 holders.push((child, arrival + self.plan.receive_overhead()));
@@ -167,7 +184,10 @@ impl Session {
         settings: &MulticastSettings,
         load: Fraction,
     ) -> Result<MulticastRun, MulticastMisfit> {
-        let (flits, nodes) = (self.flits(), self.fabric.nodes());
+        let nodes = self.fabric.nodes();
+        let worms = self.worms().filter(|_| settings.by == By::Hardware);
+        let format = worms.map_or(self.machine.packet, SpSettings::worm_format);
+        let flits = |payload: u16| format.packet_flits(u32::from(payload)) as u16;
         let injection = self.injection(&flits, load);
         let multicast = Multicast::build(&settings.choice, nodes, &injection, self.seed)
             .map_err(MulticastMisfit::Operations)?;
@@ -175,7 +195,7 @@ impl Session {
         let plan = PlanSettings {
             method: self.method(settings, &multicast, [send_overhead, receive_overhead]),
             root: settings.root,
-            groups_max: self.fabric.switch.hpp().map_or(0, |switch| switch.multicast.groups),
+            switches: self.copying(),
             rails: self.fabric.rails,
             send_overhead,
             receive_overhead,
@@ -190,6 +210,20 @@ impl Session {
             offered_load: load.as_f64(),
             staleness: settings.staleness,
         })
+    }
+
+    /// The switches, if they replicate worms.
+    fn worms(&self) -> Option<&SpSettings> {
+        self.fabric.switch.sp().filter(|switch| switch.worms.bits > 0)
+    }
+
+    /// What the switches copy.
+    fn copying(&self) -> Copying {
+        match (self.fabric.switch.hpp(), self.worms()) {
+            (Some(switch), _) => Copying::Groups(switch.multicast.groups),
+            (None, Some(_)) => Copying::Worms,
+            (None, None) => Copying::Nothing,
+        }
     }
 
     /// The way of `settings`, on this machine; `overheads` are those of sending and receiving, in cycles.

@@ -19,6 +19,11 @@ pub enum MembersChoice {
     },
     /// One group of these nodes.
     Nodes(Vec<u32>),
+    /// Any nodes, drawn at random for each operation.
+    Fresh {
+        /// How many, the sender not included.
+        receivers: u32,
+    },
 }
 
 /// Why groups do not fit a machine.
@@ -73,6 +78,10 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
             let members = arguments.0.value(0, |text| count(text).filter(|&members| members > 1))?;
             Ok(MembersChoice::Random { members, groups: arguments.0.value(1, count)? })
         }),
+        (FRESH, |arguments| {
+            let count = |text: &str| text.parse().ok().filter(|&count: &u32| count > 0);
+            Ok(MembersChoice::Fresh { receivers: arguments.0.value(0, count)? })
+        }),
         (NODES, |arguments| Ok(MembersChoice::Nodes(arguments.0.value(0, list)?))),
     ],
 );
@@ -105,6 +114,20 @@ const RANDOM: Entry = Entry {
             doc: "How many groups. Default: as many as the HPP network has (hpp-switch.txt section 2.3).",
         },
     ],
+};
+
+const FRESH: Entry = Entry {
+    name: "fresh",
+    aliases: &[],
+    doc: "receivers drawn at random among all other nodes, for each operation anew",
+    details: "What multidestination-worms.txt section 7.1 offers. In the switches only worms can do it, since they name their \
+              receivers themselves; by forwarding it works everywhere.",
+    parameters: &[Parameter {
+        name: "receivers",
+        expected: "a number from 1 on",
+        default: None,
+        doc: "Receivers of an operation, the sender not included.",
+    }],
 };
 
 const NODES: Entry = Entry {
@@ -160,12 +183,37 @@ impl MembersChoice {
                 let mut stream = Stream::new(seed, 0, Purpose::Members);
                 Ok((0..*groups).map(|_| draw(nodes, *members, &mut stream)).collect())
             }
+            MembersChoice::Fresh { receivers } => {
+                if *receivers >= nodes {
+                    return Err(Unfit::TooLarge { members: receivers + 1, nodes });
+                }
+                Ok(vec![(0..nodes).map(NodeId).collect()])
+            }
             MembersChoice::Nodes(list) => match list.iter().find(|&&node| node >= nodes) {
                 Some(&node) => Err(Unfit::NoNode { node, nodes }),
                 None => Ok(vec![list.iter().copied().map(NodeId).collect()]),
             },
         }
     }
+}
+
+/// `receivers` of `nodes` nodes without `source`, and `source`, ascending: those of operation `sequence` of that node.
+pub(super) fn draw_fresh(
+    nodes: u32,
+    receivers: u32,
+    seed: u64,
+    source: NodeId,
+    sequence: u32,
+) -> Box<[NodeId]> {
+    // Groups that stay are drawn from stream 0.
+    let operation = u64::from(source.0 + 1) << 24 | u64::from(sequence & 0xFF_FFFF);
+    let mut stream = Stream::new(seed, operation, Purpose::Members);
+    let others = draw(nodes - 1, receivers, &mut stream);
+    let mut members: Vec<NodeId> =
+        others.iter().map(|node| NodeId(node.0 + u32::from(node.0 >= source.0))).collect();
+    let place = members.partition_point(|&node| node < source);
+    members.insert(place, source);
+    members.into()
 }
 
 /// `members` of `nodes` nodes, each set as likely as any other (Floyd), ascending.
@@ -196,6 +244,24 @@ mod tests {
         {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn fresh_receivers_are_any_others_and_the_same_for_everybody_who_asks() {
+        let fresh = parse("fresh(receivers=4)").unwrap();
+        assert_eq!(fresh, MembersChoice::Fresh { receivers: 4 });
+        assert_eq!(fresh.fit(4, 1), Err(Unfit::TooLarge { members: 5, nodes: 4 }));
+        let mut times = [0_u32; 9];
+        for sequence in 0..3_000 {
+            let members = draw_fresh(9, 4, 1, NodeId(2), sequence);
+            assert!(members.len() == 5 && members.contains(&NodeId(2)));
+            assert!(members.windows(2).all(|two| two[0] < two[1]));
+            assert_eq!(members, draw_fresh(9, 4, 1, NodeId(2), sequence));
+            members.iter().for_each(|node| times[node.index()] += 1);
+        }
+        // 3,000 x 4 / 8; standard deviation 27.
+        assert_eq!(times[2], 3_000);
+        assert!(times.iter().all(|&times| times == 3_000 || times.abs_diff(1_500) < 135), "{times:?}");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::traffic::{Injection, Rate, TrafficError};
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use members::{MembersChoice, Unfit};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -58,6 +59,8 @@ impl std::error::Error for MulticastError {}
 pub struct Multicast {
     /// The members of each group, ascending.
     groups: Vec<Box<[NodeId]>>,
+    /// Receivers of an operation, where they are drawn for each anew.
+    fresh: Option<u32>,
     /// By node: the groups that it is in, of those with two members or more.
     groups_of: Vec<Box<[u32]>>,
     sizes: Sizes,
@@ -87,6 +90,10 @@ impl Multicast {
         for (number, members) in groups.iter().enumerate().filter(|(_, members)| members.len() > 1) {
             members.iter().for_each(|node| groups_of[node.index()].push(number as u32));
         }
+        let fresh = match choice.members {
+            MembersChoice::Fresh { receivers } => Some(receivers),
+            _ => None,
+        };
         let groups_of: Vec<Box<[u32]>> = groups_of.into_iter().map(Into::into).collect();
         let senders = groups_of.iter().filter(|groups| !groups.is_empty()).count() as u64;
         if senders == 0 {
@@ -97,13 +104,17 @@ impl Multicast {
             .iter()
             .filter(|of| !of.is_empty())
             .map(|of| {
-                let all: u64 = of.iter().map(|&group| groups[group as usize].len() as u64 - 1).sum();
+                let all: u64 = of
+                    .iter()
+                    .map(|&group| fresh.map_or(groups[group as usize].len() as u64 - 1, u64::from))
+                    .sum();
                 all * PARTS / of.len() as u64
             })
             .sum();
         let (rate, arrivals, mean_flits) = rate(choice, nodes, receivers, injection)?;
         Ok(Multicast {
             groups,
+            fresh,
             groups_of,
             sizes: choice.sizes.clone(),
             arrivals,
@@ -114,7 +125,31 @@ impl Multicast {
         })
     }
 
-    /// The members of each group, ascending.
+    /// Whether receivers are drawn for each operation anew.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.fresh.is_some()
+    }
+
+    /// Receivers of an operation in `group`.
+    #[must_use]
+    pub fn receivers(&self, group: u32) -> u32 {
+        self.fresh.unwrap_or(self.groups[group as usize].len() as u32 - 1)
+    }
+
+    /// Sender and receivers of operation `sequence` of `source`, which is in `group`, ascending.
+    #[must_use]
+    pub fn members(&self, group: u32, source: NodeId, sequence: u32) -> Cow<'_, [NodeId]> {
+        let all = &self.groups[group as usize];
+        match self.fresh {
+            None => Cow::Borrowed(all),
+            Some(receivers) => members::draw_fresh(all.len() as u32, receivers, self.seed, source, sequence)
+                .into_vec()
+                .into(),
+        }
+    }
+
+    /// The members of each group, ascending; all nodes, where receivers are drawn for each operation anew.
     #[must_use]
     pub fn groups(&self) -> &[Box<[NodeId]>] {
         &self.groups

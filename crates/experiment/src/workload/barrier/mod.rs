@@ -9,7 +9,7 @@ use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSet
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
 use flitway_workload::barrier::BarrierChoice;
-use flitway_workload::multicast::members;
+use flitway_workload::multicast::members::{self, MembersChoice};
 use losses::LossRule;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -73,6 +73,10 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let text = |name: &str| options.get(name).or_else(|| default(name)).unwrap_or("").to_owned();
     let members = members::parse(&text("barrier"))
         .map_err(|error| problems.push(Problem::new("barrier", error.to_string())));
+    if let Ok(MembersChoice::Fresh { .. }) = members {
+        let message = "who waits for each other is not drawn anew for each barrier";
+        problems.push(Problem::new("barrier", message).help("use `random(members=16, groups=16)`"));
+    }
     let interval = time("interval", &text("interval"), around, &mut problems);
     let imbalance = time("imbalance", &text("imbalance"), around, &mut problems);
     let by = named("by", &text("by"), &BY, &mut problems);
@@ -82,6 +86,9 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     });
     let beside = beside::check(options, &mut problems);
     let patience = traffic::patience(options, &text("precision"), around.clock, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     match (members, interval, imbalance, (by, has_overheads, losses, beside, patience)) {
         (
             Ok(members),
@@ -164,7 +171,7 @@ fn misfit(error: BarrierMisfit) -> Problem {
             )),
         BarrierMisfit::Plan(PlanError::SameChannel) => Problem::new("by", message)
             .help("use `--set switch.vcs=2`, or `--set switch.barrier.dedicated=true`"),
-        BarrierMisfit::Plan(PlanError::Groups(_)) => Problem::new("by", message)
+        BarrierMisfit::Plan(_) => Problem::new("by", message)
             .help("use `--set routing.algorithm=up-down`, or `--by hardware`, which needs no multicast"),
     }
 }
