@@ -140,6 +140,9 @@ pub struct Switch {
     chunk_flits: u32,
     inputs: Box<[Input]>,
     outputs: Box<[Output]>,
+    /// Inputs that have a packet, and outputs that have a load: nobody else has anything to do.
+    used_inputs: Ports,
+    used_outputs: Ports,
     central: Option<Box<Central>>,
     /// Who has been given an output, written, and read the longest ago (by input, where those have a port each).
     granted: LeastRecent,
@@ -184,6 +187,8 @@ impl Switch {
             chunk_flits: settings.chunk_flits,
             inputs: wires.iter().map(input).collect(),
             outputs: (0..).zip(wires).map(output).collect(),
+            used_inputs: 0,
+            used_outputs: 0,
             central,
             granted: LeastRecent::new(ports),
             written: LeastRecent::new(ports),
@@ -197,10 +202,17 @@ impl Switch {
 
     /// The next cycle after `now` in which something may have to be done.
     fn next_due(&self, now: Cycle) -> Cycle {
-        let inputs = self.inputs.iter().map(|input| self.input_due(input, now));
-        let outputs = self.outputs.iter().map(|output| self.output_due(output, now));
-        let due = inputs.chain(outputs).min().unwrap_or(Cycle::NEVER);
-        if self.again { now + 1 } else { due.max(now + 1) }
+        if self.again {
+            return now + 1;
+        }
+        let mut due = Cycle::NEVER;
+        for port in ports(self.used_inputs) {
+            due = due.min(self.input_due(&self.inputs[port.index()], now));
+        }
+        for port in ports(self.used_outputs) {
+            due = due.min(self.output_due(&self.outputs[port.index()], now));
+        }
+        due.max(now + 1)
     }
 
     fn input_due(&self, input: &Input, now: Cycle) -> Cycle {
@@ -264,6 +276,7 @@ impl SwitchModel<Sp> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         for (port, token) in inbox.heads.drain(..) {
             self.inputs[usize::from(port)].heads.push_back(token);
+            self.used_inputs |= 1 << port;
         }
         let delay = shared.delay();
         for mut run in inbox.flits.drain(..) {
@@ -297,9 +310,11 @@ impl SwitchModel<Sp> for Switch {
             self.due = self.next_due(now);
         }
         // Credits come without waking anybody else.
-        let starved =
-            |output: &Output| !output.leads_to_node && output.load > 0 && output.credits.total() == 0;
-        Rest { next: self.due, waits: self.outputs.iter().any(starved) }
+        let starved = |port: PortId| {
+            let output = &self.outputs[port.index()];
+            !output.leads_to_node && output.credits.total() == 0
+        };
+        Rest { next: self.due, waits: ports(self.used_outputs).any(starved) }
     }
 
     fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}

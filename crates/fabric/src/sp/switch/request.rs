@@ -1,6 +1,6 @@
 //! The last step of a cycle: packets are given their outputs.
 
-use super::steps::{grants, mask};
+use super::steps::{grants, mask_of};
 use super::{Mode, Switch};
 use crate::PortId;
 use crate::observer::Observer;
@@ -14,14 +14,17 @@ use flitway_engine::Cycle;
 impl Switch {
     /// Step 6. Says whether somebody has been given something, and whether somebody waits for it.
     pub(super) fn request<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> (bool, bool) {
-        let asks = |input: &super::Input| match (input.mode, input.heads.front()) {
-            (Mode::Gathering, _) => true,
-            (Mode::Idle, Some(head)) => {
-                input.flits.when(head.header.min(head.flits) - 1).is_some_and(|ready| ready <= now + 1)
+        let asks = |input: usize| {
+            let input = &self.inputs[input];
+            match (input.mode, input.heads.front()) {
+                (Mode::Gathering, _) => true,
+                (Mode::Idle, Some(head)) => {
+                    input.flits.when(head.header.min(head.flits) - 1).is_some_and(|ready| ready <= now + 1)
+                }
+                _ => false,
             }
-            _ => false,
         };
-        let mut asking = mask(self.inputs.iter().map(asks));
+        let mut asking = mask_of(self.used_inputs, asks);
         let (mut has_changed, mut waits) = (false, false);
         while let Some(input) = self.granted.first(asking) {
             asking &= !(1 << input);
@@ -69,6 +72,7 @@ impl Switch {
         if self.outputs[output].load == 0 && (self.central.is_some() || self.is_fresh(input, now)) {
             self.outputs[output].load = 1;
             self.outputs[output].taken = Some(input as u8);
+            self.used_outputs |= 1 << output;
             grants(cx, now, self.number, input, 1 << output);
             self.start_crossing(cx, now, input, 1 << output);
         } else {
@@ -87,6 +91,7 @@ impl Switch {
     /// The first packet of `input` goes into the store, for `outputs`.
     fn put<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, outputs: Ports) {
         cx.counters.packets_copied += u64::from(outputs.count_ones() - 1);
+        self.used_outputs |= outputs;
         let is_central = self.central.is_some();
         for port in ports(outputs) {
             let output = &mut self.outputs[port.index()];
@@ -129,6 +134,7 @@ impl Switch {
             let keeper = *output.kept.get_or_insert(input as u8);
             if usize::from(keeper) == input && output.load == 0 {
                 (output.kept, output.load, output.taken) = (None, 1, Some(input as u8));
+                self.used_outputs |= 1 << port.0;
                 self.inputs[input].some |= 1 << port.0;
                 grants(cx, now, self.number, input, 1 << port.0);
             }
@@ -145,7 +151,8 @@ impl Switch {
     fn serve_inputs<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> bool {
         let mut has_changed = false;
         let mut taken = Vec::new();
-        for (number, output) in self.outputs.iter_mut().enumerate() {
+        for number in ports(self.used_outputs).map(|port| port.index()) {
+            let output = &mut self.outputs[number];
             if output.asking == 0 || !output.is_idle() {
                 continue;
             }

@@ -26,11 +26,11 @@ impl Switch {
             has_changed |=
                 if self.central.is_some() { self.read_central(now) } else { self.read_inputs(cx, now) };
         }
-        for output in 0..self.outputs.len() {
+        for output in ports(self.used_outputs).map(|port| port.index()) {
             self.send(cx, now, output);
             has_changed |= self.finish_output(now, output);
         }
-        for input in 0..self.inputs.len() {
+        for input in ports(self.used_inputs).map(|port| port.index()) {
             if self.inputs[input].mode == Mode::Crossing {
                 self.cross(cx, now, input);
                 has_changed |= self.finish_crossing(now, input);
@@ -39,27 +39,40 @@ impl Switch {
         let (requested, somebody_waits) = self.request(cx, now);
         has_changed |= requested;
         self.again = has_changed && (somebody_waits || self.somebody_waits(now));
+        if has_changed {
+            self.forget_unused();
+        }
         #[cfg(debug_assertions)]
         if let Some(central) = &mut self.central {
             central.check(self.inputs.iter().map(|input| input.reserve).sum());
         }
     }
 
+    /// Those who have nothing to do any more are not looked at again.
+    fn forget_unused(&mut self) {
+        let is_used = |input: &Input| input.mode != Mode::Idle || !input.heads.is_empty();
+        self.used_inputs = mask_of(self.used_inputs, |input| is_used(&self.inputs[input]));
+        self.used_outputs = mask_of(self.used_outputs, |output| self.outputs[output].load > 0);
+    }
+
     /// Whether somebody could go on in the next cycle, and does so at no cycle known.
     fn somebody_waits(&self, now: Cycle) -> bool {
-        let Some(central) = &self.central else {
-            let serves =
-                |output: &Output| output.serving.is_some() && output.register == 0 && output.until <= now + 1;
-            return self.outputs.iter().any(serves);
+        let reads = |output: usize| {
+            let it = &self.outputs[output];
+            match &self.central {
+                Some(central) => it.is_empty(now + 1) && central.can_read(output),
+                None => it.serving.is_some() && it.is_empty(now + 1),
+            }
         };
-        let reads = |(number, output): (usize, &Output)| output.is_empty(now + 1) && central.can_read(number);
-        self.inputs.iter().any(|input| input.has_chunk(now)) || self.outputs.iter().enumerate().any(reads)
+        mask_of(self.used_inputs, |input| self.inputs[input].has_chunk(now)) != 0
+            || mask_of(self.used_outputs, reads) != 0
     }
 
     /// Step 2.
     fn fill_registers<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        for input in self.inputs.iter_mut().filter(|input| input.mode == Mode::Storing) {
-            if input.until > now || input.register == input.chunk {
+        for port in ports(self.used_inputs) {
+            let input = &mut self.inputs[port.index()];
+            if input.mode != Mode::Storing || input.until > now || input.register == input.chunk {
                 continue;
             }
             let count = input.flits.in_a_row(now).min(input.chunk - input.register);
@@ -75,9 +88,11 @@ impl Switch {
         let Some(central) = &mut self.central else { return false };
         let mut has_changed = false;
         if self.claim.is_none() {
-            let asks =
-                |input: &Input| input.has_chunk(now) && input.outputs.count_ones() > 1 && !input.is_admitted;
-            let asking = mask(self.inputs.iter().map(asks));
+            let asks = |input: usize| {
+                let input = &self.inputs[input];
+                input.has_chunk(now) && input.outputs.count_ones() > 1 && !input.is_admitted
+            };
+            let asking = mask_of(self.used_inputs, asks);
             self.claim = self.written.first(asking).map(|input| input as u8);
             has_changed = self.claim.is_some();
         }
@@ -96,10 +111,11 @@ impl Switch {
 
     /// Step 3: the input that writes.
     fn next_writer<O: Observer>(&self, cx: &Cx<'_, O>, now: Cycle) -> Option<usize> {
-        let can_write = |(number, input): (usize, &Input)| {
+        let can_write = |number: usize| {
+            let input = &self.inputs[number];
             input.has_chunk(now) && (self.has_room(cx, input) || self.passes(now, number).is_some())
         };
-        self.written.first(mask(self.inputs.iter().enumerate().map(can_write)))
+        self.written.first(mask_of(self.used_inputs, can_write))
     }
 
     /// Whether the chunk of `input` can be written into the central buffer.
@@ -176,8 +192,8 @@ impl Switch {
     /// Step 4, central buffer. Says whether somebody has read.
     fn read_central(&mut self, now: Cycle) -> bool {
         let Some(central) = &mut self.central else { return false };
-        let reads = |(number, output): (usize, &Output)| output.is_empty(now) && central.can_read(number);
-        let asking = mask(self.outputs.iter().enumerate().map(reads));
+        let reads = |output: usize| self.outputs[output].is_empty(now) && central.can_read(output);
+        let asking = mask_of(self.used_outputs, reads);
         let Some(output) = self.read[0].first(asking) else { return false };
         self.read[0].serve(output);
         let read = central.read(output);
@@ -188,12 +204,13 @@ impl Switch {
     /// Step 4, input buffers.
     fn read_inputs<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> bool {
         let mut has_changed = false;
-        for number in 0..self.inputs.len() {
+        for number in ports(self.used_inputs).map(|port| port.index()) {
             let input = &mut self.inputs[number];
             if input.mode != Mode::Serving {
                 continue;
             }
-            let reads = |output: &Output| {
+            let reads = |output: usize| {
+                let output = &self.outputs[output];
                 output.serving == Some(number as u8)
                     && output.is_empty(now)
                     && output.next_chunk < input.chunks_gone + input.unread.len() as u32
@@ -201,7 +218,7 @@ impl Switch {
                         .chunk_ready(output.next_chunk, self.chunk_flits)
                         .is_some_and(|ready| ready <= now)
             };
-            let asking = mask(self.outputs.iter().map(reads));
+            let asking = mask_of(self.used_outputs, reads);
             let Some(output) = self.read[number].first(asking) else { continue };
             self.read[number].serve(output);
             has_changed = true;
@@ -276,9 +293,9 @@ impl Switch {
     }
 }
 
-/// The places where there is a yes.
-pub(super) fn mask(all: impl Iterator<Item = bool>) -> Ports {
-    all.enumerate().fold(0, |mask, (place, yes)| mask | u64::from(yes) << place)
+/// Those of `all` of which `holds` does.
+pub(super) fn mask_of(all: Ports, holds: impl Fn(usize) -> bool) -> Ports {
+    ports(all).filter(|port| holds(port.index())).fold(0, |mask, port| mask | 1 << port.0)
 }
 
 /// `outputs` of switch component `switch` have been granted to `input`.
