@@ -7,12 +7,14 @@ use crate::output::{Target, complain, say};
 use crate::table;
 use flitway_experiment::WorkloadOptions;
 use flitway_experiment::workload::{GraphFiles, Surroundings, Workload};
+use flitway_fabric::Fabric;
+use flitway_fabric::sp::Cost;
 use flitway_machine::{Machine, units};
 use flitway_report::channels::{ChannelLoads, Waiting, headroom, headroom_json, how};
 use flitway_report::facts::Facts;
 use flitway_report::session::Session;
 use flitway_workload::traffic::Traffic;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Checks what `arguments` say.
@@ -50,7 +52,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         let names = Names::of(machine);
         let waiting = waiting_section(&session, waiting.as_ref(), headroom, &names);
         let loads = loads_section(pattern, loads.as_ref(), fabric, &names);
-        say(&format!("{}\n\n{waiting}\n\n{loads}", table::facts(&session, &facts)))?;
+        let cost = cost_section(fabric);
+        say(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(&session, &facts)))?;
     }
     if let Some(target) = target {
         let mut checked = json!({
@@ -60,6 +63,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
             "facts": facts.to_json(),
             "credits": headroom_json(headroom),
         });
+        if let Some(switch) = fabric.switch.sp() {
+            checked["switch_cost"] = switch.costs().iter().map(cost_json).collect();
+        }
         if let Some(waiting) = &waiting {
             checked["deadlock"] = waiting.to_json();
         }
@@ -78,6 +84,21 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// What a switch costs, where that is known.
+fn cost_section(fabric: &Fabric) -> String {
+    fabric.switch.sp().map_or(String::new(), |switch| format!("\n\n{}", table::costs(&switch.costs())))
+}
+
+fn cost_json(cost: &Cost) -> Value {
+    json!({
+        "organisation": cost.organisation,
+        "flit_muxes": cost.flit_muxes,
+        "ram_bits": cost.ram_bits,
+        "register_bits": cost.register_bits,
+        "wires": cost.wires,
+    })
 }
 
 /// The traffic of `pattern` at load 1.

@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use flitway_experiment::workload::TrafficWorkload;
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
+use flitway_fabric::sp::Cost;
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
@@ -400,6 +401,17 @@ pub(crate) fn plural(count: u32, what: &str, ending: &str) -> String {
 }
 
 /// A table without lines, numbers to the right.
+/// What a switch costs, by the ways to build it.
+pub(crate) fn costs(costs: &[Cost]) -> String {
+    let mut table = bare_table(&["a switch built as", "flit-MUXs", "RAM bits", "register bits", "wires"]);
+    for cost in costs {
+        let counts = [cost.flit_muxes, cost.ram_bits, cost.register_bits, cost.wires];
+        table.add_row(std::iter::once(cost.organisation.to_owned()).chain(counts.map(|it| it.to_string())));
+    }
+    let timing = if costs.len() > 1 { "\nall of them have the same timing" } else { "" };
+    format!("Cost\n{table}{timing}")
+}
+
 pub(crate) fn bare_table(heading: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(heading.iter().copied());

@@ -12,6 +12,8 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("dawning5000-load", include_str!("../../../experiments/dawning5000-load.toml")),
         ("dawning5000-roots", include_str!("../../../experiments/dawning5000-roots.toml")),
         ("dawning5000-all-to-all", include_str!("../../../experiments/dawning5000-all-to-all.toml")),
+        ("sp-multicast", include_str!("../../../experiments/sp-multicast.toml")),
+        ("sp-bimodal", include_str!("../../../experiments/sp-bimodal.toml")),
         ("multicast-scaling", include_str!("../../../experiments/multicast-scaling.toml")),
         ("hpp-barrier-interval", include_str!("../../../experiments/hpp-barrier-interval.toml")),
         ("hpp-barrier-packet", include_str!("../../../experiments/hpp-barrier-packet.toml")),

@@ -100,6 +100,7 @@
 //! has it: it is in the load, and no longer kept. While an output is kept for an input, packets of others that would be
 //! given it wait. When it has all, the packet is crossing from cycle `t + 1` on.
 
+mod cost;
 mod link;
 mod nic;
 pub mod settings;
@@ -107,6 +108,7 @@ mod store;
 mod switch;
 mod token;
 
+pub use cost::Cost;
 pub use settings::{
     CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
 };
