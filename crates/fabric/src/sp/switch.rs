@@ -138,6 +138,8 @@ pub struct Switch {
     number: u32,
     here: SwitchId,
     chunk_flits: u32,
+    /// Chunks that packets on their way up leave free.
+    spared: u32,
     inputs: Box<[Input]>,
     outputs: Box<[Output]>,
     /// Inputs that have a packet, and outputs that have a load: nobody else has anything to do.
@@ -185,6 +187,7 @@ impl Switch {
             number,
             here,
             chunk_flits: settings.chunk_flits,
+            spared: settings.chunks_spared(),
             inputs: wires.iter().map(input).collect(),
             outputs: (0..).zip(wires).map(output).collect(),
             used_inputs: 0,
@@ -205,14 +208,21 @@ impl Switch {
         if self.again {
             return now + 1;
         }
-        let mut due = Cycle::NEVER;
-        for port in ports(self.used_inputs) {
-            due = due.min(self.input_due(&self.inputs[port.index()], now));
-        }
+        // The next cycle is as early as it gets; who is due then need not be asked for the others.
+        let (next, mut due) = (now + 1, Cycle::NEVER);
         for port in ports(self.used_outputs) {
             due = due.min(self.output_due(&self.outputs[port.index()], now));
+            if due <= next {
+                return next;
+            }
         }
-        due.max(now + 1)
+        for port in ports(self.used_inputs) {
+            due = due.min(self.input_due(&self.inputs[port.index()], now));
+            if due <= next {
+                return next;
+            }
+        }
+        due
     }
 
     fn input_due(&self, input: &Input, now: Cycle) -> Cycle {

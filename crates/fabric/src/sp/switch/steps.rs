@@ -15,9 +15,9 @@ impl Switch {
         let mut has_changed = false;
         let mut has_passed = false;
         if self.central.is_some() {
-            self.fill_registers(cx, now);
-            has_changed |= self.admit(cx, now);
-            if let Some(input) = self.next_writer(cx, now) {
+            let full = self.fill_registers(cx, now);
+            has_changed |= self.admit(cx, full);
+            if let Some(input) = self.next_writer(now, full) {
                 has_passed = self.write(cx, now, input);
                 has_changed = true;
             }
@@ -68,31 +68,36 @@ impl Switch {
             || mask_of(self.used_outputs, reads) != 0
     }
 
-    /// Step 2.
-    fn fill_registers<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+    /// Step 2. Returns the inputs whose registers hold a whole chunk.
+    fn fill_registers<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Ports {
+        let mut full = 0;
         for port in ports(self.used_inputs) {
             let input = &mut self.inputs[port.index()];
-            if input.mode != Mode::Storing || input.until > now || input.register == input.chunk {
+            if input.mode != Mode::Storing {
                 continue;
             }
-            let count = input.flits.in_a_row(now).min(input.chunk - input.register);
-            if count > 0 {
-                input.register += count;
-                input.leave(cx, now, count);
+            if input.until <= now && input.register < input.chunk {
+                let count = input.flits.in_a_row(now).min(input.chunk - input.register);
+                if count > 0 {
+                    input.register += count;
+                    input.leave(cx, now, count);
+                }
             }
+            full |= u64::from(input.has_chunk(now)) << port.0;
         }
+        full
     }
 
     /// Step 3, first: the claim. Says whether something has changed.
-    fn admit<O: Observer>(&mut self, cx: &Cx<'_, O>, now: Cycle) -> bool {
+    fn admit<O: Observer>(&mut self, cx: &Cx<'_, O>, full: Ports) -> bool {
         let Some(central) = &mut self.central else { return false };
         let mut has_changed = false;
         if self.claim.is_none() {
             let asks = |input: usize| {
                 let input = &self.inputs[input];
-                input.has_chunk(now) && input.outputs.count_ones() > 1 && !input.is_admitted
+                input.outputs.count_ones() > 1 && !input.is_admitted
             };
-            let asking = mask_of(self.used_inputs, asks);
+            let asking = mask_of(full, asks);
             self.claim = self.written.first(asking).map(|input| input as u8);
             has_changed = self.claim.is_some();
         }
@@ -110,23 +115,20 @@ impl Switch {
     }
 
     /// Step 3: the input that writes.
-    fn next_writer<O: Observer>(&self, cx: &Cx<'_, O>, now: Cycle) -> Option<usize> {
-        let can_write = |number: usize| {
-            let input = &self.inputs[number];
-            input.has_chunk(now) && (self.has_room(cx, input) || self.passes(now, number).is_some())
-        };
-        self.written.first(mask_of(self.used_inputs, can_write))
+    fn next_writer(&self, now: Cycle, full: Ports) -> Option<usize> {
+        let can_write =
+            |number: usize| self.has_room(&self.inputs[number]) || self.passes(now, number).is_some();
+        self.written.first(mask_of(full, can_write))
     }
 
     /// Whether the chunk of `input` can be written into the central buffer.
-    fn has_room<O: Observer>(&self, cx: &Cx<'_, O>, input: &Input) -> bool {
+    fn has_room(&self, input: &Input) -> bool {
         let Some(central) = &self.central else { return false };
         if input.outputs.count_ones() > 1 {
             return input.is_admitted;
         }
-        let settings = &cx.shared.settings;
-        let spared = settings.chunks_spared();
-        let is_allowed = !self.leads_up(input.outputs) || central.leading_up() + spared < central.chunks();
+        let is_allowed =
+            !self.leads_up(input.outputs) || central.leading_up() + self.spared < central.chunks();
         self.claim.is_none() && central.free() > 0 && is_allowed
     }
 
@@ -148,7 +150,7 @@ impl Switch {
     /// Step 3: input `number` writes its chunk. Says whether that went through, and took the read port too.
     fn write<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) -> bool {
         self.written.serve(number);
-        let has_room = self.has_room(cx, &self.inputs[number]);
+        let has_room = self.has_room(&self.inputs[number]);
         let leads_up = self.leads_up(self.inputs[number].outputs);
         let input = &mut self.inputs[number];
         let Some(central) = &mut self.central else { return false };
