@@ -5,8 +5,10 @@ use super::compare::{Failure, compare};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
 use flitway_fabric::hpp::Gathering;
+use flitway_fabric::sp::{SpAscent, SpSettings};
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{Destination, NodeId};
+use std::sync::Arc;
 
 /// The most attempts; small cases take a millisecond each.
 const ATTEMPTS: u32 = 4_000;
@@ -164,7 +166,33 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.settings.barrier.dun = 10_000,
     |case| case.settings.barrier.dun_start = DunStart::AtAck,
     |case| case.barriers.iter_mut().for_each(|group| group.root = Root::Switch(0)),
+    |case| sp(case, |switch| switch.ascent = SpAscent::Routed),
+    |case| sp(case, |switch| switch.credit = 1),
+    |case| sp(case, |switch| switch.format.trailer_flits = 0),
+    |case| sp(case, |switch| switch.pipeline.receive = switch.pipeline.receive.saturating_sub(1)),
+    |case| sp(case, |switch| switch.pipeline.route = switch.pipeline.route.saturating_sub(1).max(1)),
+    |case| sp(case, |switch| switch.pipeline.transmit = 1),
+    |case| sp(case, |switch| switch.fifo_flits = 1_000),
+    fewer_receivers,
 ];
+
+/// Changes the settings of SP Switches.
+fn sp(case: &mut Case, change: fn(&mut SpSettings)) {
+    if let Some(part) = &mut case.sp {
+        change(&mut part.settings);
+    }
+}
+
+/// Cuts off the last node of the largest set.
+fn fewer_receivers(case: &mut Case) {
+    let Some(part) = &mut case.sp else { return };
+    let largest = (0..part.sets.len()).max_by_key(|&set| part.sets[set].len());
+    let Some(largest) = largest.filter(|&set| part.sets[set].len() > 1) else { return };
+    let set = Arc::make_mut(&mut part.sets[largest]);
+    if let Some(last) = set.iter().last() {
+        set.remove(last);
+    }
+}
 
 /// Changes that make a packet plainer.
 const PACKET_CHANGES: &[fn(&mut flitway_fabric::Packet)] = &[
