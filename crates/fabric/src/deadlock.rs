@@ -58,6 +58,11 @@ pub enum Need {
         /// The output.
         output: PortId,
     },
+    /// Room in the central buffer, of which packets for that output have some.
+    Room {
+        /// The output.
+        output: PortId,
+    },
     /// Flits of its own that have not come yet.
     Flits {
         /// The input by which they come.
@@ -76,8 +81,10 @@ pub struct Waiting {
     pub destination: Destination,
     /// The outputs through which its flits go on, as bits.
     pub feeds: u64,
-    /// What it needs.
+    /// What it needs: all of it.
     pub needs: Vec<Need>,
+    /// Besides, one of these; empty where there is no choice.
+    pub alternatives: Vec<Need>,
 }
 
 /// One packet of a ring.
@@ -108,13 +115,32 @@ pub(crate) fn find(
 ) -> Option<Deadlock> {
     let places: BTreeMap<Fifo, u32> = waiting.iter().map(|packet| packet.fifo).zip(0..).collect();
     let waits_for = |packet: &Waiting, need: &Need| places.get(&holder(packet, need)?).copied();
-    let successors =
-        waiting.iter().map(|packet| packet.needs.iter().filter_map(|need| waits_for(packet, need)));
+    // Who could go on after all others, if they could, is not stuck; what remains holds each other.
+    let mut is_stuck = vec![true; waiting.len()];
+    let reasons = |packet: &Waiting, is_stuck: &[bool]| {
+        let held = |need: &Need| waits_for(packet, need).filter(|&by| is_stuck[by as usize]);
+        let needs = packet.needs.iter().filter_map(held);
+        let choices: Option<Vec<u32>> = packet.alternatives.iter().map(held).collect();
+        needs.chain(choices.unwrap_or_default()).collect::<Vec<u32>>()
+    };
+    loop {
+        let still = |(number, packet)| is_stuck[number] && !reasons(packet, &is_stuck).is_empty();
+        let next: Vec<bool> = waiting.iter().enumerate().map(still).collect();
+        if next == is_stuck {
+            break;
+        }
+        is_stuck = next;
+    }
+    let successors = waiting.iter().enumerate().map(|(number, packet)| {
+        let reasons = if is_stuck[number] { reasons(packet, &is_stuck) } else { Vec::new() };
+        reasons.into_iter()
+    });
     let ring = Digraph::new(successors).smallest_cycle(digraph::BUDGET)?.vertices;
     let next = ring.iter().cycle().skip(1);
     let link = |(&here, next): (&u32, &u32)| {
         let packet = &waiting[here as usize];
-        let need = packet.needs.iter().find(|need| waits_for(packet, need) == Some(*next))?;
+        let mut all = packet.needs.iter().chain(&packet.alternatives);
+        let need = all.find(|need| waits_for(packet, need) == Some(*next))?;
         Some(Link { fifo: packet.fifo, source: packet.source, destination: packet.destination, need: *need })
     };
     Some(Deadlock { ring: ring.iter().zip(next).filter_map(link).collect() })
@@ -127,13 +153,20 @@ mod tests {
     fn packet(port: u32, needs: &[u32]) -> Waiting {
         let needs = needs.iter().map(|&by| Need::Output { output: PortId(0), by: PortId(by) }).collect();
         let fifo = Fifo { switch: 3, port: PortId(port), vc: 1, side: Side::Input };
-        Waiting { fifo, source: NodeId(port), destination: Destination::Node(NodeId(0)), feeds: 0, needs }
+        Waiting {
+            fifo,
+            source: NodeId(port),
+            destination: Destination::Node(NodeId(0)),
+            feeds: 0,
+            needs,
+            alternatives: Vec::new(),
+        }
     }
 
     fn ring(packets: &[Waiting]) -> Option<Vec<u32>> {
         let holder = |packet: &Waiting, need: &Need| match need {
             Need::Output { by, .. } => Some(Fifo { port: *by, ..packet.fifo }),
-            Need::Space { .. } | Need::Queue { .. } | Need::Flits { .. } => None,
+            Need::Space { .. } | Need::Queue { .. } | Need::Room { .. } | Need::Flits { .. } => None,
         };
         find(packets, holder).map(|deadlock| deadlock.ring.iter().map(|link| link.fifo.port.0).collect())
     }
@@ -146,6 +179,13 @@ mod tests {
         assert_eq!(ring(&[packet(0, &[1]), packet(1, &[9])]), None);
         assert_eq!(ring(&[packet(0, &[0])]), Some(vec![0]));
         assert_eq!(ring(&[packet(0, &[1]), packet(1, &[2]), packet(2, &[3, 1])]), Some(vec![1, 2]));
+        // Who has a choice is stuck only if nothing of it comes.
+        let choice = |port, of: &[u32]| {
+            let Waiting { needs, .. } = packet(port, of);
+            Waiting { alternatives: needs, ..packet(port, &[]) }
+        };
+        assert_eq!(ring(&[packet(0, &[1]), choice(1, &[0, 2])]), None);
+        assert_eq!(ring(&[packet(0, &[1]), choice(1, &[0, 2]), packet(2, &[0])]), Some(vec![0, 1]));
         let two = [packet(0, &[1, 2]), packet(1, &[3]), packet(2, &[3, 0]), packet(3, &[])];
         assert_eq!(ring(&two), Some(vec![0, 2]));
     }

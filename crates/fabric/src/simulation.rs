@@ -269,7 +269,9 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
             self.switches.iter().flat_map(|at| shard(at).waiting(at.place, now)).collect();
         deadlock::find(&waiting, |packet, need| match *need {
             Need::Output { by, .. } => Some(Fifo { port: by, side: Side::Input, ..packet.fifo }),
-            Need::Queue { output } => Some(Fifo { port: output, side: Side::Output, ..packet.fifo }),
+            Need::Queue { output } | Need::Room { output } => {
+                Some(Fifo { port: output, side: Side::Output, ..packet.fifo })
+            }
             Need::Space { output, vc, units, sent } => {
                 let switches = self.topology.switches();
                 let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);

@@ -270,6 +270,26 @@ fn the_number_of_threads_makes_no_difference() {
     }
 }
 
+/// In a ring without dateline packets for one node wait for each other: in input FIFOs, and through full central buffers.
+#[test]
+fn in_a_ring_without_dateline_packets_wait_for_each_other_and_the_ring_says_so() {
+    let ring = TopologySettings::Torus { dimensions: vec![6], nodes_per_switch: 1 };
+    let small = Store::Central(CentralSettings { chunks: 20, next_packet: NextPacket::Shared });
+    for store in [small, Store::Input] {
+        let settings = SpSettings { fifo_flits: 16, ..sp(store, 0) };
+        let fabric = on(&ring, RoutingKind::DimensionOrderWithoutDateline, settings);
+        let packets: Vec<_> = (0..600)
+            .map(|number| {
+                (number % 6, packet((number % 6 + 2) % 6, 512, u64::from(number), number.into()), None)
+            })
+            .collect();
+        let (deliveries, deadlock) = run(&fabric, &scripts(6, &packets), 1);
+        assert!(deliveries.len() < packets.len(), "it does deadlock");
+        let deadlock = deadlock.expect("and that is proved");
+        assert!(deadlock.ring.len() >= 6, "{deadlock:?}");
+    }
+}
+
 /// Two worms for the same two outputs: each gets one of them (multidestination-worms.txt section 3, Fig. 2).
 #[test]
 fn in_lock_step_two_worms_wait_for_each_other_and_the_ring_says_so() {

@@ -349,6 +349,9 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
             Need::Queue { output } => {
                 format!("output port {output}, for which others are queued before it")
             }
+            Need::Room { output } => {
+                format!("room in the central buffer, of which packets for output port {output} have some")
+            }
             Need::Flits { input } => {
                 format!("the rest of its own flits, which come by input port {input}")
             }

@@ -52,7 +52,7 @@ struct Input {
     /// The packet that has been given its outputs, and those.
     token: Option<Box<Token>>,
     outputs: Ports,
-    /// Of a packet that crosses: who sent it, and for whom.
+    /// Who sent it, and for whom.
     about: Option<(NodeId, Destination)>,
     /// The outputs that a gathering packet has got, or those that a first chunk is still to be written for.
     some: Ports,

@@ -32,6 +32,7 @@ impl Switch {
             destination: destination(token),
             feeds: 0,
             needs,
+            alternatives: Vec::new(),
         })
     }
 

@@ -230,6 +230,14 @@ impl Central {
         self.readers[output].from.map(usize::from)
     }
 
+    /// The outputs for which there are chunks.
+    pub(in crate::sp) fn holders(&self) -> Ports {
+        let holds = |(output, reader): (usize, &Reader)| {
+            u64::from(reader.first_packet != NIL || reader.first_chunk != NIL) << output
+        };
+        self.readers.iter().enumerate().map(holds).sum()
+    }
+
     /// Reads the next chunk for `output`.
     pub(in crate::sp) fn read(&mut self, output: usize) -> Read {
         #[cfg(debug_assertions)]

@@ -1,7 +1,7 @@
 //! What packets cannot do without that others have, for [`crate::deadlock`].
 //!
-//! Only what a packet needs in any case is said. A packet that could go on with room in the central buffer, or else with its
-//! output, is not known to wait for either.
+//! A packet that can neither be written into the central buffer nor go through it has a choice: it goes on with room, which
+//! anybody there may make, or when its output needs its next chunk.
 
 use super::{Input, Mode, Output, Switch};
 use crate::deadlock::{Fifo, Need, Side, Waiting};
@@ -34,6 +34,10 @@ impl Switch {
                 let needs = credits.chain(flits_missing(input, number, 0)).collect();
                 (input.about?, input.outputs, needs)
             }
+            Mode::Storing if input.until <= now && input.register < input.chunk => {
+                (input.about?, 0, flits_missing(input, number, 0).into_iter().collect())
+            }
+            Mode::Storing if input.until <= now => return self.stuck_at_buffer(number),
             Mode::Serving => {
                 let needs = ports(input.outputs).filter_map(|output| self.chunk_missing(number, output, now));
                 (about(input.token.as_ref()?), input.outputs, needs.collect())
@@ -58,6 +62,39 @@ impl Switch {
         self.waiting(Side::Output, number, output.about?, 1 << number, needs.into_iter().collect())
     }
 
+    /// The packet of an input whose register holds a whole chunk.
+    fn stuck_at_buffer(&self, number: usize) -> Option<Waiting> {
+        let (input, central) = (&self.inputs[number], self.central.as_ref()?);
+        let is_single = input.outputs.count_ones() == 1;
+        if input.is_admitted {
+            return None;
+        }
+        let held = |output: PortId, of_room: bool| match self.outputs[output.index()].taken {
+            Some(by) => Need::Output { output, by: PortId(by.into()) },
+            None if of_room => Need::Room { output },
+            None => Need::Queue { output },
+        };
+        let own = ports(input.outputs).next()?;
+        let mut alternatives: Vec<Need> = if is_single { vec![held(own, false)] } else { Vec::new() };
+        match self.claim.filter(|&by| usize::from(by) != number) {
+            Some(by) => alternatives.push(Need::Output { output: own, by: PortId(by.into()) }),
+            None => {
+                // With room left, it is those on their way up that have taken too much.
+                let counts = |output: &PortId| {
+                    !is_single || central.free() == 0 || self.outputs[output.index()].leads_up
+                };
+                let holders = ports(central.holders()).filter(counts);
+                alternatives.extend(holders.map(|output| held(output, true)));
+            }
+        }
+        // What is reserved is read and free again one day, too.
+        let reserves = (0..self.inputs.len()).filter(|&by| self.inputs[by].reserve > 0);
+        alternatives.extend(reserves.map(|by| Need::Output { output: own, by: PortId::new(by) }));
+        let waiting =
+            self.waiting(Side::Input, number, input.about?, 0, vec![Need::Queue { output: own }])?;
+        Some(Waiting { needs: Vec::new(), alternatives, ..waiting })
+    }
+
     fn waiting(
         &self,
         side: Side,
@@ -68,7 +105,14 @@ impl Switch {
     ) -> Option<Waiting> {
         let fifo = Fifo { switch: self.number, port: PortId::new(port), vc: 0, side };
         let (source, destination) = about;
-        (!needs.is_empty()).then_some(Waiting { fifo, source, destination, feeds, needs })
+        (!needs.is_empty()).then_some(Waiting {
+            fifo,
+            source,
+            destination,
+            feeds,
+            needs,
+            alternatives: Vec::new(),
+        })
     }
 
     /// Who has the outputs that a gathering packet has not got.

@@ -100,6 +100,7 @@ impl Switch {
         }
         let input = &mut self.inputs[input];
         input.token = input.heads.pop_front();
+        input.about = input.token.as_ref().map(|token| (token.source, token.destination()));
         let flits = input.token.as_ref().map_or(0, |token| token.flits);
         (input.outputs, input.some, input.left, input.until) = (outputs, outputs, flits, now + 1);
         if is_central {
