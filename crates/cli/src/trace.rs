@@ -25,6 +25,11 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
 /// Finds out before the run whether the trace can be written, and whether what it is to be of is there.
 pub(crate) fn probe(arguments: &RunArguments, session: &Session) -> Result<(), Failure> {
     let Some(target) = target(arguments)? else { return Ok(()) };
+    if !session.fabric().switch.tells_steps() {
+        let help = "leave it out; packets can be followed on machines with HPP Switches";
+        let message = "--trace: SP Switches do not tell what packets wait for";
+        return Err(Failure::input(message, Some(help.to_owned())));
+    }
     chosen(arguments, session, None)?;
     target.probe()
 }

@@ -25,8 +25,8 @@ pub struct Port {
     whole: VecDeque<(Cycle, Box<Token>)>,
     /// When a flit can be sent next, as far as known.
     due: Cycle,
-    /// Flits sent since the start, modulo 2^32.
-    sent: u32,
+    /// Flits sent since the start; the books count them modulo 2^32.
+    sent: u64,
 }
 
 impl Port {
@@ -120,7 +120,7 @@ impl PortModel<Sp> for Port {
                 link::post(cx.post, &self.wire, Cycle::NEVER, mail);
             }
             link::send_flits(cx, &self.wire, now, count);
-            self.sent = self.sent.wrapping_add(count);
+            self.sent += u64::from(count);
             self.left -= count;
             self.until = now + u64::from(count);
             if self.left == 0 {
@@ -142,10 +142,14 @@ impl PortModel<Sp> for Port {
 
     fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}
 
+    fn sent_flits(&self) -> Option<u64> {
+        Some(self.sent)
+    }
+
     fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
         // A packet is where its first flit is.
         let begun = self.source.front().is_some_and(|head| head.flits != self.left);
         books.in_network += (self.source.len() + self.whole.len()) as u64 - u64::from(begun);
-        books.units_sent += u64::from(self.sent);
+        books.units_sent += u64::from(self.sent as u32);
     }
 }

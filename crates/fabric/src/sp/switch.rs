@@ -106,8 +106,8 @@ struct Output {
     serving: Option<u8>,
     last: u8,
     next_chunk: u32,
-    /// Flits sent since the start, modulo 2^32.
-    sent: u32,
+    /// Flits sent since the start; the books count them modulo 2^32.
+    sent: u64,
 }
 
 impl Output {
@@ -333,7 +333,7 @@ impl SwitchModel<Sp> for Switch {
         let mut packets = 0;
         for output in &self.outputs {
             packets += u64::from(output.load) - u64::from(output.has_handed_over);
-            books.units_sent += if output.leads_to_node { 0 } else { u64::from(output.sent) };
+            books.units_sent += if output.leads_to_node { 0 } else { u64::from(output.sent as u32) };
         }
         for input in &self.inputs {
             // A gathering packet is there once, however many outputs it has got.
@@ -351,6 +351,10 @@ impl SwitchModel<Sp> for Switch {
 
     fn position(&self, shared: &Shared, port: PortId, _: u8, _: Cycle) -> u32 {
         shared.settings.fifo_flits.wrapping_add(self.inputs[port.index()].freed)
+    }
+
+    fn sent_flits(&self, port: PortId) -> Option<u64> {
+        Some(self.outputs[port.index()].sent)
     }
 
     fn queued_flits(&self, _: &Shared, inbox: &Inbox, _: Cycle) -> u64 {

@@ -132,7 +132,7 @@ impl Switch {
     fn credit_missing(&self, output: PortId) -> Option<Need> {
         let it: &Output = &self.outputs[output.index()];
         let is_missing = !it.leads_to_node && it.credits.when(0).is_none();
-        is_missing.then_some(Need::Space { output, vc: 0, units: 1, sent: it.sent })
+        is_missing.then_some(Need::Space { output, vc: 0, units: 1, sent: it.sent as u32 })
     }
 
     /// What keeps `output` from reading on in the FIFO of an input.

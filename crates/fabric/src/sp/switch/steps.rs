@@ -394,7 +394,7 @@ impl Output {
         let is_first = self.token.as_ref().is_some_and(|token| token.flits == self.left);
         self.left -= count;
         self.until = now + u64::from(count);
-        self.sent = self.sent.wrapping_add(count);
+        self.sent += u64::from(count);
         if is_first && let Some(token) = &mut self.token {
             cx.counters.packet_hops += 1;
             cx.counters.flit_hops += u64::from(token.flits);
