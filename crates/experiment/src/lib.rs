@@ -60,11 +60,11 @@ pub use builtin::builtin;
 pub use check::Overrides;
 pub use experiment::{Experiment, Report};
 pub use plot::{Mark, Plot, PlotData, Series};
-pub use point::{Point, RunError};
+pub use point::{Point, RunError, command};
 pub use runner::{Progress, Runner, RunnerError};
 pub use store::{Store, StoreError};
 pub use vary::Axis;
 pub use workload::{Workload, WorkloadOptions};
 
 /// The version that results name.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

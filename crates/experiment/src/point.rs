@@ -86,7 +86,7 @@ impl Point {
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<Value>, RunError> {
         let session = Session::new(Machine::clone(&self.machine), self.seed, 1);
         let workload = self.workload.as_run();
-        let points = workload.run(&session, stop).map_err(RunError::Workload)?;
+        let points = workload.run(&session, stop, &mut |_| {}).map_err(RunError::Workload)?;
         let command = self.command();
         let heading = Heading { machine: &self.machine, seed: self.seed, command: &command, workload };
         Ok(points.map(|points| result(heading, points)))
@@ -95,15 +95,7 @@ impl Point {
     /// The command that runs this point alone.
     #[must_use]
     pub fn command(&self) -> Vec<String> {
-        let mut command = vec!["flitway".to_owned(), "run".to_owned(), self.machine_name.clone()];
-        for set in &self.set {
-            command.extend(["--set".to_owned(), set.clone()]);
-        }
-        for (name, text) in self.options.given() {
-            command.extend([argument(name), text.to_owned()]);
-        }
-        command.extend(["--seed".to_owned(), self.seed.to_string()]);
-        command
+        command(&self.machine_name, &self.set, &self.options, self.seed)
     }
 
     /// What another process needs to run the point, which reads the same files.
@@ -151,6 +143,20 @@ impl Point {
         }
         Ok(Point { key: found, machine_name: name.to_owned(), set, machine, options, workload, seed })
     }
+}
+
+/// The command that runs the workload of `options` on the machine `name` with the overrides `set`.
+#[must_use]
+pub fn command(name: &str, set: &[String], options: &WorkloadOptions, seed: u64) -> Vec<String> {
+    let mut command = vec!["flitway".to_owned(), "run".to_owned(), name.to_owned()];
+    for set in set {
+        command.extend(["--set".to_owned(), set.clone()]);
+    }
+    for (name, text) in options.given() {
+        command.extend([argument(name), text.to_owned()]);
+    }
+    command.extend(["--seed".to_owned(), seed.to_string()]);
+    command
 }
 
 /// What matters of a machine.

@@ -1,6 +1,6 @@
 //! A task graph: a file in the GOAL text format, and where its ranks run.
 
-use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions};
+use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
 use crate::digest::Digest;
 use flitway_report::graph::GraphResult;
 use flitway_report::session::Session;
@@ -188,9 +188,14 @@ impl Run for GraphWorkload {
         session.exchange(&self.graph, placement).map(drop).map_err(|error| vec![self.misfit(error)])
     }
 
-    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    fn run(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let placement = self.placement(session)?;
-        let result = session.graph(&self.graph, placement, stop, |_| {});
+        let result = session.graph(&self.graph, placement, stop, |now| tell(Step::first(now)));
         let result = result.map_err(|error| vec![self.misfit(error)])?;
         Ok((!result.stopped).then(|| vec![result.to_json()]))
     }

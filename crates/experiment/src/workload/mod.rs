@@ -14,6 +14,7 @@ pub mod train;
 
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{nearest, units};
+use flitway_report::measure::Progress;
 use flitway_report::session::Session;
 use serde_json::Value;
 use std::path::Path;
@@ -311,6 +312,33 @@ impl Workload {
     }
 }
 
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Points that are over.
+    pub done: usize,
+    /// Points of the run.
+    pub all: usize,
+    /// Cycles simulated of the point that runs.
+    pub now: Cycle,
+    /// Half-width of its interval as a fraction of the mean, once there is one.
+    pub precision: Option<f64>,
+}
+
+impl Step {
+    fn of(done: usize, all: usize, progress: Progress) -> Self {
+        Step { done, all, now: progress.now, precision: progress.precision }
+    }
+
+    /// Of a run that is one point, which is not measured in batches.
+    fn first(now: Cycle) -> Self {
+        Step { done: 0, all: 1, now, precision: None }
+    }
+}
+
+/// Who is told how far a run is.
+pub type Tell<'a> = dyn FnMut(Step) + 'a;
+
 /// What every kind of workload can do.
 pub trait Run {
     /// The object `workload` of a result: the options that matter, as they were written.
@@ -325,9 +353,14 @@ pub trait Run {
     /// What keeps it from running.
     fn fit(&self, session: &Session) -> Result<(), Vec<Problem>>;
 
-    /// Runs it: the entries of `points` in a result; `None` if `stop` came first.
+    /// Runs it: the entries of `points` in a result; `None` if `stop` came first. Tells now and then how far it is.
     ///
     /// # Errors
     /// What [`fit`](Self::fit) says.
-    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>>;
+    fn run(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<Vec<Value>>, Vec<Problem>>;
 }

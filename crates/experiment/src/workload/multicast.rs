@@ -2,7 +2,7 @@
 
 use super::beside::{self, Background, Beside};
 use super::traffic::{self, Load};
-use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, flag, named, time};
+use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, flag, named, time};
 use flitway_nic::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
@@ -203,12 +203,19 @@ impl Run for MulticastWorkload {
         self.tasks(session).map(drop).map_err(|problem| vec![problem])
     }
 
-    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    fn run(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
         let mut measured = Vec::new();
-        for MulticastTask { run, background } in &tasks {
+        for (done, MulticastTask { run, background }) in tasks.iter().enumerate() {
             let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
-            let point = session.multicast_point(run, background, self.patience, stop, |_| {});
+            let point = session.multicast_point(run, background, self.patience, stop, |now| {
+                tell(Step::of(done, tasks.len(), now))
+            });
             if point.is_stopped() {
                 return Ok(None);
             }

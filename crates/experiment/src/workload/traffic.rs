@@ -1,6 +1,6 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
-use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions};
+use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::units;
 use flitway_report::point::Point;
@@ -302,11 +302,17 @@ impl Run for TrafficWorkload {
         self.points(session).map(drop).map_err(|problem| vec![problem])
     }
 
-    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    fn run(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let points = self.points(session).map_err(|problem| vec![problem])?;
         let mut measured = Vec::new();
-        for (load, traffic) in &points {
-            let point = session.point(traffic, *load, self.patience, stop, |_| {});
+        for (done, (load, traffic)) in points.iter().enumerate() {
+            let point = session
+                .point(traffic, *load, self.patience, stop, |now| tell(Step::of(done, points.len(), now)));
             if point.is_stopped() {
                 return Ok(None);
             }

@@ -1,6 +1,6 @@
 //! A train of packets from one node to another.
 
-use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, traffic};
+use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, traffic};
 use flitway_machine::units;
 use flitway_report::session::Session;
 use flitway_report::session::train::{TrainChoice, TrainMisfit, TrainResult};
@@ -91,8 +91,15 @@ impl Run for TrainWorkload {
         session.fits_train(self.choice).map_err(|error| vec![Self::misfit(error)])
     }
 
-    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
-        let result = session.train(self.choice, stop, |_| {}).map_err(|error| vec![Self::misfit(error)])?;
+    fn run(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+        let result = session
+            .train(self.choice, stop, |now| tell(Step::first(now)))
+            .map_err(|error| vec![Self::misfit(error)])?;
         Ok(result.time.is_some().then(|| vec![result.to_json()]))
     }
 }

@@ -3,7 +3,9 @@
 pub mod losses;
 
 use super::beside::{self, Background, Beside};
-use super::{Kind, Problem, Run, Surroundings, Workload, WorkloadOptions, flag, named, time, traffic};
+use super::{
+    Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, flag, named, time, traffic,
+};
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
 use flitway_report::session::{Patience, Session};
@@ -193,12 +195,19 @@ impl Run for BarrierWorkload {
         self.tasks(session).map(drop).map_err(|problem| vec![problem])
     }
 
-    fn run(&self, session: &Session, stop: &AtomicBool) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    fn run(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
         let mut measured = Vec::new();
-        for BarrierTask { run, background } in &tasks {
+        for (done, BarrierTask { run, background }) in tasks.iter().enumerate() {
             let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
-            let point = session.barrier_point(run, background, self.patience, stop, |_| {});
+            let point = session.barrier_point(run, background, self.patience, stop, |now| {
+                tell(Step::of(done, tasks.len(), now))
+            });
             if point.is_stopped() {
                 return Ok(None);
             }
