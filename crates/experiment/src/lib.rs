@@ -44,6 +44,7 @@
 mod builtin;
 mod check;
 mod digest;
+mod examine;
 mod experiment;
 mod finding;
 mod options;
@@ -58,6 +59,7 @@ pub mod workload;
 
 pub use builtin::builtin;
 pub use check::Overrides;
+pub use examine::Examination;
 pub use experiment::{Experiment, Report};
 pub use plot::{Mark, Plot, PlotData, Series};
 pub use point::{Point, RunError, command};

@@ -135,11 +135,15 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(option: &'static str, message: impl Into<String>) -> Self {
+    /// What is wrong with `option`, in a sentence.
+    #[must_use]
+    pub fn new(option: &'static str, message: impl Into<String>) -> Self {
         Problem { option, message: message.into(), help: None, picture: None }
     }
 
-    fn help(self, help: impl Into<String>) -> Self {
+    /// Adds the likely fix.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
         Problem { help: Some(help.into()), ..self }
     }
 

@@ -1,0 +1,123 @@
+//! What follows from a machine, before anything runs: sizes and distances, whether it can deadlock, what its buffers must
+//! hold, and how busy its channels will be. `docs/checks.md` describes it.
+
+use crate::VERSION;
+use crate::workload::{GraphFiles, Problem, Surroundings, Workload, WorkloadOptions};
+use flitway_fabric::headroom::Headroom;
+use flitway_fabric::sp::Cost;
+use flitway_machine::units;
+use flitway_report::channels::{ChannelLoads, Waiting, headroom, headroom_json};
+use flitway_report::facts::Facts;
+use flitway_report::session::Session;
+use flitway_workload::traffic::Traffic;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What follows from a machine.
+#[derive(Debug)]
+pub struct Examination {
+    /// Sizes, distances, latencies.
+    pub facts: Facts,
+    /// Which channels wait for which; `None` if the machine is too large for that.
+    pub waiting: Option<Waiting>,
+    /// What buffers must hold.
+    pub headroom: Headroom,
+    /// The pattern of traffic under which loads are expected.
+    pub pattern: String,
+    /// Loads of channels; `None` if the machine is too large, or too small for uniform traffic that nobody asked for.
+    pub loads: Option<ChannelLoads>,
+}
+
+impl Examination {
+    /// The pattern of traffic unless one is given.
+    pub const TRAFFIC_DEFAULT: &str = "uniform";
+
+    /// Examines the machine of `session`, with packets of the size `packet` and the pattern `traffic`, both as written.
+    ///
+    /// # Errors
+    /// If these are wrong, or do not fit the machine.
+    pub fn new(session: &Session, packet: &str, traffic: Option<&str>) -> Result<Self, Vec<Problem>> {
+        let (machine, fabric) = (session.machine(), session.fabric());
+        let payload = payload(packet, machine.packet.mtu_bytes).map_err(|problem| vec![problem])?;
+        let pattern = traffic.unwrap_or(Self::TRAFFIC_DEFAULT);
+        let fitted = match self::traffic(session, pattern) {
+            // Uniform traffic needs two nodes; who asks for none is not told.
+            Err(_) if traffic.is_none() => None,
+            fitted => Some(fitted?),
+        };
+        let waiting = Waiting::new(fabric);
+        let loads = fitted
+            .as_ref()
+            .zip(waiting.as_ref())
+            .and_then(|(traffic, waiting)| ChannelLoads::new(waiting, fabric, traffic.destinations()));
+        Ok(Examination {
+            facts: Facts::new(machine, fabric, payload),
+            waiting,
+            headroom: headroom(fabric),
+            pattern: pattern.to_owned(),
+            loads,
+        })
+    }
+
+    /// The object `flitway/check/1` of this examination of the machine of `session`.
+    #[must_use]
+    pub fn to_json(&self, session: &Session) -> Value {
+        let machine = session.machine();
+        let mut checked = json!({
+            "schema": "flitway/check/1",
+            "flitway": VERSION,
+            "machine": { "name": machine.name, "description": machine.to_json() },
+            "facts": self.facts.to_json(),
+            "credits": headroom_json(self.headroom),
+        });
+        if let Some(switch) = session.fabric().switch.sp() {
+            checked["switch_cost"] = switch.costs().iter().map(cost_json).collect();
+        }
+        if let Some(waiting) = &self.waiting {
+            checked["deadlock"] = waiting.to_json();
+        }
+        if let Some(loads) = &self.loads {
+            checked["channel_loads"] = loads.to_json();
+            checked["channel_loads"]["traffic"] = json!(self.pattern);
+        }
+        checked
+    }
+}
+
+fn cost_json(cost: &Cost) -> Value {
+    json!({
+        "organisation": cost.organisation,
+        "flit_muxes": cost.flit_muxes,
+        "ram_bits": cost.ram_bits,
+        "register_bits": cost.register_bits,
+        "wires": cost.wires,
+    })
+}
+
+fn payload(text: &str, mtu: u32) -> Result<u32, Problem> {
+    let bytes = units::size(text).map_err(|error| {
+        let problem = Problem::new("packet", format!("{error}: expected {}", error.expectation()));
+        Problem { help: error.help(), ..problem }
+    })?;
+    u32::try_from(bytes)
+        .ok()
+        .filter(|bytes| (1..=mtu).contains(bytes))
+        .ok_or_else(|| Problem::new("packet", format!("`{text}`: expected 1 B to the MTU, {mtu} B")))
+}
+
+/// The traffic of `pattern` at load 1.
+fn traffic(session: &Session, pattern: &str) -> Result<Arc<Traffic>, Vec<Problem>> {
+    let text = |text: &str| Some(text.to_owned());
+    let options = WorkloadOptions {
+        traffic: text(pattern),
+        packet: text("1B"),
+        load: text("1"),
+        ..WorkloadOptions::default()
+    };
+    let surroundings = Surroundings { clock: session.machine().clock, graphs: &GraphFiles::default() };
+    let Workload::Traffic(workload) = Workload::check(&options, &surroundings)? else {
+        unreachable!("what has a pattern is synthetic traffic")
+    };
+    let points = workload.points(session).map_err(|problem| vec![problem])?;
+    Ok(Arc::clone(&points[0].1))
+}
