@@ -153,7 +153,12 @@ pub fn command(name: &str, set: &[String], options: &WorkloadOptions, seed: u64)
         command.extend(["--set".to_owned(), set.clone()]);
     }
     for (name, text) in options.given() {
-        command.extend([argument(name), text.to_owned()]);
+        match text {
+            // What is there or not has no value on the command line.
+            "true" => command.push(argument(name)),
+            "false" => {}
+            _ => command.extend([argument(name), text.to_owned()]),
+        }
     }
     command.extend(["--seed".to_owned(), seed.to_string()]);
     command
