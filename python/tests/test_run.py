@@ -1,0 +1,99 @@
+"""Runs: the results of the command line, and what Python expects of long work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import flitway
+import pytest
+from conftest import Cli, same
+from flitway import _flitway
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {"load": [0.2, 0.4], "packet": "64B", "duration": "10 us"},
+        {"load": "max", "traffic": "transpose", "warm_up": "5 us", "duration": "10 us"},
+        {"multicast": "broadcast", "multicast_load": 0.2, "overheads": True, "duration": "20 us"},
+        {"barrier": "all", "load": 0.1, "interval": "5 us", "lose": ["distribute(at=node 3, nth=1)"], "duration": "20 us"},
+        {"train": "0-3", "count": 100, "packet": "64B"},
+    ],
+    ids=["loads", "max", "multicast", "barrier", "train"],
+)
+def test_a_result_is_that_of_the_command_line(cli: Cli, workload: dict[str, Any]) -> None:
+    result = flitway.run("hpp-switch", seed=7, threads=2, **workload)
+    assert same(result.data) == same(cli(*result.command[1:]))
+
+
+def test_options_are_those_of_the_command_line() -> None:
+    assert list(flitway.WorkloadOptions.__annotations__) == _flitway.workload_options()
+
+
+def test_wrong_options_are_shown_at_once() -> None:
+    with pytest.raises(flitway.WorkloadError) as raised:
+        flitway.run("hpp-switch", load="fast", packet="256")
+    assert [one.path for one in raised.value.diagnostics] == ["packet", "load"]
+    with pytest.raises(flitway.WorkloadError, match="did you mean `load`"):
+        flitway.run("hpp-switch", lod=0.1)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="1 to 256"):
+        flitway.run("hpp-switch", threads=0)
+    with pytest.raises(flitway.WorkloadError):
+        flitway.run("hpp-switch", graph="no-such.goal")
+
+
+def test_progress_is_told_and_others_run_meanwhile() -> None:
+    steps: list[flitway.Step] = []
+    ticks = 0
+    over = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not over.wait(0.01):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    flitway.run("dawning5000", load=0.2, duration="20 us", progress=steps.append)
+    over.set()
+    thread.join()
+    assert ticks > 5, "the lock of Python is not held"
+    assert steps[-1] == flitway.Step(1, 1) and steps[0].cycles > 0
+
+
+def test_what_progress_raises_ends_the_run() -> None:
+    def fail(_: flitway.Step) -> None:
+        raise LookupError("enough")
+
+    started = time.monotonic()
+    with pytest.raises(LookupError, match="enough"):
+        flitway.run("dawning5000", load=0.5, precision="0.01%", progress=fail)
+    assert time.monotonic() - started < 20
+
+
+def test_ctrl_c_ends_a_run() -> None:
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        flitway.run("dawning5000", load=0.5, duration="100 ms")
+    timer.join()
+
+
+def test_a_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    flitway.run("hpp-switch", load=[0.1, 0.2], duration="10 us", progress=True)
+    assert "2/2" in capsys.readouterr().err
+    flitway.run("hpp-switch", load=0.1, duration="10 us")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_graph_that_cannot_finish_is_a_fault(tmp_path: os.PathLike[str]) -> None:
+    path = os.path.join(tmp_path, "stuck.goal")
+    with open(path, "w") as file:
+        file.write("num_ranks 2\nrank 0 { recv 8b from 1 }\nrank 1 { calc 1 }\n")
+    fault = flitway.run("hpp-switch", graph=path).points[0].fault
+    assert fault and "cannot finish" in fault
+    assert flitway.run("hpp-switch", load=0.1, duration="5 us").points[0].fault is None
