@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to the terminal")]
 
 mod commands;
+mod python;
 mod run;
 mod tidy;
 
@@ -46,7 +47,9 @@ enum Task {
     Prove(LabArguments),
     /// Feed the readers of machine files, experiment files and task graphs with damaged text for as long as asked
     Fuzz(FuzzArguments),
-    /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test
+    /// Build the Python package into an environment under target/, check its types and run its tests; needs Python 3.11
+    Py(PyArguments),
+    /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test, py
     Ci,
 }
 
@@ -60,6 +63,13 @@ struct TestArguments {
 #[derive(Args, Debug)]
 struct LabArguments {
     /// Passed on; --help tells
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    rest: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+struct PyArguments {
+    /// Passed to pytest: a file, -k NAME, ...
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     rest: Vec<OsString>,
 }
@@ -85,6 +95,7 @@ fn main() -> ExitCode {
         Task::Campaign(arguments) => commands::lab("campaign", &arguments.rest),
         Task::Prove(arguments) => commands::lab("prove", &arguments.rest),
         Task::Fuzz(arguments) => commands::fuzz(arguments.seconds, arguments.coverage),
+        Task::Py(arguments) => python::py(&arguments.rest),
         Task::Ci => commands::ci(),
     };
     match outcome {
