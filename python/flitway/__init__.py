@@ -33,6 +33,7 @@ from flitway._errors import (
 )
 from flitway._experiment import Experiment, ExperimentPoint, ExperimentResult
 from flitway._flitway import VERSION as __version__
+from flitway._graphs import Task, calc, recv, send, task_graph, write_topology
 from flitway._machine import CheckedMachine, Machine
 from flitway._progress import Step
 from flitway._result import Latency, Point, Result
@@ -55,9 +56,15 @@ __all__ = [
     "Result",
     "Step",
     "StoreError",
+    "Task",
     "TooLargeError",
     "WorkloadError",
     "WorkloadOptions",
     "__version__",
+    "calc",
+    "recv",
     "run",
+    "send",
+    "task_graph",
+    "write_topology",
 ]

@@ -1,0 +1,47 @@
+"""Task graphs from generators, and topologies from NetworkX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import flitway
+import networkx
+import pytest
+
+
+def ring(rank: int, ranks: int) -> Iterator[flitway.Task | list[flitway.Task]]:
+    yield flitway.calc(100 * rank)
+    yield []
+    yield [flitway.send(64, (rank + 1) % ranks, tag=3), flitway.recv(64, None, tag=None)]
+    yield flitway.calc(1000, cpu=1)
+
+
+def test_a_generator_for_each_rank_is_a_task_graph(tmp_path: Path) -> None:
+    path = tmp_path / "ring.goal"
+    path.write_text(flitway.task_graph(ring, 16))
+    point = flitway.run("hpp-switch", graph=path).points[0]
+    assert point["graph.completed"] is True and point["graph.messages"] == 16
+    assert point["graph.completion_ns"] > 1500 + 1000
+    assert point.fault is None
+
+
+def test_a_graph_of_networkx_is_a_topology(tmp_path: Path) -> None:
+    graph = networkx.petersen_graph()
+    graph.edges[0, 1]["length"] = "12 m"
+    path = flitway.write_topology(graph, tmp_path / "petersen.graph", nodes_per_switch=2)
+    machine = flitway.Machine("hpp-switch", {"topology": {"kind": "graph", "file": str(path)}, "link.length.switch": "2 m"})
+    checked = machine.check()
+    assert checked.nodes == 20
+    assert checked["facts.switches_per_rail"] == 10 and checked["deadlock.free"] is True
+    assert sum(link.endswith("12 m") for link in checked["machine.description.graph.links"]) == 1
+    assert machine.run(load=0.1, warm_up="5 us", duration="20 us").points[0].verdict == "steady"
+
+
+def test_nodes_can_be_where_they_are_named(tmp_path: Path) -> None:
+    path = flitway.write_topology(networkx.path_graph(3), tmp_path / "line.graph", nodes_per_switch={0: 3, 2: 1})
+    machine = flitway.Machine("hpp-switch", {"topology": {"kind": "graph", "file": str(path)}, "link.length.switch": "2 m"})
+    assert machine.check().nodes == 4
+    flitway.write_topology(networkx.path_graph(3), path, nodes_per_switch=99)
+    with pytest.raises(flitway.MachineError, match="FW-M053"):
+        machine.check()
