@@ -112,7 +112,7 @@ impl Tree {
 
     /// Text that people write and read: no data of tests, no generated pages.
     pub(super) fn written(&self) -> impl Iterator<Item = &File> {
-        let readable = [".rs", ".toml", ".md", ".goal", "run"];
+        let readable = [".rs", ".toml", ".md", ".goal", ".py", ".pyi", "run"];
         self.0.iter().filter(move |file| {
             readable.iter().any(|end| file.path.ends_with(end))
                 && !file.is_generated()
