@@ -215,9 +215,11 @@ fn run_graph(
         .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
     line.clear();
     voice.say(|| table::graph(&session, path, graph, &result))?;
-    write_json(&session, workload, target, vec![result.to_json()])?;
+    // Made once: it says how much memory has been used until then.
+    let points = vec![result.to_json()];
+    write_json(&session, workload, target, points.clone())?;
     let details = vec![result.details.as_deref()];
-    let material = Material { workload, points: vec![result.to_json()], theory: None, details };
+    let material = Material { workload, points, theory: None, details };
     report::write(arguments, &session, material)?;
     let misfit = |error| Failure::workload(vec![workload.misfit(error)]);
     let exchange =
