@@ -149,11 +149,18 @@ class Experiment:
         ------
         StoreError
             If the folder cannot be used, or something in it is damaged.
+        TooLargeError
+            If the processes of this computer need more memory than there is.
         """
+        if workers is not None and workers < 1:
+            raise ValueError(f"`workers`: expected 1 or more, and not {workers}")
         store = _flitway.Store(folder or Path("results", self.name)) if keep else None
         results: list[str | None] = [store.load(point.key) if store else None for point in self.points]
         open_points = [index for index, result in enumerate(results) if result is None]
-        with shown(progress, self.name) as tell, pool(executor, workers, len(open_points)) as runner:
+        side_by_side = min(workers or os.cpu_count() or 1, len(open_points))
+        if executor is None:
+            self._binary.fits(side_by_side)
+        with shown(progress, self.name) as tell, pool(executor, side_by_side) as runner:
             kept = len(results) - len(open_points)
             if tell:
                 tell(Step(kept, len(results)))
@@ -264,12 +271,12 @@ def run_point(description: str) -> str:
 
 
 @contextmanager
-def pool(executor: Executor | None, workers: int | None, points: int) -> Iterator[Executor | None]:
+def pool(executor: Executor | None, workers: int) -> Iterator[Executor | None]:
     """The executor, or processes that end with the experiment, if there is anything to run."""
-    if executor is not None or points == 0:
+    if executor is not None or workers == 0:
         yield executor
         return
-    own = ProcessPoolExecutor(min(workers or os.cpu_count() or 1, points))
+    own = ProcessPoolExecutor(workers)
     try:
         yield own
     except BaseException:

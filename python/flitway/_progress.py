@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Union
@@ -44,7 +45,10 @@ def shown(progress: Progress, what: str) -> Iterator[Callable[[Step], None] | No
         yield progress
         return
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # Without widgets it draws text, and need not say so.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         if progress:
             raise ImportError("`progress=True` needs tqdm: pip install tqdm") from None
@@ -55,12 +59,11 @@ def shown(progress: Progress, what: str) -> Iterator[Callable[[Step], None] | No
 
 
 def move(bar: Any, step: Step) -> None:
-    """Moves a bar of tqdm."""
+    """Moves a bar of tqdm, which draws itself no more often than is good."""
     bar.total = step.all
     if step.precision is not None:
         bar.set_postfix_str(f"+-{step.precision:.1%}", refresh=False)
     bar.update(step.done - bar.n)
-    bar.refresh()
 
 
 def somebody_looks() -> bool:

@@ -128,10 +128,16 @@ def test_changes_for_a_quick_look_are_those_of_the_command_line(experiment: flit
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
-    (tmp_path / "long.toml").write_text(TEXT.replace("[0.2, 0.4]", "[0.2, 0.4, 0.5]").replace("10 us", "300 ms"))
+    text = TEXT.replace("[0.2, 0.4]", '["10 us", "300 ms"]').replace('"load"', '"duration"')
+    (tmp_path / "long.toml").write_text(text.replace('duration = "10 us"', "load = 0.3").replace('"small"', '"long"'))
     code = "import flitway; flitway.Experiment('long.toml').run(workers=1)"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, start_new_session=True)
-    time.sleep(2)
+    finished = tmp_path / "results" / "long" / "points"
+    until = time.monotonic() + 60
+    while not list(finished.glob("*.json")) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.2)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode != 0 and b"KeyboardInterrupt" in errors
+    assert len(list(finished.glob("*.json"))) == 1

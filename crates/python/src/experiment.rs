@@ -3,6 +3,7 @@
 use crate::attend::guarded;
 use crate::errors::{self, Exception, fields, tuples};
 use flitway_experiment::Overrides;
+use flitway_report::memory;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -53,6 +54,12 @@ impl Experiment {
     /// The warnings, as the fields of `flitway.Diagnostic`.
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         tuples(py, fields(&self.0.warnings))
+    }
+
+    /// Refuses what is larger than the memory that is left, with `workers` points side by side.
+    fn fits(&self, py: Python<'_>, workers: u32) -> PyResult<()> {
+        let needed = self.0.memory_bytes.saturating_mul(workers.into());
+        memory::fits(needed).map_err(|message| Exception::TooLarge.says(py, message))
     }
 
     fn __len__(&self) -> usize {
