@@ -133,7 +133,7 @@ pub(crate) struct TrafficArguments {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Multicast (beside synthetic traffic, if a --load is given)")]
 pub(crate) struct MulticastArguments {
-    /// Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15)
+    /// Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms fresh(receivers=4)
     #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
     pub(crate) multicast: Option<String>,
     /// Copies to be delivered as a fraction of what the nodes can receive: 0.1 (unless given), several, a range, `max`

@@ -54,7 +54,19 @@ pub(crate) fn run(
         })?;
     }
     no_deadlock(&points)?;
+    some_barriers(&points)?;
     voice.end(&stop)
+}
+
+/// That no barrier in the switches is ever over is a fault.
+fn some_barriers(points: &[Point]) -> Result<(), Failure> {
+    let of = |point: &Point| point.barrier.as_ref().filter(|it| it.operations == 0)?.packets;
+    let Some(packets) = points.iter().filter(|point| !point.is_stopped()).find_map(of) else { return Ok(()) };
+    let lost = packets.lost_by_fault + packets.lost_by_full_queue;
+    Err(Failure::Fault(format!(
+        "fault: no barrier was over: {lost} of {} barrier packets were lost",
+        packets.sent
+    )))
 }
 
 /// What is about to be measured, and what theory says of it.
@@ -149,7 +161,8 @@ fn definitions(points: &[Point]) -> String {
         text.push_str("\nunicast            load offered and accepted beside it");
     }
     text.push_str(&verdicts(points));
-    if points.iter().any(|point| point.verdict == Verdict::Saturated) {
+    let in_switches = barriers().any(|barrier| barrier.packets.is_some());
+    if in_switches && points.iter().any(|point| point.verdict == Verdict::Saturated) {
         text.push_str(
             "\n                   (those of packets: a barrier begins when the one before is over)",
         );

@@ -57,7 +57,7 @@ pub(crate) fn waiting_section(
         }
         Some(waiting) => {
             lines.push(match waiting.cycle() {
-                None => "free of cyclic dependence: no deadlock is possible".to_owned(),
+                None => free(session),
                 Some(_) => "cyclic dependence: packets can wait for each other for ever".to_owned(),
             });
             let (channels, dependencies) = (waiting.channels, waiting.dependencies());
@@ -172,4 +172,15 @@ pub(crate) fn loads_section(
         named.join(", "),
         loads.bound
     )
+}
+
+/// What it means that no packets for one node can wait for each other for ever, and whether copies can.
+fn free(session: &Session) -> String {
+    let free = "free of cyclic dependence: no deadlock is possible".to_owned();
+    match session.fabric().switch.copies_can_deadlock() {
+        Some(setting) => {
+            format!("{free} of packets for one node; but copies of a multicast can deadlock with {setting}")
+        }
+        None => free,
+    }
 }

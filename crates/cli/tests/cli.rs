@@ -2,52 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
+
+use common::*;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-fn flitway(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_flitway")).args(arguments).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-/// A file of this test run.
-fn scratch(name: &str, text: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
-fn json(arguments: &[&str]) -> Value {
-    let output = flitway(&[arguments, &["--json", "-"]].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_str(&stdout(&output)).unwrap()
-}
-
-/// The result without what may differ between equal runs.
-fn reproducible(mut result: Value) -> Value {
-    result.as_object_mut().unwrap().remove("command");
-    for point in result["points"].as_array_mut().unwrap() {
-        let point = point.as_object_mut().unwrap();
-        point.remove("wall_s");
-        point.remove("peak_rss_bytes");
-    }
-    result
-}
-
-fn assert_valid(result: &Value) {
-    let schema: Value = serde_json::from_str(include_str!("../../../docs/result.schema.json")).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(result).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
-}
+use std::process::{Command, Stdio};
 
 const QUICK: [&str; 6] = ["--load", "0.2,0.5", "--warm-up", "5us", "--duration", "20us"];
 
@@ -142,40 +102,6 @@ fn results_do_not_depend_on_threads_and_repeat() {
     assert_eq!(one, run("2", "1"));
     assert_eq!(one, run("4", "1"));
     assert_ne!(one["points"], run("1", "2")["points"]);
-}
-
-#[test]
-fn barriers_do_not_depend_on_threads() {
-    for by in ["hardware", "three-trips", "pairwise"] {
-        let run = |threads: &str| {
-            let barrier = ["--barrier", "random(members=20)", "--interval", "1us", "--imbalance", "500ns"];
-            let way = ["--load", "0.3", "--by", by, "--duration", "60us", "--warm-up", "5us"];
-            let set = ["--threads", threads, "--set", "switch.barrier.bit_errors=10 errors/Mbit"];
-            reproducible(json(&[&["run", "fattree-128"][..], &barrier, &way, &set].concat()))
-        };
-        let one = run("1");
-        assert!(one["points"][0]["barrier"]["operations"].as_u64() > Some(50), "{one}");
-        assert_eq!(one, run("2"), "{by}");
-        assert_eq!(one, run("4"), "{by}");
-    }
-}
-
-#[test]
-fn multicasts_do_not_depend_on_threads() {
-    for (root, by) in [("table", "hardware"), ("hlse", "hardware"), ("llp-ec", "ranges"), ("table", "postal")]
-    {
-        let run = |threads: &str| {
-            let multicast = ["--multicast", "random(members=20)", "--multicast-load", "0.2", "--load", "0.3"];
-            let way =
-                ["--root", root, "--by", by, "--staleness", "2us", "--duration", "10us", "--warm-up", "5us"];
-            let arguments = ["run", "fattree-128", "--threads", threads];
-            reproducible(json(&[&arguments[..], &multicast, &way].concat()))
-        };
-        let one = run("1");
-        assert!(one["points"][0]["multicast"]["copies"].as_u64() > Some(100), "{one}");
-        assert_eq!(one, run("2"), "{root} {by}");
-        assert_eq!(one, run("4"), "{root} {by}");
-    }
 }
 
 #[test]
@@ -319,74 +245,6 @@ fn every_wrong_argument_has_its_message_and_status_2() {
 }
 
 #[test]
-fn every_wrong_barrier_has_its_message_and_status_2() {
-    let wrong: [(&[&str], &[&str]); 13] = [
-        (&["--barrier", "everybody"], &["--barrier", "broadcast"]),
-        (&["--barrier", "nodes(99)"], &["--barrier", "no node 99"]),
-        (&["--barrier", "nodes(3)"], &["--barrier", "two members"]),
-        (&["--barrier", "random(groups=17)"], &["--barrier", "17", "switch.barrier.groups=17"]),
-        (&["--barrier", "all", "--by", "binomial"], &["--by", "pairwise"]),
-        (&["--barrier", "all", "--interval", "5"], &["--interval", "5 ns"]),
-        (&["--barrier", "all", "--imbalance", "1 week"], &["--imbalance"]),
-        (&["--barrier", "all", "--packet", "64B"], &["--packet", "--load"]),
-        (&["--barrier", "all", "--lose", "comb(at=node 1)"], &["--lose", "`combine`"]),
-        (
-            &["--barrier", "all", "--lose", "combine(at=node 1)"],
-            &["--lose", "only `combine-ack` and `distribute`"],
-        ),
-        (&["--barrier", "all", "--lose", "any(at=switch 0 port 16)"], &["--lose", "has 16, from 0"]),
-        (&["--barrier", "all", "--lose", "any(at=node 1, group=1)"], &["--lose", "no group 1"]),
-        (&["--barrier", "all", "--lose", "any(at=node 1)", "--by", "pairwise"], &["--lose", "--by hardware"]),
-    ];
-    for (arguments, says) in wrong {
-        let arguments = [&["run", "hpp-switch"], arguments].concat();
-        assert_refused(&[(&arguments[..], says)]);
-    }
-    assert_refused(&[(
-        &["run", "mesh-8x8", "--barrier", "all", "--by", "three-trips"],
-        &["--by", "up-down"],
-    )]);
-    let shared = ["--set", "switch.barrier.dedicated=false", "--set", "switch.vcs=1"];
-    let arguments = [&["run", "hpp-switch", "--barrier", "all", "--by", "three-trips"][..], &shared].concat();
-    assert_refused(&[(&arguments[..], &["--by", "switch.vcs=2"])]);
-}
-
-#[test]
-fn every_wrong_train_has_its_message_and_status_2() {
-    assert_refused(&[
-        (&["run", "hpp-switch", "--train", "0-16"], &["--train", "no node 16"]),
-        (&["run", "hpp-switch", "--train", "all"], &["--train", "two node numbers"]),
-        (&["run", "hpp-switch", "--train", "0-1", "--count", "0"], &["--count", "from 1"]),
-        (&["run", "hpp-switch", "--train", "0-1", "--packet", "2KiB"], &["--packet", "MTU"]),
-        (&["run", "hpp-switch", "--train", "0-1", "--packet", "bimodal"], &["--packet", "a size"]),
-        (&["run", "hpp-switch", "--train", "0-1", "--load", "0.2"], &["--load", "not of a train"]),
-        (&["run", "hpp-switch", "--count", "3"], &["--train"]),
-    ]);
-}
-
-#[test]
-fn every_wrong_multicast_has_its_message_and_status_2() {
-    assert_refused(&[
-        (&["run", "hpp-switch", "--multicast", "broadcst"], &["--multicast", "did you mean `broadcast`"]),
-        (&["run", "hpp-switch", "--multicast", "random(members=17)"], &["--multicast", "the machine has 16"]),
-        (
-            &["run", "hpp-switch", "--multicast", "random(members=3, groups=17)"],
-            &["--multicast", "have room for 16", "switch.multicast.groups=17"],
-        ),
-        (&["run", "hpp-switch", "--multicast", "nodes(3)"], &["--multicast", "two members"]),
-        (
-            &["run", "hpp-switch", "--multicast", "broadcast", "--multicast-packet", "2KiB"],
-            &["--multicast-packet", "MTU"],
-        ),
-        (&["run", "hpp-switch", "--multicast", "broadcast", "--root", "hlse"], &["--root", "fat tree"]),
-        (&["run", "hpp-switch", "--multicast", "broadcast", "--by", "magic"], &["--by", "binomial"]),
-        (&["run", "hpp-switch", "--multicast", "broadcast", "--traffic", "uniform"], &["--load 0.3"]),
-        (&["run", "mesh-8x8", "--multicast", "broadcast"], &["--by", "routing.algorithm=up-down"]),
-        (&["run", "hpp-switch", "--by", "binomial"], &["--by", "of multicast and barriers", "`barrier`"]),
-    ]);
-}
-
-#[test]
 fn every_wrong_argument_of_check_has_its_message_and_status_2() {
     assert_refused(&[
         (&["check", "hpp-switch", "--packet", "9KiB"], &["to the MTU"]),
@@ -397,20 +255,6 @@ fn every_wrong_argument_of_check_has_its_message_and_status_2() {
         ),
         (&["check", "mesh-8x8", "--set", "routing.dateline=false"], &["FW-M018", "topology.kind"]),
     ]);
-}
-
-/// Each of the arguments is refused with status 2 and a message with these parts, and runs nothing.
-fn assert_refused(cases: &[(&[&str], &[&str])]) {
-    for (arguments, expected) in cases {
-        let output = flitway(arguments);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        assert!(output.stdout.is_empty(), "{arguments:?} ran something");
-        for part in *expected {
-            assert!(message.contains(part), "{arguments:?} should say {part:?}:\n{message}");
-        }
-        assert!(!message.contains("panicked"), "{message}");
-    }
 }
 
 #[test]
@@ -483,6 +327,22 @@ fn sections(arguments: &[&str]) -> String {
     let text = stdout(&output);
     let (_, sections) = text.split_once("\nDeadlock\n").unwrap();
     sections.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn check_tells_when_copies_can_deadlock() {
+    for (machine, setting) in [
+        ("hpp-switch", "switch.multicast.gathering=one-by-one"),
+        ("sp-switch-16", "switch.multicast.replication=lock-step"),
+    ] {
+        let text = sections(&["check", machine, "--set", setting]);
+        assert!(
+            text.lines().next().unwrap().contains("copies of a multicast can deadlock with switch.multicast"),
+            "{text}"
+        );
+        let text = sections(&["check", machine]);
+        assert!(text.starts_with("free of cyclic dependence: no deadlock is possible\n"), "{text}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
 //!   fifths of the fraction by which it grew in the quarter of the run before. Latencies of a saturated run are those of
 //!   the packets delivered while it was watched; they would grow for ever. Those of barriers do not: the next one begins
-//!   when the last one is over. So with barriers a saturated run goes on until their latency is known.
+//!   when the last one is over. So with barriers in the switches a saturated run goes on until their latency is known.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
 //! * **Unsettled**: none of these, when the limit of simulated time is reached.
 
@@ -135,8 +135,10 @@ pub enum Aim {
     Packets,
     /// That of the last copies of multicast operations.
     LastCopies,
-    /// That of barriers.
+    /// That of barriers in the switches, which is known in a saturated network, too.
     Barriers,
+    /// That of barriers by messages, which queue behind other packets.
+    MessageBarriers,
 }
 
 /// Nothing special.
@@ -344,7 +346,7 @@ impl Series<'_> {
         match self.aim {
             Aim::Packets => batch.mean_packet_latency(),
             Aim::LastCopies => batch.operations.last.mean(),
-            Aim::Barriers => batch.barriers.last.mean(),
+            Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.mean(),
         }
     }
 
@@ -353,7 +355,7 @@ impl Series<'_> {
         match self.aim {
             Aim::Packets => batch.packets,
             Aim::LastCopies => batch.operations.last.count,
-            Aim::Barriers => batch.barriers.last.count,
+            Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.count,
         }
     }
 

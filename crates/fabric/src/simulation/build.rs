@@ -4,10 +4,10 @@ use super::node::Node;
 use super::shard::{FabricShard, Parts};
 use super::{Address, Architecture, Simulation, Wire};
 use crate::barrier::Root;
-use crate::hpp::{BarrierSettings, HppSettings, PacketFormat};
+use crate::hpp::{BarrierSettings, Gathering, HppSettings, PacketFormat};
 use crate::observer::Observer;
 use crate::routing::{Routing, RoutingKind};
-use crate::sp::{SpAscent, SpSettings};
+use crate::sp::{Replication, SpAscent, SpSettings};
 use crate::topology::{End, LinkId, Shape, Topology};
 use crate::{BarrierId, Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
@@ -46,6 +46,17 @@ impl SwitchSettings {
         match self {
             SwitchSettings::Hpp(settings) => Some(settings),
             SwitchSettings::Sp(_) => None,
+        }
+    }
+
+    /// The setting with which copies of packets for several nodes can wait for each other for ever, if it is chosen.
+    #[must_use]
+    pub fn copies_can_deadlock(&self) -> Option<&'static str> {
+        match self {
+            SwitchSettings::Hpp(switch) => (switch.multicast.gathering == Gathering::OneByOne)
+                .then_some("switch.multicast.gathering = \"one-by-one\""),
+            SwitchSettings::Sp(switch) => (switch.worms.replication == Replication::LockStep)
+                .then_some("switch.multicast.replication = \"lock-step\""),
         }
     }
 

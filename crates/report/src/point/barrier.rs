@@ -1,7 +1,7 @@
 //! The barriers of a point.
 
 use super::{Latency, Point, Scale, latency};
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Verdict};
 use crate::stats::Estimate;
 use crate::tally::Tally;
 use flitway_fabric::simulation::BarrierCounters;
@@ -50,6 +50,12 @@ impl Point {
         scale: Scale,
     ) -> Self {
         let of = &measurement.total.barriers;
+        // Of messages it would be one around a mean that grows.
+        let is_known = is_of_switches || measurement.verdict == Verdict::Steady;
+        let known = |estimate: Estimate| Estimate {
+            half_width: if is_known { estimate.half_width } else { f64::INFINITY },
+            ..estimate
+        };
         let show = |tally: &Tally, estimate: Estimate| {
             let estimate = Estimate { mean: tally.mean(), ..estimate };
             (tally.count > 0).then(|| latency(estimate, &tally.latencies, tally.max, scale.clock))
@@ -64,8 +70,8 @@ impl Point {
         let barrier = BarrierPoint {
             operations: of.last.count,
             zero_load_latency_ns: scale.clock.nanos(zero_load_cycles as f64),
-            latency: show(&of.last, measurement.barrier_latency),
-            release_latency: show(&of.mean, measurement.mean_release_latency),
+            latency: show(&of.last, known(measurement.barrier_latency)),
+            release_latency: show(&of.mean, known(measurement.mean_release_latency)),
             combine: show(&of.combine, unknown),
             distribute: show(&of.distribute, unknown),
             recovery,

@@ -248,7 +248,7 @@ impl Session {
         let plan = self.plan(rate, payload.max(BarrierPlan::MESSAGE_BYTES.into()), patience);
         let traffic = background.map(|(traffic, _)| traffic);
         let mut simulation = self.barriers_of::<A>(run, traffic, &Watch::slowest(self.has_details));
-        let mut course = Watched { book: Book::new(&run.plan) };
+        let mut course = Watched { book: Book::new(&run.plan), is_of_switches: run.plan.is_of_switches() };
         let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
         let offered = background.map_or(0.0, |(_, load)| load);
         let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
@@ -301,11 +301,12 @@ impl Session {
 /// The course of a run with barriers.
 struct Watched {
     book: Book,
+    is_of_switches: bool,
 }
 
 impl<A: Architecture> Course<A, Synchroniser> for Watched {
     fn aim(&self) -> Aim {
-        Aim::Barriers
+        if self.is_of_switches { Aim::Barriers } else { Aim::MessageBarriers }
     }
 
     fn collect(&mut self, simulation: &mut Simulation<A, Synchroniser, Recorder>, batch: &mut Batch) {

@@ -1,0 +1,125 @@
+//! Multicasts, barriers and trains as a user and a script meet them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::*;
+
+#[test]
+fn barriers_do_not_depend_on_threads() {
+    for by in ["hardware", "three-trips", "pairwise"] {
+        let run = |threads: &str| {
+            let barrier = ["--barrier", "random(members=20)", "--interval", "1us", "--imbalance", "500ns"];
+            let way = ["--load", "0.3", "--by", by, "--duration", "60us", "--warm-up", "5us"];
+            let set = ["--threads", threads, "--set", "switch.barrier.bit_errors=10 errors/Mbit"];
+            reproducible(json(&[&["run", "fattree-128"][..], &barrier, &way, &set].concat()))
+        };
+        let one = run("1");
+        assert!(one["points"][0]["barrier"]["operations"].as_u64() > Some(50), "{one}");
+        assert_eq!(one, run("2"), "{by}");
+        assert_eq!(one, run("4"), "{by}");
+    }
+}
+
+#[test]
+fn multicasts_do_not_depend_on_threads() {
+    for (root, by) in [("table", "hardware"), ("hlse", "hardware"), ("llp-ec", "ranges"), ("table", "postal")]
+    {
+        let run = |threads: &str| {
+            let multicast = ["--multicast", "random(members=20)", "--multicast-load", "0.2", "--load", "0.3"];
+            let way =
+                ["--root", root, "--by", by, "--staleness", "2us", "--duration", "10us", "--warm-up", "5us"];
+            let arguments = ["run", "fattree-128", "--threads", threads];
+            reproducible(json(&[&arguments[..], &multicast, &way].concat()))
+        };
+        let one = run("1");
+        assert!(one["points"][0]["multicast"]["copies"].as_u64() > Some(100), "{one}");
+        assert_eq!(one, run("2"), "{root} {by}");
+        assert_eq!(one, run("4"), "{root} {by}");
+    }
+}
+
+#[test]
+fn every_wrong_barrier_has_its_message_and_status_2() {
+    let wrong: [(&[&str], &[&str]); 13] = [
+        (&["--barrier", "everybody"], &["--barrier", "broadcast"]),
+        (&["--barrier", "nodes(99)"], &["--barrier", "no node 99"]),
+        (&["--barrier", "nodes(3)"], &["--barrier", "two members"]),
+        (&["--barrier", "random(groups=17)"], &["--barrier", "17", "switch.barrier.groups=17"]),
+        (&["--barrier", "all", "--by", "binomial"], &["--by", "pairwise"]),
+        (&["--barrier", "all", "--interval", "5"], &["--interval", "5 ns"]),
+        (&["--barrier", "all", "--imbalance", "1 week"], &["--imbalance"]),
+        (&["--barrier", "all", "--packet", "64B"], &["--packet", "--load"]),
+        (&["--barrier", "all", "--lose", "comb(at=node 1)"], &["--lose", "`combine`"]),
+        (
+            &["--barrier", "all", "--lose", "combine(at=node 1)"],
+            &["--lose", "only `combine-ack` and `distribute`"],
+        ),
+        (&["--barrier", "all", "--lose", "any(at=switch 0 port 16)"], &["--lose", "has 16, from 0"]),
+        (&["--barrier", "all", "--lose", "any(at=node 1, group=1)"], &["--lose", "no group 1"]),
+        (&["--barrier", "all", "--lose", "any(at=node 1)", "--by", "pairwise"], &["--lose", "--by hardware"]),
+    ];
+    for (arguments, says) in wrong {
+        let arguments = [&["run", "hpp-switch"], arguments].concat();
+        assert_refused(&[(&arguments[..], says)]);
+    }
+    assert_refused(&[(
+        &["run", "mesh-8x8", "--barrier", "all", "--by", "three-trips"],
+        &["--by", "up-down"],
+    )]);
+    let shared = ["--set", "switch.barrier.dedicated=false", "--set", "switch.vcs=1"];
+    let arguments = [&["run", "hpp-switch", "--barrier", "all", "--by", "three-trips"][..], &shared].concat();
+    assert_refused(&[(&arguments[..], &["--by", "switch.vcs=2"])]);
+}
+
+#[test]
+fn every_wrong_train_has_its_message_and_status_2() {
+    assert_refused(&[
+        (&["run", "hpp-switch", "--train", "0-16"], &["--train", "no node 16"]),
+        (&["run", "hpp-switch", "--train", "all"], &["--train", "two node numbers"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--count", "0"], &["--count", "from 1"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--packet", "2KiB"], &["--packet", "MTU"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--packet", "bimodal"], &["--packet", "a size"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--load", "0.2"], &["--load", "not of a train"]),
+        (&["run", "hpp-switch", "--count", "3"], &["--train"]),
+    ]);
+}
+
+#[test]
+fn every_wrong_multicast_has_its_message_and_status_2() {
+    assert_refused(&[
+        (&["run", "hpp-switch", "--multicast", "broadcst"], &["--multicast", "did you mean `broadcast`"]),
+        (&["run", "hpp-switch", "--multicast", "random(members=17)"], &["--multicast", "the machine has 16"]),
+        (
+            &["run", "hpp-switch", "--multicast", "random(members=3, groups=17)"],
+            &["--multicast", "have room for 16", "switch.multicast.groups=17"],
+        ),
+        (&["run", "hpp-switch", "--multicast", "nodes(3)"], &["--multicast", "two members"]),
+        (
+            &["run", "hpp-switch", "--multicast", "broadcast", "--multicast-packet", "2KiB"],
+            &["--multicast-packet", "MTU"],
+        ),
+        (&["run", "hpp-switch", "--multicast", "broadcast", "--root", "hlse"], &["--root", "fat tree"]),
+        (&["run", "hpp-switch", "--multicast", "broadcast", "--by", "magic"], &["--by", "binomial"]),
+        (&["run", "hpp-switch", "--multicast", "broadcast", "--traffic", "uniform"], &["--load 0.3"]),
+        (&["run", "mesh-8x8", "--multicast", "broadcast"], &["--by", "routing.algorithm=up-down"]),
+        (&["run", "hpp-switch", "--by", "binomial"], &["--by", "of multicast and barriers", "`barrier`"]),
+    ]);
+}
+
+#[test]
+fn barriers_that_are_never_over_are_a_fault() {
+    let lose_all = "switch.barrier.bit_errors=1000 errors/kbit";
+    let output = flitway(&["run", "hpp-switch", "--barrier", "all", "--set", lose_all, "--duration", "50us"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no barrier was over"), "{}", stderr(&output));
+}
+
+#[test]
+fn messages_of_barriers_end_with_the_traffic_that_saturates() {
+    let way = ["--by", "pairwise", "--load", "max", "--interval", "5us"];
+    let result = json(&[&["run", "hpp-switch", "--barrier", "all"][..], &way].concat());
+    assert_eq!(result["points"][0]["verdict"], "saturated");
+    assert!(result["points"][0]["barrier"]["latency_ns"]["ci95"].is_null());
+}
