@@ -81,6 +81,9 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
     }
     let nanos = session.machine().clock.nanos(task.run.zero_load_last_copy());
     let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
+    if matches!(workload.text("by"), "sequence" | "binomial" | "postal") {
+        text.push_str(" and packets meet at their senders alone");
+    }
     text
 }
 

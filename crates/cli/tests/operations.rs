@@ -118,7 +118,7 @@ fn barriers_that_are_never_over_are_a_fault() {
 
 #[test]
 fn messages_of_barriers_end_with_the_traffic_that_saturates() {
-    let way = ["--by", "pairwise", "--load", "max", "--interval", "5us"];
+    let way = ["--by", "pairwise", "--load", "max", "--interval", "1us"];
     let result = json(&[&["run", "hpp-switch", "--barrier", "all"][..], &way].concat());
     assert_eq!(result["points"][0]["verdict"], "saturated");
     assert!(result["points"][0]["barrier"]["latency_ns"]["ci95"].is_null());
