@@ -185,7 +185,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         series.warmed_up = take(simulation, course);
     }
     let start = simulation.now();
-    series.snapshots.push(Snapshot::new(0, simulation));
+    series.snapshots.push(Snapshot::new(0, simulation).with_channels(simulation));
     let (mut precision, mut deadlock) = (None, None);
     let (verdict, cut) = loop {
         let until = simulation.now() + length;
@@ -195,7 +195,9 @@ pub fn measure<A: Architecture, E: Endpoint>(
         }
         let batch = take(simulation, course);
         let snapshot = Snapshot::new(series.batches.len() + 1, simulation);
-        series.push(batch, snapshot);
+        // Channels are many, so they are read only where the snapshot stays.
+        let stays = snapshot.after.is_multiple_of(spacing(snapshot.after));
+        series.push(batch, if stays { snapshot.with_channels(simulation) } else { snapshot });
         if series.asks_for_deadlock() {
             deadlock = simulation.deadlock();
             if deadlock.is_some() {
@@ -208,6 +210,11 @@ pub fn measure<A: Architecture, E: Endpoint>(
             Judgement::GoOn(reached) => precision = reached,
         }
     };
+    if verdict != Verdict::Stopped
+        && let Some(last) = series.snapshots.pop()
+    {
+        series.snapshots.push(last.with_channels(simulation));
+    }
     let mut measurement = series.measurement(start, verdict, cut);
     measurement.deadlock = deadlock;
     simulation.settle();
@@ -243,10 +250,22 @@ impl Snapshot {
         after: usize,
         simulation: &mut Simulation<A, E, Recorder>,
     ) -> Snapshot {
-        let has_room = simulation.channels() <= CHANNELS_MAX;
-        let sent_of = if has_room { simulation.sent_flits() } else { None };
-        Snapshot { after, delivered_of: delivered_of(simulation), sent_of }
+        Snapshot { after, delivered_of: delivered_of(simulation), sent_of: None }
     }
+
+    /// With what each channel has sent by now, if there is room for that.
+    fn with_channels<A: Architecture, E: Endpoint>(
+        self,
+        simulation: &Simulation<A, E, Recorder>,
+    ) -> Snapshot {
+        let has_room = simulation.channels() <= CHANNELS_MAX;
+        Snapshot { sent_of: if has_room { simulation.sent_flits() } else { None }, ..self }
+    }
+}
+
+/// How many batches lie between two snapshots that stay, after `count` of them.
+fn spacing(count: usize) -> usize {
+    count.div_ceil(SNAPSHOTS_MAX).next_power_of_two()
 }
 
 enum Judgement {
@@ -266,7 +285,7 @@ impl Series<'_> {
     /// Keeps at most `SNAPSHOTS_MAX`, evenly spaced: a snapshot of a large machine is large.
     fn thin_snapshots(&mut self) {
         let count = self.batches.len();
-        let spacing = count.div_ceil(SNAPSHOTS_MAX).next_power_of_two();
+        let spacing = spacing(count);
         self.snapshots.retain(|snapshot| snapshot.after % spacing == 0 || snapshot.after == count);
     }
 
