@@ -160,25 +160,32 @@ impl Link {
                 && self.next_news(receivers, &cx.shared.timing) == Cycle::NEVER
             {
                 self.repeat(receivers, at, now, cx);
+                self.due_at = next_due(receivers);
             } else {
-                self.send_advert(receivers, at, cx);
+                self.due_at = self.send_advert(receivers, at, cx);
             }
-            self.due_at = next_due(receivers);
         }
     }
 
-    /// Sends, in cycle `at`, one of the adverts that are due.
-    #[inline]
-    fn send_advert<O: Observer>(&mut self, receivers: &mut impl Receivers, at: Cycle, cx: &mut Cx<'_, O>) {
-        let mut wanted = 0;
+    /// Sends, in cycle `at`, one of the adverts that are due. Returns when the next one is, or `at` if that has been before.
+    #[inline(always)]
+    fn send_advert<O: Observer>(
+        &mut self,
+        receivers: &mut impl Receivers,
+        at: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> Cycle {
+        let (mut wanted, mut later) = (0, Cycle::NEVER);
         for (vc, voice) in receivers.voices().iter().enumerate() {
-            wanted |= u16::from(voice.due <= at) << vc;
+            let is_due = voice.due <= at;
+            wanted |= u16::from(is_due) << vc;
+            later = later.min(if is_due { Cycle::NEVER } else { voice.due });
         }
-        if let Some(vc) = first_after(self.advert_turn, wanted) {
-            let flits = cx.shared.timing.advert_flits;
-            let last = self.send(&cx.shared.timing, at, flits) + flits - 1;
-            self.advertise(receivers, vc, at, last, cx);
-        }
+        let Some(vc) = first_after(self.advert_turn, wanted) else { return later };
+        let flits = cx.shared.timing.advert_flits;
+        let last = self.send(&cx.shared.timing, at, flits) + flits - 1;
+        let due = self.advertise(receivers, vc, at, last, cx);
+        if wanted & (wanted - 1) == 0 { later.min(due) } else { at }
     }
 
     /// Sends the adverts from cycle `at` up to `now`, when there is nothing new to say: once what is repeated comes back
@@ -201,8 +208,7 @@ impl Link {
                 }
                 seen = (at, phase);
             }
-            self.send_advert(receivers, at, cx);
-            at = next_due(receivers).max(self.free_at);
+            at = self.send_advert(receivers, at, cx).max(self.free_at);
         }
     }
 
@@ -219,6 +225,7 @@ impl Link {
         self.due_at = next;
     }
 
+    /// Advertises `vc` in cycle `now`. Returns when that is due again.
     #[inline(always)]
     fn advertise<O: Observer>(
         &mut self,
@@ -227,7 +234,7 @@ impl Link {
         now: Cycle,
         arrival: Cycle,
         cx: &mut Cx<'_, O>,
-    ) {
+    ) -> Cycle {
         self.advert_turn = vc as u8;
         cx.counters.adverts += 1;
         let (voice, receiver) = receivers.get(vc);
@@ -235,9 +242,10 @@ impl Link {
         if voice.news > now {
             // What was said is said again.
             voice.due = voice.news.min(now + timing.refresh);
-            return;
+            return voice.due;
         }
         let (position, news) = receiver.advertise(timing, voice, now);
+        let due = voice.due;
         if news {
             let (component, port) = (self.component, PortId(self.port.into()));
             cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
@@ -246,6 +254,7 @@ impl Link {
                 self.tell(receiver, vc, cx);
             }
         }
+        due
     }
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
