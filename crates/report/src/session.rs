@@ -4,34 +4,53 @@
 //! Machine -> Fabric + endpoints -> Simulation -> measurement -> Point or GraphResult
 //! ```
 
-use crate::graph::GraphResult;
 pub mod barrier;
 pub mod follow;
+mod job;
 pub mod multicast;
 pub mod train;
 
 use crate::details::Details;
-use crate::measure::{Measurement, Plain, Plan, Progress, measure};
+use crate::graph::GraphResult;
+use crate::measure::{Measurement, Plan, Progress};
 use crate::memory::peak_rss_bytes;
 use crate::point::{Point, Scale};
-use crate::recorder::{Recorder, latencies};
+use crate::recorder::latencies;
 use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::sp::Sp;
 use flitway_fabric::topology::Shape as TopologyShape;
-use flitway_fabric::{Endpoint, Fabric, Simulation, SwitchSettings};
+use flitway_fabric::{Fabric, Simulation};
 use flitway_machine::Machine;
-use flitway_nic::{Exchange, ExchangeError, Injector, Messenger, MessengerSettings};
+use flitway_nic::{Exchange, ExchangeError, Messenger, MessengerSettings};
 use flitway_workload::Fraction;
 use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
+use job::Injectors;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+pub use job::Background;
+
+/// What comes of `$run` on the architecture of `$fabric`, which it knows as the type `$A`: the one place that has them all.
+macro_rules! on_architecture {
+    ($fabric:expr, $A:ident => $run:expr) => {
+        match $fabric.switch {
+            flitway_fabric::SwitchSettings::Hpp(_) => {
+                type $A = flitway_fabric::hpp::Hpp;
+                $run
+            }
+            flitway_fabric::SwitchSettings::Sp(_) => {
+                type $A = flitway_fabric::sp::Sp;
+                $run
+            }
+        }
+    };
+}
+use on_architecture;
 
 /// A machine, built.
 #[derive(Debug)]
@@ -146,48 +165,9 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
-        match self.fabric.switch {
-            SwitchSettings::Hpp(_) => self.point_on::<Hpp>(traffic, offered_load, patience, stop, progress),
-            SwitchSettings::Sp(_) => self.point_on::<Sp>(traffic, offered_load, patience, stop, progress),
-        }
-    }
-
-    fn point_on<A: Architecture>(
-        &self,
-        traffic: &Arc<Traffic>,
-        offered_load: f64,
-        patience: Patience,
-        stop: &AtomicBool,
-        progress: impl FnMut(Progress),
-    ) -> Point {
-        let plan =
-            self.plan(packets_per_cycle(self.fabric.nodes(), traffic), traffic.sizes().mean(), patience);
-        let mut simulation = self.injection_of::<A>(traffic, &Watch::slowest(self.has_details));
-        let measurement = measure(&mut simulation, &plan, &mut Plain, stop, progress);
-        let point =
-            Point::new(offered_load, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
-        let details = self.has_details.then(|| {
-            self.details(&self.fabric, &measurement, |watch, until| {
-                let mut again = self.injection_of::<A>(traffic, &watch);
-                again.run_until(until, stop);
-                steps_of(&mut again)
-            })
-        });
-        Point { details, ..point }
-    }
-
-    /// Injectors of `traffic` on every node, seen by a recorder with `watch`.
-    fn injection_of<A: Architecture>(
-        &self,
-        traffic: &Arc<Traffic>,
-        watch: &Watch,
-    ) -> Simulation<A, Injector, Recorder> {
-        let nodes = self.fabric.nodes();
-        let injectors = (0..nodes)
-            .map(|node| Injector::new(traffic, NodeId(node), self.fabric.rails, self.seed))
-            .collect();
-        let recorder = || Recorder::new(nodes, self.machine.packet).with_watch(watch.clone());
-        Simulation::new(&self.fabric, injectors, self.threads, recorder)
+        let packets = packets_per_cycle(self.fabric.nodes(), traffic);
+        let plan = self.plan(packets, traffic.sizes().mean(), patience);
+        self.measured(&Injectors { session: self, traffic }, offered_load, &plan, stop, progress).0
     }
 
     /// The details of `measurement`; `follow` runs the same again until the cycle that it is given, seen by the watch that it
@@ -251,10 +231,7 @@ impl Session {
         progress: impl FnMut(Cycle),
     ) -> Result<GraphResult, ExchangeError> {
         let exchange = self.exchange(graph, placement)?;
-        Ok(match self.fabric.switch {
-            SwitchSettings::Hpp(_) => self.graph_on::<Hpp>(&exchange, stop, progress),
-            SwitchSettings::Sp(_) => self.graph_on::<Sp>(&exchange, stop, progress),
-        })
+        Ok(on_architecture!(self.fabric, A => self.graph_on::<A>(&exchange, stop, progress)))
     }
 
     fn graph_on<A: Architecture>(
@@ -327,11 +304,6 @@ impl Session {
         details.add("packet", &latencies, max, self.machine.clock);
         Box::new(details)
     }
-}
-
-/// What the watches of all shards have written down.
-fn steps_of<A: Architecture, E: Endpoint>(simulation: &mut Simulation<A, E, Recorder>) -> Vec<Steps> {
-    simulation.observers_mut().filter_map(|recorder| recorder.watch_mut().take_steps()).collect()
 }
 
 /// The stories of the `slowest` packets; see [`Session::details`].

@@ -1,20 +1,18 @@
 //! Barriers on a machine: in the switches or by messages, alone or beside synthetic traffic.
 
+use super::job::{Background, Job};
 use super::multicast::copies_of;
-use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle, steps_of};
+use super::{Patience, Session};
 use crate::barriers::Book;
-use crate::measure::{Aim, Course, Progress, measure};
+use crate::measure::{Aim, Course, Progress};
 use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
-use crate::watch::{Steps, Watch};
-use flitway_engine::{Cycle, NodeId};
+use flitway_engine::NodeId;
 use flitway_fabric::barrier::{Faults, Loss};
-use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::sp::Sp;
-use flitway_fabric::{BarrierId, Fabric, GroupId, Simulation, SwitchSettings};
+use flitway_fabric::{BarrierId, Fabric, GroupId, Simulation};
 use flitway_nic::synchroniser::{BarrierPlan, Method, PlanSettings};
-use flitway_nic::{Injector, PlanError, Synchroniser};
+use flitway_nic::{PlanError, Synchroniser};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
 use flitway_workload::multicast::members::Unfit;
 use flitway_workload::traffic::Traffic;
@@ -219,82 +217,48 @@ impl Session {
     pub fn barrier_point(
         &self,
         run: &BarrierRun,
-        background: Option<(&Arc<Traffic>, f64)>,
+        background: Background<'_>,
         patience: Patience,
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
-        match self.fabric.switch {
-            SwitchSettings::Hpp(_) => self.barrier_point_on::<Hpp>(run, background, patience, stop, progress),
-            SwitchSettings::Sp(_) => self.barrier_point_on::<Sp>(run, background, patience, stop, progress),
-        }
-    }
-
-    fn barrier_point_on<A: Architecture>(
-        &self,
-        run: &BarrierRun,
-        background: Option<(&Arc<Traffic>, f64)>,
-        patience: Patience,
-        stop: &AtomicBool,
-        progress: impl FnMut(Progress),
-    ) -> Point {
-        let nodes = self.fabric.nodes();
-        let barrier = run.plan.barrier();
-        let operations = barrier.groups().len() as f64 / (barrier.interval() + run.zero_load()) as f64;
-        // A batch has its operations, and its packets, if there is other traffic.
-        let packets = background.map_or(f64::INFINITY, |(traffic, _)| packets_per_cycle(nodes, traffic));
-        let rate = packets.min(operations * PACKETS_PER_BATCH / OPERATIONS_PER_BATCH);
+        let operations = run.plan.barrier().groups().len() as f64
+            / (run.plan.barrier().interval() + run.zero_load()) as f64;
         let payload = background.map_or(0.0, |(traffic, _)| traffic.sizes().mean());
-        let plan = self.plan(rate, payload.max(BarrierPlan::MESSAGE_BYTES.into()), patience);
-        let traffic = background.map(|(traffic, _)| traffic);
-        let mut simulation = self.barriers_of::<A>(run, traffic, &Watch::slowest(self.has_details));
-        let mut course = Watched { book: Book::new(&run.plan), is_of_switches: run.plan.is_of_switches() };
-        let measurement = measure(&mut simulation, &plan, &mut course, stop, progress);
+        let payload = payload.max(BarrierPlan::MESSAGE_BYTES.into());
+        let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
         let offered = background.map_or(0.0, |(_, load)| load);
-        let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
-        let details = self.has_details.then(|| {
-            self.details(&run.fabric, &measurement, |watch, until| {
-                self.barriers_again::<A>(run, traffic, &watch, until, stop)
-            })
-        });
-        Point { details, ..point }.with_barrier(
-            run.plan.is_of_switches(),
-            run.zero_load(),
-            &measurement,
-            self.scale(),
-        )
+        let job = Synchronisation { session: self, run, traffic: background.map(|(traffic, _)| traffic) };
+        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
+        point.with_barrier(run.plan.is_of_switches(), run.zero_load(), &measurement, self.scale())
+    }
+}
+
+/// Barriers on every node, with `traffic` beside them.
+pub(super) struct Synchronisation<'a> {
+    pub(super) session: &'a Session,
+    pub(super) run: &'a BarrierRun,
+    pub(super) traffic: Option<&'a Arc<Traffic>>,
+}
+
+impl Job for Synchronisation<'_> {
+    type Endpoint = Synchroniser;
+
+    fn fabric(&self) -> &Fabric {
+        &self.run.fabric
     }
 
-    /// What `watch` writes down of the same run when it is made again.
-    pub(super) fn barriers_again<A: Architecture>(
-        &self,
-        run: &BarrierRun,
-        traffic: Option<&Arc<Traffic>>,
-        watch: &Watch,
-        until: Cycle,
-        stop: &AtomicBool,
-    ) -> Vec<Steps> {
-        let mut again = self.barriers_of::<A>(run, traffic, watch);
-        again.run_until(until, stop);
-        steps_of(&mut again)
+    fn endpoint(&self, node: NodeId) -> Synchroniser {
+        let injector = self.traffic.map(|traffic| self.session.injector(traffic, node));
+        Synchroniser::new(&self.run.plan, node, injector)
     }
 
-    /// Synchronisers on every node, with injectors of `traffic` beside them, seen by a recorder with `watch`.
-    fn barriers_of<A: Architecture>(
-        &self,
-        run: &BarrierRun,
-        traffic: Option<&Arc<Traffic>>,
-        watch: &Watch,
-    ) -> Simulation<A, Synchroniser, Recorder> {
-        let nodes = self.fabric.nodes();
-        let synchronisers = (0..nodes).map(NodeId).map(|node| {
-            let injector = traffic.map(|traffic| Injector::new(traffic, node, self.fabric.rails, self.seed));
-            Synchroniser::new(&run.plan, node, injector)
-        });
-        let copies_of = copies_of(run.plan.groups());
-        let recorder =
-            || Recorder::new(nodes, self.machine.packet).with_groups(&copies_of).with_watch(watch.clone());
-        Simulation::new(&run.fabric, synchronisers.collect(), self.threads, recorder)
+    fn instruct(&self, recorder: Recorder) -> Recorder {
+        recorder.with_groups(&copies_of(self.run.plan.groups()))
+    }
+
+    fn course<A: Architecture>(&self) -> impl Course<A, Synchroniser> {
+        Watched { book: Book::new(&self.run.plan), is_of_switches: self.run.plan.is_of_switches() }
     }
 }
 

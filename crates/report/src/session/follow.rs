@@ -1,14 +1,11 @@
 //! Runs that are made again to see more of them: the steps of chosen packets.
 
-use super::barrier::BarrierRun;
-use super::multicast::MulticastRun;
-use super::{Session, steps_of};
+use super::barrier::{BarrierRun, Synchronisation};
+use super::job::{Injectors, Job};
+use super::multicast::{MulticastRun, Operations};
+use super::{Session, on_architecture};
 use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
-use flitway_fabric::SwitchSettings;
-use flitway_fabric::hpp::Hpp;
-use flitway_fabric::simulation::Architecture;
-use flitway_fabric::sp::Sp;
 use flitway_nic::Exchange;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
@@ -41,20 +38,7 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        fn on<A: Architecture>(
-            session: &Session,
-            traffic: &Arc<Traffic>,
-            follow: &Follow,
-            stop: &AtomicBool,
-        ) -> (Vec<Step>, u64) {
-            let mut simulation = session.injection_of::<A>(traffic, &session.watch(follow));
-            simulation.run_until(follow.until, stop);
-            Steps::join(steps_of(&mut simulation))
-        }
-        match self.fabric().switch {
-            SwitchSettings::Hpp(_) => on::<Hpp>(self, traffic, follow, stop),
-            SwitchSettings::Sp(_) => on::<Sp>(self, traffic, follow, stop),
-        }
+        self.follow(&Injectors { session: self, traffic }, follow, stop)
     }
 
     /// The same of a task graph.
@@ -65,20 +49,11 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        fn on<A: Architecture>(
-            session: &Session,
-            exchange: &Arc<Exchange>,
-            follow: &Follow,
-            stop: &AtomicBool,
-        ) -> (Vec<Step>, u64) {
-            let mut simulation = session.exchange_of::<A>(exchange, &session.watch(follow));
+        on_architecture!(self.fabric(), A => {
+            let mut simulation = self.exchange_of::<A>(exchange, &self.watch(follow));
             simulation.run_until(follow.until, stop);
             Steps::join(simulation.observers_mut().filter_map(Watch::take_steps).collect())
-        }
-        match self.fabric().switch {
-            SwitchSettings::Hpp(_) => on::<Hpp>(self, exchange, follow, stop),
-            SwitchSettings::Sp(_) => on::<Sp>(self, exchange, follow, stop),
-        }
+        })
     }
 
     /// The same of multicast operations, with `traffic` beside them.
@@ -90,11 +65,7 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        let (watch, until) = (self.watch(follow), follow.until);
-        Steps::join(match self.fabric().switch {
-            SwitchSettings::Hpp(_) => self.operations_again::<Hpp>(run, traffic, &watch, until, stop),
-            SwitchSettings::Sp(_) => self.operations_again::<Sp>(run, traffic, &watch, until, stop),
-        })
+        self.follow(&Operations { session: self, run, traffic }, follow, stop)
     }
 
     /// The same of barriers, with `traffic` beside them. Barrier packets of switches are not followed.
@@ -106,10 +77,10 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        let (watch, until) = (self.watch(follow), follow.until);
-        Steps::join(match self.fabric().switch {
-            SwitchSettings::Hpp(_) => self.barriers_again::<Hpp>(run, traffic, &watch, until, stop),
-            SwitchSettings::Sp(_) => self.barriers_again::<Sp>(run, traffic, &watch, until, stop),
-        })
+        self.follow(&Synchronisation { session: self, run, traffic }, follow, stop)
+    }
+
+    fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
+        Steps::join(self.again(job, &self.watch(follow), follow.until, stop))
     }
 }

@@ -1,20 +1,19 @@
 //! Multicast operations on a machine: in the switches or by forwarding, alone or beside synthetic traffic.
 
-use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle, steps_of};
-use crate::measure::{Aim, Course, Progress, measure};
+use super::job::{Background, Job};
+use super::{Patience, Session};
+use crate::measure::{Aim, Course, Progress};
 use crate::operations::Copies;
 use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
-use crate::watch::{Steps, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::hpp::Hpp;
 use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::sp::{Sp, SpSettings};
-use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation, SwitchSettings};
+use flitway_fabric::sp::SpSettings;
+use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation};
 use flitway_nic::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
-use flitway_nic::{Injector, Multicaster, PlanError};
+use flitway_nic::{Multicaster, PlanError};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
 use flitway_workload::traffic::Traffic;
@@ -250,88 +249,47 @@ impl Session {
     pub fn multicast_point(
         &self,
         run: &MulticastRun,
-        background: Option<(&Arc<Traffic>, f64)>,
+        background: Background<'_>,
         patience: Patience,
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
-        match self.fabric.switch {
-            SwitchSettings::Hpp(_) => {
-                self.multicast_point_on::<Hpp>(run, background, patience, stop, progress)
-            }
-            SwitchSettings::Sp(_) => self.multicast_point_on::<Sp>(run, background, patience, stop, progress),
-        }
-    }
-
-    fn multicast_point_on<A: Architecture>(
-        &self,
-        run: &MulticastRun,
-        background: Option<(&Arc<Traffic>, f64)>,
-        patience: Patience,
-        stop: &AtomicBool,
-        progress: impl FnMut(Progress),
-    ) -> Point {
-        let nodes = self.fabric.nodes();
         let multicast = run.plan.multicast();
         let operations = (multicast.rate().as_f64() * multicast.senders() as f64).max(1e-12);
-        // A batch has its operations, and its packets, if there is other traffic.
-        let packets = background.map_or(f64::INFINITY, |(traffic, _)| packets_per_cycle(nodes, traffic));
-        let rate = packets.min(operations * PACKETS_PER_BATCH / OPERATIONS_PER_BATCH);
-        let plan = self.plan(rate, multicast.sizes().mean(), patience);
-        let traffic = background.map(|(traffic, _)| traffic);
-        let mut simulation = self.operations_of::<A>(run, traffic, &Watch::slowest(self.has_details));
-        let measurement = measure(&mut simulation, &plan, &mut Managed::new(run), stop, progress);
+        let payload = multicast.sizes().mean();
+        let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
         let offered = background.map_or(0.0, |(_, load)| load);
-        let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
-        let details = self.has_details.then(|| {
-            self.details(&run.fabric, &measurement, |watch, until| {
-                self.operations_again::<A>(run, traffic, &watch, until, stop)
-            })
-        });
-        Point { details, ..point }.with_multicast(
-            run.offered_load,
-            run.zero_load_last_copy(),
-            &measurement,
-            self.scale(),
-        )
+        let job = Operations { session: self, run, traffic: background.map(|(traffic, _)| traffic) };
+        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
+        point.with_multicast(run.offered_load, run.zero_load_last_copy(), &measurement, self.scale())
+    }
+}
+
+/// Multicast operations on every node, with `traffic` beside them.
+pub(super) struct Operations<'a> {
+    pub(super) session: &'a Session,
+    pub(super) run: &'a MulticastRun,
+    pub(super) traffic: Option<&'a Arc<Traffic>>,
+}
+
+impl Job for Operations<'_> {
+    type Endpoint = Multicaster;
+
+    fn fabric(&self) -> &Fabric {
+        &self.run.fabric
     }
 
-    /// What `watch` writes down of the same run when it is made again.
-    pub(super) fn operations_again<A: Architecture>(
-        &self,
-        run: &MulticastRun,
-        traffic: Option<&Arc<Traffic>>,
-        watch: &Watch,
-        until: Cycle,
-        stop: &AtomicBool,
-    ) -> Vec<Steps> {
-        // As at the start, nobody has been told of any load.
-        run.plan.loads().tell(std::iter::repeat(0));
-        let mut again = self.operations_of::<A>(run, traffic, watch);
-        Managed::new(run).advance(&mut again, until, stop);
-        steps_of(&mut again)
+    fn endpoint(&self, node: NodeId) -> Multicaster {
+        let injector = self.traffic.map(|traffic| self.session.injector(traffic, node));
+        Multicaster::new(&self.run.plan, node, injector)
     }
 
-    /// Multicasters on every node, with injectors of `traffic` beside them, seen by a recorder with `watch`.
-    fn operations_of<A: Architecture>(
-        &self,
-        run: &MulticastRun,
-        traffic: Option<&Arc<Traffic>>,
-        watch: &Watch,
-    ) -> Simulation<A, Multicaster, Recorder> {
-        let nodes = self.fabric.nodes();
-        let multicasters = (0..nodes).map(NodeId).map(|node| {
-            let injector = traffic.map(|traffic| Injector::new(traffic, node, self.fabric.rails, self.seed));
-            Multicaster::new(&run.plan, node, injector)
-        });
-        let copies_of = copies_of(run.plan.groups());
-        let recorder = || {
-            Recorder::new(nodes, self.machine.packet)
-                .with_groups(&copies_of)
-                .with_worms(&self.machine.switch)
-                .with_watch(watch.clone())
-        };
-        Simulation::new(&run.fabric, multicasters.collect(), self.threads, recorder)
+    fn instruct(&self, recorder: Recorder) -> Recorder {
+        recorder.with_groups(&copies_of(self.run.plan.groups())).with_worms(&self.session.machine().switch)
+    }
+
+    fn course<A: Architecture>(&self) -> impl Course<A, Multicaster> {
+        Managed::new(self.run)
     }
 }
 
@@ -352,6 +310,8 @@ struct Managed {
 
 impl Managed {
     fn new(run: &MulticastRun) -> Self {
+        // Nobody has been told of any load.
+        run.plan.loads().tell(std::iter::repeat(0));
         let period = run.staleness.0.max(1);
         Managed { plan: Arc::clone(&run.plan), period, due: Cycle(period), copies: Copies::default() }
     }

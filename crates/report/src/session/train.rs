@@ -1,12 +1,10 @@
 //! A train of packets on a machine: how long it takes, and what the multi-rail model says of it.
 
-use super::Session;
+use super::{Session, on_architecture};
 use crate::memory::peak_rss_bytes;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle, NodeId};
-use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::sp::Sp;
 use flitway_fabric::{Simulation, SwitchSettings, Unobserved};
 use flitway_nic::Train;
 use flitway_nic::train::TrainSettings;
@@ -168,10 +166,7 @@ impl Session {
         progress: impl FnMut(Cycle),
     ) -> Result<TrainResult, TrainMisfit> {
         self.fits_train(choice)?;
-        Ok(match self.fabric.switch {
-            SwitchSettings::Hpp(_) => self.train_on::<Hpp>(choice, stop, progress),
-            SwitchSettings::Sp(_) => self.train_on::<Sp>(choice, stop, progress),
-        })
+        Ok(on_architecture!(self.fabric, A => self.train_on::<A>(choice, stop, progress)))
     }
 
     fn train_on<A: Architecture>(

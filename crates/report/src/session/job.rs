@@ -1,0 +1,128 @@
+//! What is measured in batches: synthetic traffic, multicast operations, barriers. How a run of it goes is said here once.
+
+use super::{PACKETS_PER_BATCH, Patience, Session, on_architecture, packets_per_cycle};
+use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
+use crate::point::Point;
+use crate::recorder::Recorder;
+use crate::watch::{Steps, Watch};
+use flitway_engine::{Cycle, NodeId};
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{Endpoint, Fabric, Simulation};
+use flitway_nic::Injector;
+use flitway_workload::traffic::Traffic;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A workload that is measured in batches, fitted to a machine.
+pub(super) trait Job {
+    type Endpoint: Endpoint;
+
+    /// The fabric, with what it needs in tables and registers.
+    fn fabric(&self) -> &Fabric;
+
+    /// What stands on `node`.
+    fn endpoint(&self, node: NodeId) -> Self::Endpoint;
+
+    /// `recorder`, with what it has to know to see what happens.
+    fn instruct(&self, recorder: Recorder) -> Recorder;
+
+    /// How a run of it goes, from the start.
+    fn course<A: Architecture>(&self) -> impl Course<A, Self::Endpoint>;
+}
+
+/// Synthetic traffic on every node.
+pub(super) struct Injectors<'a> {
+    pub(super) session: &'a Session,
+    pub(super) traffic: &'a Arc<Traffic>,
+}
+
+impl Job for Injectors<'_> {
+    type Endpoint = Injector;
+
+    fn fabric(&self) -> &Fabric {
+        self.session.fabric()
+    }
+
+    fn endpoint(&self, node: NodeId) -> Injector {
+        self.session.injector(self.traffic, node)
+    }
+
+    fn instruct(&self, recorder: Recorder) -> Recorder {
+        recorder
+    }
+
+    fn course<A: Architecture>(&self) -> impl Course<A, Injector> {
+        Plain
+    }
+}
+
+/// The traffic beside operations, with its offered load.
+pub type Background<'a> = Option<(&'a Arc<Traffic>, f64)>;
+
+impl Session {
+    /// Measures a point of `job`, beside which `offered` is the load of synthetic traffic.
+    pub(super) fn measured<J: Job>(
+        &self,
+        job: &J,
+        offered: f64,
+        plan: &Plan,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> (Point, Measurement) {
+        on_architecture!(self.fabric, A => {
+            let mut simulation = self.simulation_of::<A, J>(job, &Watch::slowest(self.has_details));
+            let measurement = measure(&mut simulation, plan, &mut job.course(), stop, progress);
+            let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+            let details = self.has_details.then(|| {
+                self.details(job.fabric(), &measurement, |watch, until| self.again(job, &watch, until, stop))
+            });
+            (Point { details, ..point }, measurement)
+        })
+    }
+
+    /// What `watch` writes down of the same run when it is made again, until about `until`.
+    pub(super) fn again<J: Job>(
+        &self,
+        job: &J,
+        watch: &Watch,
+        until: Cycle,
+        stop: &AtomicBool,
+    ) -> Vec<Steps> {
+        on_architecture!(self.fabric, A => {
+            let mut again = self.simulation_of::<A, J>(job, watch);
+            job.course().advance(&mut again, until, stop);
+            again.observers_mut().filter_map(|recorder| recorder.watch_mut().take_steps()).collect()
+        })
+    }
+
+    /// A run of `job` at its start, seen by a recorder with `watch`.
+    fn simulation_of<A: Architecture, J: Job>(
+        &self,
+        job: &J,
+        watch: &Watch,
+    ) -> Simulation<A, J::Endpoint, Recorder> {
+        let nodes = self.fabric.nodes();
+        let endpoints = (0..nodes).map(|node| job.endpoint(NodeId(node))).collect();
+        let recorder = || job.instruct(Recorder::new(nodes, self.machine.packet).with_watch(watch.clone()));
+        Simulation::new(job.fabric(), endpoints, self.threads, recorder)
+    }
+
+    /// The injector of `traffic` on `node`.
+    pub(super) fn injector(&self, traffic: &Arc<Traffic>, node: NodeId) -> Injector {
+        Injector::new(traffic, node, self.fabric.rails, self.seed)
+    }
+
+    /// The plan to measure operations of which `per_cycle` begin in the mean and a batch should hold `per_batch`, with packets
+    /// of `payload` bytes. The traffic beside them, if there is any, has its packets in a batch too.
+    pub(super) fn plan_of_operations(
+        &self,
+        [per_cycle, per_batch]: [f64; 2],
+        payload: f64,
+        background: Background<'_>,
+        patience: Patience,
+    ) -> Plan {
+        let packets =
+            background.map_or(f64::INFINITY, |(traffic, _)| packets_per_cycle(self.fabric.nodes(), traffic));
+        self.plan(packets.min(per_cycle * PACKETS_PER_BATCH / per_batch), payload, patience)
+    }
+}
