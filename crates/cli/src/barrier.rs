@@ -39,8 +39,7 @@ pub(crate) fn run(
         None => "barriers".to_owned(),
     };
     let points = measure_points(&tasks, &Shown { label, row }, &stop, &mut voice, |task, progress| {
-        let background = task.background.as_ref().map(|(traffic, load)| (traffic, *load));
-        session.barrier_point(&task.run, background, workload.patience, &stop, progress)
+        session.barrier_point(&task.run, task.background(), workload.patience, &stop, progress)
     })?;
     voice.say(|| definitions(&points))?;
     let values: Vec<Value> = points.iter().map(Point::to_json).collect();
@@ -75,16 +74,16 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
     let mut text = format!(
         "{}; barrier {} by {}, interval {}, imbalance {}",
         sizes_of(session),
-        workload.text("barrier"),
-        workload.text("by"),
-        workload.text("interval"),
-        workload.text("imbalance"),
+        workload.written.text("barrier"),
+        workload.written.text("by"),
+        workload.written.text("interval"),
+        workload.written.text("imbalance"),
     );
     // Writing to a string does not fail.
     let groups = plural(barrier.groups().len() as u32, "group", "s");
     let _ = write!(text, "\n{groups}; {:.1} members in the mean", barrier.members_mean());
     if workload.beside.is_some() {
-        text.push_str(&beside(|option| workload.text(option)));
+        text.push_str(&beside(&workload.written));
     }
     let nanos = session.machine().clock.nanos(task.run.zero_load() as f64);
     let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network");

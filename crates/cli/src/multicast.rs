@@ -37,8 +37,7 @@ pub(crate) fn run(
     let label = |task: &MulticastTask| format!("multicast load {:.3}", task.run.offered_load());
     let shown = Shown { label, row };
     let points = measure_points(&tasks, &shown, &stop, &mut voice, |task, progress| {
-        let background = task.background.as_ref().map(|(traffic, load)| (traffic, *load));
-        session.multicast_point(&task.run, background, workload.patience, &stop, progress)
+        session.multicast_point(&task.run, task.background(), workload.patience, &stop, progress)
     })?;
     voice.say(|| definitions(&points))?;
     let values: Vec<Value> = points.iter().map(Point::to_json).collect();
@@ -61,13 +60,13 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
     let mut text = format!(
         "{}; multicast {}, {}, by {}",
         sizes_of(session),
-        workload.text("multicast"),
-        workload.text("multicast_packet"),
-        workload.text("by"),
+        workload.written.text("multicast"),
+        workload.written.text("multicast_packet"),
+        workload.written.text("by"),
     );
     if !task.run.plan().groups().is_empty() {
         // Writing to a string does not fail.
-        let _ = write!(text, ", root {}", workload.text("root"));
+        let _ = write!(text, ", root {}", workload.written.text("root"));
     }
     let _ = write!(
         text,
@@ -77,11 +76,11 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
         multicast.receivers_mean(),
     );
     if workload.beside.is_some() {
-        text.push_str(&beside(|option| workload.text(option)));
+        text.push_str(&beside(&workload.written));
     }
     let nanos = session.machine().clock.nanos(task.run.zero_load_last_copy());
     let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
-    if matches!(workload.text("by"), "sequence" | "binomial" | "postal") {
+    if matches!(workload.written.text("by"), "sequence" | "binomial" | "postal") {
         text.push_str(" and packets meet at their senders alone");
     }
     text

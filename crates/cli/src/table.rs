@@ -1,8 +1,8 @@
 //! Tables for people: numbers with their definitions beside them, and theory beside measurement.
 
 use comfy_table::{CellAlignment, Table, presets};
-use flitway_experiment::workload::TrafficWorkload;
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
+use flitway_experiment::workload::{TrafficWorkload, Written};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_fabric::sp::Cost;
 use flitway_report::facts::Facts;
@@ -386,8 +386,8 @@ pub(crate) fn sizes_of(session: &Session) -> String {
 }
 
 /// The line on the traffic beside operations, whose options are given by `text`.
-pub(crate) fn beside<'a>(text: impl Fn(&str) -> &'a str) -> String {
-    let or = |option: &str, default: &'static str| match text(option) {
+pub(crate) fn beside(written: &Written) -> String {
+    let or = |option: &str, default: &'static str| match written.text(option) {
         "" => default.to_owned(),
         text => text.to_owned(),
     };
@@ -400,7 +400,6 @@ pub(crate) fn plural(count: u32, what: &str, ending: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { ending })
 }
 
-/// A table without lines, numbers to the right.
 /// What a switch costs, by the ways to build it.
 pub(crate) fn costs(costs: &[Cost]) -> String {
     let mut table = bare_table(&["a switch built as", "flit-MUXs", "RAM bits", "register bits", "wires"]);
@@ -412,6 +411,7 @@ pub(crate) fn costs(costs: &[Cost]) -> String {
     format!("Cost\n{table}{timing}")
 }
 
+/// A table without lines, numbers to the right.
 pub(crate) fn bare_table(heading: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(heading.iter().copied());

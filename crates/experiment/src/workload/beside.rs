@@ -2,7 +2,7 @@
 
 use super::traffic::{self, Load};
 use super::{Problem, WorkloadOptions};
-use flitway_report::session::Session;
+use flitway_report::session::{self, Session};
 use flitway_workload::traffic::{Traffic, TrafficChoice, destination};
 use std::sync::Arc;
 
@@ -17,6 +17,23 @@ pub struct Beside {
 
 /// Traffic beside operations at one load, fitted to a machine, and that load.
 pub type Background = (Arc<Traffic>, f64);
+
+/// One point: operations as fitted to a machine, and the traffic beside them.
+#[derive(Clone, Debug)]
+pub struct Task<R> {
+    /// The operations.
+    pub run: R,
+    /// The traffic, with its offered load.
+    pub background: Option<Background>,
+}
+
+impl<R> Task<R> {
+    /// The traffic, as a session takes it.
+    #[must_use]
+    pub fn background(&self) -> session::Background<'_> {
+        self.background.as_ref().map(|(traffic, load)| (traffic, *load))
+    }
+}
 
 impl Beside {
     /// What its options do not tell: what files say.

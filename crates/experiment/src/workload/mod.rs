@@ -11,10 +11,12 @@ pub mod graph;
 pub mod multicast;
 pub mod traffic;
 pub mod train;
+mod written;
 
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{nearest, units};
 use flitway_report::measure::Progress;
+use flitway_report::point::Point;
 use flitway_report::session::Session;
 use serde_json::Value;
 use std::path::Path;
@@ -25,6 +27,7 @@ pub use graph::{GraphFiles, GraphWorkload};
 pub use multicast::MulticastWorkload;
 pub use traffic::{Load, TrafficWorkload};
 pub use train::TrainWorkload;
+pub use written::Written;
 
 macro_rules! options {
     ($($(#[doc = $doc:literal])+ $name:ident)*) => {
@@ -342,6 +345,23 @@ impl Step {
 
 /// Who is told how far a run is.
 pub type Tell<'a> = dyn FnMut(Step) + 'a;
+
+/// Measures a point for each of `tasks`: the entries of `points` in a result; `None` if one was stopped.
+fn measured<T>(
+    tasks: &[T],
+    tell: &mut Tell<'_>,
+    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
+) -> Option<Vec<Value>> {
+    let mut measured = Vec::new();
+    for (done, task) in tasks.iter().enumerate() {
+        let point = measure(task, &mut |now| tell(Step::of(done, tasks.len(), now)));
+        if point.is_stopped() {
+            return None;
+        }
+        measured.push(point.to_json());
+    }
+    Some(measured)
+}
 
 /// What every kind of workload can do.
 pub trait Run {

@@ -1,8 +1,10 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
-use super::beside::{self, Background, Beside};
+use super::beside::{self, Beside, Task};
 use super::traffic::{self, Load};
-use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, flag, named, time};
+use super::{
+    Kind, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured, named, time,
+};
 use flitway_nic::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
@@ -50,7 +52,7 @@ pub const STALENESS_DEFAULT: &str = "50 us";
 #[derive(Clone, Debug)]
 pub struct MulticastWorkload {
     /// The options, as written or by default.
-    written: Vec<(&'static str, String)>,
+    pub written: Written,
     /// What is run.
     pub settings: MulticastSettings,
     /// The loads of the operations; never empty.
@@ -62,33 +64,28 @@ pub struct MulticastWorkload {
 }
 
 /// One point: the operations, and the traffic beside them with its offered load.
-#[derive(Clone, Debug)]
-pub struct MulticastTask {
-    /// The operations.
-    pub run: MulticastRun,
-    /// The traffic.
-    pub background: Option<Background>,
-}
+pub type MulticastTask = Task<MulticastRun>;
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let text = |name: &str, default: &str| options.get(name).unwrap_or(default).to_owned();
-    let members = members::parse(&text("multicast", ""))
+    let written = Written::new(&KIND, options, default);
+    let text = |name| written.text(name);
+    let members = members::parse(text("multicast"))
         .map_err(|error| problems.push(Problem::new("multicast", error.to_string())));
-    let packet = text("multicast_packet", traffic::PACKET_DEFAULT);
-    let sizes = traffic::sizes("multicast_packet", &packet).map_err(|errors| problems.extend(errors));
-    let load = text("multicast_load", LOAD_DEFAULT);
+    let packet = text("multicast_packet");
+    let sizes = traffic::sizes("multicast_packet", packet).map_err(|errors| problems.extend(errors));
+    let load = text("multicast_load");
     let loads =
-        traffic::loads(&load).map_err(|message| problems.push(Problem::new("multicast_load", message)));
-    let arrivals = flitway_workload::traffic::arrival::parse(traffic::arrival_of(&load))
+        traffic::loads(load).map_err(|message| problems.push(Problem::new("multicast_load", message)));
+    let arrivals = flitway_workload::traffic::arrival::parse(traffic::arrival_of(load))
         .map_err(|error| problems.push(Problem::new("multicast_load", error.to_string())));
-    let by = named("by", &text("by", BY_DEFAULT), &By::TABLE, &mut problems);
-    let root = named("root", &text("root", ROOT_DEFAULT), &RootPolicy::TABLE, &mut problems);
-    let staleness = time("staleness", &text("staleness", STALENESS_DEFAULT), around, &mut problems);
+    let by = named("by", text("by"), &By::TABLE, &mut problems);
+    let root = named("root", text("root"), &RootPolicy::TABLE, &mut problems);
+    let staleness = time("staleness", text("staleness"), around, &mut problems);
     let has_overheads = flag(options, "overheads", &mut problems);
     let beside = beside::check(options, &mut problems);
-    let precision = text("precision", traffic::PRECISION_DEFAULT);
-    let patience = traffic::patience(options, &precision, around.clock, &mut problems);
+    let precision = text("precision");
+    let patience = traffic::patience(options, precision, around.clock, &mut problems);
     let choice = (members, sizes, arrivals, loads);
     let way = (by, root, staleness, has_overheads, beside, patience);
     match (choice, way) {
@@ -98,7 +95,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         ) => {
             let choice = MulticastChoice { members, sizes, arrivals };
             Ok(Workload::Multicast(MulticastWorkload {
-                written: written(options),
+                written,
                 settings: MulticastSettings { choice, by, root, staleness, has_overheads },
                 loads,
                 beside,
@@ -109,9 +106,9 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     }
 }
 
-/// Every option of the kind that is given or has a default.
-fn written(options: &WorkloadOptions) -> Vec<(&'static str, String)> {
-    let default = |name: &str| match name {
+/// What an option says unless it is given.
+fn default(name: &str) -> Option<&'static str> {
+    match name {
         "multicast_load" => Some(LOAD_DEFAULT),
         "multicast_packet" => Some(traffic::PACKET_DEFAULT),
         "by" => Some(BY_DEFAULT),
@@ -119,18 +116,10 @@ fn written(options: &WorkloadOptions) -> Vec<(&'static str, String)> {
         "staleness" => Some(STALENESS_DEFAULT),
         "precision" => Some(traffic::PRECISION_DEFAULT),
         _ => None,
-    };
-    let of = |name: &&'static str| Some((*name, options.get(name).or_else(|| default(name))?.to_owned()));
-    KIND.options.iter().filter_map(of).collect()
+    }
 }
 
 impl MulticastWorkload {
-    /// The text of an option, as written or by default.
-    #[must_use]
-    pub fn text(&self, option: &str) -> &str {
-        self.written.iter().find(|(name, _)| *name == option).map_or("", |(_, text)| text)
-    }
-
     /// Fits the operations and the traffic beside them to the machine of `session`, at each of their loads.
     ///
     /// # Errors
@@ -140,7 +129,7 @@ impl MulticastWorkload {
         for background in beside::fit(self.beside.as_ref(), session)? {
             for load in &self.loads {
                 let run = session.multicast(&self.settings, load.fraction()).map_err(misfit)?;
-                tasks.push(MulticastTask { run, background: background.clone() });
+                tasks.push(Task { run, background: background.clone() });
             }
         }
         Ok(tasks)
@@ -186,11 +175,7 @@ fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
 
 impl Run for MulticastWorkload {
     fn to_json(&self) -> Value {
-        let mut object = json!({});
-        for (name, text) in &self.written {
-            object[*name] = json!(text);
-        }
-        object
+        self.written.to_json()
     }
 
     fn identity(&self) -> Value {
@@ -210,17 +195,8 @@ impl Run for MulticastWorkload {
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        let mut measured = Vec::new();
-        for (done, MulticastTask { run, background }) in tasks.iter().enumerate() {
-            let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
-            let point = session.multicast_point(run, background, self.patience, stop, |now| {
-                tell(Step::of(done, tasks.len(), now))
-            });
-            if point.is_stopped() {
-                return Ok(None);
-            }
-            measured.push(point.to_json());
-        }
-        Ok(Some(measured))
+        Ok(measured(&tasks, tell, |task, progress| {
+            session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
+        }))
     }
 }

@@ -1,6 +1,6 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
-use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
+use super::{Kind, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::units;
 use flitway_report::point::Point;
@@ -309,16 +309,9 @@ impl Run for TrafficWorkload {
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let points = self.points(session).map_err(|problem| vec![problem])?;
-        let mut measured = Vec::new();
-        for (done, (load, traffic)) in points.iter().enumerate() {
-            let point = session
-                .point(traffic, *load, self.patience, stop, |now| tell(Step::of(done, points.len(), now)));
-            if point.is_stopped() {
-                return Ok(None);
-            }
-            measured.push(point.to_json());
-        }
-        Ok(Some(measured))
+        Ok(measured(&points, tell, |(load, traffic), progress| {
+            session.point(traffic, *load, self.patience, stop, progress)
+        }))
     }
 }
 

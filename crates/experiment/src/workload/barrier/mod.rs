@@ -2,9 +2,10 @@
 
 pub mod losses;
 
-use super::beside::{self, Background, Beside};
+use super::beside::{self, Beside, Task};
 use super::{
-    Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, flag, named, time, traffic,
+    Kind, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured, named, time,
+    traffic,
 };
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
@@ -50,7 +51,7 @@ pub const BY_DEFAULT: &str = "hardware";
 #[derive(Clone, Debug)]
 pub struct BarrierWorkload {
     /// The options, as written or by default.
-    written: Vec<(&'static str, String)>,
+    pub written: Written,
     /// What is run, without what is lost.
     pub settings: BarrierSettings,
     /// What is lost.
@@ -61,36 +62,31 @@ pub struct BarrierWorkload {
     pub patience: Patience,
 }
 
-/// One point: the barriers, and the traffic beside them with its offered load.
-#[derive(Clone, Debug)]
-pub struct BarrierTask {
-    /// The barriers.
-    pub run: BarrierRun,
-    /// The traffic.
-    pub background: Option<Background>,
-}
+/// One point: barriers, and the traffic beside them with its offered load.
+pub type BarrierTask = Task<BarrierRun>;
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let text = |name: &str| options.get(name).or_else(|| default(name)).unwrap_or("").to_owned();
-    let members = members::parse(&text("barrier"))
-        .map_err(|error| problems.push(Problem::new("barrier", error.to_string())));
-    if let Ok(MembersChoice::Fresh { .. }) = members {
-        let message = "who waits for each other is not drawn anew for each barrier";
-        problems.push(Problem::new("barrier", message).help("use `random(members=16, groups=16)`"));
-    }
-    let interval = time("interval", &text("interval"), around, &mut problems);
-    let imbalance = time("imbalance", &text("imbalance"), around, &mut problems);
-    let by = named("by", &text("by"), &BY, &mut problems);
+    let written = Written::new(&KIND, options, default);
+    let text = |name| written.text(name);
+    let members = match members::parse(text("barrier")) {
+        Ok(MembersChoice::Fresh { .. }) => {
+            let message = "who waits for each other is not drawn anew for each barrier";
+            Err(Problem::new("barrier", message).help("use `random(members=16, groups=16)`"))
+        }
+        Ok(members) => Ok(members),
+        Err(error) => Err(Problem::new("barrier", error.to_string())),
+    };
+    let members = members.map_err(|problem| problems.push(problem));
+    let interval = time("interval", text("interval"), around, &mut problems);
+    let imbalance = time("imbalance", text("imbalance"), around, &mut problems);
+    let by = named("by", text("by"), &BY, &mut problems);
     let has_overheads = flag(options, "overheads", &mut problems);
     let losses = options.get("lose").map_or(Ok(Vec::new()), |text| {
         losses::parse(text).map_err(|error| problems.push(Problem::new("lose", error.to_string())))
     });
     let beside = beside::check(options, &mut problems);
-    let patience = traffic::patience(options, &text("precision"), around.clock, &mut problems);
-    if !problems.is_empty() {
-        return Err(problems);
-    }
+    let patience = traffic::patience(options, text("precision"), around.clock, &mut problems);
     match (members, interval, imbalance, (by, has_overheads, losses, beside, patience)) {
         (
             Ok(members),
@@ -100,7 +96,6 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         ) => {
             let choice = BarrierChoice { members, interval: interval.0, imbalance: imbalance.0 };
             let settings = BarrierSettings { choice, by, has_overheads, losses: Vec::new() };
-            let written = written(options);
             Ok(Workload::Barrier(BarrierWorkload { written, settings, losses, beside, patience }))
         }
         _ => Err(problems),
@@ -118,19 +113,7 @@ fn default(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Every option of the kind that is given or has a default.
-fn written(options: &WorkloadOptions) -> Vec<(&'static str, String)> {
-    let of = |name: &&'static str| Some((*name, options.get(name).or_else(|| default(name))?.to_owned()));
-    KIND.options.iter().filter_map(of).collect()
-}
-
 impl BarrierWorkload {
-    /// The text of an option, as written or by default.
-    #[must_use]
-    pub fn text(&self, option: &str) -> &str {
-        self.written.iter().find(|(name, _)| *name == option).map_or("", |(_, text)| text)
-    }
-
     /// Fits the barriers and the traffic beside them to the machine of `session`, at each of its loads.
     ///
     /// # Errors
@@ -138,7 +121,7 @@ impl BarrierWorkload {
     pub fn tasks(&self, session: &Session) -> Result<Vec<BarrierTask>, Problem> {
         let run = self.fit_barriers(session)?;
         let backgrounds = beside::fit(self.beside.as_ref(), session)?;
-        Ok(backgrounds.into_iter().map(|background| BarrierTask { run: run.clone(), background }).collect())
+        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
     }
 
     fn fit_barriers(&self, session: &Session) -> Result<BarrierRun, Problem> {
@@ -180,11 +163,7 @@ fn misfit(error: BarrierMisfit) -> Problem {
 
 impl Run for BarrierWorkload {
     fn to_json(&self) -> Value {
-        let mut object = json!({});
-        for (name, text) in &self.written {
-            object[*name] = json!(text);
-        }
-        object
+        self.written.to_json()
     }
 
     fn identity(&self) -> Value {
@@ -202,17 +181,8 @@ impl Run for BarrierWorkload {
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        let mut measured = Vec::new();
-        for (done, BarrierTask { run, background }) in tasks.iter().enumerate() {
-            let background = background.as_ref().map(|(traffic, load)| (traffic, *load));
-            let point = session.barrier_point(run, background, self.patience, stop, |now| {
-                tell(Step::of(done, tasks.len(), now))
-            });
-            if point.is_stopped() {
-                return Ok(None);
-            }
-            measured.push(point.to_json());
-        }
-        Ok(Some(measured))
+        Ok(measured(&tasks, tell, |task, progress| {
+            session.barrier_point(&task.run, task.background(), self.patience, stop, progress)
+        }))
     }
 }
