@@ -6,14 +6,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Cycle, Picos};
+use flitway_test_kit::fuzz::{self, pick};
 use flitway_workload::graph::goal::{self, Diagnostics, MOST};
 use flitway_workload::graph::{Placement, RankCosts, RankId, RankRun, TaskGraph, TaskId};
 
@@ -78,10 +77,6 @@ const PIECES: &[&str] = &[
     " nic 3",
     " nic 7 nic 8",
 ];
-
-fn pick<'a>(random: &mut Stream, list: &[&'a str]) -> &'a str {
-    list[random.below(list.len() as u64) as usize]
-}
 
 fn place(length: usize, random: &mut Stream) -> usize {
     random.below(length as u64 + 1) as usize
@@ -184,21 +179,7 @@ fn use_graph(graph: TaskGraph) {
     }
 }
 
-fn number_from(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn no_text_breaks_the_reader() {
-    if let Some(number) = number_from("FLITWAY_FUZZ_CASE") {
-        return run(number);
-    }
-    let limit = number_from("FLITWAY_FUZZ_SECONDS").map(Duration::from_secs);
-    let start = Instant::now();
-    let mut number = 0;
-    while limit.map_or(number < 20_000, |limit| start.elapsed() < limit) {
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(number)));
-        assert!(outcome.is_ok(), "repeat with FLITWAY_FUZZ_CASE={number}");
-        number += 1;
-    }
+    fuzz::run(20_000, run);
 }
