@@ -5,7 +5,7 @@
 //! stands in the way behind the receiver: a packet of `n` flits is granted every `n` cycles. Less than that leaves the link
 //! idle between packets. Adverts that wait behind packets on the reverse channel need up to a packet more.
 
-use crate::hpp::HppSettings;
+use crate::hpp::{BarrierSettings, HppSettings};
 use crate::sp::SpSettings;
 use crate::topology::{End, Topology};
 use crate::{Fabric, SwitchSettings};
@@ -107,6 +107,16 @@ impl Headroom {
         };
         nodes.into_iter().chain(switches).fold(nodes[0], worse)
     }
+}
+
+/// Cycles from the combine of a switch or NIC port until its combine-ACK has come back, at the earliest, over the worst of
+/// these links: when the retransmission timer expires before, each combine is sent twice.
+#[must_use]
+pub fn barrier_answer(settings: &HppSettings, longest: Longest) -> u32 {
+    let pass = settings.barrier_pass_cycles() as u32;
+    let transmit = settings.pipeline.transmit - u32::from(settings.show_ahead);
+    let node = transmit + pass + BarrierSettings::PACKET_FLITS + 2 * longest.nodes;
+    longest.switches.map_or(node, |latency| node.max(2 * (pass + latency)))
 }
 
 /// Cycles of the longest links.

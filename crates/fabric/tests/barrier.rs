@@ -8,6 +8,7 @@ use common::{Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
+use flitway_fabric::headroom::{Longest, barrier_answer};
 use flitway_fabric::hpp::{self, Hpp, HppSettings};
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
 use flitway_fabric::routing::RoutingKind;
@@ -201,6 +202,33 @@ fn the_tree_of_a_node_is_twice_as_long() {
             assert_eq!(fabric.zero_load_barrier_cycles(BarrierId(0), last, NodeId(0)), back);
             let own = if last == root { 1 } else { way };
             assert_eq!(fabric.zero_load_barrier_cycles(BarrierId(0), last, root), own);
+        }
+    }
+}
+
+/// A timer of that many cycles expires as the answer comes: one that is longer never does, one that is shorter always.
+#[test]
+fn the_shortest_timer_that_is_not_in_vain_is_known() {
+    let single = TopologySettings::Single { nodes: 3 };
+    let tree = TopologySettings::FatTree { ports: 4, levels: 2 };
+    for (topology, routing, members) in
+        [(&single, RoutingKind::UpDown, [0, 1]), (&tree, RoutingKind::DModK, [0, 7])]
+    {
+        for show_ahead in [false, true] {
+            let again = |retransmit: u32| {
+                let barrier = hpp::BarrierSettings { retransmit, ..hpp::BarrierSettings::published() };
+                let settings = HppSettings { barrier, show_ahead, ..hpp(4) };
+                let mut fabric = fabric(topology, routing, 9, settings);
+                fabric.barriers = Barriers::new(&fabric.routing, &[group(&members)]).unwrap();
+                let longest = Longest::of(fabric.topology(), &fabric.latencies);
+                let settings = fabric.switch.hpp().unwrap();
+                let (_, counters) = run(&fabric, one_operation(&fabric, &members, 500), 1, 4_000);
+                (barrier_answer(settings, longest), counters.barrier.retransmissions)
+            };
+            let (answer, none) = again(3_000);
+            assert_eq!(none, 0);
+            assert_eq!(again(answer + 1).1, 0, "{topology:?}");
+            assert!(again(answer - 1).1 > 0, "{topology:?}");
         }
     }
 }

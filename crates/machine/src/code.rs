@@ -175,8 +175,8 @@ codes! {
         in that time leaves the link idle, however much waits for it. The message counts for one virtual channel that \
         has the link to itself and packets of the MTU; adverts that wait behind packets on the reverse channel need up \
         to a packet more. It is a warning: the run is exact.";
-        "link.length.switch = \"2 km\"\nswitch.buffer = \"4 KiB\""
-        => "link.length.switch = \"2 km\"\nswitch.buffer = \"16 KiB\""
+        "link.length.switch = \"800 m\"\nswitch.buffer = \"2 KiB\""
+        => "link.length.switch = \"800 m\"\nswitch.buffer = \"4 KiB\""
     /// Patience needs the bulletin
     NoBulletin "FW-M044": "Outputs are kept free for an overdue packet by taking them off the resource bulletin. A switch \
         that gathers the outputs of a packet one by one has none, and keeps every output that it has granted anyway.";
@@ -186,6 +186,11 @@ codes! {
     BitStringTooShort "FW-M045": "The header of a packet for a set of nodes has one bit for each node of the machine. Its \
         flits are sent with every worm, so write as many as there are nodes, or 0 for a machine without worms.";
         "switch.multicast.bit_string = 15" => "switch.multicast.bit_string = 16"
+    /// A timer of barriers expires before what it waits for can be there
+    TimerTooShort "FW-M047": "A combine that has not been acknowledged is sent again when the retransmission timer expires. \
+        If that is before the combine-ACK can have come over the longest link, each combine is sent twice or more often, \
+        though nothing is lost. It is a warning: barriers are slower then, and right.";
+        "switch.barrier.retransmit = \"100 ns\"" => "switch.barrier.retransmit = \"10 us\""
     /// A line of a graph file is not understood
     GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
         a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \

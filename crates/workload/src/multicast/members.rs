@@ -36,6 +36,13 @@ pub enum Unfit {
         /// Nodes there are.
         nodes: u32,
     },
+    /// There are not so many other nodes.
+    TooManyReceivers {
+        /// Receivers asked for.
+        receivers: u32,
+        /// Nodes there are.
+        nodes: u32,
+    },
     /// There is no such node.
     NoNode {
         /// The node asked for.
@@ -52,6 +59,9 @@ impl fmt::Display for Unfit {
         match self {
             Unfit::TooLarge { members, nodes } => {
                 write!(f, "a group of {members} members needs as many nodes, and the machine has {nodes}")
+            }
+            Unfit::TooManyReceivers { receivers, nodes } => {
+                write!(f, "{receivers} receivers: a sender has {} others among {nodes} nodes", nodes - 1)
             }
             Unfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
@@ -185,7 +195,7 @@ impl MembersChoice {
             }
             MembersChoice::Fresh { receivers } => {
                 if *receivers >= nodes {
-                    return Err(Unfit::TooLarge { members: receivers + 1, nodes });
+                    return Err(Unfit::TooManyReceivers { receivers: *receivers, nodes });
                 }
                 Ok(vec![(0..nodes).map(NodeId).collect()])
             }
@@ -250,7 +260,7 @@ mod tests {
     fn fresh_receivers_are_any_others_and_the_same_for_everybody_who_asks() {
         let fresh = parse("fresh(receivers=4)").unwrap();
         assert_eq!(fresh, MembersChoice::Fresh { receivers: 4 });
-        assert_eq!(fresh.fit(4, 1), Err(Unfit::TooLarge { members: 5, nodes: 4 }));
+        assert_eq!(fresh.fit(4, 1), Err(Unfit::TooManyReceivers { receivers: 4, nodes: 4 }));
         let mut times = [0_u32; 9];
         for sequence in 0..3_000 {
             let members = draw_fresh(9, 4, 1, NodeId(2), sequence);

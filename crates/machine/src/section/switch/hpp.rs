@@ -268,6 +268,7 @@ fn build(
         barrier: barrier?,
     };
     check_headroom(values, &settings, surroundings, findings);
+    barrier::check_timer(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))
 }
 

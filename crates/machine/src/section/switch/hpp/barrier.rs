@@ -3,9 +3,12 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::barrier::DunStart;
+use flitway_fabric::headroom::barrier_answer;
+use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::hpp::settings::BarrierSettings;
 
-use super::{HPP, span_cycles};
+use super::{HPP, Surroundings, span_cycles};
+use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::schema::{Choice, Kind, Presence, Setting};
 use crate::units::Dimension;
@@ -132,6 +135,28 @@ pub(super) fn build(
         dun_start,
         packet_error: packet_error(values.quantity(&BIT_ERRORS)?),
     })
+}
+
+/// Compares the retransmission timer with the time that an answer over the longest link takes.
+pub(super) fn check_timer(
+    values: &Values,
+    settings: &HppSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<()> {
+    let longest = surroundings.link?.longest(surroundings.topology?);
+    let answer = barrier_answer(settings, longest);
+    if settings.barrier.retransmit <= answer {
+        let message = format!(
+            "`{}` is too short: it expires after {} cycles, and a combine-ACK can take {answer}, so that combines are sent \
+             again though nothing is lost",
+            RETRANSMIT.path, settings.barrier.retransmit
+        );
+        let nanos = surroundings.clock?.nanos(f64::from(answer));
+        let problem = values.conflict(Code::TimerTooShort, &[&RETRANSMIT], message).warning();
+        findings.push(problem.expected(format!("more than {nanos:.0} ns")));
+    }
+    Some(())
 }
 
 /// The probability that one of the bits of a packet is wrong, in units of 2^-64, of which up to 80 may be missing: the
