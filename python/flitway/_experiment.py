@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flitway import _flitway, _text
 from flitway._errors import diagnostics, warn
 from flitway._progress import Progress, Step, shown
-from flitway._result import Result, new_axes, to_arrow, to_json, to_pandas
+from flitway._result import Result, new_axes, to_arrow, to_json, to_pandas, to_parquet
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -228,6 +228,10 @@ class ExperimentResult:
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The JSON text; writes it to the file `path` if there is one."""
         return to_json(self.data, path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes a Parquet file with a row for each point, as ``--parquet`` does; it needs nothing but this package."""
+        to_parquet(self.data, path)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame with a row for each point: what is varied, and its numbers."""

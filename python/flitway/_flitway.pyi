@@ -14,6 +14,7 @@ __all__ = [
     "builtin_experiments",
     "builtin_machines",
     "check_machine",
+    "parquet",
     "run",
     "run_point",
     "workload_options",
@@ -38,6 +39,7 @@ def builtin_machines() -> list[tuple[str, str]]: ...
 def check_machine(
     source: _Source, traffic: str | None, packet: str
 ) -> tuple[str, list[_Fields]]: ...
+def parquet(result: str) -> bytes: ...
 def run(
     source: _Source, options: list[tuple[str, str]], seed: int, threads: int, tell: _Tell | None
 ) -> tuple[str, list[_Fields]]: ...

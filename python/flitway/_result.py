@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from flitway import _flitway
+
 if TYPE_CHECKING:
     import matplotlib.axes
     import pandas
@@ -163,12 +165,16 @@ class Result:
         """The JSON text; writes it to the file `path` if there is one."""
         return to_json(self.data, path)
 
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes a Parquet file with a row for each point, as ``--parquet`` does; it needs nothing but this package."""
+        to_parquet(self.data, path)
+
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame with a row for each point."""
         return to_pandas([point.flat() for point in self.points])
 
     def to_arrow(self) -> pyarrow.Table:
-        """An Arrow table with a row for each point; ``pyarrow.parquet`` writes it."""
+        """An Arrow table with a row for each point."""
         return to_arrow([point.flat() for point in self.points])
 
     def plot(self, ax: matplotlib.axes.Axes | None = None, **options: Any) -> matplotlib.axes.Axes:
@@ -253,6 +259,11 @@ def to_json(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str:
     if path is not None:
         Path(path).write_text(text + "\n", encoding="utf-8")
     return text
+
+
+def to_parquet(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """The points in a Parquet file."""
+    Path(path).write_bytes(_flitway.parquet(json.dumps(data)))
 
 
 def to_pandas(rows: list[dict[str, Any]]) -> pandas.DataFrame:

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import flitway
+import pandas
 import pyarrow.parquet
 import pytest
 from conftest import Cli, same
@@ -102,8 +103,9 @@ def test_frames_and_pictures_show_what_is_varied(experiment: flitway.Experiment)
     came = experiment.run(keep=False)
     frame = came.to_pandas()
     assert list(frame["switch.vcs"]) == [1, 1, 2, 2]
-    pyarrow.parquet.write_table(came.to_arrow(), "points.parquet")
-    assert pyarrow.parquet.read_table("points.parquet").to_pandas().equals(frame)
+    came.to_parquet("points.parquet")
+    pandas.testing.assert_frame_equal(pandas.read_parquet("points.parquet"), frame)
+    assert pyarrow.parquet.read_table("points.parquet").column_names == came.to_arrow().column_names
     labels = came.plot("latency").get_legend_handles_labels()[1]
     assert labels == ["switch.vcs=1", "switch.vcs=2"]
     assert len(came.findings) == 1

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import flitway
 import numpy
+import pandas
+import pyarrow.parquet
 import pytest
 
 
@@ -34,6 +36,16 @@ def test_frames_have_a_row_for_each_point(result: flitway.Result) -> None:
     table = result.to_arrow()
     assert table.num_rows == 3
     assert table.column("limit").to_pylist()[:2] == [None, None]
+
+
+def test_a_parquet_file_is_the_frame(result: flitway.Result, tmp_path: Path) -> None:
+    result.to_parquet(tmp_path / "points.parquet")
+    pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / "points.parquet"), result.to_pandas())
+    table = pyarrow.parquet.read_table(tmp_path / "points.parquet")
+    assert table.cast(result.to_arrow().schema).equals(result.to_arrow())
+    metadata = {name.decode(): text.decode() for name, text in table.schema.metadata.items()}
+    assert metadata["schema"] == "flitway/result/1" and json.loads(metadata["machine"]) == result["machine"]
+    assert json.loads(metadata["command"]) == result.command
 
 
 def test_what_was_written_can_be_read(result: flitway.Result, tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::output::Target;
+use crate::output::Targets;
 use crate::progress::stop_flag;
 use crate::report::{self, Material};
-use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_json};
+use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_result};
 use crate::table::{beside, plural, sizes_of, verdicts};
 use crate::trace;
 use flitway_experiment::workload::BarrierWorkload;
@@ -22,7 +22,7 @@ pub(crate) fn run(
     arguments: &RunArguments,
     machine: Machine,
     workload: &BarrierWorkload,
-    target: Option<&Target>,
+    targets: &Targets,
 ) -> Result<(), Failure> {
     let session =
         Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
@@ -30,7 +30,7 @@ pub(crate) fn run(
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(target).with_report(arguments.has_details());
+    let mut voice = Voice::new(targets).with_report(arguments.has_details());
     voice.say(|| header(&session, workload, &tasks[0]))?;
     voice.say(heading)?;
     let stop = stop_flag()?;
@@ -43,7 +43,7 @@ pub(crate) fn run(
     })?;
     voice.say(|| definitions(&points))?;
     let values: Vec<Value> = points.iter().map(Point::to_json).collect();
-    write_json(&session, workload, target, values.clone())?;
+    write_result(&session, workload, targets, values.clone())?;
     let details = points.iter().map(|point| point.details.as_deref()).collect();
     report::write(arguments, &session, Material { workload, points: values, theory: None, details })?;
     if let (Some(point), Some(task)) = (points.last(), tasks.get(points.len() - 1)) {

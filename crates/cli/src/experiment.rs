@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
-use crate::output::{Target, complain};
+use crate::output::{Targets, complain};
 use crate::progress::{Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
@@ -18,24 +18,21 @@ use std::time::Instant;
 pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     let experiment = Experiment::load(name, &overrides(arguments))?;
     warn(&experiment);
-    let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
-    if let Some(target) = &target {
-        target.probe()?;
-    }
+    let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
     report::probe(arguments)?;
     fits_memory(experiment.memory_bytes.saturating_mul(arguments.threads.into()))?;
     let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
     let store = Store::open(&folder)?;
-    let mut voice = Voice::new(target.as_ref()).with_report(arguments.report.is_some());
+    let mut voice = Voice::new(&targets).with_report(arguments.report.is_some());
     let stop = stop_flag()?;
     let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;
     let gathered = experiment.gather(results);
     let files = write_plots(&gathered, &store)?;
     voice.say(|| table::experiment(&experiment, &gathered, &files))?;
-    if target.is_some() || arguments.report.is_some() {
+    if targets.is_any() || arguments.report.is_some() {
         let command: Vec<String> = std::env::args().collect();
         let value = experiment.to_json(&gathered, &command);
-        target.map_or(Ok(()), |target| target.write(&format!("{value:#}")))?;
+        targets.write(&value)?;
         report::put(arguments, &page::experiment::html(&value))?;
     }
     fault(&experiment, &gathered)?;

@@ -1,15 +1,21 @@
 //! The only places that write to the terminal or to result files.
 
 use crate::failure::Failure;
-use std::io::Write;
+use flitway_experiment::frame::Frame;
+use serde_json::Value;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// Prints `text` and a line end to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| match error.kind() {
+    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| unsaid(&error))
+}
+
+fn unsaid(error: &std::io::Error) -> Failure {
+    match error.kind() {
         std::io::ErrorKind::BrokenPipe => Failure::Silenced,
         _ => Failure::input(format!("standard output: cannot write: {error}"), None),
-    })
+    }
 }
 
 /// Prints `text` and a line end to standard error. If even that fails there is nobody to tell.
@@ -41,7 +47,8 @@ impl Target {
     pub(crate) fn probe(&self) -> Result<(), Failure> {
         let Target::File { option, path } = self else { return Ok(()) };
         if path.is_empty() {
-            let help = (*option == "--json").then(|| "write `--json -` for standard output".to_owned());
+            let takes_standard = ["--json", "--parquet"].contains(option);
+            let help = takes_standard.then(|| format!("write `{option} -` for standard output"));
             return Err(Failure::input(format!("{option}: the name is empty, expected a file"), help));
         }
         if Path::new(path).is_dir() {
@@ -68,12 +75,32 @@ impl Target {
 
     /// Writes `pieces` one after the other.
     pub(crate) fn write_pieces(&self, pieces: impl Iterator<Item = String>) -> Result<(), Failure> {
-        let Target::File { option, path } = self else { return say(pieces.collect::<String>().trim_end()) };
+        if *self == Target::Standard {
+            return say(pieces.collect::<String>().trim_end());
+        }
+        self.fill(|out| {
+            for piece in pieces {
+                out.write_all(piece.as_bytes())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes `bytes`, which are no text.
+    pub(crate) fn write_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if *self == Target::Standard {
+            let mut out = std::io::stdout().lock();
+            return out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| unsaid(&error));
+        }
+        self.fill(|out| out.write_all(bytes))
+    }
+
+    /// Fills the file with what `write` writes.
+    fn fill(&self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+        let Target::File { option, path } = self else { return Ok(()) };
         let write_to = |file: std::fs::File| {
             let mut buffer = std::io::BufWriter::new(file);
-            for piece in pieces {
-                buffer.write_all(piece.as_bytes())?;
-            }
+            write(&mut buffer)?;
             buffer.flush()
         };
         let written = match Place::of(path) {
@@ -90,6 +117,50 @@ impl Target {
             }
         };
         written.map_err(|error| Failure::input(format!("{option} {path}: cannot write: {error}"), None))
+    }
+}
+
+/// Where the result of a run goes, if anywhere: all of it as JSON, its points as Parquet.
+#[derive(Clone, Debug)]
+pub(crate) struct Targets {
+    json: Option<Target>,
+    parquet: Option<Target>,
+}
+
+impl Targets {
+    /// What the two options name, once it is known that it can be written.
+    pub(crate) fn new(json: Option<&str>, parquet: Option<&str>) -> Result<Self, Failure> {
+        if let (Some(path), true) = (parquet, json == parquet) {
+            let message = format!("--parquet {path}: --json writes to the same place");
+            return Err(Failure::input(message, None));
+        }
+        if parquet == Some("-") && std::io::stdout().is_terminal() {
+            let help = "name a file, or let another program read it".to_owned();
+            return Err(Failure::input("--parquet -: what is no text does not go to a terminal", Some(help)));
+        }
+        let target = |option, text: Option<&str>| text.map(|text| Target::new(option, text));
+        let targets = Targets { json: target("--json", json), parquet: target("--parquet", parquet) };
+        for target in [&targets.json, &targets.parquet].into_iter().flatten() {
+            target.probe()?;
+        }
+        Ok(targets)
+    }
+
+    /// Whether a result is asked for at all.
+    pub(crate) fn is_any(&self) -> bool {
+        self.json.is_some() || self.parquet.is_some()
+    }
+
+    /// Whether a result goes to standard output, so that nothing else does.
+    pub(crate) fn has_standard(&self) -> bool {
+        [&self.json, &self.parquet].into_iter().flatten().any(|target| *target == Target::Standard)
+    }
+
+    /// Writes `result` as it is asked for. What cannot be written keeps nothing else from being written.
+    pub(crate) fn write(&self, result: &Value) -> Result<(), Failure> {
+        let json = self.json.as_ref().map_or(Ok(()), |target| target.write(&format!("{result:#}")));
+        let parquet = self.parquet.as_ref();
+        json.and(parquet.map_or(Ok(()), |target| target.write_bytes(&Frame::new(result).to_parquet())))
     }
 }
 

@@ -17,8 +17,11 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
     if path == "-" {
         return Err(Failure::input("--report -: a page goes to a file, not to standard output", None));
     }
-    if arguments.json.as_ref() == Some(path) {
-        return Err(Failure::input(format!("--report {path}: --json writes to the same file"), None));
+    for (option, other) in [("--json", &arguments.json), ("--parquet", &arguments.parquet)] {
+        if other.as_ref() == Some(path) {
+            let message = format!("--report {path}: {option} writes to the same file");
+            return Err(Failure::input(message, None));
+        }
     }
     Ok(Some(Target::new("--report", path)))
 }

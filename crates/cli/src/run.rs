@@ -6,7 +6,7 @@ use crate::chart;
 use crate::experiment;
 use crate::failure::{Failure, colour};
 use crate::multicast;
-use crate::output::{Target, complain, say};
+use crate::output::{Targets, complain, say};
 use crate::progress::{Line, stop_flag};
 use crate::report::{self, Material};
 use crate::table;
@@ -36,19 +36,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if !machine.warnings.is_empty() {
         complain(&machine.warnings.render(colour()));
     }
-    let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
-    if let Some(target) = &target {
-        target.probe()?;
-    }
+    let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(&arguments.workload(), &surroundings).map_err(Failure::workload)?;
     match &workload {
-        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, target.as_ref()),
-        Workload::Graph(graph) => run_graph(arguments, machine, graph, target.as_ref()),
-        Workload::Multicast(work) => multicast::run(arguments, machine, work, target.as_ref()),
-        Workload::Barrier(work) => barrier::run(arguments, machine, work, target.as_ref()),
-        Workload::Train(work) => train::run(arguments, machine, work, target.as_ref()),
+        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
+        Workload::Graph(graph) => run_graph(arguments, machine, graph, &targets),
+        Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
+        Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
+        Workload::Train(work) => train::run(arguments, machine, work, &targets),
     }
 }
 
@@ -56,7 +53,7 @@ fn run_traffic(
     arguments: &RunArguments,
     machine: Machine,
     workload: &TrafficWorkload,
-    target: Option<&Target>,
+    targets: &Targets,
 ) -> Result<(), Failure> {
     let session =
         Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
@@ -65,7 +62,7 @@ fn run_traffic(
     let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(target).with_report(arguments.has_details());
+    let mut voice = Voice::new(targets).with_report(arguments.has_details());
     voice.say(|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()))?;
     let stop = stop_flag()?;
     voice.say(table::point_heading)?;
@@ -75,7 +72,7 @@ fn run_traffic(
     })?;
     voice.say(|| summary(&session, &measured))?;
     let values: Vec<Value> = measured.iter().map(Point::to_json).collect();
-    write_json(&session, workload, target, values.clone())?;
+    write_result(&session, workload, targets, values.clone())?;
     let details = measured.iter().map(|point| point.details.as_deref()).collect();
     let material = Material { workload, points: values, theory: theory.as_ref(), details };
     report::write(arguments, &session, material)?;
@@ -122,8 +119,8 @@ pub(crate) struct Voice {
 }
 
 impl Voice {
-    pub(crate) fn new(target: Option<&Target>) -> Self {
-        Voice { is_silent: target == Some(&Target::Standard), has_target: target.is_some(), failure: None }
+    pub(crate) fn new(targets: &Targets) -> Self {
+        Voice { is_silent: targets.has_standard(), has_target: targets.is_any(), failure: None }
     }
 
     /// A report page is a result in a file too.
@@ -197,7 +194,7 @@ fn run_graph(
     arguments: &RunArguments,
     machine: Machine,
     workload: &GraphWorkload,
-    target: Option<&Target>,
+    targets: &Targets,
 ) -> Result<(), Failure> {
     let (path, graph) = (&workload.path, &workload.graph);
     let session =
@@ -205,7 +202,7 @@ fn run_graph(
     let placement = workload.placement(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(target).with_report(arguments.has_details());
+    let mut voice = Voice::new(targets).with_report(arguments.has_details());
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
@@ -217,7 +214,7 @@ fn run_graph(
     voice.say(|| table::graph(&session, path, graph, &result))?;
     // Made once: it says how much memory has been used until then.
     let points = vec![result.to_json()];
-    write_json(&session, workload, target, points.clone())?;
+    write_result(&session, workload, targets, points.clone())?;
     let details = vec![result.details.as_deref()];
     let material = Material { workload, points, theory: None, details };
     report::write(arguments, &session, material)?;
@@ -245,14 +242,16 @@ fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
     Err(Failure::Fault(format!("fault: {what}\n  {}", waiting(stuck).join("\n  "))))
 }
 
-pub(crate) fn write_json(
+pub(crate) fn write_result(
     session: &Session,
     workload: &dyn Run,
-    target: Option<&Target>,
+    targets: &Targets,
     points: Vec<Value>,
 ) -> Result<(), Failure> {
-    let Some(target) = target else { return Ok(()) };
+    if !targets.is_any() {
+        return Ok(());
+    }
     let command: Vec<String> = std::env::args().collect();
     let heading = Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
-    target.write(&format!("{:#}", result(heading, points)))
+    targets.write(&result(heading, points))
 }

@@ -16,7 +16,8 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
     if path == "-" {
         return Err(Failure::input("--trace -: a trace goes to a file, not to standard output", None));
     }
-    if [&arguments.json, &arguments.report].into_iter().flatten().any(|other| other == path) {
+    let others = [&arguments.json, &arguments.parquet, &arguments.report];
+    if others.into_iter().flatten().any(|other| other == path) {
         return Err(Failure::input(format!("--trace {path}: another result goes to the same file"), None));
     }
     Ok(Some(Target::new("--trace", path)))

@@ -2,9 +2,9 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::output::Target;
+use crate::output::Targets;
 use crate::progress::{Line, stop_flag};
-use crate::run::{Voice, fits_memory, write_json};
+use crate::run::{Voice, fits_memory, write_result};
 use crate::table::sizes_of;
 use flitway_experiment::workload::TrainWorkload;
 use flitway_machine::Machine;
@@ -16,13 +16,13 @@ pub(crate) fn run(
     arguments: &RunArguments,
     machine: Machine,
     workload: &TrainWorkload,
-    target: Option<&Target>,
+    targets: &Targets,
 ) -> Result<(), Failure> {
     let session = Session::new(machine, arguments.seed(), arguments.threads);
     let misfit = |error| Failure::workload(vec![TrainWorkload::misfit(error)]);
     session.fits_train(workload.choice).map_err(misfit)?;
     fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(target);
+    let mut voice = Voice::new(targets);
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
@@ -32,7 +32,7 @@ pub(crate) fn run(
         .map_err(misfit)?;
     line.clear();
     voice.say(|| text(&session, workload, &result))?;
-    write_json(&session, workload, target, vec![result.to_json()])?;
+    write_result(&session, workload, targets, vec![result.to_json()])?;
     voice.end(&stop)
 }
 

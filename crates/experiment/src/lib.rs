@@ -47,6 +47,7 @@ mod digest;
 mod examine;
 mod experiment;
 mod finding;
+pub mod frame;
 mod options;
 mod plot;
 mod point;

@@ -22,7 +22,7 @@ mod _flitway {
     #[pymodule_export]
     use super::machine::{builtin_experiments, builtin_machines, check_machine};
     #[pymodule_export]
-    use super::run::{run, run_point, workload_options};
+    use super::run::{parquet, run, run_point, workload_options};
 
     /// The version that results name.
     #[pymodule_export]

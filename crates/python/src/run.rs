@@ -1,16 +1,19 @@
 //! Runs: a workload on a machine, and a point of an experiment.
 
-use crate::attend::attended;
+use crate::attend::{attended, guarded};
 use crate::errors::{self, Failure, Fields};
 use crate::machine::Source;
+use flitway_experiment::frame::Frame;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::workload::{GraphFiles, Problem, Step, Surroundings, Tell};
 use flitway_experiment::{Point, RunError, Workload, WorkloadOptions, command};
 use flitway_machine::{Machine, nearest};
 use flitway_report::memory;
 use flitway_report::session::Session;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
+use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the workload of `options` on a machine: a `flitway/result/1`, and the warnings of the machine.
@@ -41,6 +44,16 @@ pub(crate) fn run_point(py: Python<'_>, description: &str, tell: &Bound<'_, PyAn
         result.map(|result| result.to_string()).ok_or(Failure::Stopped)
     };
     attended(py, tell, run)?.map_err(|failure| failure.raise(py))
+}
+
+/// The points of a `flitway/result/1` or a `flitway/experiment/1` as the content of a Parquet file.
+#[pyfunction]
+pub(crate) fn parquet<'py>(py: Python<'py>, result: &str) -> PyResult<Bound<'py, PyBytes>> {
+    guarded(py, || {
+        let result: Value =
+            serde_json::from_str(result).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &py.detach(|| Frame::new(&result).to_parquet())))
+    })
 }
 
 /// The names of the options of workloads.
