@@ -35,7 +35,7 @@ pub(crate) fn traffic_header(
         // Writing to a string does not fail.
         let _ = write!(
             text,
-            "\nsilent, since the pattern sends them to themselves: {}; offered is per sending node, accepted per node",
+            "\nsilent, since the pattern sends them to nobody else: {}; offered is per sending node, accepted per node",
             plural(silent, "node", "s")
         );
     }

@@ -245,6 +245,23 @@ fn every_wrong_argument_has_its_message_and_status_2() {
 }
 
 #[test]
+fn every_wrong_matrix_has_its_message_and_status_2() {
+    let matrix = scratch("wrong-matrix.txt", "0 1 -2\n1 nan 0\n1 1\n");
+    let matrix = format!("matrix({})", matrix.display());
+    let small = scratch("small-matrix.txt", "0 1\n1 0\n");
+    let small = format!("matrix(file={})", small.display());
+    assert_refused(&[
+        (&["run", "hpp-switch", "--traffic", "matrix"], &["--traffic", "`matrix` needs `file`"]),
+        (&["run", "hpp-switch", "--traffic", "matrix(none.txt)"], &["--traffic: none.txt: cannot read"]),
+        (
+            &["run", "hpp-switch", "--traffic", &matrix],
+            &["node 2 cannot be `-2`", "node 1 cannot be `nan`", "line 3 has 2 weights, and line 1 has 3"],
+        ),
+        (&["run", "hpp-switch", "--traffic", &small], &["a line for each of 16 nodes, and the file has 2"]),
+    ]);
+}
+
+#[test]
 fn every_wrong_argument_of_check_has_its_message_and_status_2() {
     assert_refused(&[
         (&["check", "hpp-switch", "--packet", "9KiB"], &["to the MTU"]),

@@ -188,6 +188,9 @@ fn a_key_changes_with_the_contents_of_files_and_not_with_their_places() {
         std::fs::write(folder.join("a.goal"), goal(size)).unwrap();
         std::fs::write(folder.join("sizes.txt"), format!("{size} 1\n")).unwrap();
         std::fs::write(folder.join("places.txt"), format!("0 {}\n", size % 16)).unwrap();
+        let row = |s| (0..16).map(move |d| if d == s { "0 ".to_owned() } else { format!("{} ", d * size) });
+        let rows = (0..16).map(|s| row(s).chain(["\n".to_owned()]).collect::<String>());
+        std::fs::write(folder.join("matrix.txt"), rows.collect::<String>()).unwrap();
     };
     for run in ["graph = \"a.goal\"", "graph = \"a.goal\"\nplacement = \"places.txt\""] {
         write(&folder, 8);
@@ -198,9 +201,15 @@ fn a_key_changes_with_the_contents_of_files_and_not_with_their_places() {
         assert_ne!(key(&folder, run), first);
     }
     let sizes = "load = 0.1\npacket = \"file(sizes.txt)\"";
-    let first = key(&folder, sizes);
+    let matrix = "load = 0.1\ntraffic = \"matrix(file=matrix.txt)\"";
+    let first = [sizes, matrix].map(|run| key(&folder, run));
     write(&folder, 10);
-    assert_ne!(key(&folder, sizes), first);
+    let second = [sizes, matrix].map(|run| key(&folder, run));
+    assert_ne!(second[0], first[0]);
+    assert_eq!(second[1], first[1], "ten times the weights are the same pattern");
+    let other = std::fs::read_to_string(folder.join("matrix.txt")).unwrap().replacen(" 10 ", " 11 ", 1);
+    std::fs::write(folder.join("matrix.txt"), other).unwrap();
+    assert_ne!(key(&folder, matrix), first[1]);
 }
 
 #[test]

@@ -103,6 +103,13 @@ pub enum ChoiceError {
         /// What is expected.
         expected: &'static str,
     },
+    /// A file that a parameter names cannot be read, or says something wrong.
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong with it; never empty.
+        mistakes: Vec<String>,
+    },
     /// The text is not of the form `name(parameter=value, ...)`.
     Malformed {
         /// What is chosen: `traffic pattern`.
@@ -142,6 +149,7 @@ impl fmt::Display for ChoiceError {
             ChoiceError::BadValue { name, parameter, read, expected } => {
                 write!(f, "`{parameter}` of `{name}` cannot be `{read}`: expected {expected}")
             }
+            ChoiceError::File { path, mistakes } => write!(f, "{path}: {}", mistakes.join("; ")),
             ChoiceError::Malformed { subject, read } => {
                 write!(f, "`{read}` is no {subject}: expected `name` or `name(parameter=value, ...)`")
             }
@@ -264,6 +272,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// What was chosen.
+    pub(crate) fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
     /// The value of the parameter at `place`, read by `read`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::traffic::{self, Load};
 use super::{Problem, WorkloadOptions};
 use flitway_report::session::{self, Session};
-use flitway_workload::traffic::{Traffic, TrafficChoice, destination};
+use flitway_workload::traffic::{Traffic, TrafficChoice};
 use std::sync::Arc;
 
 /// Synthetic traffic beside operations, checked.
@@ -38,7 +38,7 @@ impl<R> Task<R> {
 impl Beside {
     /// What its options do not tell: what files say.
     pub(super) fn identity(&self) -> String {
-        format!("{:?}", self.choice.sizes)
+        format!("{:?}{}", self.choice.sizes, self.choice.destinations.content())
     }
 }
 
@@ -54,14 +54,13 @@ pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> O
     };
     let before = problems.len();
     let pattern = options.get("traffic").unwrap_or(traffic::TRAFFIC_DEFAULT);
-    let destinations = destination::parse(pattern)
-        .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
+    let destinations = traffic::destinations(pattern, problems);
     let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT);
     let sizes = traffic::sizes("packet", packet).map_err(|errors| problems.extend(errors));
     let arrival = options.get("arrival").unwrap_or(traffic::arrival_of(load));
     let (arrivals, loads) = traffic::when(arrival, load, problems);
     match (destinations, sizes, arrivals, loads) {
-        (Ok(destinations), Ok(sizes), Some(arrivals), Some(loads)) if problems.len() == before => {
+        (Some(destinations), Ok(sizes), Some(arrivals), Some(loads)) if problems.len() == before => {
             Some(Some(Beside { choice: TrafficChoice { destinations, sizes, arrivals }, loads }))
         }
         _ => None,

@@ -7,6 +7,8 @@ use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
 use flitway_workload::Fraction;
+use flitway_workload::catalog::ChoiceError;
+use flitway_workload::traffic::destination::DestinationChoice;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
 use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
 use serde_json::{Value, json};
@@ -75,13 +77,12 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let (traffic, packet) = (text(&options.traffic, TRAFFIC_DEFAULT), text(&options.packet, PACKET_DEFAULT));
     let (load, precision) = (text(&options.load, LOAD_DEFAULT), text(&options.precision, PRECISION_DEFAULT));
     let arrival = text(&options.arrival, arrival_of(&load));
-    let destinations = destination::parse(&traffic)
-        .map_err(|error| problems.push(Problem::new("traffic", error.to_string())));
+    let destinations = destinations(&traffic, &mut problems);
     let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
     let patience = patience(options, &precision, around.clock, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
-        (Ok(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
+        (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
             Ok(Workload::Traffic(TrafficWorkload {
                 traffic,
                 packet,
@@ -96,6 +97,27 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         }
         _ => Err(problems),
     }
+}
+
+/// Mistakes of a file that are told one by one.
+const MISTAKES_MAX: usize = 8;
+
+/// To whom.
+pub(super) fn destinations(pattern: &str, problems: &mut Vec<Problem>) -> Option<DestinationChoice> {
+    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("cannot read: {error}"));
+    let problem = |message: String| Problem::new("traffic", message);
+    match destination::parse_with(pattern, &read) {
+        Ok(destinations) => return Some(destinations),
+        Err(ChoiceError::File { path, mistakes }) => {
+            let shown = mistakes.iter().take(MISTAKES_MAX);
+            problems.extend(shown.map(|mistake| problem(format!("{path}: {mistake}"))));
+            if let Some(more) = mistakes.len().checked_sub(MISTAKES_MAX).filter(|&more| more > 0) {
+                problems.push(problem(format!("{path}: {more} more mistakes")));
+            }
+        }
+        Err(error) => problems.push(problem(error.to_string())),
+    }
+    None
 }
 
 /// When packets are created, and how many loads there are.
@@ -170,6 +192,10 @@ pub(super) fn sizes(option: &'static str, text: &str) -> Result<Sizes, Vec<Probl
 
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
+    if let Some(pattern) = &mut options.traffic {
+        let placed = destination::placed(pattern, |path| folder.join(path).display().to_string());
+        *pattern = placed.unwrap_or_else(|| pattern.clone());
+    }
     let Some(packet) = &options.packet else { return };
     if let Ok(SizeChoice::File(path)) = size::parse(packet) {
         options.packet = Some(format!("file({})", folder.join(path).display()));
@@ -294,8 +320,9 @@ impl Run for TrafficWorkload {
 
     fn identity(&self) -> Value {
         let loads: Vec<String> = self.loads.iter().map(|load| load.text()).collect();
-        // The sizes too, since the text may only name the file that lists them.
-        json!({ "options": self.to_json(), "loads": loads, "sizes": format!("{:?}", self.choice.sizes) })
+        // Sizes and destinations too, since the text may only name the file that says them.
+        let (sizes, content) = (format!("{:?}", self.choice.sizes), self.choice.destinations.content());
+        json!({ "options": self.to_json(), "loads": loads, "sizes": sizes, "destinations": content })
     }
 
     fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {

@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     ],
 };
 
-pub(super) fn read(arguments: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     let nodes = arguments.0.value(1, |text| {
         text.parse().ok().filter(|nodes: &Fraction| nodes.is_part() && *nodes != Fraction::ZERO)
     })?;

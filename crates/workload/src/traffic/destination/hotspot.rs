@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     ],
 };
 
-pub(super) fn read(arguments: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     let nodes = arguments.0.value(0, |text| {
         let nodes: Option<Vec<u32>> = text.split('+').map(|node| node.trim().parse().ok()).collect();
         let mut nodes = nodes?;

@@ -10,6 +10,7 @@
 mod favoured;
 mod hot_region;
 mod hotspot;
+mod matrix;
 mod permutation;
 mod sphere;
 mod uniform;
@@ -19,17 +20,26 @@ use crate::traffic::Shape;
 use favoured::Favoured;
 use flitway_engine::NodeId;
 use flitway_engine::random::Stream;
+use matrix::Matrix;
 use permutation::Permutation;
 use std::fmt;
 use std::sync::Arc;
 use uniform::Uniform;
 
 /// Reads the parameters of a pattern.
-pub type Reader = fn(&DestinationArguments) -> Result<DestinationChoice, ChoiceError>;
+pub type Reader = fn(&DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError>;
 
-/// The parameters of a pattern, as written.
-#[derive(Debug)]
-pub struct DestinationArguments(Choice);
+/// What a file holds, or why it cannot be read.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// The parameters of a pattern, as written, and what reads the files that they name.
+pub struct DestinationArguments<'a>(Choice, ReadFile<'a>);
+
+impl fmt::Debug for DestinationArguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DestinationArguments").field(&self.0).finish_non_exhaustive()
+    }
+}
 
 /// A pattern with its parameters, not yet fitted to a machine.
 pub type DestinationChoice = Arc<dyn Pattern>;
@@ -52,10 +62,11 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
         (hotspot::ENTRY, hotspot::read),
         (hot_region::ENTRY, hot_region::read),
         (sphere::ENTRY, sphere::read),
+        (matrix::ENTRY, matrix::read),
     ],
 );
 
-/// Reads a pattern: `uniform`, `hotspot(nodes=0+5, fraction=10%)`.
+/// Reads a pattern that needs no file: `uniform`, `hotspot(nodes=0+5, fraction=10%)`.
 ///
 /// # Errors
 /// If it is not in [`CATALOG`] or its parameters are wrong.
@@ -67,8 +78,25 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
 /// assert!(error.to_string().contains("did you mean `tornado`?"));
 /// ```
 pub fn parse(text: &str) -> Result<DestinationChoice, ChoiceError> {
+    parse_with(text, &|_| Err("files are not read here".to_owned()))
+}
+
+/// Reads a pattern: `uniform`, `matrix(weights.txt)`.
+///
+/// # Errors
+/// If it is not in [`CATALOG`], its parameters are wrong, or a file that they name is.
+pub fn parse_with(text: &str, read_file: ReadFile<'_>) -> Result<DestinationChoice, ChoiceError> {
     let (choice, read) = CATALOG.choose(text)?;
-    read(&DestinationArguments(choice))
+    read(&DestinationArguments(choice, read_file))
+}
+
+/// The pattern with `place` done to the path of the file that it names; `None` if it names none.
+#[must_use]
+pub fn placed(text: &str, place: impl Fn(&str) -> String) -> Option<String> {
+    let (choice, _) = CATALOG.choose(text).ok()?;
+    let is_matrix = choice.entry().name == matrix::ENTRY.name;
+    let arguments = DestinationArguments(choice, &|_| Err(String::new()));
+    is_matrix.then(|| matrix::placed(&arguments, place)).flatten()
 }
 
 /// A pattern that can be fitted to a machine.
@@ -81,6 +109,11 @@ pub trait Pattern: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the machine does not have what the pattern needs.
     fn fit(&self, shape: &Shape, seed: u64) -> Result<Destinations, Misfit>;
+
+    /// What it depends on beyond its text: what a file says.
+    fn content(&self) -> String {
+        String::new()
+    }
 }
 
 /// Why a pattern does not fit a machine.
@@ -124,6 +157,13 @@ pub enum Lack {
         /// The nodes it has.
         nodes: u32,
     },
+    /// As many nodes as a matrix has lines.
+    Rows {
+        /// The lines of the matrix.
+        rows: u32,
+        /// The nodes it has.
+        nodes: u32,
+    },
     /// Two nodes on one leaf switch.
     LeafNeighbors,
 }
@@ -146,6 +186,9 @@ impl fmt::Display for Misfit {
             Lack::Node { node, nodes } => {
                 write!(f, "node {node}, and the machine has {nodes} nodes, numbered from 0")
             }
+            Lack::Rows { rows, nodes } => {
+                write!(f, "a line for each of {nodes} nodes, and the file has {rows}")
+            }
             Lack::LeafNeighbors => f.write_str("a leaf switch that carries two nodes or more"),
         }
     }
@@ -153,7 +196,7 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// A pattern fitted to a machine: one of three kinds, chosen once.
+/// A pattern fitted to a machine: one of four kinds, chosen once.
 #[derive(Clone, Debug)]
 pub struct Destinations {
     nodes: u32,
@@ -165,6 +208,7 @@ enum Kind {
     Uniform(Uniform),
     Permutation(Permutation),
     Favoured(Favoured),
+    Matrix(Matrix),
 }
 
 impl Destinations {
@@ -181,16 +225,21 @@ impl Destinations {
             Kind::Uniform(uniform) => Some(uniform.draw(source, stream)),
             Kind::Permutation(permutation) => permutation.destination(source),
             Kind::Favoured(favoured) => Some(favoured.draw(source, stream)),
+            Kind::Matrix(matrix) => matrix.draw(source, stream),
         }
     }
 
     /// True if `source` never sends.
     #[must_use]
     pub fn is_silent(&self, source: NodeId) -> bool {
-        matches!(&self.kind, Kind::Permutation(permutation) if permutation.destination(source).is_none())
+        match &self.kind {
+            Kind::Uniform(_) | Kind::Favoured(_) => false,
+            Kind::Permutation(permutation) => permutation.destination(source).is_none(),
+            Kind::Matrix(matrix) => matrix.is_silent(source),
+        }
     }
 
-    /// How many nodes never send, because a permutation maps them to themselves.
+    /// How many nodes never send: a permutation maps them to themselves, or a matrix gives them nobody.
     #[must_use]
     pub fn silent_nodes(&self) -> u32 {
         (0..self.nodes).map(|node| u32::from(self.is_silent(NodeId(node)))).sum()
@@ -206,6 +255,7 @@ impl Destinations {
                 f64::from(u8::from(permutation.destination(source) == Some(destination)))
             }
             Kind::Favoured(favoured) => favoured.weight(source, destination),
+            Kind::Matrix(matrix) => matrix.weight(source, destination),
         }
     }
 }
@@ -220,11 +270,21 @@ mod tests {
         Shape { nodes: 64, dimensions: vec![8, 8], leaf: (0..64).map(|node| node / 4).collect() }
     }
 
+    /// The pattern `name`; one that needs a file gets a matrix of `nodes` that is not symmetric and has a silent node.
+    pub(super) fn example(name: &str, nodes: u32) -> DestinationChoice {
+        let row = |s: u32| {
+            (0..nodes).map(move |d| format!("{} ", if d == s || s == 9 { 0 } else { (d + 2 * s) % 5 }))
+        };
+        let text: String = (0..nodes).flat_map(|s| row(s).chain(["\n".to_owned()])).collect();
+        let text_of = |_: &str| Ok(text.clone());
+        parse_with(name, &text_of).or_else(|_| parse_with(&format!("{name}(file)"), &text_of)).unwrap()
+    }
+
     /// The conformance kit of every pattern.
     #[test]
     fn draws_follow_the_traffic_matrix_and_never_come_back() {
         for entry in CATALOG.entries() {
-            let pattern = parse(entry.name).unwrap();
+            let pattern = example(entry.name, 64);
             assert_eq!(pattern.name(), entry.name);
             let destinations = pattern.fit(&shape(), 5).unwrap();
             for source in [0, 1, 9, 37, 63].map(NodeId) {
@@ -261,7 +321,8 @@ mod tests {
             assert!(!entry.doc.is_empty() && !entry.details.is_empty(), "{}", entry.name);
         }
         for name in &names {
-            assert!(parse(name).is_ok(), "{name}");
+            let entry = CATALOG.find(name).unwrap();
+            assert_eq!(example(name, 4).name(), entry.name, "{name}");
         }
         let count = names.len();
         names.sort_unstable();
@@ -278,7 +339,7 @@ mod tests {
     fn no_pattern_fits_a_machine_of_one_node() {
         let shape = Shape { nodes: 1, dimensions: vec![1], leaf: vec![0] };
         for entry in CATALOG.entries() {
-            let misfit = parse(entry.name).unwrap().fit(&shape, 1).unwrap_err();
+            let misfit = example(entry.name, 2).fit(&shape, 1).unwrap_err();
             assert_eq!(misfit.lack, Lack::SecondNode, "{}", entry.name);
         }
     }

@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     }],
 };
 
-pub(super) fn read(arguments: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     Ok(Arc::new(Sphere { fraction: arguments.0.part(0)? }))
 }
 

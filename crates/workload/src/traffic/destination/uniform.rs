@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     parameters: &[],
 };
 
-pub(super) fn read(_: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(super) fn read(_: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     Ok(Arc::new(UniformPattern))
 }
 

@@ -14,7 +14,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[],
 };
 
-pub(in super::super) fn read(_: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(_: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     pattern(ENTRY.name, |shape, _| Ok((0..shape.nodes).rev().collect()))
 }
 

@@ -16,7 +16,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[],
 };
 
-pub(in super::super) fn read(_: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(_: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     pattern(ENTRY.name, |shape, _| {
         let bits = bits(shape)?;
         Ok((0..shape.nodes).map(|node| node.reverse_bits() >> (32 - bits)).collect())

@@ -13,7 +13,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[],
 };
 
-pub(in super::super) fn read(_: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(_: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     pattern(ENTRY.name, |shape, _| {
         let high = bits(shape)? - 1;
         let exchange = |node: u32| {

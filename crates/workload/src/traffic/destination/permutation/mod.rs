@@ -102,7 +102,7 @@ const DIMENSIONS: Parameter = Parameter {
     doc: "In which dimensions the coordinate is shifted. Default: all, as in BookSim2; Garnet shifts the first only.",
 };
 
-fn shifted(arguments: &DestinationArguments) -> Result<Shifted, ChoiceError> {
+fn shifted(arguments: &DestinationArguments<'_>) -> Result<Shifted, ChoiceError> {
     arguments.0.value(0, |text| match text {
         "all" => Some(Shifted::All),
         "first" => Some(Shifted::First),
@@ -133,6 +133,7 @@ fn shift(shape: &Shape, shifted: Shifted, shift: impl Fn(u32) -> u32) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::destination::tests::example;
     use crate::traffic::destination::{CATALOG, parse};
 
     /// The map of `pattern` on `nodes` nodes in the given dimensions.
@@ -160,7 +161,7 @@ mod tests {
             {
                 let nodes: u32 = dimensions.iter().product();
                 let shape = Shape { nodes, dimensions, leaf: vec![0; nodes as usize] };
-                let Ok(destinations) = parse(entry.name).unwrap().fit(&shape, 9) else { continue };
+                let Ok(destinations) = example(entry.name, nodes).fit(&shape, 9) else { continue };
                 let Kind::Permutation(Permutation(map)) = &destinations.kind else { continue };
                 let mut sorted = map.to_vec();
                 sorted.sort_unstable();

@@ -13,7 +13,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[DIMENSIONS],
 };
 
-pub(in super::super) fn read(arguments: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     let shifted = shifted(arguments)?;
     pattern(ENTRY.name, move |shape, _| shift(shape, shifted, |_| 1))
 }

@@ -14,7 +14,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[],
 };
 
-pub(in super::super) fn read(_: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(_: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     pattern(ENTRY.name, |shape, seed| {
         let mut stream = Stream::new(seed, 0, Purpose::Permutation);
         let mut map: Vec<u32> = (0..shape.nodes).collect();

@@ -14,7 +14,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[],
 };
 
-pub(in super::super) fn read(_: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(_: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     pattern(ENTRY.name, |shape, _| {
         let half = half(shape)?;
         Ok((0..shape.nodes).map(|node| node % half * 2 + node / half).collect())

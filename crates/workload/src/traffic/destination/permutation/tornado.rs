@@ -14,7 +14,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
     parameters: &[DIMENSIONS],
 };
 
-pub(in super::super) fn read(arguments: &DestinationArguments) -> Result<DestinationChoice, ChoiceError> {
+pub(in super::super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationChoice, ChoiceError> {
     let shifted = shifted(arguments)?;
     pattern(ENTRY.name, move |shape, _| shift(shape, shifted, |k| k.div_ceil(2) - 1))
 }
