@@ -38,6 +38,7 @@ from flitway._machine import CheckedMachine, Machine
 from flitway._progress import Step
 from flitway._result import Latency, Point, Result
 from flitway._run import WorkloadOptions, run
+from flitway._traffic import write_traffic
 
 __all__ = [
     "CheckedMachine",
@@ -67,4 +68,5 @@ __all__ = [
     "send",
     "task_graph",
     "write_topology",
+    "write_traffic",
 ]

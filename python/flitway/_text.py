@@ -43,6 +43,8 @@ def option(name: str, value: Option) -> str:
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if name == "traffic":
+        raise TypeError("`traffic`: expected text; `flitway.write_traffic` makes a pattern of a matrix or a function")
     if isinstance(value, Iterable):
         separator = "; " if name == "lose" else ","
         return separator.join(option(name, one) for one in value)

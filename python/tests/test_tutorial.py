@@ -30,7 +30,7 @@ def test_what_the_page_shows_runs() -> None:
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
     # Examples with `>>>` are doctests; what needs a cluster, or the outcome of one, is not run.
     shown = [block for block in blocks if ">>>" not in block and "came" not in block]
-    assert len(shown) == 2
+    assert len(shown) == 3
     names: dict[str, Any] = {"flitway": flitway}
     for block in shown:
         exec(block, names)

@@ -1,0 +1,78 @@
+"""Synthetic traffic from Python: a matrix of weights, or a function of the source. It becomes the text that a file holds, so
+that a result says what it was, and the command line runs the same."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+from flitway._text import number
+
+Destinations = Union[int, Iterable[int], Mapping[int, float]]
+Weights = Union[Sequence[Sequence[float]], Callable[[int, int], Destinations], Any]
+
+
+def write_traffic(weights: Weights, path: str | os.PathLike[str], *, nodes: int | None = None) -> str:
+    """Writes a traffic pattern of your own as the file of the pattern ``matrix``.
+
+    A packet of node s goes to node d with a probability in proportion to the weight in row s and column d: rows say to whom
+    a node sends, and the load how much. A node whose row is zero stays silent; none sends to itself. Simulations draw from
+    whole numbers, which the numbers written here are turned into exactly, or as near as 62 bits are; Python is not asked
+    while they run.
+
+    Parameters
+    ----------
+    weights
+        A row for each source: lists of numbers or a NumPy array. Or a function, which is called once for each source with
+        its number and that of all nodes, and returns where it sends to: a node; nodes, each as often as it is named; or a
+        mapping from nodes to weights.
+    path
+        The file.
+    nodes
+        How many nodes the machine has; a function needs it.
+
+    Returns
+    -------
+    str
+        The pattern, for ``traffic``.
+
+    Examples
+    --------
+    >>> import flitway, pathlib, tempfile
+    >>> def neighbours(source, nodes):
+    ...     return {(source + 1) % nodes: 3, (source - 1) % nodes: 1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pattern = write_traffic(neighbours, pathlib.Path(folder, "neighbours.txt"), nodes=16)
+    ...     flitway.run("hpp-switch", traffic=pattern, load=0.3, duration="20 us").points[0].verdict
+    'steady'
+    """
+    if callable(weights):
+        if nodes is None:
+            raise TypeError("`nodes`: a function is asked for each of them; say how many there are")
+        rows = [_row(weights(source, nodes), source, nodes) for source in range(nodes)]
+    else:
+        rows = [list(row) for row in (weights.tolist() if hasattr(weights, "tolist") else weights)]
+        if nodes is not None and len(rows) != nodes:
+            raise ValueError(f"`weights` has {len(rows)} rows: expected one for each of {nodes} nodes")
+    text = "".join(" ".join(map(number, row)) + "\n" for row in rows)
+    Path(path).write_text(text, encoding="utf-8")
+    return f"matrix({os.fspath(path)})"
+
+
+def _row(given: Destinations, source: int, nodes: int) -> list[float]:
+    """A weight for each node, of what a function has returned for `source`.
+
+    >>> _row(2, 0, 3), _row([1, 2, 1], 0, 3), _row({1: 0.5}, 0, 3)
+    ([0, 0, 1], [0, 2, 1], [0, 0.5, 0])
+    """
+    if not isinstance(given, Mapping):
+        given = Counter(given if isinstance(given, Iterable) else [given])
+    row: list[float] = [0] * nodes
+    for node, weight in given.items():
+        if not 0 <= node < nodes:
+            raise ValueError(f"node {source} sends to node {node}: expected one of {nodes} nodes, numbered from 0")
+        row[node] = weight
+    return row

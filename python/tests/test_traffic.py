@@ -1,0 +1,68 @@
+"""Traffic patterns of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import flitway
+import numpy
+import pytest
+
+QUICK = {"load": 0.3, "warm_up": "2 us", "duration": "20 us"}
+
+
+def test_a_matrix_is_a_pattern(tmp_path: Path) -> None:
+    weights = numpy.zeros((16, 16))
+    weights[:, 5] = 1 / 3
+    weights[5] = numpy.arange(16)
+    weights[5, 5] = 0
+    pattern = flitway.write_traffic(weights, tmp_path / "to-5.txt")
+    point = flitway.run("hpp-switch", traffic=pattern, **QUICK).points[0]  # type: ignore[arg-type]
+    assert point.saturated and point["limit"] == "ejection"
+    assert point["channel_load.busiest"] is not None and point["channel_load.busiest"][0]["to"]["node"] == 5
+    loads = flitway.Machine("hpp-switch").check(traffic=pattern)["channel_loads"]
+    assert loads["max"] == 15 and loads["bound"] == pytest.approx(1 / 15)
+
+
+def test_the_uniform_matrix_gives_what_uniform_traffic_is_expected_to() -> None:
+    pattern = flitway.write_traffic(1 - numpy.eye(64), "uniform.txt", nodes=64)
+    machine = flitway.Machine("mesh-8x8")
+    ours, theirs = machine.check(traffic=pattern)["channel_loads"], machine.check()["channel_loads"]
+    assert ours["max"] == pytest.approx(theirs["max"], rel=1e-12)
+    assert ours["bound"] == pytest.approx(theirs["bound"], rel=1e-12)
+
+
+def test_a_function_is_asked_once_for_each_source() -> None:
+    asked = []
+
+    def shift(source: int, nodes: int) -> int:
+        asked.append(source)
+        return (source + nodes // 2) % nodes
+
+    pattern = flitway.write_traffic(shift, "shift.txt", nodes=16)
+    result = flitway.run("hpp-switch", traffic=pattern, **QUICK)  # type: ignore[arg-type]
+    assert asked == list(range(16)) and result.points[0].verdict == "steady"
+    assert result.workload["traffic"] == "matrix(shift.txt)"
+    lists = flitway.write_traffic(lambda source, nodes: [source ^ 1, source ^ 2], "lists.txt", nodes=4)
+    assert lists == "matrix(lists.txt)" and Path("lists.txt").read_text().splitlines()[0] == "0 1 1 0"
+
+
+def test_what_is_wrong_is_told() -> None:
+    def run(weights: object) -> str:
+        with pytest.raises(flitway.WorkloadError) as raised:
+            flitway.run("hpp-switch", traffic=flitway.write_traffic(weights, "wrong.txt"), **QUICK)  # type: ignore[arg-type]
+        return str(raised.value)
+
+    assert "a line for each of 16 nodes, and the file has 2" in run([[0, 1], [1, 0]])
+    assert "line 1: the weight for node 1 cannot be `NaN`" in run([[0, float("nan")], [1, 0]])
+    assert "line 2: the weight for node 0 cannot be `-1`" in run([[0, 1], [-1, 0]])
+    assert "all weights are zero" in run(numpy.zeros((2, 2)))
+    assert "node 0 would send to itself with weight 1" in run(numpy.eye(2))
+    with pytest.raises(TypeError, match="nodes"):
+        flitway.write_traffic(lambda source, nodes: 0, "no.txt")
+    with pytest.raises(ValueError, match="node 0 sends to node 9: expected one of 4"):
+        flitway.write_traffic(lambda source, nodes: 9, "no.txt", nodes=4)
+    with pytest.raises(ValueError, match="2 rows: expected one for each of 4"):
+        flitway.write_traffic([[0, 1], [1, 0]], "no.txt", nodes=4)
+    with pytest.raises(TypeError, match="write_traffic"):
+        flitway.run("hpp-switch", traffic=numpy.eye(16))  # type: ignore[arg-type]
