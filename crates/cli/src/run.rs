@@ -68,7 +68,8 @@ fn run_traffic(
     voice.say(table::point_heading)?;
     let shown = Shown { label: |(load, _): &(f64, _)| format!("load {load:.3}"), row: table::point };
     let measured = measure_points(&points, &shown, &stop, &mut voice, |(load, traffic), progress| {
-        session.point(traffic, *load, workload.patience, &stop, progress)
+        let point = session.point(traffic, *load, workload.patience, &stop, progress);
+        point.with_theory(theory.as_ref(), session.machine().clock)
     })?;
     voice.say(|| summary(&session, &measured))?;
     let values: Vec<Value> = measured.iter().map(Point::to_json).collect();

@@ -47,6 +47,9 @@ pub(crate) fn traffic_header(
             theory.first_full(),
             theory.channel_bound
         );
+        if let Some(bound) = theory.bisection_bound.filter(|bound| bound.is_finite()) {
+            let _ = write!(text, ", the bisection at {bound:.3}");
+        }
         if let Some(limit) = theory.head_of_line {
             let _ = write!(text, "; head-of-line limit {limit:.3} (uniform, many ports)");
         }

@@ -129,8 +129,17 @@ impl Facts {
     }
 }
 
+/// On which side of those links a node is: by its place in the longest dimension of a grid, by its number elsewhere.
+pub(crate) fn is_in_upper_half(topology: &Topology, node: NodeId) -> bool {
+    let Shape::Grid(grid) = topology.shape() else { return node.0 >= topology.nodes() / 2 };
+    let longest = grid.dimensions.iter().copied().max().unwrap_or(1);
+    let before = grid.dimensions.iter().take_while(|&&side| side < longest);
+    let place = topology.home(node).0.0 / before.product::<u32>() % longest;
+    place >= longest / 2
+}
+
 /// Links between the halves of a structured topology: the fewest that cut its nodes in two.
-fn bisection_links(topology: &Topology) -> Option<u64> {
+pub(crate) fn bisection_links(topology: &Topology) -> Option<u64> {
     match topology.shape() {
         // Every level of a fat tree has as many links up as there are nodes below: half of the nodes reach the other half.
         Shape::Tree(_) => Some(u64::from(topology.nodes() / 2)),

@@ -10,6 +10,7 @@ use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
 use crate::stages::Stages;
 use crate::stats::Estimate;
+use crate::theory::Theory;
 use flitway_engine::Clock;
 use flitway_fabric::deadlock::{Deadlock, Link, Need, Side};
 use flitway_fabric::{Destination, Fabric};
@@ -79,6 +80,8 @@ pub struct Point {
     pub deadlock: Option<Vec<WaitingPacket>>,
     /// What the channels carried, where that is measured, as a value and as JSON.
     pub stages: Option<(Stages, Value)>,
+    /// What theory says of the traffic, as JSON, where it says something.
+    pub theory: Option<Value>,
     /// What a report page shows beyond the rest, where somebody asks for it; it is not part of the result.
     pub details: Option<Box<Details>>,
     /// Multicast operations, if there are any; they do not count in the rest.
@@ -150,6 +153,7 @@ impl Point {
             adverts: measurement.counters.adverts,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             stages: None,
+            theory: None,
             details: None,
             multicast: None,
             barrier: None,
@@ -166,6 +170,12 @@ impl Point {
             (stages, value)
         });
         Point { stages, ..self }
+    }
+
+    /// The point with what `theory` says of its traffic.
+    #[must_use]
+    pub fn with_theory(self, theory: Option<&Theory>, clock: Clock) -> Self {
+        Point { theory: theory.map(|theory| theory.to_json(clock)), ..self }
     }
 
     /// The point with what `measurement` says of multicast operations at their `offered_load`.
@@ -266,6 +276,7 @@ impl Point {
         put("network_latency_ns", self.network_latency.as_ref().map(Latency::to_json));
         put("accepted_min_node", finite(self.accepted_min_node).map(|load| json!(load)));
         put("accepted_max_node", Some(json!(self.accepted_max_node)));
+        put("theory", self.theory.clone());
         put("channel_load", self.stages.as_ref().map(|(_, value)| value.clone()));
         put("duration_ns", Some(json!(self.duration_ns)));
         put("warmup_ns", Some(json!(self.warmup_ns)));

@@ -4,14 +4,19 @@
 //! * **Channel bound**: routes are fixed, so the traffic matrix gives the load of every channel; this is the offered load at
 //!   which the busiest one is full (header and trailer count, adverts do not; channels into nodes are among them). Beyond
 //!   it, nodes behind that channel get no more; others may, so the mean accepted load can rise further.
+//! * **Bisection bound**: the offered load at which the links between the two halves of the nodes would be full, if routes
+//!   shared them evenly; above 1 they never are. No routing does better, so the channel bound is at most this. Unknown for
+//!   an irregular topology.
 //! * **Head-of-line limit** (Karol, Hluchyj and Morgan, *IEEE Trans. Comm.* 35(12), 1987): with one FIFO per input,
 //!   uniform traffic and slots of equal size, a switch of `N` ports accepts no more than 0.75 (N = 2), 0.6825, 0.6553,
 //!   0.6399, 0.6302, 0.6234, 0.6184 (N = 8), and 0.586 for many ports.
 
-use flitway_engine::NodeId;
+use crate::facts::{bisection_links, is_in_upper_half};
+use flitway_engine::{Clock, NodeId};
 use flitway_fabric::topology::{End, Topology};
 use flitway_fabric::{Fabric, PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
+use serde_json::{Value, json};
 
 /// The bounds for one traffic on one machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +25,9 @@ pub struct Theory {
     pub zero_load_cycles: f64,
     /// The offered load at which the busiest channel is full: a fraction of the injection rate, at most 1.
     pub channel_bound: f64,
+    /// The offered load at which the links between the halves of the nodes are full, if routes share them evenly: a fraction
+    /// of the injection rate, which may exceed 1; infinite if nothing crosses. `None` for an irregular topology.
+    pub bisection_bound: Option<f64>,
     /// Expected load of the busiest channel out of nodes, between switches and into nodes, when every node offers its full
     /// injection rate; 1 is a flit in every cycle. So at a lower load it is that fraction of it.
     pub busiest: [f64; 3],
@@ -39,6 +47,30 @@ impl Theory {
         if network > ejection { "between switches" } else { "into a node" }
     }
 
+    /// The names of its numbers under `theory` in the result of a point, and their units.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("theory.zero_load_latency_ns", "ns"),
+        ("theory.channel_bound", "fraction of the injection rate"),
+        ("theory.bisection_bound", "fraction of the injection rate"),
+        ("theory.head_of_line", "fraction of the injection rate"),
+    ];
+
+    /// The object `theory` of a point.
+    #[must_use]
+    pub fn to_json(&self, clock: Clock) -> Value {
+        let mut theory = json!({
+            "zero_load_latency_ns": clock.nanos(self.zero_load_cycles),
+            "channel_bound": self.channel_bound,
+        });
+        let rest = [("bisection_bound", self.bisection_bound), ("head_of_line", self.head_of_line)];
+        for (name, bound) in rest {
+            if let Some(bound) = bound.filter(|bound| bound.is_finite()) {
+                theory[name] = json!(bound);
+            }
+        }
+        theory
+    }
+
     /// The bounds of `traffic` on `fabric`; `None` for machines whose traffic matrix is too large to walk.
     #[must_use]
     pub fn new(fabric: &Fabric, traffic: &Traffic) -> Option<Self> {
@@ -52,6 +84,8 @@ impl Theory {
             .map(|switch| vec![0.0; topology.ports(flitway_fabric::SwitchId(switch)) as usize])
             .collect();
         let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
+        let upper: Vec<bool> = (0..nodes).map(|node| is_in_upper_half(topology, NodeId(node))).collect();
+        let mut across = [0.0_f64; 2];
         for source in (0..nodes).map(NodeId) {
             let mut sent = 0.0;
             for destination in (0..nodes).map(NodeId) {
@@ -62,6 +96,9 @@ impl Theory {
                 latency += weight * fabric.zero_load_cycles(source, destination, payload).0 as f64;
                 weights += weight;
                 sent += weight;
+                if upper[source.index()] != upper[destination.index()] {
+                    across[usize::from(upper[source.index()])] += weight;
+                }
                 for (switch, hop) in fabric.routing.path(source, destination) {
                     channels[switch.index()][hop.port.index()] += weight;
                 }
@@ -72,6 +109,7 @@ impl Theory {
         Some(Theory {
             zero_load_cycles: latency / weights,
             channel_bound: (1.0 / network.max(ejection)).min(1.0),
+            bisection_bound: bisection_links(topology).map(|links| links as f64 / across[0].max(across[1])),
             busiest: [injection, network, ejection],
             head_of_line: head_of_line(fabric),
         })

@@ -107,3 +107,21 @@ fn no_network_accepts_more_than_its_busiest_channel() {
         assert!(theory.channel_bound < 1.0, "{machine}: {theory:?}");
     }
 }
+
+#[test]
+fn no_routing_does_better_than_the_bisection() {
+    // Each half sends 32 * 32 / 63 packets across 8 links one way, or 16 with the ends joined.
+    for (machine, bound) in
+        [("mesh-8x8", 63.0 / 128.0), ("torus-8x8", 126.0 / 128.0), ("hpp-switch", 30.0 / 16.0)]
+    {
+        let session = session(machine, &[]);
+        let of = |pattern| Theory::new(session.fabric(), &traffic(&session, pattern, "256B", 50)).unwrap();
+        let uniform = of("uniform").bisection_bound.unwrap();
+        assert!((uniform - bound).abs() < 1e-9, "{machine}: {uniform}");
+        for pattern in ["uniform", "tornado", "bitcomp", "transpose", "hotspot", "neighbor"] {
+            let theory = of(pattern);
+            let bisection = theory.bisection_bound.unwrap();
+            assert!(theory.channel_bound <= bisection * (1.0 + 1e-9), "{machine}, {pattern}: {theory:?}");
+        }
+    }
+}

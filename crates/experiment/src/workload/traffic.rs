@@ -6,6 +6,7 @@ use flitway_machine::units;
 use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
+use flitway_report::theory::Theory;
 use flitway_workload::Fraction;
 use flitway_workload::catalog::ChoiceError;
 use flitway_workload::traffic::destination::DestinationChoice;
@@ -21,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
     selector: "traffic",
     of_a_point: Some("load"),
     options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
-    fields: &[Point::FIELDS, Stages::FIELDS],
+    fields: &[Point::FIELDS, Stages::FIELDS, Theory::FIELDS],
     check,
 };
 
@@ -336,8 +337,10 @@ impl Run for TrafficWorkload {
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
         let points = self.points(session).map_err(|problem| vec![problem])?;
+        let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
         Ok(measured(&points, tell, |(load, traffic), progress| {
-            session.point(traffic, *load, self.patience, stop, progress)
+            let point = session.point(traffic, *load, self.patience, stop, progress);
+            point.with_theory(theory.as_ref(), session.machine().clock)
         }))
     }
 }

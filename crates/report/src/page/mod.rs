@@ -104,6 +104,7 @@ impl Page<'_> {
             data["theory"] = json!({
                 "zero_load_ns": zero_load,
                 "channel_bound": theory.channel_bound,
+                "bisection_bound": theory.bisection_bound.filter(|bound| bound.is_finite()),
                 "head_of_line": theory.head_of_line,
                 "busiest": theory.busiest,
             });

@@ -143,6 +143,10 @@ fn summary(page: &Page<'_>) -> String {
     if let Some(theory) = page.theory {
         let note = "theory: then the busiest channel is full";
         tiles.push_str(&tile("Channel bound", &format!("{:.3}", theory.channel_bound), note));
+        if let Some(bound) = theory.bisection_bound.filter(|bound| bound.is_finite()) {
+            let note = "theory: then the links between halves are full";
+            tiles.push_str(&tile("Bisection bound", &format!("{bound:.3}"), note));
+        }
     }
     format!(
         "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div>\
@@ -293,6 +297,9 @@ fn bounds(page: &Page<'_>) -> Vec<Theory> {
     let Some(theory) = page.theory else { return Vec::new() };
     let bound = |name: &str, at| Theory { name: name.to_owned(), at: At::X(at) };
     let mut bounds = vec![bound("channel bound", theory.channel_bound)];
+    // Where one channel is full before, the bisection stands beside it; else they are one line.
+    let bisection = theory.bisection_bound.filter(|&at| at > theory.channel_bound * 1.01 && at <= 1.0);
+    bounds.extend(bisection.map(|at| bound("bisection bound", at)));
     bounds.extend(theory.head_of_line.map(|limit| bound("head-of-line limit", limit)));
     bounds
 }
