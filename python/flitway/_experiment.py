@@ -199,7 +199,7 @@ class ExperimentResult:
     data : dict
         All of it; ``docs/experiments.md`` describes it.
     files : list of pathlib.Path
-        The data of its plots, as CSV.
+        The data of its plots, as CSV, and their pictures, as SVG.
     """
 
     def __init__(self, data: dict[str, Any], files: list[Path]) -> None:

@@ -48,7 +48,7 @@ def test_results_are_those_of_the_command_line_and_so_is_the_folder(
     cli: Cli, experiment: flitway.Experiment, tmp_path: Path
 ) -> None:
     came = experiment.run(workers=2)
-    assert came.files == [Path("results/small/latency.csv")]
+    assert came.files == [Path("results/small/latency.csv"), Path("results/small/latency.svg")]
     written = {path.name for path in Path("results/small/points").iterdir()}
     assert written == {f"{point.key}.json" for point in experiment.points}
     asked = cli("run", "--experiment", "small.toml", "--out", "other")

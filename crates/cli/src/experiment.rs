@@ -27,12 +27,12 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     let stop = stop_flag()?;
     let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;
     let gathered = experiment.gather(results);
-    let files = write_plots(&gathered, &store)?;
+    let command: Vec<String> = std::env::args().collect();
+    let value = experiment.to_json(&gathered, &command);
+    let files = write_plots(&gathered, &value, &store)?;
     voice.say(|| table::experiment(&experiment, &gathered, &files))?;
-    if targets.is_any() || arguments.report.is_some() {
-        let command: Vec<String> = std::env::args().collect();
-        let value = experiment.to_json(&gathered, &command);
-        targets.write(&value)?;
+    targets.write(&value)?;
+    if arguments.report.is_some() {
         report::put(arguments, &page::experiment::html(&value))?;
     }
     fault(&experiment, &gathered)?;
@@ -93,11 +93,14 @@ fn run_points(
     })
 }
 
-/// Writes the data of each plot that has some; the files.
-fn write_plots(report: &Report, store: &Store) -> Result<Vec<PathBuf>, Failure> {
+/// Writes the data and a picture of each plot; the files of the data.
+fn write_plots(report: &Report, experiment: &Value, store: &Store) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for data in &report.plots {
         files.push(store.write(&format!("{}.csv", data.plot.name), &data.to_csv())?);
+    }
+    for (name, picture) in page::experiment::pictures(experiment) {
+        store.write(&format!("{name}.svg"), &picture)?;
     }
     Ok(files)
 }

@@ -90,6 +90,8 @@ fn a_result_keeps_to_its_schema_and_goes_where_it_is_told() {
     assert_eq!(result["points"][2]["values"]["switch.vcs"], 3);
     let csv = std::fs::read_to_string(folder.join("here/vcs.csv")).unwrap();
     assert!(csv.starts_with("switch.vcs,accepted_load,accepted_load ci95,verdict\n1,0."), "{csv}");
+    let picture = std::fs::read_to_string(folder.join("here/vcs.svg")).unwrap();
+    assert!(picture.starts_with("<svg xmlns=") && picture.matches("<circle").count() == 3, "{picture}");
     assert_eq!(std::fs::read_dir(folder.join("here/points")).unwrap().count(), 3);
     // A kept point is a result like any other, and its command runs it alone.
     let command = result["points"][1]["result"]["command"].as_array().unwrap();

@@ -4,6 +4,7 @@ use crate::attend::guarded;
 use crate::errors::{self, Exception, fields, tuples};
 use flitway_experiment::Overrides;
 use flitway_report::memory;
+use flitway_report::page::experiment::pictures;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -74,7 +75,7 @@ impl Experiment {
         Ok((point.key().to_owned(), point.description().to_string(), values))
     }
 
-    /// What came out: a `flitway/experiment/1`, and name and text of a file for each plot.
+    /// What came out: a `flitway/experiment/1`, and name and text of the data and of a picture of each plot.
     fn gather(
         &self,
         py: Python<'_>,
@@ -90,8 +91,10 @@ impl Experiment {
                 .map(|text| text.as_deref().map(|text| json(py, text)).transpose())
                 .collect::<PyResult<_>>()?;
             let report = self.0.gather(results);
-            let files = report.plots.iter().map(|data| (format!("{}.csv", data.plot.name), data.to_csv()));
-            Ok((self.0.to_json(&report, &command).to_string(), files.collect()))
+            let data = report.plots.iter().map(|data| (format!("{}.csv", data.plot.name), data.to_csv()));
+            let object = self.0.to_json(&report, &command);
+            let pictures = pictures(&object).map(|(name, picture)| (format!("{name}.svg"), picture));
+            Ok((object.to_string(), data.chain(pictures).collect()))
         })
     }
 }

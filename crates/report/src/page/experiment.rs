@@ -1,7 +1,7 @@
 //! The page of an experiment: its findings, its plots with their data, its file.
 
 use super::plot::{Axis, Line, Mark, Plot, log_range, zero_range};
-use super::{document, escape, words};
+use super::{COLOURS, CURVES, document, escape, words};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -39,6 +39,15 @@ pub fn html(experiment: &Value) -> String {
         escape(of("text")),
     );
     document(&format!("{} · Flitway", of("name")), &body, &[("result", experiment)], SCRIPT)
+}
+
+/// A picture of each plot of `experiment`, by the name of the plot: an SVG file that needs nothing else.
+pub fn pictures(experiment: &Value) -> impl Iterator<Item = (&str, String)> {
+    let plots = experiment["plots"].as_array().map_or(&[][..], Vec::as_slice);
+    plots.iter().map(|plot| {
+        let series = plot["series"].as_array().map_or(&[][..], Vec::as_slice);
+        (plot["name"].as_str().unwrap_or(""), drawing(plot, series).file(&format!("{COLOURS}{CURVES}")))
+    })
 }
 
 fn findings(experiment: &Value) -> String {
@@ -163,7 +172,13 @@ fn axis(title: String, values: Vec<f64>, names: Vec<String>) -> Axis {
 
 /// A number with as many digits as it needs.
 fn tick(value: f64) -> String {
-    if value.abs() >= 1e5 { format!("{value:.0e}") } else { format!("{}", (value * 1e6).round() / 1e6) }
+    if value.abs() < 1e5 {
+        return format!("{}", (value * 1e6).round() / 1e6);
+    }
+    let text = format!("{value:.2e}");
+    // The zeros that say nothing are left out: 2.50e6.
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn table(plot: &Value, by: &[&str], series: &[Value]) -> String {
@@ -188,4 +203,15 @@ fn table(plot: &Value, by: &[&str], series: &[Value]) -> String {
         }
     }
     format!("<table><tr>{heads}</tr>{rows}</table>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_have_the_digits_that_tell_them_apart() {
+        let ticks = [0.25, 5.0, 99_999.0, 100_000.0, 2_500_000.0, 1.25e7, -3e5, 0.1 + 0.2].map(tick);
+        assert_eq!(ticks, ["0.25", "5", "99999", "1e5", "2.5e6", "1.25e7", "-3e5", "0.3"]);
+    }
 }

@@ -23,6 +23,10 @@ use std::fmt::Write;
 
 /// The style sheet and the script, as they stand in the page.
 const STYLE: &str = include_str!("style.css");
+/// The colours by name, in the light.
+const COLOURS: &str = include_str!("colours.css");
+/// How curves are drawn.
+const CURVES: &str = include_str!("plot.css");
 const COMMON: &str = include_str!("common.js");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -210,7 +214,7 @@ fn document(title: &str, body: &str, data: &[(&str, &Value)], script: &str) -> S
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}\n{scripts}\
+         <title>{}</title>\n<style>\n{COLOURS}{STYLE}{CURVES}</style>\n</head>\n<body>\n{body}\n{scripts}\
          <script>\n(() => {{\n{COMMON}{script}}})();\n</script>\n</body>\n</html>",
         escape(title)
     )

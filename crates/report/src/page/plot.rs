@@ -38,6 +38,11 @@ pub(super) struct Axis {
 
 impl Axis {
     fn tick(&self, value: f64) -> String {
+        if self.is_log && value > 0.0 {
+            // There is a line at every digit, and not room for all of their values.
+            let digit = (value / 10_f64.powf(value.log10().floor())).round();
+            return if [1.0, 2.0, 5.0, 10.0].contains(&digit) { (self.format)(value) } else { String::new() };
+        }
         if self.names.is_empty() {
             return (self.format)(value);
         }
@@ -130,6 +135,21 @@ impl Plot {
             SIZE.1,
             escape(&self.label),
             body.replace('\n', "")
+        )
+    }
+
+    /// As a file of its own, with the rules of `style`, on a ground of the colour of the page.
+    pub(super) fn file(&self, style: &str) -> String {
+        let svg = self.svg();
+        let body = svg.split_once('>').map_or("", |(_, body)| body);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-8 -4 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" \
+             aria-label=\"{2}\">\n<style>\n{style}svg {{ font-family: sans-serif; }}\n</style>\n<rect x=\"-8\" y=\"-4\" width=\"{0}\" \
+             height=\"{1}\" fill=\"var(--page)\"/>\n{3}\n",
+            SIZE.0 + 8,
+            SIZE.1 + 8,
+            escape(&self.label),
+            body.replace("><", ">\n<"),
         )
     }
 
