@@ -46,6 +46,8 @@ setTimeout(() => {
     broken: all('a[href^=\"#\"]').filter((link) => !document.querySelector(link.getAttribute('href'))).length,
     requests: performance.getEntriesByType('resource').map((entry) => entry.name),
     tip: document.getElementById('tip').textContent, ring: all('#ring li').length, lines: all('path.line').length,
+    operations: Object.fromEntries(all('table.operations tr[data-path]').map((row) => [row.dataset.path,
+      [...row.querySelectorAll('td')].slice(1).map((cell) => Number(cell.dataset.value))])),
     csv: Object.fromEntries(all('figure').map((figure) => [figure.id, flitway.csv(figure.id)])),
     loads: flitway.loads ? flitway.loads(0).length : 0, result: flitway.result };
   parent.postMessage(JSON.stringify(facts), '*');
@@ -195,6 +197,12 @@ fn a_page_of_multicasts_and_one_of_a_task_graph_show_what_applies() {
     assert_sound(&facts, &result);
     let mean = result["points"][0]["multicast"]["last_copy_latency_ns"]["mean"].as_f64();
     assert_eq!(rows(&facts["csv"]["fig-latency"])[1][2].parse().ok(), mean);
+    assert_operations(
+        &facts,
+        &result,
+        "multicast",
+        &["operations", "copies", "mean_copy_latency_ns/mean", "missed"],
+    );
 
     let graph = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/halo-8.goal");
     let (page, result) = run("page-graph", &["hpp-switch", "--graph", graph.to_str().unwrap()]);
@@ -203,6 +211,41 @@ fn a_page_of_multicasts_and_one_of_a_task_graph_show_what_applies() {
     let ranks = result["points"][0]["graph"]["ranks"].as_array().unwrap();
     assert_eq!(rows(&facts["csv"]["fig-ranks"]).len(), ranks.len() + 1);
     assert!(facts["verdicts"].to_string().contains("Completed"));
+}
+
+#[test]
+fn a_page_of_barriers_shows_their_parts_and_what_was_lost() {
+    let barrier = [
+        "--barrier",
+        "all",
+        "--interval",
+        "5us",
+        "--lose",
+        "distribute(at=node 3, nth=2)",
+        "--load",
+        "0.1,0.3",
+    ];
+    // A distribute that is lost is missed after 100 us.
+    let time = ["--warm-up", "5us", "--duration", "300us"];
+    let (page, result) = run("page-barrier", &[&["fattree-128"], &barrier[..], &time].concat());
+    let facts = look(&page, 1_280);
+    assert_sound(&facts, &result);
+    let shown =
+        ["latency_ns/mean", "combine_ns/mean", "distribute_ns/max", "packets/sent", "packets/lost_by_fault"];
+    assert_operations(&facts, &result, "barrier", &shown);
+    assert_eq!(facts["operations"]["/barrier/packets/lost_by_fault"][0], 1.0);
+}
+
+/// The page has what the result says of these `quantities` of operations.
+fn assert_operations(facts: &Value, result: &Value, kind: &str, quantities: &[&str]) {
+    for quantity in quantities {
+        let path = format!("/{kind}/{quantity}");
+        let shown = facts["operations"][&path].as_array().unwrap_or_else(|| panic!("{path} is not shown"));
+        let points = result["points"].as_array().unwrap();
+        let of = |value: &Value| value.as_f64().unwrap();
+        let expected: Vec<f64> = points.iter().map(|point| of(point.pointer(&path).unwrap())).collect();
+        assert_eq!(shown.iter().map(of).collect::<Vec<_>>(), expected, "{path}");
+    }
 }
 
 const EXPERIMENT: &str = "name = \"small\"\ntitle = \"A < B\"\n[run]\nmachine = \"hpp-switch\"\nwarm_up = \"2 us\"\nduration = \"5 us\"

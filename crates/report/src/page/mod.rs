@@ -5,6 +5,7 @@
 //! channels by load, switches between points, and makes tables and CSV of the same data.
 
 pub mod experiment;
+mod operations;
 mod picture;
 mod plot;
 mod sections;

@@ -1,7 +1,7 @@
 //! The sections of a page, in the order in which they are read: what came out, the curves, then one point in detail.
 
 use super::plot::{At, Axis, Line, Mark, Plot, Theory, log_range, zero_range};
-use super::{Page, escape, words};
+use super::{Page, escape, operations, words};
 use crate::details::Details;
 use serde_json::Value;
 use std::fmt::Write;
@@ -14,6 +14,7 @@ pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
         html.push_str(&graph_summary(page));
     } else {
         html.push_str(&summary(page));
+        html.push_str(&operations::section(page.points()));
         html.push_str(&curves(page));
     }
     html.push_str(&chosen_point(page));
@@ -79,6 +80,10 @@ fn header(page: &Page<'_>) -> String {
         ]
     };
     let mut links = String::new();
+    let mut sections = sections.to_vec();
+    if let Some(name) = operations::name(page.points()) {
+        sections.insert(1, ("operations", name));
+    }
     for (id, name) in sections {
         // Writing to a string does not fail.
         let _ = write!(links, "<a href=\"#{id}\">{name}</a>");
