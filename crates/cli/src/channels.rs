@@ -1,6 +1,6 @@
 //! What `flitway check` says of channels: whether they can wait for each other, and how busy they will be.
 
-use crate::table::bare_table;
+use crate::table::{bare_table, plural};
 use flitway_fabric::dependency::Cycle;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::topology::End;
@@ -119,7 +119,8 @@ fn fix(machine: &Machine) -> String {
     let Some(switch) = machine.switch.hpp() else { return format!("fix: {up_down}") };
     match machine.routing {
         RoutingKind::DimensionOrderWithoutDateline if switch.vcs.is_multiple_of(2) => {
-            format!("fix: routing.dateline = true, with 2 classes of {} VCs; or {up_down}", switch.vcs / 2)
+            let vcs = plural(switch.vcs / 2, "VC", "s");
+            format!("fix: routing.dateline = true, with 2 classes of {vcs}; or {up_down}")
         }
         RoutingKind::DimensionOrderWithoutDateline => format!(
             "fix: routing.dateline = true and switch.vcs = {}, for its 2 classes; or {up_down}",
