@@ -142,12 +142,24 @@ class Machine:
         seed: int = 1,
         threads: int = 1,
         progress: Progress = None,
+        report: str | os.PathLike[str] | None = None,
+        trace: str | os.PathLike[str] | None = None,
+        trace_of: str | None = None,
         **workload: Unpack[WorkloadOptions],
     ) -> Result:
         """Runs a workload on this machine: :func:`flitway.run`."""
         from flitway._run import run
 
-        return run(self, seed=seed, threads=threads, progress=progress, **workload)
+        return run(
+            self,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            report=report,
+            trace=trace,
+            trace_of=trace_of,
+            **workload,
+        )
 
     def __repr__(self) -> str:
         settings = ", ".join(self.sets)

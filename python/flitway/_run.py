@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Union
 
 from flitway import _flitway, _text
@@ -59,6 +60,9 @@ def run(
     seed: int = 1,
     threads: int = 1,
     progress: Progress = None,
+    report: _File | None = None,
+    trace: _File | None = None,
+    trace_of: str | None = None,
     **workload: Unpack[WorkloadOptions],
 ) -> Result:
     """Runs a workload on a machine, as ``flitway run`` does.
@@ -77,6 +81,12 @@ def run(
     progress
         ``None`` shows a bar if tqdm is installed and somebody looks; ``True`` and ``False`` say so; a function is called
         with every :class:`Step`.
+    report
+        Where to write a report page: one HTML file to look at, to print, to send. Each point is then run twice.
+    trace
+        Where to write what happened to chosen packets of the last point, for Perfetto or Chrome's own viewer.
+    trace_of
+        Which packets: ``"slowest"`` unless given, ``"nodes(0+4-7)"`` or ``"switches(0+1)"``.
     workload
         The workload: :class:`WorkloadOptions`.
 
@@ -91,6 +101,8 @@ def run(
         With all that is wrong with the machine or the workload.
     TooLargeError
         If the machine needs more memory than there is.
+    OSError
+        If a page or a trace cannot be written, which is found out before anything runs.
 
     Examples
     --------
@@ -104,13 +116,33 @@ def run(
         machine = Machine(machine)
     if not 1 <= threads <= 256:
         raise ValueError(f"`threads`: expected 1 to 256, and not {threads}")
+    if trace_of is not None and trace is None:
+        raise ValueError("`trace_of` says what a trace is of: say with `trace` where to write it")
+    files = [Path(file) for file in (report, trace) if file is not None]
+    if len(set(files)) < len(files):
+        raise ValueError(f"`report` and `trace` are the same file: {files[0]}")
+    for file in files:
+        _probe(file)
     options = [(name, _text.option(name, value)) for name, value in workload.items()]  # type: ignore[arg-type]
     with shown(progress, machine.name) as tell:
-        text, warnings = _flitway.run(
-            machine, options, seed, threads, tell and (lambda *step: tell(Step(*step)))
+        views = (report is not None, None if trace is None else trace_of or "slowest")
+        text, warnings, page, steps = _flitway.run(
+            machine, options, seed, threads, views, tell and (lambda *step: tell(Step(*step)))
         )
         result = Result(json.loads(text))
         if tell:
             tell(Step(len(result.points), len(result.points)))
+    for target, written in ((report, page), (trace, steps)):
+        if target is not None and written is not None:
+            Path(target).write_text(written, encoding="utf-8")
     warn(diagnostics(warnings))
     return result
+
+
+def _probe(path: Path) -> None:
+    """Raises what keeps a file from being written; leaves none that was not there."""
+    existed = path.exists()
+    with path.open("ab"):
+        pass
+    if not existed:
+        path.unlink()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import flitway
@@ -97,3 +100,48 @@ def test_a_graph_that_cannot_finish_is_a_fault(tmp_path: os.PathLike[str]) -> No
     fault = flitway.run("hpp-switch", graph=path).points[0].fault
     assert fault and "cannot finish" in fault
     assert flitway.run("hpp-switch", load=0.1, duration="5 us").points[0].fault is None
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [{"load": [0.2, 0.4]}, {"multicast": "random(4, 2)"}, {"barrier": "all", "load": 0.1, "interval": "5 us"}, {"graph": "ring.goal"}],
+    ids=["loads", "multicast", "barrier", "graph"],
+)
+def test_a_run_is_shown_as_page_and_trace(workload: dict[str, Any]) -> None:
+    ring = "num_ranks 2\nrank 0 {\na: send 4096b to 1\n}\nrank 1 {\na: recv 4096b from 0\n}\n"
+    Path("ring.goal").write_text(ring)
+    if "graph" not in workload:
+        workload = {"warm_up": "5 us", "duration": "20 us", **workload}
+    result = flitway.run("hpp-switch", report="page.html", trace="trace.json", **workload)
+    assert same(result.data) == same(flitway.run("hpp-switch", **workload).data)
+    page = Path("page.html").read_text()
+    assert page.startswith("<!doctype html>") and "flitway run hpp-switch" in page
+    events = json.loads(Path("trace.json").read_text())
+    assert any(event["ph"] == "X" for event in events["traceEvents"])
+
+
+def test_a_page_is_that_of_the_command_line(cli: Cli) -> None:
+    machine = flitway.Machine("hpp-switch")
+    machine.run(load=0.3, warm_up="5 us", duration="20 us", report="ours.html", trace="ours.json", trace_of="nodes(3)")
+    times = ("--load", "0.3", "--warm-up", "5 us", "--duration", "20 us")
+    cli("run", "hpp-switch", *times, "--report", "theirs.html", "--trace", "theirs.json", "--trace-of", "nodes(3)")
+    figures = [re.findall(r"<svg viewBox.*?</svg>", Path(f"{name}.html").read_text(), re.DOTALL) for name in ("ours", "theirs")]
+    assert len(figures[0]) > 3 and figures[0] == figures[1]
+    steps = [json.loads(Path(f"{name}.json").read_text())["traceEvents"] for name in ("ours", "theirs")]
+    assert steps[0] == steps[1]
+
+
+def test_what_cannot_be_shown_is_told_before_anything_runs() -> None:
+    for options, error, message in [
+        ({"report": "no/such/page.html"}, OSError, "page.html"),
+        ({"trace": "t.json", "trace_of": "nodes(16)"}, flitway.WorkloadError, "`16` names none of 16 nodes"),
+        ({"trace": "t.json", "trace_of": "fastest"}, flitway.WorkloadError, "nothing is called so"),
+        ({"trace_of": "slowest"}, ValueError, "where to write it"),
+        ({"report": "x", "trace": "x"}, ValueError, "the same file"),
+        ({"report": "x", "train": "0-3"}, flitway.WorkloadError, "a train of packets has neither"),
+    ]:
+        with pytest.raises(error, match=message):
+            flitway.run("hpp-switch", progress=lambda _: pytest.fail("it runs"), **options)  # type: ignore[arg-type]
+    with pytest.raises(flitway.WorkloadError, match="SP Switches do not tell"):
+        flitway.run("sp-switch-16", trace="t.json")
+    assert list(Path().iterdir()) == []

@@ -56,6 +56,7 @@ mod runner;
 mod select;
 mod store;
 mod vary;
+pub mod views;
 pub mod workload;
 
 pub use builtin::builtin;

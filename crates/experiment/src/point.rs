@@ -3,7 +3,7 @@
 use crate::VERSION;
 use crate::digest::Digest;
 use crate::result::{Heading, result};
-use crate::workload::{GraphFiles, Problem, Surroundings, Workload, WorkloadOptions, argument};
+use crate::workload::{GraphFiles, Measured, Problem, Surroundings, Workload, WorkloadOptions, argument};
 use flitway_machine::{Diagnostics, Machine};
 use flitway_report::session::Session;
 use serde_json::{Map, Value, json};
@@ -89,7 +89,8 @@ impl Point {
         let points = workload.run(&session, stop, &mut |_| {}).map_err(RunError::Workload)?;
         let command = self.command();
         let heading = Heading { machine: &self.machine, seed: self.seed, command: &command, workload };
-        Ok(points.map(|points| result(heading, points)))
+        let values = |points: Vec<Measured>| points.into_iter().map(|point| point.value).collect();
+        Ok(points.map(|points| result(heading, values(points))))
     }
 
     /// The command that runs this point alone.

@@ -5,6 +5,7 @@ use crate::errors::{self, Failure, Fields};
 use crate::machine::Source;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::result::{Heading, result};
+use flitway_experiment::views::{Views, selection, traceable};
 use flitway_experiment::workload::{GraphFiles, Problem, Step, Surroundings, Tell};
 use flitway_experiment::{Point, RunError, Workload, WorkloadOptions, command};
 use flitway_machine::{Machine, nearest};
@@ -16,7 +17,14 @@ use pyo3::types::{PyBytes, PyTuple};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
-/// Runs the workload of `options` on a machine: a `flitway/result/1`, and the warnings of the machine.
+/// A result, the warnings of the machine, a page and a trace if they are asked for.
+type Done<W> = (String, Vec<W>, Option<String>, Option<String>);
+
+/// What a run is shown as beside its result: whether as a page, and as a trace of what.
+type Shown = (bool, Option<String>);
+
+/// Runs the workload of `options` on a machine: a `flitway/result/1`, the warnings of the machine, and what else it is to be
+/// `shown` as.
 #[pyfunction]
 pub(crate) fn run<'py>(
     py: Python<'py>,
@@ -24,13 +32,14 @@ pub(crate) fn run<'py>(
     options: Vec<(String, String)>,
     seed: u64,
     threads: u32,
+    shown: Shown,
     tell: &Bound<'py, PyAny>,
-) -> PyResult<(String, Vec<Bound<'py, PyTuple>>)> {
+) -> PyResult<Done<Bound<'py, PyTuple>>> {
     let options = workload_of(options).map_err(|problem| errors::workload(py, &[problem]))?;
-    let request = Request { source, options, seed, threads };
+    let request = Request { source, options, seed, threads, shown };
     let done = attended(py, tell, |stop, tell| request.carry_out(stop, tell))?;
-    let (text, warnings) = done.map_err(|failure| failure.raise(py))?;
-    Ok((text, errors::tuples(py, warnings)?))
+    let (text, warnings, page, trace) = done.map_err(|failure| failure.raise(py))?;
+    Ok((text, errors::tuples(py, warnings)?, page, trace))
 }
 
 /// Runs the point of a description: a `flitway/result/1`.
@@ -82,24 +91,43 @@ struct Request {
     options: WorkloadOptions,
     seed: u64,
     threads: u32,
+    shown: Shown,
 }
 
 impl Request {
-    fn carry_out(
-        &self,
-        stop: &AtomicBool,
-        tell: &mut dyn FnMut(Step),
-    ) -> Result<(String, Vec<Fields>), Failure> {
+    fn carry_out(&self, stop: &AtomicBool, tell: &mut dyn FnMut(Step)) -> Result<Done<Fields>, Failure> {
         let machine: Machine = self.source.check().map_err(Failure::Machine)?;
         let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
         let workload = Workload::check(&self.options, &surroundings).map_err(Failure::Workload)?;
+        let (has_page, trace_of) = &self.shown;
+        let has_views = *has_page || trace_of.is_some();
+        let session = Session::new(machine, self.seed, self.threads).with_details(has_views);
+        if has_views {
+            self.fit_views(&workload, &session).map_err(|problem| Failure::Workload(vec![problem]))?;
+        }
         let workload = workload.as_run();
-        let session = Session::new(machine, self.seed, self.threads);
         memory::fits(session.fabric().bytes()).map_err(Failure::TooLarge)?;
         let points = workload.run(&session, stop, tell).map_err(Failure::Workload)?;
+        let measured = points.ok_or(Failure::Stopped)?;
         let command = command(&self.source.name, &self.source.sets, &self.options, self.seed);
         let heading = Heading { machine: session.machine(), seed: self.seed, command: &command, workload };
-        let text = points.map(|points| result(heading, points).to_string()).ok_or(Failure::Stopped)?;
-        Ok((text, errors::fields(&session.machine().warnings)))
+        let views = Views { heading, session: &session, measured: &measured };
+        let page = has_page.then(|| views.page());
+        let trace = trace_of.as_ref().map(|of| views.trace(of, stop)).transpose();
+        let trace = trace.map_err(|problem| Failure::Workload(vec![problem]))?.flatten();
+        let values = measured.iter().map(|point| point.value.clone()).collect();
+        let text = result(heading, values).to_string();
+        Ok((text, errors::fields(&session.machine().warnings), page, trace))
+    }
+
+    /// Refuses what cannot be shown, before anything runs.
+    fn fit_views(&self, workload: &Workload, session: &Session) -> Result<(), Problem> {
+        if matches!(workload, Workload::Train(_)) {
+            let option = if self.shown.0 { "report" } else { "trace" };
+            return Err(Problem::new(option, "a train of packets has neither a page nor a trace"));
+        }
+        let Some(of) = &self.shown.1 else { return Ok(()) };
+        traceable(session.fabric())?;
+        selection(of, session.fabric(), None).map(drop)
     }
 }

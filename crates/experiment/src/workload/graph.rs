@@ -1,9 +1,11 @@
 //! A task graph: a file in the GOAL text format, and where its ranks run.
 
-use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
+use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
 use crate::digest::Digest;
 use flitway_report::graph::GraphResult;
 use flitway_report::session::Session;
+use flitway_report::session::follow::Follow;
+use flitway_report::watch;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
 use flitway_workload::graph::{Placement, TaskGraph, goal};
 use serde_json::{Value, json};
@@ -193,10 +195,22 @@ impl Run for GraphWorkload {
         session: &Session,
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let placement = self.placement(session)?;
         let result = session.graph(&self.graph, placement, stop, |now| tell(Step::first(now)));
         let result = result.map_err(|error| vec![self.misfit(error)])?;
-        Ok((!result.stopped).then(|| vec![result.to_json()]))
+        Ok((!result.stopped).then(|| vec![Measured { value: result.to_json(), details: result.details }]))
+    }
+
+    fn follow(
+        &self,
+        session: &Session,
+        place: usize,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> Option<(Vec<watch::Step>, u64)> {
+        debug_assert!(place == 0, "a graph is one point");
+        let exchange = session.exchange(&self.graph, self.placement(session).ok()?).ok()?;
+        Some(session.follow_graph(&exchange, follow, stop))
     }
 }

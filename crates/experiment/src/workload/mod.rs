@@ -15,9 +15,13 @@ mod written;
 
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{nearest, units};
+use flitway_report::details::Details;
 use flitway_report::measure::Progress;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
+use flitway_report::session::follow::Follow;
+use flitway_report::theory::Theory;
+use flitway_report::watch;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -346,19 +350,34 @@ impl Step {
 /// Who is told how far a run is.
 pub type Tell<'a> = dyn FnMut(Step) + 'a;
 
-/// Measures a point for each of `tasks`: the entries of `points` in a result; `None` if one was stopped.
+/// A point that has been run.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The entry of `points` in a result.
+    pub value: Value,
+    /// What a report page shows beyond it, in a session with details.
+    pub details: Option<Box<Details>>,
+}
+
+impl From<Point> for Measured {
+    fn from(point: Point) -> Self {
+        Measured { value: point.to_json(), details: point.details }
+    }
+}
+
+/// Measures a point for each of `tasks`; `None` if one was stopped.
 fn measured<T>(
     tasks: &[T],
     tell: &mut Tell<'_>,
     measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
-) -> Option<Vec<Value>> {
+) -> Option<Vec<Measured>> {
     let mut measured = Vec::new();
     for (done, task) in tasks.iter().enumerate() {
         let point = measure(task, &mut |now| tell(Step::of(done, tasks.len(), now)));
         if point.is_stopped() {
             return None;
         }
-        measured.push(point.to_json());
+        measured.push(point.into());
     }
     Some(measured)
 }
@@ -377,7 +396,7 @@ pub trait Run {
     /// What keeps it from running.
     fn fit(&self, session: &Session) -> Result<(), Vec<Problem>>;
 
-    /// Runs it: the entries of `points` in a result; `None` if `stop` came first. Tells now and then how far it is.
+    /// Runs it: its points; `None` if `stop` came first. Tells now and then how far it is.
     ///
     /// # Errors
     /// What [`fit`](Self::fit) says.
@@ -386,5 +405,20 @@ pub trait Run {
         session: &Session,
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Value>>, Vec<Problem>>;
+    ) -> Result<Option<Vec<Measured>>, Vec<Problem>>;
+
+    /// What theory says of it, where it says something.
+    fn theory(&self, _session: &Session) -> Option<Theory> {
+        None
+    }
+
+    /// Runs the point `place` again: the steps of the packets to be followed, and how many there was no room for; `None` if
+    /// it has no packets that could be.
+    fn follow(
+        &self,
+        session: &Session,
+        place: usize,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> Option<(Vec<watch::Step>, u64)>;
 }

@@ -3,13 +3,16 @@
 use super::beside::{self, Beside, Task};
 use super::traffic::{self, Load};
 use super::{
-    Kind, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured, named, time,
+    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
+    named, time,
 };
 use flitway_nic::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
+use flitway_report::session::follow::Follow;
 use flitway_report::session::multicast::{By, MulticastMisfit, MulticastRun, MulticastSettings};
 use flitway_report::stages::Stages;
+use flitway_report::watch;
 use flitway_workload::multicast::{MulticastChoice, MulticastError, members};
 use flitway_workload::traffic::TrafficError;
 use serde_json::{Value, json};
@@ -193,10 +196,22 @@ impl Run for MulticastWorkload {
         session: &Session,
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
         Ok(measured(&tasks, tell, |task, progress| {
             session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
         }))
+    }
+
+    fn follow(
+        &self,
+        session: &Session,
+        place: usize,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> Option<(Vec<watch::Step>, u64)> {
+        let task = self.tasks(session).ok()?.into_iter().nth(place)?;
+        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
+        Some(session.follow_multicast(&task.run, traffic, follow, stop))
     }
 }

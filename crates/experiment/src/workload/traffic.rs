@@ -1,12 +1,14 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
-use super::{Kind, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
+use super::{Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::units;
 use flitway_report::point::Point;
+use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
 use flitway_report::theory::Theory;
+use flitway_report::watch;
 use flitway_workload::Fraction;
 use flitway_workload::catalog::ChoiceError;
 use flitway_workload::traffic::destination::DestinationChoice;
@@ -335,13 +337,28 @@ impl Run for TrafficWorkload {
         session: &Session,
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let points = self.points(session).map_err(|problem| vec![problem])?;
         let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
         Ok(measured(&points, tell, |(load, traffic), progress| {
             let point = session.point(traffic, *load, self.patience, stop, progress);
             point.with_theory(theory.as_ref(), session.machine().clock)
         }))
+    }
+
+    fn theory(&self, session: &Session) -> Option<Theory> {
+        self.points(session).ok()?.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic))
+    }
+
+    fn follow(
+        &self,
+        session: &Session,
+        place: usize,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> Option<(Vec<watch::Step>, u64)> {
+        let (_, traffic) = self.points(session).ok()?.into_iter().nth(place)?;
+        Some(session.follow_traffic(&traffic, follow, stop))
     }
 }
 

@@ -1,9 +1,11 @@
 //! A train of packets from one node to another.
 
-use super::{Kind, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, traffic};
+use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, traffic};
 use flitway_machine::units;
 use flitway_report::session::Session;
+use flitway_report::session::follow::Follow;
 use flitway_report::session::train::{TrainChoice, TrainMisfit, TrainResult};
+use flitway_report::watch;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
@@ -96,10 +98,20 @@ impl Run for TrainWorkload {
         session: &Session,
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let result = session
             .train(self.choice, stop, |now| tell(Step::first(now)))
             .map_err(|error| vec![Self::misfit(error)])?;
-        Ok(result.time.is_some().then(|| vec![result.to_json()]))
+        Ok(result.time.is_some().then(|| vec![Measured { value: result.to_json(), details: None }]))
+    }
+
+    fn follow(
+        &self,
+        _session: &Session,
+        _place: usize,
+        _follow: &Follow,
+        _stop: &AtomicBool,
+    ) -> Option<(Vec<watch::Step>, u64)> {
+        None
     }
 }

@@ -4,13 +4,15 @@ pub mod losses;
 
 use super::beside::{self, Beside, Task};
 use super::{
-    Kind, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured, named, time,
-    traffic,
+    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
+    named, time, traffic,
 };
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
+use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
+use flitway_report::watch;
 use flitway_workload::barrier::BarrierChoice;
 use flitway_workload::multicast::members::{self, MembersChoice};
 use losses::LossRule;
@@ -179,10 +181,22 @@ impl Run for BarrierWorkload {
         session: &Session,
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Value>>, Vec<Problem>> {
+    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
         Ok(measured(&tasks, tell, |task, progress| {
             session.barrier_point(&task.run, task.background(), self.patience, stop, progress)
         }))
+    }
+
+    fn follow(
+        &self,
+        session: &Session,
+        place: usize,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> Option<(Vec<watch::Step>, u64)> {
+        let task = self.tasks(session).ok()?.into_iter().nth(place)?;
+        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
+        Some(session.follow_barriers(&task.run, traffic, follow, stop))
     }
 }

@@ -1,0 +1,138 @@
+//! What else a run can be shown as: a report page, and a trace of chosen packets.
+
+use crate::result::{Heading, result};
+use crate::workload::{Measured, Problem, Run};
+use flitway_engine::Cycle;
+use flitway_fabric::Fabric;
+use flitway_report::details::Details;
+use flitway_report::page::Page;
+use flitway_report::session::Session;
+use flitway_report::session::follow::Follow;
+use flitway_report::trace::{STEPS_MAX, Trace};
+use flitway_report::watch::Selection;
+use serde_json::Value;
+use std::sync::atomic::AtomicBool;
+
+/// Whose steps a trace has, unless it is said.
+pub const TRACE_OF_DEFAULT: &str = "slowest";
+
+/// A run that is over, in a session with details.
+#[derive(Clone, Copy, Debug)]
+pub struct Views<'a> {
+    /// What a result says besides its points.
+    pub heading: Heading<'a>,
+    /// Where it ran.
+    pub session: &'a Session,
+    /// Its points.
+    pub measured: &'a [Measured],
+}
+
+impl Views<'_> {
+    fn workload(&self) -> &dyn Run {
+        self.heading.workload
+    }
+
+    /// The report page.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let values: Vec<Value> = self.measured.iter().map(|point| point.value.clone()).collect();
+        let details: Vec<Option<&Details>> =
+            self.measured.iter().map(|point| point.details.as_deref()).collect();
+        let theory = self.workload().theory(self.session);
+        let page = Page {
+            result: &result(self.heading, values),
+            fabric: self.session.fabric(),
+            clock: self.session.machine().clock,
+            theory: theory.as_ref(),
+            details: &details,
+        };
+        page.html()
+    }
+
+    /// The trace of what `of` says of the last point, which is run again for it; `None` if there is nothing to follow.
+    ///
+    /// # Errors
+    /// What [`selection`] says.
+    pub fn trace(&self, of: &str, stop: &AtomicBool) -> Result<Option<String>, Problem> {
+        let Some(details) = self.measured.last().and_then(|point| point.details.as_deref()) else {
+            return Ok(None);
+        };
+        let follow = follow(of, self.session.fabric(), details)?;
+        let place = self.measured.len() - 1;
+        let Some((steps, left_out)) = self.workload().follow(self.session, place, &follow, stop) else {
+            return Ok(None);
+        };
+        let trace = Trace {
+            fabric: self.session.fabric(),
+            clock: self.session.machine().clock,
+            steps: &steps,
+            left_out,
+            of,
+            command: &self.heading.command.join(" "),
+        };
+        Ok(Some(trace.pieces().collect()))
+    }
+}
+
+/// What a trace of `of` follows of a point with `details`.
+///
+/// # Errors
+/// What [`selection`] says.
+pub fn follow(of: &str, fabric: &Fabric, details: &Details) -> Result<Follow, Problem> {
+    let selection = selection(of, fabric, Some(details))?;
+    // The slowest may have been created before the warm-up was over.
+    let from = if of == TRACE_OF_DEFAULT { Cycle::ZERO } else { details.span[0] };
+    Ok(Follow { selection, from, until: details.span[1], room: STEPS_MAX })
+}
+
+/// Whether packets can be followed on `fabric`.
+///
+/// # Errors
+/// If its switches do not tell.
+pub fn traceable(fabric: &Fabric) -> Result<(), Problem> {
+    if fabric.switch.tells_steps() {
+        return Ok(());
+    }
+    let problem = Problem::new("trace", "SP Switches do not tell what packets wait for");
+    Err(problem.help("leave it out; packets can be followed on machines with HPP Switches"))
+}
+
+/// Whose steps `text` asks for: `slowest`, `nodes(0+4-7)`, `switches(0+1)`. The slowest packets are those of `details`.
+///
+/// # Errors
+/// If it names nothing that is there.
+pub fn selection(text: &str, fabric: &Fabric, details: Option<&Details>) -> Result<Selection, Problem> {
+    let inside = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+    if text == TRACE_OF_DEFAULT {
+        let stories = details.map_or(&[][..], |details| &details.stories);
+        return Ok(Selection::packets(stories.iter().map(|story| &story.delivery)));
+    }
+    if let Some(list) = inside("nodes") {
+        return Ok(Selection::sources(fabric, &numbers(text, list, fabric.nodes(), "nodes")?));
+    }
+    if let Some(list) = inside("switches") {
+        let switches = fabric.topology().switches();
+        return Ok(Selection::switches(fabric, &numbers(text, list, switches, "switches")?));
+    }
+    let help = "slowest, nodes(0+4-7) for all packets that these nodes send, or switches(0+1) for all that cross these";
+    Err(Problem::new("trace_of", format!("{text}: nothing is called so")).help(format!("write {help}")))
+}
+
+/// The numbers of a list like `0+4-7`, all below `count`.
+fn numbers(text: &str, list: &str, count: u32, what: &str) -> Result<Vec<u32>, Problem> {
+    let wrong = |part: &str| {
+        let message = format!("{text}: `{part}` names none of {count} {what}");
+        Problem::new("trace_of", message).help("write numbers and ranges, joined with +: 0+4-7")
+    };
+    let mut all = Vec::new();
+    for part in list.split('+') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong(part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last >= count {
+            return Err(wrong(part));
+        }
+        all.extend(first..=last);
+    }
+    Ok(all)
+}
