@@ -3,18 +3,14 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Targets;
-use crate::progress::stop_flag;
-use crate::report::{self, Material};
-use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_result};
+use crate::run::{Shown, Task, session};
 use crate::table::{beside, plural, sizes_of, verdicts};
-use crate::trace;
 use flitway_experiment::workload::BarrierWorkload;
 use flitway_experiment::workload::barrier::BarrierTask;
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::Session;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// Runs `workload` as `arguments` say.
@@ -24,37 +20,24 @@ pub(crate) fn run(
     workload: &BarrierWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
+    let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
-    fits_memory(session.fabric().bytes())?;
-    trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(targets).with_report(arguments.has_details());
-    voice.say(|| header(&session, workload, &tasks[0]))?;
-    voice.say(heading)?;
-    let stop = stop_flag()?;
-    let label = |task: &BarrierTask| match &task.background {
-        Some((_, load)) => format!("barriers beside load {load:.3}"),
-        None => "barriers".to_owned(),
+    let shown = Shown {
+        header: &|| header(&session, workload, &tasks[0]),
+        heading,
+        label: |task: &BarrierTask| match &task.background {
+            Some((_, load)) => format!("barriers beside load {load:.3}"),
+            None => "barriers".to_owned(),
+        },
+        row,
+        summary: &definitions,
+        fault: some_barriers,
     };
-    let points = measure_points(&tasks, &Shown { label, row }, &stop, &mut voice, |task, progress| {
-        session.barrier_point(&task.run, task.background(), workload.patience, &stop, progress)
-    })?;
-    voice.say(|| definitions(&points))?;
-    let values: Vec<Value> = points.iter().map(Point::to_json).collect();
-    write_result(&session, workload, targets, values.clone())?;
-    let details = points.iter().map(|point| point.details.as_deref()).collect();
-    report::write(arguments, &session, Material { workload, points: values, theory: None, details })?;
-    if let (Some(point), Some(task)) = (points.last(), tasks.get(points.len() - 1)) {
-        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
-        trace::write(arguments, &session, point.details.as_deref(), |follow| {
-            session.follow_barriers(&task.run, traffic, follow, &stop)
-        })?;
-    }
-    no_deadlock(&points)?;
-    some_barriers(&points)?;
-    voice.end(&stop)
+    let run = Task { arguments, session: &session, workload, targets };
+    run.run_points(&tasks, &shown, |task, stop, progress| {
+        session.barrier_point(&task.run, task.background(), workload.patience, stop, progress)
+    })
 }
 
 /// That no barrier in the switches is ever over is a fault.

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     voice.say(|| table::experiment(&experiment, &gathered, &files))?;
     targets.write(&value)?;
     if arguments.report.is_some() {
-        report::put(arguments, &page::experiment::html(&value))?;
+        report::write(arguments, || page::experiment::html(&value))?;
     }
     fault(&experiment, &gathered)?;
     voice.end(&stop)

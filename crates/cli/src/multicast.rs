@@ -3,18 +3,14 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Targets;
-use crate::progress::stop_flag;
-use crate::report::{self, Material};
-use crate::run::{Shown, Voice, fits_memory, measure_points, no_deadlock, write_result};
+use crate::run::{Shown, Task, session};
 use crate::table::{beside, plural, sizes_of, verdicts};
-use crate::trace;
 use flitway_experiment::workload::MulticastWorkload;
 use flitway_experiment::workload::multicast::MulticastTask;
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// Runs `workload` as `arguments` say.
@@ -24,34 +20,21 @@ pub(crate) fn run(
     workload: &MulticastWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
+    let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
-    fits_memory(session.fabric().bytes())?;
-    trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(targets).with_report(arguments.has_details());
-    voice.say(|| header(&session, workload, &tasks[0]))?;
-    voice.say(heading)?;
-    let stop = stop_flag()?;
-    let label = |task: &MulticastTask| format!("multicast load {:.3}", task.run.offered_load());
-    let shown = Shown { label, row };
-    let points = measure_points(&tasks, &shown, &stop, &mut voice, |task, progress| {
-        session.multicast_point(&task.run, task.background(), workload.patience, &stop, progress)
-    })?;
-    voice.say(|| definitions(&points))?;
-    let values: Vec<Value> = points.iter().map(Point::to_json).collect();
-    write_result(&session, workload, targets, values.clone())?;
-    let details = points.iter().map(|point| point.details.as_deref()).collect();
-    report::write(arguments, &session, Material { workload, points: values, theory: None, details })?;
-    if let (Some(point), Some(task)) = (points.last(), tasks.get(points.len() - 1)) {
-        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
-        trace::write(arguments, &session, point.details.as_deref(), |follow| {
-            session.follow_multicast(&task.run, traffic, follow, &stop)
-        })?;
-    }
-    no_deadlock(&points)?;
-    voice.end(&stop)
+    let shown = Shown {
+        header: &|| header(&session, workload, &tasks[0]),
+        heading,
+        label: |task: &MulticastTask| format!("multicast load {:.3}", task.run.offered_load()),
+        row,
+        summary: &definitions,
+        fault: |_| Ok(()),
+    };
+    let run = Task { arguments, session: &session, workload, targets };
+    run.run_points(&tasks, &shown, |task, stop, progress| {
+        session.multicast_point(&task.run, task.background(), workload.patience, stop, progress)
+    })
 }
 
 /// What is about to be measured, and what theory says of it.

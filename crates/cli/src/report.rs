@@ -3,13 +3,6 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::{Target, complain};
-use flitway_experiment::result::{Heading, result};
-use flitway_experiment::workload::Run;
-use flitway_report::details::Details;
-use flitway_report::page::Page;
-use flitway_report::session::Session;
-use flitway_report::theory::Theory;
-use serde_json::Value;
 
 /// The file that the page goes to, if one is asked for, once it is known that it can be written.
 fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
@@ -31,44 +24,10 @@ pub(crate) fn probe(arguments: &RunArguments) -> Result<(), Failure> {
     target(arguments)?.map_or(Ok(()), |target| target.probe())
 }
 
-/// What a page is made of beside the session.
-pub(crate) struct Material<'a> {
-    /// What ran.
-    pub(crate) workload: &'a dyn Run,
-    /// The points, as `--json` has them.
-    pub(crate) points: Vec<Value>,
-    /// What theory says of it.
-    pub(crate) theory: Option<&'a Theory>,
-    /// For each point, what the result does not hold.
-    pub(crate) details: Vec<Option<&'a Details>>,
-}
-
 /// Writes the page, if one is asked for.
-pub(crate) fn write(
-    arguments: &RunArguments,
-    session: &Session,
-    material: Material<'_>,
-) -> Result<(), Failure> {
-    if arguments.report.is_none() {
-        return Ok(());
-    }
-    let Material { workload, points, theory, details } = material;
-    let command: Vec<String> = std::env::args().collect();
-    let heading = Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
-    let page = Page {
-        result: &result(heading, points),
-        fabric: session.fabric(),
-        clock: session.machine().clock,
-        theory,
-        details: &details,
-    };
-    put(arguments, &page.html())
-}
-
-/// Writes `html`, if a page is asked for.
-pub(crate) fn put(arguments: &RunArguments, html: &str) -> Result<(), Failure> {
+pub(crate) fn write(arguments: &RunArguments, html: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(target) = target(arguments)? else { return Ok(()) };
-    target.write(html)?;
+    target.write(&html())?;
     if arguments.json.as_deref() != Some("-") {
         complain(&format!("report: {}", arguments.report.as_deref().unwrap_or_default()));
     }

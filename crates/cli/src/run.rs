@@ -8,12 +8,15 @@ use crate::failure::{Failure, colour};
 use crate::multicast;
 use crate::output::{Targets, complain, say};
 use crate::progress::{Line, stop_flag};
-use crate::report::{self, Material};
+use crate::report;
 use crate::table;
 use crate::trace;
 use crate::train;
 use flitway_experiment::result::{Heading, result};
-use flitway_experiment::workload::{GraphFiles, GraphWorkload, Run, Surroundings, TrafficWorkload, Workload};
+use flitway_experiment::views::Views;
+use flitway_experiment::workload::{
+    GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload,
+};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::{Progress, Verdict};
@@ -21,7 +24,6 @@ use flitway_report::memory;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::theory::Theory;
-use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -55,39 +57,97 @@ fn run_traffic(
     workload: &TrafficWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
+    let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let points = workload.points(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
-    fits_memory(session.fabric().bytes())?;
-    trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(targets).with_report(arguments.has_details());
-    voice.say(|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()))?;
-    let stop = stop_flag()?;
-    voice.say(table::point_heading)?;
-    let shown = Shown { label: |(load, _): &(f64, _)| format!("load {load:.3}"), row: table::point };
-    let measured = measure_points(&points, &shown, &stop, &mut voice, |(load, traffic), progress| {
-        let point = session.point(traffic, *load, workload.patience, &stop, progress);
+    let shown = Shown {
+        header: &|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()),
+        heading: table::point_heading,
+        label: |(load, _): &(f64, _)| format!("load {load:.3}"),
+        row: table::point,
+        summary: &|points| summary(&session, points),
+        fault: |_| Ok(()),
+    };
+    let task = Task { arguments, session: &session, workload, targets };
+    task.run_points(&points, &shown, |(load, traffic), stop, progress| {
+        let point = session.point(traffic, *load, workload.patience, stop, progress);
         point.with_theory(theory.as_ref(), session.machine().clock)
-    })?;
-    voice.say(|| summary(&session, &measured))?;
-    let values: Vec<Value> = measured.iter().map(Point::to_json).collect();
-    write_result(&session, workload, targets, values.clone())?;
-    let details = measured.iter().map(|point| point.details.as_deref()).collect();
-    let material = Material { workload, points: values, theory: theory.as_ref(), details };
-    report::write(arguments, &session, material)?;
-    if let (Some(point), Some((_, traffic))) = (measured.last(), points.get(measured.len() - 1)) {
-        trace::write(arguments, &session, point.details.as_deref(), |follow| {
-            session.follow_traffic(traffic, follow, &stop)
+    })
+}
+
+/// The machine of a run, ready to run.
+pub(crate) fn session(arguments: &RunArguments, machine: Machine) -> Session {
+    Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details())
+}
+
+/// How the points of a run are shown.
+pub(crate) struct Shown<'a, T> {
+    /// What is about to be measured, and what theory says of it.
+    pub(crate) header: &'a dyn Fn() -> String,
+    /// The heading of the table.
+    pub(crate) heading: fn() -> String,
+    /// While a point runs, in the progress line.
+    pub(crate) label: fn(&T) -> String,
+    /// As a line of the table.
+    pub(crate) row: fn(&Point) -> String,
+    /// Below the table.
+    pub(crate) summary: &'a dyn Fn(&[Point]) -> String,
+    /// What is a fault of the network, beside a deadlock.
+    pub(crate) fault: fn(&[Point]) -> Result<(), Failure>,
+}
+
+/// A run that has been fitted.
+pub(crate) struct Task<'a> {
+    pub(crate) arguments: &'a RunArguments,
+    pub(crate) session: &'a Session,
+    pub(crate) workload: &'a dyn Run,
+    pub(crate) targets: &'a Targets,
+}
+
+impl Task<'_> {
+    /// Measures a point for each of `points`, shows them, and writes what is asked for.
+    pub(crate) fn run_points<T>(
+        &self,
+        points: &[T],
+        shown: &Shown<'_, T>,
+        measure: impl Fn(&T, &AtomicBool, &mut dyn FnMut(Progress)) -> Point,
+    ) -> Result<(), Failure> {
+        fits_memory(self.session.fabric().bytes())?;
+        trace::probe(self.arguments, self.session)?;
+        let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
+        voice.say(shown.header)?;
+        let stop = stop_flag()?;
+        voice.say(shown.heading)?;
+        let measured = measure_points(points, shown, &stop, &mut voice, |point, progress| {
+            measure(point, &stop, progress)
         })?;
+        voice.say(|| (shown.summary)(&measured))?;
+        let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
+        let measured: Vec<Measured> = measured.into_iter().map(Measured::from).collect();
+        self.write(&measured, &stop)?;
+        fault?;
+        voice.end(&stop)
     }
-    no_deadlock(&measured)?;
-    voice.end(&stop)
+
+    /// Writes the result of a run, the page and the trace, as far as they are asked for.
+    pub(crate) fn write(&self, measured: &[Measured], stop: &AtomicBool) -> Result<(), Failure> {
+        let Task { arguments, session, workload, targets } = *self;
+        let command: Vec<String> = std::env::args().collect();
+        let heading =
+            Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
+        if targets.is_any() {
+            let values = measured.iter().map(|point| point.value.clone()).collect();
+            targets.write(&result(heading, values))?;
+        }
+        let views = Views { heading, session, measured };
+        report::write(arguments, || views.page())?;
+        trace::write(arguments, &views, stop)
+    }
 }
 
 /// A deadlock is a fault, and its ring the witness.
-pub(crate) fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
+fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
     let Some(ring) = points.iter().find_map(|point| point.deadlock.as_ref()) else { return Ok(()) };
     let lines: Vec<String> = ring.iter().map(ToString::to_string).collect();
     let what = "packets wait for each other for ever: each of these for the next, and the last for the first";
@@ -159,18 +219,10 @@ pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
     })
 }
 
-/// How the points of a run are shown.
-pub(crate) struct Shown<T> {
-    /// While a point runs, in the progress line.
-    pub(crate) label: fn(&T) -> String,
-    /// As a line of the table.
-    pub(crate) row: fn(&Point) -> String,
-}
-
 /// Measures each of `tasks`, one point each, and shows them as they come in.
-pub(crate) fn measure_points<T>(
+fn measure_points<T>(
     tasks: &[T],
-    shown: &Shown<T>,
+    shown: &Shown<'_, T>,
     stop: &AtomicBool,
     voice: &mut Voice,
     measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
@@ -198,8 +250,7 @@ fn run_graph(
     targets: &Targets,
 ) -> Result<(), Failure> {
     let (path, graph) = (&workload.path, &workload.graph);
-    let session =
-        Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details());
+    let session = session(arguments, machine);
     let placement = workload.placement(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
@@ -213,19 +264,10 @@ fn run_graph(
         .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
     line.clear();
     voice.say(|| table::graph(&session, path, graph, &result))?;
-    // Made once: it says how much memory has been used until then.
-    let points = vec![result.to_json()];
-    write_result(&session, workload, targets, points.clone())?;
-    let details = vec![result.details.as_deref()];
-    let material = Material { workload, points, theory: None, details };
-    report::write(arguments, &session, material)?;
-    let misfit = |error| Failure::workload(vec![workload.misfit(error)]);
-    let exchange =
-        session.exchange(graph, workload.placement(&session).map_err(Failure::workload)?).map_err(misfit)?;
-    trace::write(arguments, &session, result.details.as_deref(), |follow| {
-        session.follow_graph(&exchange, follow, &stop)
-    })?;
-    graph_verdict(&result)?;
+    let fault = graph_verdict(&result);
+    let measured = [Measured { value: result.to_json(), details: result.details }];
+    Task { arguments, session: &session, workload, targets }.write(&measured, &stop)?;
+    fault?;
     voice.end(&stop)
 }
 
@@ -241,18 +283,4 @@ fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
         "the graph cannot finish: ranks wait for what will never come"
     };
     Err(Failure::Fault(format!("fault: {what}\n  {}", waiting(stuck).join("\n  "))))
-}
-
-pub(crate) fn write_result(
-    session: &Session,
-    workload: &dyn Run,
-    targets: &Targets,
-    points: Vec<Value>,
-) -> Result<(), Failure> {
-    if !targets.is_any() {
-        return Ok(());
-    }
-    let command: Vec<String> = std::env::args().collect();
-    let heading = Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
-    targets.write(&result(heading, points))
 }

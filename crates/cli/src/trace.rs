@@ -3,12 +3,10 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::{Target, complain};
-use flitway_experiment::views;
-use flitway_report::details::Details;
+use flitway_experiment::views::{self, Views};
 use flitway_report::session::Session;
-use flitway_report::session::follow::Follow;
-use flitway_report::trace::{STEPS_MAX, Trace};
-use flitway_report::watch::Step;
+use flitway_report::trace::STEPS_MAX;
+use std::sync::atomic::AtomicBool;
 
 /// The file that the trace goes to, if one is asked for.
 fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
@@ -32,26 +30,13 @@ pub(crate) fn probe(arguments: &RunArguments, session: &Session) -> Result<(), F
     target.probe()
 }
 
-/// Writes the trace, if one is asked for: of the last point, which has `details`. `follow` makes the run again.
-pub(crate) fn write(
-    arguments: &RunArguments,
-    session: &Session,
-    details: Option<&Details>,
-    follow: impl FnOnce(&Follow) -> (Vec<Step>, u64),
-) -> Result<(), Failure> {
-    let (Some(target), Some(details)) = (target(arguments)?, details) else { return Ok(()) };
-    let following = views::follow(&arguments.trace_of, session.fabric(), details);
-    let (steps, left_out) = follow(&following.map_err(|problem| Failure::workload(vec![problem]))?);
-    let command: Vec<String> = std::env::args().collect();
-    let trace = Trace {
-        fabric: session.fabric(),
-        clock: session.machine().clock,
-        steps: &steps,
-        left_out,
-        of: &arguments.trace_of,
-        command: &command.join(" "),
-    };
-    target.write_pieces(trace.pieces())?;
+/// Writes the trace of the last point, if one is asked for.
+pub(crate) fn write(arguments: &RunArguments, views: &Views<'_>, stop: &AtomicBool) -> Result<(), Failure> {
+    let Some(target) = target(arguments)? else { return Ok(()) };
+    let of = &arguments.trace_of;
+    let steps = views.steps(of, stop).map_err(|problem| Failure::workload(vec![problem]))?;
+    let Some((steps, left_out)) = steps else { return Ok(()) };
+    target.write_pieces(views.trace(of, &steps, left_out).pieces())?;
     let path = arguments.trace.as_deref().unwrap_or_default();
     let note = match left_out {
         0 => String::new(),

@@ -4,9 +4,9 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Targets;
 use crate::progress::{Line, stop_flag};
-use crate::run::{Voice, fits_memory, write_result};
+use crate::run::{Task, Voice, fits_memory};
 use crate::table::sizes_of;
-use flitway_experiment::workload::TrainWorkload;
+use flitway_experiment::workload::{Measured, TrainWorkload};
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
@@ -32,7 +32,8 @@ pub(crate) fn run(
         .map_err(misfit)?;
     line.clear();
     voice.say(|| text(&session, workload, &result))?;
-    write_result(&session, workload, targets, vec![result.to_json()])?;
+    let measured = [Measured { value: result.to_json(), details: None }];
+    Task { arguments, session: &session, workload, targets }.write(&measured, &stop)?;
     voice.end(&stop)
 }
 

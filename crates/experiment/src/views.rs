@@ -9,7 +9,7 @@ use flitway_report::page::Page;
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::trace::{STEPS_MAX, Trace};
-use flitway_report::watch::Selection;
+use flitway_report::watch::{Selection, Step};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
@@ -49,36 +49,29 @@ impl Views<'_> {
         page.html()
     }
 
-    /// The trace of what `of` says of the last point, which is run again for it; `None` if there is nothing to follow.
+    /// The steps that a trace of what `of` says of the last point has, which is run again for it, in order of time, and how many
+    /// there was no room for; `None` if there is nothing to follow.
     ///
     /// # Errors
     /// What [`selection`] says.
-    pub fn trace(&self, of: &str, stop: &AtomicBool) -> Result<Option<String>, Problem> {
+    pub fn steps(&self, of: &str, stop: &AtomicBool) -> Result<Option<(Vec<Step>, u64)>, Problem> {
         let Some(details) = self.measured.last().and_then(|point| point.details.as_deref()) else {
             return Ok(None);
         };
         let follow = follow(of, self.session.fabric(), details)?;
-        let place = self.measured.len() - 1;
-        let Some((steps, left_out)) = self.workload().follow(self.session, place, &follow, stop) else {
-            return Ok(None);
-        };
-        let trace = Trace {
-            fabric: self.session.fabric(),
-            clock: self.session.machine().clock,
-            steps: &steps,
-            left_out,
-            of,
-            command: &self.heading.command.join(" "),
-        };
-        Ok(Some(trace.pieces().collect()))
+        Ok(self.workload().follow(self.session, self.measured.len() - 1, &follow, stop))
+    }
+
+    /// The trace of these `steps` of what `of` says.
+    #[must_use]
+    pub fn trace<'a>(&'a self, of: &'a str, steps: &'a [Step], left_out: u64) -> Trace<'a> {
+        let (fabric, clock) = (self.session.fabric(), self.session.machine().clock);
+        Trace { fabric, clock, steps, left_out, of, command: self.heading.command }
     }
 }
 
 /// What a trace of `of` follows of a point with `details`.
-///
-/// # Errors
-/// What [`selection`] says.
-pub fn follow(of: &str, fabric: &Fabric, details: &Details) -> Result<Follow, Problem> {
+fn follow(of: &str, fabric: &Fabric, details: &Details) -> Result<Follow, Problem> {
     let selection = selection(of, fabric, Some(details))?;
     // The slowest may have been created before the warm-up was over.
     let from = if of == TRACE_OF_DEFAULT { Cycle::ZERO } else { details.span[0] };

@@ -113,8 +113,11 @@ impl Request {
         let heading = Heading { machine: session.machine(), seed: self.seed, command: &command, workload };
         let views = Views { heading, session: &session, measured: &measured };
         let page = has_page.then(|| views.page());
-        let trace = trace_of.as_ref().map(|of| views.trace(of, stop)).transpose();
-        let trace = trace.map_err(|problem| Failure::Workload(vec![problem]))?.flatten();
+        let trace = trace_of.as_ref().map(|of| {
+            let steps = views.steps(of, stop).map_err(|problem| Failure::Workload(vec![problem]))?;
+            Ok(steps.map(|(steps, left_out)| views.trace(of, &steps, left_out).pieces().collect()))
+        });
+        let trace = trace.transpose()?.flatten();
         let values = measured.iter().map(|point| point.value.clone()).collect();
         let text = result(heading, values).to_string();
         Ok((text, errors::fields(&session.machine().warnings), page, trace))

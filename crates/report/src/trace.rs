@@ -29,7 +29,7 @@ pub struct Trace<'a> {
     /// Whose steps they are, in words.
     pub of: &'a str,
     /// The command that made it.
-    pub command: &'a str,
+    pub command: &'a [String],
 }
 
 impl Trace<'_> {
@@ -39,7 +39,7 @@ impl Trace<'_> {
             "of": self.of,
             "steps": self.steps.len(),
             "left_out": self.left_out,
-            "command": self.command,
+            "command": self.command.join(" "),
         });
         let head = format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[\n");
         let events = self.names().into_iter().chain(self.steps.iter().flat_map(|step| self.events(step)));
