@@ -6,6 +6,7 @@
 //! common with its header.
 //!
 //! * **Fat trees**: the ports down are those of the tree; any port up leads to a switch from which as much is reached.
+//! * **Unidirectional multistage networks** have no ports up: every output leads down, the worm is replicated in any stage.
 //! * **Any other topology** takes a spanning tree of up*/down*: down through its links, up to its parents.
 
 use crate::node_set::NodeSet;
@@ -41,6 +42,7 @@ impl Reach {
         let topology = routing.topology();
         let parents = match (routing.kind(), topology.shape()) {
             (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),
+            (RoutingKind::DestinationTag, Shape::Stages(_)) => vec![0; topology.switches() as usize],
             (RoutingKind::UpDown, _) => {
                 let parent = |it: &Option<(PortId, SwitchId, PortId)>| it.map_or(0, |it| 1 << it.0.0);
                 spanning_tree(topology).iter().map(parent).collect()
@@ -113,8 +115,8 @@ fn tree_parents(topology: &Topology) -> Vec<Ports> {
     (0..topology.switches()).map(up).collect()
 }
 
-/// The strings, given each switch's ports up: a port leads down if it leads to a node, or if the port at the other end
-/// leads up.
+/// The strings, given each switch's ports up: a port leads down if it leads to a node, if the port at the other end leads up,
+/// or if it has a one-way link.
 fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
     let all = || (0..topology.switches()).map(SwitchId);
     let wired = |here| (0..topology.ports(here)).map(PortId);
@@ -126,7 +128,9 @@ fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
             for port in wired(here) {
                 match topology.wire(here, port) {
                     Some((_, End::Node(_))) => place.down |= 1 << port.0,
-                    Some((_, End::Switch(next, back))) if up[next.index()] >> back.0 & 1 == 1 => {
+                    Some((_, End::Switch(next, back)))
+                        if topology.is_one_way() || up[next.index()] >> back.0 & 1 == 1 =>
+                    {
                         place.down |= 1 << port.0;
                     }
                     _ => {}
@@ -136,17 +140,18 @@ fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
         })
         .collect();
     for node in (0..topology.nodes()).map(NodeId) {
-        let (home, port) = topology.home(node);
-        let mut to_do = vec![(home, port)];
+        let mut to_do = vec![topology.exit(node)];
         while let Some((here, port)) = to_do.pop() {
             if places[here.index()].strings[port.index()].contains(node) {
                 continue;
             }
             places[here.index()].strings[port.index()].insert(node);
             places[here.index()].below.insert(node);
-            for up in ports(up[here.index()]) {
-                if let Some((_, End::Switch(next, back))) = topology.wire(here, up) {
-                    to_do.push((next, back));
+            for input in wired(here) {
+                if let Some((_, End::Switch(above, output))) = topology.feeder(here, input)
+                    && places[above.index()].down >> output.0 & 1 == 1
+                {
+                    to_do.push((above, output));
                 }
             }
         }
@@ -157,8 +162,12 @@ fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologySettings;
+    use crate::topology::{StageWiring, TopologySettings};
     use std::sync::Arc;
+
+    fn stages(wiring: StageWiring, arity: u32, stages: u32) -> TopologySettings {
+        TopologySettings::Stages { wiring, arity, stages }
+    }
 
     fn reach(settings: &TopologySettings, kind: RoutingKind) -> (Arc<Topology>, Reach) {
         let topology = Arc::new(Topology::build(settings).expect("a topology of a test can be built"));
@@ -196,6 +205,8 @@ mod tests {
             (TopologySettings::KaryNTree { arity: 2, levels: 4 }, RoutingKind::UpDown),
             (TopologySettings::FatTree { ports: 8, levels: 2 }, RoutingKind::DModK),
             (TopologySettings::Single { nodes: 16 }, RoutingKind::UpDown),
+            (stages(StageWiring::Omega, 3, 2), RoutingKind::DestinationTag),
+            (stages(StageWiring::Butterfly, 2, 4), RoutingKind::DestinationTag),
             (TopologySettings::Mesh { dimensions: vec![3, 3], nodes_per_switch: 2 }, RoutingKind::UpDown),
         ];
         for (settings, kind) in cases {

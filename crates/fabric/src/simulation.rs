@@ -41,8 +41,8 @@ pub trait Architecture: Sized + 'static {
     /// The part of a shard that its components share.
     fn shared(fabric: &Fabric) -> Self::Shared;
 
-    /// A switch with one wire per port, where one is connected.
-    fn switch(shared: &Self::Shared, number: u32, wires: &[Option<Wire>]) -> Self::Switch;
+    /// A switch with these wires at each of its ports.
+    fn switch(shared: &Self::Shared, number: u32, wires: &[Wires]) -> Self::Switch;
 
     /// The NIC port of node component `number` in `rail`.
     fn port(shared: &Self::Shared, number: u32, rail: RailId, wire: Wire) -> Self::Port;
@@ -175,6 +175,15 @@ pub struct Wire {
     pub latency: u32,
 }
 
+/// What is wired to a port of a switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wires {
+    /// The channel that it sends on.
+    pub out: Option<Wire>,
+    /// The way back along the channel that it receives from, to its sender; the same as `out` unless links are one-way.
+    pub back: Option<Wire>,
+}
+
 /// What a component can reach while it runs.
 pub struct Context<'a, A: Architecture, O> {
     /// What the shard keeps for all its components.
@@ -287,7 +296,7 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
             Need::Flits { input } => {
                 let switches = self.topology.switches();
                 let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
-                let (_, End::Switch(before, output)) = self.topology.wire(SwitchId(here), input)? else {
+                let (_, End::Switch(before, output)) = self.topology.feeder(SwitchId(here), input)? else {
                     return None;
                 };
                 let switch = rail * switches + before.0;

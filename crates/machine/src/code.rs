@@ -154,8 +154,9 @@ codes! {
         "link.fixed = \"60 ms\"" => "link.fixed = \"60 ns\""
     /// The topology has no such links
     NoSuchClass "FW-M040": "Length overrides are named after the links of the topology. A tree of n levels of \
-        switches has level-1 (between the first and the second level of switches) to level-(n-1); a mesh or torus \
-        of d dimensions has dimension-0 to dimension-(d-1).";
+        switches has level-1 (between the first and the second level of switches) to level-(n-1); an omega network or a \
+        butterfly of n stages has stage-1 to stage-(n-1); a mesh or torus of d dimensions has dimension-0 to \
+        dimension-(d-1).";
         "link.length.level-7 = \"3 m\"" => "link.length.level-2 = \"3 m\""
     /// A link can carry only one packet at a time
     StopAndWait "FW-M041": "The buffer holds one packet of the largest size but not two, so that after each such \
@@ -186,6 +187,12 @@ codes! {
     BitStringTooShort "FW-M045": "The header of a packet for a set of nodes has one bit for each node of the machine. Its \
         flits are sent with every worm, so write as many as there are nodes, or 0 for a machine without worms.";
         "switch.multicast.bit_string = 15" => "switch.multicast.bit_string = 16"
+    /// The links of the topology lead one way, and the switches need them to lead both ways
+    OneWayLinks "FW-M046": "A port of an omega network or a butterfly receives from one switch and sends to another. Adverts of \
+        an HPP Switch share the channel back to the sender of the packets that they are about, and there is none. The \
+        credits of an SP Switch have wires of their own.";
+        "topology = { kind = \"omega\", arity = 4, stages = 2 }\nrouting.algorithm = \"destination-tag\""
+        => "topology = { kind = \"k-ary-n-tree\", arity = 4, levels = 2 }\nrouting.algorithm = \"d-mod-k\""
     /// A timer of barriers expires before what it waits for can be there
     TimerTooShort "FW-M047": "A combine that has not been acknowledged is sent again when the retransmission timer expires. \
         If that is before the combine-ACK can have come over the longest link, each combine is sent twice or more often, \

@@ -119,6 +119,7 @@ fn build(machine: &Machine) {
     let small = match &machine.topology {
         TopologySettings::FatTree { ports, levels } => *ports <= 16 && *levels <= 3,
         TopologySettings::KaryNTree { arity, levels } => *arity <= 8 && *levels <= 3,
+        TopologySettings::Stages { arity, stages, .. } => *arity <= 8 && *stages <= 3,
         TopologySettings::Mesh { dimensions, .. } | TopologySettings::Torus { dimensions, .. } => {
             dimensions.iter().map(|&size| u64::from(size)).product::<u64>() <= 4_096
         }

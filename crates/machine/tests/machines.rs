@@ -42,6 +42,7 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
         ("sp-switch-16-input", 1, 16, 8),
         ("sp-switch-64", 1, 64, 48),
         ("sp-switch-64-input", 1, 64, 48),
+        ("sp-omega-64", 1, 64, 16),
         ("mesh-8x8", 1, 64, 64),
         ("torus-8x8", 1, 64, 64),
         ("fattree-128", 1, 128, 80),
@@ -282,6 +283,7 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
         let base = match path.as_str() {
             "topology.arity" | "topology.file" => continue,
             "topology.dimensions" | "topology.nodes_per_switch" | "link.length.dimension-1" => "mesh-8x8",
+            "topology.stages" | "link.length.stage-1" => "sp-omega-64",
             "topology.nodes" => "hpp-switch",
             "routing.dateline" => "torus-8x8",
             _ => match setting.when.as_ref().map(|when| when.values) {
@@ -294,6 +296,7 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
         load(base, &[&format!("{path}={}", setting.example)]);
     }
     load("dawning5000", &["topology={kind=\"k-ary-n-tree\", arity=4, levels=2}"]);
+    load("sp-omega-64", &["topology.kind=butterfly"]);
 }
 
 #[test]

@@ -282,6 +282,7 @@ pub(crate) fn direction(topology: &Topology, ends: [End; 2], sender: End) -> &'s
         // Links of trees are built from below, and those of grids from the lower coordinate.
         (_, Shape::Tree(_)) => ["down", "up"][usize::from(is_first)],
         (_, Shape::Grid(_)) => ["lower", "higher"][usize::from(is_first)],
+        (_, Shape::Stages(_)) => "forward",
         (_, Shape::Irregular) => "either",
     }
 }

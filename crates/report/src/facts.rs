@@ -154,6 +154,6 @@ pub(crate) fn bisection_links(topology: &Topology) -> Option<u64> {
             Some(rows * across)
         }
         Shape::Irregular if topology.switches() == 1 => Some(u64::from(topology.nodes() / 2)),
-        Shape::Irregular => None,
+        Shape::Stages(_) | Shape::Irregular => None,
     }
 }

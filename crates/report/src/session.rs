@@ -336,7 +336,9 @@ fn shape(fabric: &Fabric) -> Shape {
             dimensions[0] *= grid.nodes_per_switch;
             dimensions
         }
-        TopologyShape::Tree(_) | TopologyShape::Irregular => vec![topology.nodes()],
+        TopologyShape::Tree(_) | TopologyShape::Stages(_) | TopologyShape::Irregular => {
+            vec![topology.nodes()]
+        }
     };
     let leaf = (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0.0).collect();
     Shape { nodes: topology.nodes(), dimensions, leaf }

@@ -116,12 +116,12 @@ impl Story {
             })
         };
         // Back from the end: a packet for a group has gone elsewhere too.
-        let (mut at, mut port) = topology.home(delivery.destination);
+        let (mut at, mut port) = topology.exit(delivery.destination);
         let mut stays = Vec::new();
         loop {
             let passage = passage(at.0)?;
             stays.push(crossing(&passage, &departure(rail * switches + at.0, port)?, at));
-            match topology.wire(at, passage.input)?.1 {
+            match topology.feeder(at, passage.input)?.1 {
                 End::Switch(before, by) => (at, port) = (before, by),
                 End::Node(node) => {
                     let number = fabric.rails * switches + node.0;

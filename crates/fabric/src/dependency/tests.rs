@@ -2,7 +2,7 @@ use super::*;
 use crate::multicast::{Ascent, GroupSettings};
 use crate::routing::tests::random_graph;
 use crate::routing::{Arrival, Hop, Relation, RoutingKind};
-use crate::topology::{Topology, TopologySettings};
+use crate::topology::{StageWiring, Topology, TopologySettings};
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -211,6 +211,7 @@ fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
     let torus = TopologySettings::Torus { dimensions: vec![5, 3], nodes_per_switch: 2 };
     let mesh = TopologySettings::Mesh { dimensions: vec![3, 3], nodes_per_switch: 1 };
     let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
+    let omega = TopologySettings::Stages { wiring: StageWiring::Omega, arity: 3, stages: 2 };
     let mut stream = Stream::new(7, 0, Purpose::Test);
     let graph = TopologySettings::Graph(random_graph(&mut stream));
     for (kind, settings) in [
@@ -219,6 +220,7 @@ fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
         (RoutingKind::DimensionOrder, mesh),
         (RoutingKind::DModK, tree),
         (RoutingKind::UpDown, graph),
+        (RoutingKind::DestinationTag, omega),
     ] {
         let routing = routing(kind, &settings);
         // Whole numbers, whose sums have no rounding.
@@ -231,9 +233,10 @@ fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
             }
         }
         let loads: Vec<_> = Dependencies::of(&routing).loads(weight).collect();
-        let links = routing.topology().links().len() as u32;
+        let links = routing.topology().links();
+        let channels = links.iter().map(|link| if link.is_one_way { 1 } else { 2 }).sum::<u32>();
         let nodes = routing.topology().nodes();
-        assert_eq!(loads.len() as u32, (2 * links - nodes) * routing.classes() + nodes);
+        assert_eq!(loads.len() as u32, (channels - nodes) * routing.classes() + nodes);
         for (channel, load) in loads {
             assert_eq!(load, expected.remove(&channel).unwrap_or(0.0), "{channel:?}");
         }

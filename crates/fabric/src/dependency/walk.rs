@@ -15,8 +15,10 @@ pub(super) struct Map {
     ends: Vec<Option<End>>,
     /// Per port: its switch.
     switches: Vec<SwitchId>,
-    /// Per node: its switch and the port there.
+    /// Per node: the switch that it sends to, and the port there.
     homes: Vec<(SwitchId, PortId)>,
+    /// Per node: the switch that sends to it, and the port there.
+    exits: Vec<(SwitchId, PortId)>,
 }
 
 impl Map {
@@ -29,8 +31,10 @@ impl Map {
             switches.resize(ends.len(), switch);
             first.push(ends.len() as u32);
         }
-        let homes = (0..topology.nodes()).map(|node| topology.home(NodeId(node))).collect();
-        Map { classes: routing.classes(), first, ends, switches, homes }
+        let nodes = || (0..topology.nodes()).map(NodeId);
+        let homes = nodes().map(|node| topology.home(node)).collect();
+        let exits = nodes().map(|node| topology.exit(node)).collect();
+        Map { classes: routing.classes(), first, ends, switches, homes, exits }
     }
 
     pub(super) fn nodes(&self) -> u32 {
@@ -137,7 +141,7 @@ impl Turns {
             None => vertex,
         };
         let own = node.and_then(|node| {
-            let (switch, port) = map.homes[node as usize];
+            let (switch, port) = map.exits[node as usize];
             map.hop(switch, Hop { port, class: 0 }).map(|(vertex, _)| vertex)
         });
         let words = &self.bits[row as usize * self.width..][..self.width];

@@ -155,7 +155,7 @@ pub use settings::{
 
 use crate::arbiter::ArbiterKind;
 use crate::routing::Routing;
-use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire};
+use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
 use crate::{Barriers, Groups, RailId};
 use nic::Port;
 use switch::Switch;
@@ -222,8 +222,10 @@ impl Architecture for Hpp {
         }
     }
 
-    fn switch(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Switch {
-        Switch::new(shared, number, wires)
+    fn switch(shared: &Shared, number: u32, wires: &[Wires]) -> Switch {
+        assert!(wires.iter().all(|it| it.out == it.back), "adverts go back on the link that packets come by");
+        let wires: Vec<Option<Wire>> = wires.iter().map(|it| it.out).collect();
+        Switch::new(shared, number, &wires)
     }
 
     fn port(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Port {

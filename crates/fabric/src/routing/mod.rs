@@ -4,6 +4,7 @@
 //! walk it once per packet and put the hops into the header; a [`Route`] is that header field.
 
 mod d_mod_k;
+mod destination_tag;
 mod dimension_order;
 mod up_down;
 
@@ -60,8 +61,10 @@ pub enum RoutingKind {
     DimensionOrder,
     /// The same with one class on a torus too, where packets can then wait for each other for ever.
     DimensionOrderWithoutDateline,
-    /// Shortest path of up links followed by down links in a breadth-first order, on any topology.
+    /// Shortest path of up links followed by down links in a breadth-first order, on any topology whose links lead both ways.
     UpDown,
+    /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
+    DestinationTag,
 }
 
 /// Why a routing does not go with a topology.
@@ -71,6 +74,10 @@ pub enum RoutingError {
     NotATree,
     /// Dimension order needs a mesh or torus.
     NotAGrid,
+    /// Destination tags need a unidirectional multistage network.
+    NotStages,
+    /// Up*/down* needs links that lead both ways.
+    OneWay,
 }
 
 impl std::fmt::Display for RoutingError {
@@ -78,6 +85,8 @@ impl std::fmt::Display for RoutingError {
         f.write_str(match self {
             RoutingError::NotATree => "d-mod-k routing needs a fat tree",
             RoutingError::NotAGrid => "dimension-order routing needs a mesh or a torus",
+            RoutingError::NotStages => "destination-tag routing needs a unidirectional multistage network",
+            RoutingError::OneWay => "up*/down* routing needs links that lead both ways",
         })
     }
 }
@@ -115,6 +124,11 @@ impl Routing {
             (RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline, _) => {
                 return Err(RoutingError::NotAGrid);
             }
+            (RoutingKind::DestinationTag, Shape::Stages(shape)) => {
+                Arc::new(destination_tag::DestinationTag::new(shape))
+            }
+            (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
+            (RoutingKind::UpDown, _) if topology.is_one_way() => return Err(RoutingError::OneWay),
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };
         let mut routing = Routing { kind, topology, relation, ways: Arc::new([]) };
@@ -189,6 +203,7 @@ impl Routing {
                 let side = |&size: &u32| if grid.wraps { size / 2 } else { size - 1 };
                 grid.dimensions.iter().map(side).sum::<u32>() + 1
             }
+            Shape::Stages(stages) => stages.stages,
             Shape::Irregular => self.topology.switches(),
         }
     }

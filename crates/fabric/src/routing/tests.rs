@@ -1,5 +1,5 @@
 use super::*;
-use crate::topology::{Graph, GraphLink, TopologySettings};
+use crate::topology::{Graph, GraphLink, StageWiring, TopologySettings};
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -175,8 +175,26 @@ fn up_down_reaches_everything_on_random_graphs_without_cycles() {
 }
 
 #[test]
+fn destination_tags_lead_through_all_stages_by_the_only_way() {
+    for wiring in [StageWiring::Omega, StageWiring::Butterfly] {
+        for (arity, stages) in [(2, 1), (2, 4), (3, 3), (4, 2), (8, 2)] {
+            let routing =
+                routing(RoutingKind::DestinationTag, &TopologySettings::Stages { wiring, arity, stages });
+            conformance(&routing);
+            assert_eq!((hops(&routing, 0, 0), hops(&routing, 1, 0)), (stages as usize, stages as usize));
+            assert_eq!(routing.hops_max(), stages);
+        }
+    }
+}
+
+#[test]
 fn a_routing_refuses_a_topology_without_its_coordinates() {
     let single = Arc::new(Topology::build(&TopologySettings::Single { nodes: 4 }).unwrap());
     assert_eq!(Routing::new(RoutingKind::DModK, Arc::clone(&single)).unwrap_err(), RoutingError::NotATree);
-    assert_eq!(Routing::new(RoutingKind::DimensionOrder, single).unwrap_err(), RoutingError::NotAGrid);
+    let refused = |kind| Routing::new(kind, Arc::clone(&single)).unwrap_err();
+    assert_eq!(refused(RoutingKind::DimensionOrder), RoutingError::NotAGrid);
+    assert_eq!(refused(RoutingKind::DestinationTag), RoutingError::NotStages);
+    let omega = TopologySettings::Stages { wiring: StageWiring::Omega, arity: 2, stages: 2 };
+    let omega = Arc::new(Topology::build(&omega).unwrap());
+    assert_eq!(Routing::new(RoutingKind::UpDown, omega).unwrap_err(), RoutingError::OneWay);
 }

@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::shard::{FabricShard, Parts};
-use super::{Address, Architecture, Simulation, Wire};
+use super::{Address, Architecture, Simulation, Wire, Wires};
 use crate::barrier::Root;
 use crate::hpp::{BarrierSettings, Gathering, HppSettings, PacketFormat};
 use crate::observer::Observer;
@@ -317,12 +317,14 @@ impl<'a> Wiring<'a> {
         Wire { peer: self.addresses[number as usize], port: port as u16, latency }
     }
 
-    fn wires_of(&self, rail: RailId, switch: SwitchId) -> Vec<Option<Wire>> {
+    fn wires_of(&self, rail: RailId, switch: SwitchId) -> Vec<Wires> {
         let topology = self.fabric.topology();
+        let wire = |(link, end): (LinkId, End)| self.wire(rail, end, self.fabric.latencies[link.index()]);
         (0..topology.ports(switch))
-            .map(|port| {
-                let (link, end) = topology.wire(switch, PortId(port))?;
-                Some(self.wire(rail, end, self.fabric.latencies[link.index()]))
+            .map(PortId)
+            .map(|port| Wires {
+                out: topology.wire(switch, port).map(wire),
+                back: topology.feeder(switch, port).map(wire),
             })
             .collect()
     }
@@ -350,7 +352,7 @@ fn by_neighbourhood(topology: &Topology) -> Vec<usize> {
         let before = key.clone();
         for switch in (0..switches).filter(|&switch| before[switch].is_nan()) {
             let id = SwitchId::new(switch);
-            let known = (0..topology.ports(id)).filter_map(|port| match topology.wire(id, PortId(port)) {
+            let known = (0..topology.ports(id)).filter_map(|port| match topology.feeder(id, PortId(port)) {
                 Some((_, End::Switch(next, _))) => Some(before[next.index()]).filter(|key| !key.is_nan()),
                 _ => None,
             });

@@ -116,7 +116,7 @@ pub use settings::{
 use crate::RailId;
 use crate::reach::Reach;
 use crate::routing::Routing;
-use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire};
+use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
 use nic::Port;
 use std::sync::Arc;
 use switch::Switch;
@@ -174,7 +174,7 @@ impl Architecture for Sp {
         Shared { settings: settings.clone(), routing: fabric.routing.clone(), reach, adaptive }
     }
 
-    fn switch(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Switch {
+    fn switch(shared: &Shared, number: u32, wires: &[Wires]) -> Switch {
         Switch::new(shared, number, wires)
     }
 

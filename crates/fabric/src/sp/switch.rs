@@ -18,7 +18,7 @@ use super::{Cx, Shared, Sp};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::reach::{Ports, ports};
-use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
+use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire, Wires};
 use crate::topology::End;
 use crate::{Destination, NodeId, PortId, SwitchId};
 use flitway_engine::{Cycle, prefetch};
@@ -166,13 +166,13 @@ pub(super) const fn bytes_per_port() -> usize {
 }
 
 impl Switch {
-    pub(super) fn new(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Self {
+    pub(super) fn new(shared: &Shared, number: u32, wires: &[Wires]) -> Self {
         let (settings, topology) = (&shared.settings, shared.routing.topology());
         let here = SwitchId(number % topology.switches());
         let up = shared.reach.as_ref().map_or(0, |reach| reach.up(here));
-        let input = |wire: &Option<Wire>| Input { wire: *wire, ..Input::default() };
-        let output = |(port, wire): (u32, &Option<Wire>)| Output {
-            wire: *wire,
+        let input = |wires: &Wires| Input { wire: wires.back, ..Input::default() };
+        let output = |(port, wires): (u32, &Wires)| Output {
+            wire: wires.out,
             leads_to_node: matches!(topology.wire(here, PortId(port)), Some((_, End::Node(_)))),
             leads_up: up >> port & 1 == 1,
             credits: Supply::new(settings.fifo_flits),

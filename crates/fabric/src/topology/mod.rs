@@ -4,9 +4,11 @@
 //! machine can give cable lengths by class. [`Shape`] keeps the coordinates that structured routings compute with.
 
 mod grid;
+mod stages;
 mod tree;
 
 pub use grid::{Direction, GridShape};
+pub use stages::{StageShape, StageWiring};
 pub use tree::TreeShape;
 
 use crate::{PortId, SwitchId};
@@ -42,6 +44,15 @@ pub enum TopologySettings {
         dimensions: Vec<u32>,
         /// Nodes on every switch.
         nodes_per_switch: u32,
+    },
+    /// A unidirectional multistage network: `stages` of `arity^(stages-1)` switches, `arity^stages` nodes.
+    Stages {
+        /// How the stages are wired.
+        wiring: StageWiring,
+        /// Inputs (and outputs) of a switch.
+        arity: u32,
+        /// Stages of switches.
+        stages: u32,
     },
     /// One switch with a node on each of its first `nodes` ports.
     Single {
@@ -86,11 +97,13 @@ flitway_engine::id! {
     LinkId
 }
 
-/// A link: a channel in each direction between its two ends.
+/// A link: a channel in each direction between its two ends, or one from the first to the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its two ends.
     pub ends: [End; 2],
+    /// Whether the channel from the first end to the second is all there is.
+    pub is_one_way: bool,
     /// Index into [`Topology::classes`].
     pub class: u32,
     /// Cable length in millimetres, where it differs from that of the class.
@@ -104,6 +117,8 @@ pub enum Shape {
     Tree(TreeShape),
     /// A mesh or torus.
     Grid(GridShape),
+    /// A unidirectional multistage network.
+    Stages(StageShape),
     /// No structure that a routing could use.
     Irregular,
 }
@@ -114,11 +129,25 @@ pub struct Topology {
     nodes: u32,
     classes: Vec<String>,
     links: Vec<Link>,
-    /// `wires[switch][port]`: the link there and the end it leads to.
-    wires: Vec<Vec<Option<(LinkId, End)>>>,
-    /// The switch port each node hangs on, and the link between.
-    homes: Vec<(SwitchId, PortId, LinkId)>,
+    /// `wires[switch][port]`: the link out of there and the end it leads to.
+    wires: Wires,
+    /// The switch port each node sends to, and the link between.
+    homes: Vec<Home>,
+    /// The same the other way, where links are one-way; otherwise they are no others.
+    incoming: Option<Incoming>,
     shape: Shape,
+}
+
+type Wires = Vec<Vec<Option<(LinkId, End)>>>;
+type Home = (SwitchId, PortId, LinkId);
+
+/// What leads to switches and nodes.
+#[derive(Clone, Debug)]
+struct Incoming {
+    /// `feeders[switch][port]`: the link into there and the end that sends on it.
+    feeders: Wires,
+    /// The switch port that sends to each node, and the link between.
+    exits: Vec<Home>,
 }
 
 /// Why settings do not describe a topology. The machine reader checks the same limits with a position in the file.
@@ -165,6 +194,7 @@ impl Topology {
             TopologySettings::Torus { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, true)?)
             }
+            TopologySettings::Stages { wiring, arity, stages } => stages::build(*wiring, *arity, *stages),
             TopologySettings::Single { nodes } => single(*nodes),
             TopologySettings::Graph(graph) => explicit(graph),
         }
@@ -212,20 +242,41 @@ impl Topology {
         self.wires.iter().map(Vec::len).max().unwrap_or(0) as u32
     }
 
-    /// The link at a port of a switch and the end it leads to; `None` where nothing is wired.
+    /// Whether links are one-way: then what comes in at a port does not come from where the port leads to.
+    #[must_use]
+    pub fn is_one_way(&self) -> bool {
+        self.incoming.is_some()
+    }
+
+    /// The link out of a port of a switch and the end it leads to; `None` where nothing is wired.
     #[must_use]
     pub fn wire(&self, switch: SwitchId, port: PortId) -> Option<(LinkId, End)> {
         self.wires[switch.index()].get(port.index()).copied().flatten()
     }
 
-    /// The switch port that `node` hangs on.
+    /// The link into a port of a switch and the end that sends on it; `None` where nothing is wired.
+    #[must_use]
+    pub fn feeder(&self, switch: SwitchId, port: PortId) -> Option<(LinkId, End)> {
+        let feeders = self.incoming.as_ref().map_or(&self.wires, |incoming| &incoming.feeders);
+        feeders[switch.index()].get(port.index()).copied().flatten()
+    }
+
+    /// The switch port that `node` sends to.
     #[must_use]
     pub fn home(&self, node: NodeId) -> (SwitchId, PortId) {
         let (switch, port, _) = self.homes[node.index()];
         (switch, port)
     }
 
-    /// The link between `node` and its switch.
+    /// The switch port that sends to `node`.
+    #[must_use]
+    pub fn exit(&self, node: NodeId) -> (SwitchId, PortId) {
+        let exits = self.incoming.as_ref().map_or(&self.homes, |incoming| &incoming.exits);
+        let (switch, port, _) = exits[node.index()];
+        (switch, port)
+    }
+
+    /// The link from `node` to its switch.
     #[must_use]
     pub fn node_link(&self, node: NodeId) -> LinkId {
         self.homes[node.index()].2
@@ -251,52 +302,91 @@ impl Builder {
     }
 
     fn link(&mut self, ends: [End; 2], class: u32) {
-        self.links.push(Link { ends, class, length_mm: None });
+        self.links.push(Link { ends, is_one_way: false, class, length_mm: None });
+    }
+
+    /// A link with a channel from the first of its ends only.
+    fn one_way(&mut self, ends: [End; 2], class: u32) {
+        self.links.push(Link { ends, is_one_way: true, class, length_mm: None });
     }
 
     fn finish(self, shape: Shape) -> Result<Topology, TopologyError> {
-        let mut wires: Vec<Vec<Option<(LinkId, End)>>> = vec![Vec::new(); self.switches as usize];
-        let mut homes = vec![None; self.nodes as usize];
+        let is_one_way = self.links.iter().any(|link| link.is_one_way);
+        let mut out = Ends::new(self.nodes, self.switches);
+        let mut into = is_one_way.then(|| Ends::new(self.nodes, self.switches));
         for (index, link) in self.links.iter().enumerate() {
-            let id = LinkId::new(index);
-            for (end, other) in [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])] {
-                match end {
-                    End::Switch(switch, port) => {
-                        let ports = &mut wires[switch.index()];
-                        if ports.len() <= port.index() {
-                            ports.resize(port.index() + 1, None);
-                        }
-                        if ports[port.index()].replace((id, other)).is_some() {
-                            return Err(TopologyError::Port(switch, port));
-                        }
-                    }
-                    End::Node(node) => match other {
-                        End::Switch(switch, port) if homes[node.index()].is_none() => {
-                            homes[node.index()] = Some((switch, port, id));
-                        }
-                        _ => return Err(TopologyError::Node(node)),
-                    },
+            let ([first, second], id) = (link.ends, LinkId::new(index));
+            out.add(first, second, id)?;
+            if !link.is_one_way {
+                out.add(second, first, id)?;
+            }
+            if let Some(into) = &mut into {
+                into.add(second, first, id)?;
+                if !link.is_one_way {
+                    into.add(first, second, id)?;
                 }
             }
         }
-        let lost = homes.iter().position(Option::is_none);
-        if let Some(node) = lost {
-            return Err(TopologyError::Node(NodeId::new(node)));
-        }
-        let homes = homes.into_iter().flatten().collect();
-        let topology =
-            Topology { nodes: self.nodes, classes: self.classes, links: self.links, wires, homes, shape };
+        let (wires, homes) = out.finish()?;
+        let incoming = into.map(Ends::finish).transpose()?;
+        let incoming = incoming.map(|(feeders, exits)| Incoming { feeders, exits });
+        let Builder { nodes, classes, links, .. } = self;
+        let topology = Topology { nodes, classes, links, wires, homes, incoming, shape };
         topology.first_unreachable().map_or(Ok(topology), |switch| Err(TopologyError::Unreachable(switch)))
     }
 }
 
+/// The other ends of links, as they are found.
+struct Ends {
+    wires: Wires,
+    homes: Vec<Option<Home>>,
+}
+
+impl Ends {
+    fn new(nodes: u32, switches: u32) -> Self {
+        Ends { wires: vec![Vec::new(); switches as usize], homes: vec![None; nodes as usize] }
+    }
+
+    /// Link `id` joins `end` to `other`.
+    fn add(&mut self, end: End, other: End, id: LinkId) -> Result<(), TopologyError> {
+        match end {
+            End::Switch(switch, port) => {
+                let ports = &mut self.wires[switch.index()];
+                if ports.len() <= port.index() {
+                    ports.resize(port.index() + 1, None);
+                }
+                if ports[port.index()].replace((id, other)).is_some() {
+                    return Err(TopologyError::Port(switch, port));
+                }
+            }
+            End::Node(node) => match other {
+                End::Switch(switch, port) if self.homes[node.index()].is_none() => {
+                    self.homes[node.index()] = Some((switch, port, id));
+                }
+                _ => return Err(TopologyError::Node(node)),
+            },
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(Wires, Vec<Home>), TopologyError> {
+        if let Some(node) = self.homes.iter().position(Option::is_none) {
+            return Err(TopologyError::Node(NodeId::new(node)));
+        }
+        Ok((self.wires, self.homes.into_iter().flatten().collect()))
+    }
+}
+
 impl Topology {
+    /// A switch that no links, whichever way they lead, join to switch 0.
     fn first_unreachable(&self) -> Option<SwitchId> {
         let mut seen = vec![false; self.wires.len()];
         let mut stack = vec![0];
         seen[0] = true;
+        let feeders = self.incoming.as_ref().map(|incoming| &incoming.feeders);
         while let Some(switch) = stack.pop() {
-            for (_, end) in self.wires[switch].iter().flatten() {
+            let fed = feeders.iter().flat_map(|feeders| &feeders[switch]);
+            for (_, end) in self.wires[switch].iter().chain(fed).flatten() {
                 if let End::Switch(next, _) = end
                     && !std::mem::replace(&mut seen[next.index()], true)
                 {
@@ -330,7 +420,7 @@ fn explicit(graph: &Graph) -> Result<Topology, TopologyError> {
             }
         }
         let class = u32::from(link.ends.iter().all(|end| matches!(end, End::Switch(..))));
-        builder.links.push(Link { ends: link.ends, class, length_mm: link.length_mm });
+        builder.links.push(Link { ends: link.ends, is_one_way: false, class, length_mm: link.length_mm });
     }
     builder.finish(Shape::Irregular)
 }

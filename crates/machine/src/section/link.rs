@@ -15,7 +15,7 @@ use crate::units::{self, Dimension};
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] =
-    &[&PROPAGATION, &FIXED, &LENGTH_NODE, &LENGTH_SWITCH, &LENGTH_LEVEL, &LENGTH_DIMENSION];
+    &[&PROPAGATION, &FIXED, &LENGTH_NODE, &LENGTH_SWITCH, &LENGTH_LEVEL, &LENGTH_STAGE, &LENGTH_DIMENSION];
 
 /// The longest cable, 100 km, in millimetres.
 const LENGTH_MAX: u64 = 100_000_000;
@@ -60,7 +60,7 @@ static LENGTH_SWITCH: Setting = Setting {
     presence: Presence::Required,
     when: Some(When {
         selector: &topology::KIND,
-        values: &["fat-tree", "k-ary-n-tree", "mesh", "torus", "graph"],
+        values: &["fat-tree", "k-ary-n-tree", "omega", "butterfly", "mesh", "torus", "graph"],
     }),
     doc: "Length of the links between switches, where nothing below or in the graph file says another.",
     example: "\"8 m\"",
@@ -73,6 +73,17 @@ static LENGTH_LEVEL: Setting = Setting {
     presence: Presence::Optional,
     when: Some(When { selector: &topology::KIND, values: &["fat-tree", "k-ary-n-tree"] }),
     doc: "Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.",
+    example: "\"3 m\"",
+    source: "Flitway",
+};
+
+static LENGTH_STAGE: Setting = Setting {
+    path: "link.length.stage-N",
+    kind: LENGTH,
+    presence: Presence::Optional,
+    when: Some(When { selector: &topology::KIND, values: &["omega", "butterfly"] }),
+    doc: "Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that \
+          nodes send to.",
     example: "\"3 m\"",
     source: "Flitway",
 };
@@ -157,11 +168,11 @@ pub(crate) fn build(
     topology: Option<&Topology>,
     findings: &mut Diagnostics,
 ) -> Option<LinkSettings> {
-    let (levels, dimensions) = (values.numbered(&LENGTH_LEVEL), values.numbered(&LENGTH_DIMENSION));
+    let numbered = [("level", &LENGTH_LEVEL), ("stage", &LENGTH_STAGE), ("dimension", &LENGTH_DIMENSION)];
     let mut overrides = Vec::new();
     let mut places = Vec::new();
-    for (prefix, list) in [("level", levels), ("dimension", dimensions)] {
-        for (number, length, location) in list {
+    for (prefix, setting) in numbered {
+        for (number, length, location) in values.numbered(setting) {
             let class = format!("{prefix}-{number}");
             if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
                 findings.push(problem);
@@ -225,7 +236,7 @@ fn unknown_class(class: &str, topology: Option<&Topology>, at: Option<&Location>
     let expected = match (topology.classes.first(), topology.classes.last()) {
         (Some(first), Some(last)) if first != last => format!("`{first}` to `{last}`"),
         (Some(only), _) => format!("`{only}`"),
-        _ => "no override: a tree of one level has no links between switches".to_owned(),
+        _ => "no override: there are no links between switches".to_owned(),
     };
     Some(Diagnostic::error(Code::NoSuchClass, at.cloned(), message).expected(expected))
 }

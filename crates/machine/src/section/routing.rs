@@ -13,6 +13,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE];
 const D_MOD_K: &str = "d-mod-k";
 const DIMENSION_ORDER: &str = "dimension-order";
 const UP_DOWN: &str = "up-down";
+const DESTINATION_TAG: &str = "destination-tag";
 
 pub(crate) static ALGORITHM: Setting = Setting {
     path: "routing.algorithm",
@@ -29,8 +30,13 @@ pub(crate) static ALGORITHM: Setting = Setting {
         },
         Choice {
             name: UP_DOWN,
-            doc: "For every topology. A shortest path that goes up, then down, in a breadth-first order of the \
-                  switches.",
+            doc: "For every topology whose links lead both ways. A shortest path that goes up, then down, in a \
+                  breadth-first order of the switches.",
+        },
+        Choice {
+            name: DESTINATION_TAG,
+            doc: "For omega networks and butterflies. The only way there is: a digit of the destination for each stage, \
+                  the highest first.",
         },
     ]),
     presence: Presence::Required,
@@ -75,7 +81,14 @@ pub(crate) fn build(
             };
             (routing, topology.is_none_or(Topology::is_grid), "a mesh or a torus")
         }
-        _ => (RoutingKind::UpDown, true, "any topology"),
+        DESTINATION_TAG => {
+            let fits = topology.is_none_or(Topology::is_one_way);
+            (RoutingKind::DestinationTag, fits, "an omega network or a butterfly")
+        }
+        _ => {
+            let fits = topology.is_none_or(|topology| !topology.is_one_way());
+            (RoutingKind::UpDown, fits, "a topology whose links lead both ways")
+        }
     };
     if fits {
         if !has_dateline {
@@ -88,6 +101,8 @@ pub(crate) fn build(
         D_MOD_K
     } else if topology.is_some_and(Topology::is_grid) {
         DIMENSION_ORDER
+    } else if topology.is_some_and(Topology::is_one_way) {
+        DESTINATION_TAG
     } else {
         UP_DOWN
     };

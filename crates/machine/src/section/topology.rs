@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flitway_fabric::topology::{MAX_COMPONENTS, TopologySettings};
+use flitway_fabric::topology::{MAX_COMPONENTS, StageWiring, TopologySettings};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -12,10 +12,12 @@ use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] =
-    &[&KIND, &PORTS, &ARITY, &LEVELS, &DIMENSIONS, &NODES_PER_SWITCH, &NODES, &FILE];
+    &[&KIND, &PORTS, &ARITY, &LEVELS, &STAGES, &DIMENSIONS, &NODES_PER_SWITCH, &NODES, &FILE];
 
 const FAT_TREE: &str = "fat-tree";
 const KARY_N_TREE: &str = "k-ary-n-tree";
+const OMEGA: &str = "omega";
+const BUTTERFLY: &str = "butterfly";
 const MESH: &str = "mesh";
 const TORUS: &str = "torus";
 const SINGLE: &str = "single";
@@ -33,6 +35,12 @@ pub(crate) static KIND: Setting = Setting {
             doc: "The k-ary n-tree: n levels of k^(n-1) switches with k ports down and k up, unused at the top; \
                   k^n nodes.",
         },
+        Choice {
+            name: OMEGA,
+            doc: "A unidirectional multistage network with a perfect shuffle before each of its n stages of k^(n-1) \
+                  switches, k inputs and k outputs each; k^n nodes. For SP Switches.",
+        },
+        Choice { name: BUTTERFLY, doc: "The k-ary n-fly: the same size, wired as a butterfly." },
         Choice { name: MESH, doc: "A grid of switches in any number of dimensions." },
         Choice { name: TORUS, doc: "A grid whose rows close to rings." },
         Choice { name: SINGLE, doc: "One switch with all nodes." },
@@ -42,7 +50,8 @@ pub(crate) static KIND: Setting = Setting {
     when: None,
     doc: "The kind of topology of one rail. The other settings of the table depend on it.",
     example: "\"fat-tree\"",
-    source: "dawning5000.txt section 2.3 (P-DN-003); OQ-D4 for the two conventions of fat trees",
+    source: "dawning5000.txt section 2.3 (P-DN-003); OQ-D4 for the two conventions of fat trees; \
+             multidestination-worms.txt section 2 for unidirectional networks",
 };
 
 static PORTS: Setting = Setting {
@@ -60,8 +69,9 @@ static ARITY: Setting = Setting {
     path: "topology.arity",
     kind: Kind::Count { min: 1, max: 32 },
     presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[KARY_N_TREE] }),
-    doc: "k of the k-ary n-tree: the ports down, and the ports up, of each switch.",
+    when: Some(When { selector: &KIND, values: &[KARY_N_TREE, OMEGA, BUTTERFLY] }),
+    doc: "k of the k-ary n-tree: the ports down, and the ports up, of each switch. Of an omega network or a butterfly: \
+          the inputs, and the outputs, of each switch, at least 2.",
     example: "4",
     source: "the usual definition; OQ-D4",
 };
@@ -74,6 +84,16 @@ static LEVELS: Setting = Setting {
     doc: "n: the levels of switches. The longest way crosses 2n - 1 switches.",
     example: "3",
     source: "dawning5000.txt section 2.3 (P-DN-003)",
+};
+
+static STAGES: Setting = Setting {
+    path: "topology.stages",
+    kind: Kind::Count { min: 1, max: 24 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: &[OMEGA, BUTTERFLY] }),
+    doc: "n: the stages of switches of an omega network or a butterfly. Every packet crosses all of them.",
+    example: "2",
+    source: "multidestination-worms.txt section 2",
 };
 
 pub(crate) static DIMENSIONS: Setting = Setting {
@@ -139,6 +159,7 @@ impl Topology {
         match &self.settings {
             TopologySettings::FatTree { ports, levels } => 2 * u64::from(ports / 2).pow(*levels),
             TopologySettings::KaryNTree { arity, levels } => u64::from(*arity).pow(*levels),
+            TopologySettings::Stages { arity, stages, .. } => u64::from(*arity).pow(*stages),
             TopologySettings::Mesh { dimensions, nodes_per_switch }
             | TopologySettings::Torus { dimensions, nodes_per_switch } => {
                 product(dimensions, *nodes_per_switch)
@@ -154,6 +175,11 @@ impl Topology {
 
     pub(crate) fn is_grid(&self) -> bool {
         matches!(self.settings, TopologySettings::Mesh { .. } | TopologySettings::Torus { .. })
+    }
+
+    /// Whether its links are one-way.
+    pub(crate) fn is_one_way(&self) -> bool {
+        matches!(self.settings, TopologySettings::Stages { .. })
     }
 
     /// The classes of links between switches that have links; of a graph, see its links.
@@ -186,6 +212,7 @@ pub(crate) fn build(options: &Options, values: &Values, findings: &mut Diagnosti
     match values.choice(&KIND)? {
         kind @ FAT_TREE => fat_tree(values, kind, findings),
         kind @ KARY_N_TREE => kary_n_tree(values, kind, findings),
+        kind @ (OMEGA | BUTTERFLY) => stages(values, kind, findings),
         kind @ (MESH | TORUS) => grid(values, kind, findings),
         kind @ SINGLE => {
             let nodes = values.count(&NODES)?;
@@ -238,6 +265,27 @@ fn kary_n_tree(values: &Values, kind: &'static str, findings: &mut Diagnostics) 
     let settings = TopologySettings::KaryNTree { arity, levels };
     let ports = u64::from(arity) * if levels > 1 { 2 } else { 1 };
     Some(Topology { settings, kind, graph: None, classes: level_classes(levels), ports })
+}
+
+fn stages(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {
+    let (arity, stages) = (values.count(&ARITY), values.count(&STAGES));
+    let (arity, stages) = (arity?, stages?);
+    if arity < 2 {
+        let message =
+            format!("`{}` is {arity}, and a switch without a choice of outputs leads nowhere", ARITY.path);
+        let problem = values.conflict(Code::OutOfRange, &[&ARITY, &KIND], message);
+        findings.push(problem.expected("at least 2 inputs and outputs"));
+        return None;
+    }
+    let nodes = u64::from(arity).checked_pow(stages);
+    let switches =
+        u64::from(arity).checked_pow(stages - 1).and_then(|count| count.checked_mul(u64::from(stages)));
+    let rule = format!("{stages} stages of {arity} x {arity} switches have {arity}^{stages} nodes");
+    fits(values, &[&STAGES, &ARITY], [nodes, switches], &rule, findings)?;
+    let wiring = if kind == OMEGA { StageWiring::Omega } else { StageWiring::Butterfly };
+    let settings = TopologySettings::Stages { wiring, arity, stages };
+    let classes = (1..stages).map(|stage| format!("stage-{stage}")).collect();
+    Some(Topology { settings, kind, graph: None, classes, ports: u64::from(arity) })
 }
 
 fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {

@@ -26,7 +26,7 @@ use flitway_fabric::sp::{SpSettings, Store};
 use flitway_fabric::topology::End;
 use flitway_fabric::{Delivery, Destination, Fabric, NodeId, NodeSet, Packet, PortId, RailId, SwitchId};
 use nic::Nic;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switch::Switch;
 
@@ -117,12 +117,19 @@ impl Channel {
     }
 }
 
-/// Both channels of a link as one of its ends sees them.
+/// The channels of a port: that which it sends on, and that which it receives from.
 #[derive(Clone, Copy, Debug)]
 struct Wires {
     out: usize,
     back: usize,
     leads_to_node: bool,
+}
+
+/// The same as they are found, the first with whether it leads to a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Half {
+    out: Option<(usize, bool)>,
+    back: Option<usize>,
 }
 
 impl World {
@@ -284,42 +291,41 @@ impl Reference {
     }
 }
 
-/// The components, with a channel in each direction of every link.
+/// The components, with a channel in each direction of every link, or in the one that it has.
 fn wire(fabric: &Fabric, world: &mut World) -> (Vec<Switch>, Vec<Nic>) {
     let (topology, rails) = (fabric.topology(), fabric.rails);
-    let ports = |switch| vec![None; topology.ports(SwitchId(switch)) as usize];
-    let mut of_switches: Vec<Vec<Option<Wires>>> =
-        (0..rails * topology.switches()).map(|number| ports(number % topology.switches())).collect();
-    let mut of_nics: Vec<Option<Wires>> = vec![None; (topology.nodes() * rails) as usize];
+    let mut halves: BTreeMap<(u32, End), Half> = BTreeMap::new();
     for rail in 0..rails {
         for (link, &latency) in topology.links().iter().zip(&fabric.latencies) {
-            let first = world.channels.len();
-            let both = || Channel::new(&world.settings, latency);
-            world.channels.extend([both(), both()]);
-            let is_node = link.ends.map(|end| matches!(end, End::Node(_)));
-            for (end, out, back, leads_to_node) in
-                [(link.ends[0], first, first + 1, is_node[1]), (link.ends[1], first + 1, first, is_node[0])]
-            {
-                let wires = Some(Wires { out, back, leads_to_node });
-                match end {
-                    End::Node(node) => of_nics[(node.0 * rails + rail) as usize] = wires,
-                    End::Switch(switch, port) => {
-                        of_switches[(rail * topology.switches() + switch.0) as usize][port.index()] = wires;
-                    }
-                }
+            let [first, second] = link.ends;
+            let back = (!link.is_one_way).then_some((second, first));
+            for (from, to) in std::iter::once((first, second)).chain(back) {
+                let channel = world.channels.len();
+                world.channels.push(Channel::new(&world.settings, latency));
+                let leads_to_node = matches!(to, End::Node(_));
+                halves.entry((rail, from)).or_default().out = Some((channel, leads_to_node));
+                halves.entry((rail, to)).or_default().back = Some(channel);
             }
         }
     }
-    let switch = |(number, wires): (usize, &Vec<Option<Wires>>)| {
-        let here = SwitchId(number as u32 % topology.switches());
-        Switch::new(&world.settings, number as u32, here, wires)
+    let wires = |rail: u32, end: End| {
+        let half = halves.get(&(rail, end))?;
+        let (out, leads_to_node) = half.out?;
+        Some(Wires { out, back: half.back?, leads_to_node })
     };
-    let switches = of_switches.iter().enumerate().map(switch).collect();
-    let nic = |(number, wires): (usize, &Option<Wires>)| {
-        let wires = wires.expect("every node is wired");
-        Nic::new(&world.settings, RailId(number as u32 % rails), wires)
+    let switch = |number: u32| {
+        let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));
+        let ports = (0..topology.ports(here)).map(PortId);
+        let wires: Vec<_> = ports.map(|port| wires(rail, End::Switch(here, port))).collect();
+        Switch::new(&world.settings, number, here, &wires)
     };
-    (switches, of_nics.iter().enumerate().map(nic).collect())
+    let nic = |number: u32| {
+        let (rail, node) = (number % rails, NodeId(number / rails));
+        let wires = wires(rail, End::Node(node)).expect("every node is wired");
+        Nic::new(&world.settings, RailId(rail), wires)
+    };
+    let switches = (0..rails * topology.switches()).map(switch).collect();
+    (switches, (0..rails * topology.nodes()).map(nic).collect())
 }
 
 /// Who goes first: least recently served, as a list.

@@ -1,13 +1,14 @@
 //! The fabric as it is built: where its switches and nodes stand on the page, and a shape for every channel, which the page
 //! colours by load. A shape names its channels by number; the page knows them by the same numbers.
 //!
-//! Trees stand on their leaves, a row for each level; grids lie as they are numbered; one switch has its nodes around it;
-//! other graphs are pulled into shape by their links. Where links would cover each other they are left out, and switches
-//! show their ports up and down as two halves.
+//! Trees stand on their leaves, a row for each level; grids lie as they are numbered; unidirectional multistage networks run
+//! from left to right, a column for each stage; one switch has its nodes around it; other graphs are pulled into shape by
+//! their links. Where links would cover each other they are left out, and switches show their ports up and down as two
+//! halves.
 
 use crate::stages::{self, ChannelEnds};
 use flitway_engine::NodeId;
-use flitway_fabric::topology::{End, Shape, Topology};
+use flitway_fabric::topology::{End, Shape, StageShape, Topology};
 use flitway_fabric::{Fabric, PortId, SwitchId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -66,6 +67,7 @@ pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
     let height = match topology.shape() {
         Shape::Tree(_) => canvas.tree(),
         Shape::Grid(_) => canvas.grid(),
+        Shape::Stages(shape) => canvas.stages(shape),
         Shape::Irregular if topology.switches() == 1 => canvas.star(),
         Shape::Irregular => canvas.graph(),
     };
@@ -145,7 +147,7 @@ impl Canvas<'_> {
             let (x, y) = (at.0 + (place % columns) as f64 * width, at.1 + (place / columns) as f64 * height);
             let gap = (width * 0.12).min(1.0);
             let half = (width - gap, (height - 1.5) / 2.0);
-            let (switch, port) = self.topology.home(NodeId(node));
+            let (switch, port) = self.topology.exit(NodeId(node));
             self.cell((x, y), half, [End::Switch(switch, port)]);
             self.cell((x, y + half.1), half, [End::Node(NodeId(node))]);
         }
@@ -312,6 +314,58 @@ impl Canvas<'_> {
         }
         let down = slices.div_ceil(across);
         pitch * 0.6 + f64::from(rows * down) * pitch + f64::from(down - 1) * 0.6 * pitch + pitch * 0.3
+    }
+
+    /// A column for each stage, nodes left and right of them.
+    fn stages(&mut self, shape: &StageShape) -> f64 {
+        let per_stage = shape.switches_per_stage();
+        let (top, pitch) = (26.0, (640.0 / f64::from(per_stage)).clamp(7.0, 96.0));
+        let step = (WIDTH - 180.0) / f64::from(shape.stages + 1);
+        let side = (step * 0.24).min(46.0);
+        let high = pitch * 0.8;
+        let x = |stage: u32| 90.0 + f64::from(stage + 1) * step;
+        let of = |port: u32| (f64::from(port) + 0.5) / f64::from(shape.arity) * high - high / 2.0;
+        let y = |switch: SwitchId, port: PortId| {
+            top + (f64::from(switch.0 % per_stage) + 0.5) * pitch + of(port.0)
+        };
+        let node_y = |node: u32| {
+            let (switch, port) = (SwitchId(node / shape.arity), PortId(node % shape.arity));
+            y(switch, port)
+        };
+        let width = (high / f64::from(shape.arity) * 0.5).clamp(0.6, 3.0);
+        for node in (0..self.topology.nodes()).map(NodeId) {
+            let (switch, port) = self.topology.home(node);
+            self.line((90.0, node_y(node.0)), (x(0) - side / 2.0, y(switch, port)), width, End::Node(node));
+        }
+        for switch in (0..self.topology.switches()).map(SwitchId) {
+            let stage = shape.stage(switch);
+            for port in (0..shape.arity).map(PortId) {
+                let from = (x(stage) + side / 2.0, y(switch, port));
+                let to = match self.topology.wire(switch, port) {
+                    Some((_, End::Switch(next, input))) => (x(stage + 1) - side / 2.0, y(next, input)),
+                    Some((_, End::Node(node))) => (WIDTH - 90.0, node_y(node.0)),
+                    None => continue,
+                };
+                self.line(from, to, width, End::Switch(switch, port));
+            }
+        }
+        for switch in 0..self.topology.switches() {
+            let at = (x(shape.stage(SwitchId(switch))) - side / 2.0, y(SwitchId(switch), PortId(0)) - of(0));
+            self.box_of_switch((at.0, at.1 - high / 2.0), (side, high), switch);
+        }
+        for stage in 0..shape.stages {
+            self.text((x(stage), 14.0), "num", &format!("stage {}", stage + 1));
+        }
+        for (place, name) in [(80.0, "from nodes"), (WIDTH - 80.0, "to nodes")] {
+            self.text((place, 14.0), "num", name);
+        }
+        if pitch / f64::from(shape.arity) >= 7.0 {
+            for node in 0..self.topology.nodes() {
+                self.text((70.0, node_y(node) + 4.0), "num", &node.to_string());
+                self.text((WIDTH - 70.0, node_y(node) + 4.0), "num", &node.to_string());
+            }
+        }
+        top + f64::from(per_stage) * pitch + 10.0
     }
 
     /// One switch with its nodes around it.

@@ -14,6 +14,7 @@ use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::packet;
+use crate::section::topology::{self, Topology};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
 
@@ -235,6 +236,7 @@ fn build(
     let (ports, vcs) = (values.count(&PORTS), values.count(&VCS));
     if let Some(ports) = ports {
         check_ports(values, &PORTS, ports, surroundings.topology, findings);
+        check_links(values, surroundings.topology, findings);
     }
     if let Some(vcs) = vcs {
         check_vcs(values, &VCS, vcs, surroundings, findings);
@@ -270,6 +272,26 @@ fn build(
     check_headroom(values, &settings, surroundings, findings);
     barrier::check_timer(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))
+}
+
+/// Adverts take the way back that a one-way link does not have.
+fn check_links(values: &Values, topology: Option<&Topology>, findings: &mut Diagnostics) {
+    if let Some(topology) = topology.filter(|topology| topology.is_one_way()) {
+        let message = format!(
+            "HPP Switches need links that lead both ways, and those of topology \"{}\" lead one way",
+            topology.kind
+        );
+        let involved = [&ARCHITECTURE_SETTING, &topology::KIND];
+        findings.push(
+            values
+                .conflict(Code::OneWayLinks, &involved, message)
+                .expected("a topology whose links lead both ways: adverts share the channel back")
+                .help(format!(
+                    "write {} = \"central-buffer\" or \"input-buffer\"",
+                    ARCHITECTURE_SETTING.key()
+                )),
+        );
+    }
 }
 
 /// Compares the buffer with what the longest link carries in a round trip. A buffer that does not hold two packets is

@@ -12,7 +12,7 @@ use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
     CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
 };
-use flitway_fabric::topology::{Topology, TopologySettings};
+use flitway_fabric::topology::{StageWiring, Topology, TopologySettings};
 use flitway_fabric::{Destination, NodeId, NodeSet};
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(super) fn generate(seed: u64) -> Case {
     let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
     let (settings, kind) = match topology(&mut dice) {
+        _ if dice.one_in(4) => (stages(&mut dice), RoutingKind::DestinationTag),
         // One virtual channel leaves no dateline.
         (settings @ TopologySettings::Torus { .. }, _) => (settings, RoutingKind::UpDown),
         other => other,
@@ -66,6 +67,16 @@ pub(super) fn generate(seed: u64) -> Case {
         pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
         limit: Cycle(3 * length + 500),
         margin: dice.below(600),
+    }
+}
+
+/// A unidirectional multistage network.
+fn stages(dice: &mut Dice) -> TopologySettings {
+    let (arity, stages) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 2), (5, 1)]);
+    TopologySettings::Stages {
+        wiring: dice.pick(&[StageWiring::Omega, StageWiring::Butterfly]),
+        arity,
+        stages,
     }
 }
 
