@@ -67,6 +67,8 @@ pub enum Need {
     Flits {
         /// The input by which they come.
         input: PortId,
+        /// Flits that have come by it since the start, modulo 2^32.
+        received: u32,
     },
 }
 

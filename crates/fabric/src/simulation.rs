@@ -293,13 +293,19 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
                 // Otherwise there is space, and an advert that says so is on its way.
                 (position.wrapping_sub(sent) < units).then_some(Fifo { switch, port, vc, side: Side::Input })
             }
-            Need::Flits { input } => {
+            Need::Flits { input, received } => {
                 let switches = self.topology.switches();
                 let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
                 let (_, End::Switch(before, output)) = self.topology.feeder(SwitchId(here), input)? else {
                     return None;
                 };
                 let switch = rail * switches + before.0;
+                let at = &self.switches[switch as usize];
+                let sent = shard(at).switch(at.place).sent_flits(output);
+                // Otherwise they are on their way.
+                if sent.is_some_and(|sent| sent as u32 != received) {
+                    return None;
+                }
                 let feeds = |it: &&Waiting| it.fifo.switch == switch && it.feeds >> output.0 & 1 == 1;
                 waiting.iter().find(feeds).map(|it| it.fifo)
             }

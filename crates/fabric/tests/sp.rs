@@ -230,10 +230,22 @@ fn random(seed: u64, fabric: &Fabric, percent: u64, until: u64) -> Vec<(u32, Pac
     packets
 }
 
+/// Asked at any time, nobody is said to wait for ever in a run in which everything arrives.
+fn assert_none_on_the_way(fabric: &Fabric, scripts: &[Script]) {
+    let mut simulation = Simulation::<Sp, _, _>::new(fabric, scripts.to_vec(), 1, Deliveries::default);
+    let mut until = Cycle::ZERO;
+    while until.0 < 6_000 {
+        until = until + 97;
+        simulation.run_until(until, &AtomicBool::new(false));
+        assert_eq!(simulation.deadlock(), None, "in cycle {until}");
+    }
+}
+
 /// Every packet comes to each of its nodes once, and nothing waits for ever.
 fn assert_complete(fabric: &Fabric, packets: &[(u32, Packet, Option<Arc<NodeSet>>)]) {
     let (deliveries, deadlock) = run(fabric, &scripts(fabric.nodes(), packets), 1);
     assert_eq!(deadlock, None);
+    assert_none_on_the_way(fabric, &scripts(fabric.nodes(), packets));
     let expected = |&(source, packet, ref to): &(u32, Packet, Option<Arc<NodeSet>>)| {
         let nodes: Vec<NodeId> = match (to, packet.destination) {
             (Some(set), _) => set.iter().collect(),

@@ -363,7 +363,7 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
             Need::Room { output } => {
                 format!("room in the central buffer, of which packets for output port {output} have some")
             }
-            Need::Flits { input } => {
+            Need::Flits { input, .. } => {
                 format!("the rest of its own flits, which come by input port {input}")
             }
         },

@@ -31,35 +31,51 @@ impl Switch {
             Mode::Gathering => (about(input.heads.front()?), 0, self.outputs_missing(number)),
             Mode::Crossing if input.until <= now => {
                 let credits = ports(input.outputs).filter_map(|output| self.credit_missing(output));
-                let needs = credits.chain(flits_missing(input, number, 0)).collect();
+                let needs = credits.chain(flits_missing(input, number)).collect();
                 (input.about?, input.outputs, needs)
             }
             Mode::Storing if input.until <= now && input.register < input.chunk => {
-                (input.about?, 0, flits_missing(input, number, 0).into_iter().collect())
+                (input.about?, 0, flits_missing(input, number).into_iter().collect())
             }
             Mode::Storing if input.until <= now => return self.stuck_at_buffer(number),
-            Mode::Serving => {
-                let needs = ports(input.outputs).filter_map(|output| self.chunk_missing(number, output, now));
-                (about(input.token.as_ref()?), input.outputs, needs.collect())
-            }
+            Mode::Serving => (about(input.token.as_ref()?), 0, self.outputs_reading(number)),
             _ => return None,
         };
         self.waiting(Side::Input, number, about, feeds, needs)
     }
 
-    /// The first packet in the queue of an output of the central buffer, while that sends it.
+    /// The packet that an output takes out of the store. Each output goes on for itself, whatever becomes of others that take
+    /// the same packet.
     fn stuck_at_output(&self, number: usize, now: Cycle) -> Option<Waiting> {
-        let (output, central) = (&self.outputs[number], self.central.as_ref()?);
-        if !output.is_busy || output.until > now {
+        let output = &self.outputs[number];
+        if output.until > now {
+            return None;
+        }
+        let Some(central) = &self.central else { return self.stuck_at_reader(number) };
+        if !output.is_busy {
             return None;
         }
         let needs = if output.register > 0 {
             self.credit_missing(PortId::new(number))
         } else {
             let from = central.comes_from(number)?;
-            flits_missing(&self.inputs[from], from, 0)
+            flits_missing(&self.inputs[from], from)
         };
         self.waiting(Side::Output, number, output.about?, 1 << number, needs.into_iter().collect())
+    }
+
+    /// The same of an output that reads in an input FIFO.
+    fn stuck_at_reader(&self, number: usize) -> Option<Waiting> {
+        let output = &self.outputs[number];
+        let from = usize::from(output.serving?);
+        let input = &self.inputs[from];
+        let need = if output.register > 0 {
+            self.credit_missing(PortId::new(number))
+        } else {
+            let is_known = input.chunk_ready(output.next_chunk, self.chunk_flits).is_some();
+            (!is_known).then_some(flits_of(input, from))
+        };
+        self.waiting(Side::Output, number, input.about?, 1 << number, need.into_iter().collect())
     }
 
     /// The packet of an input whose register holds a whole chunk.
@@ -121,7 +137,7 @@ impl Switch {
         let missing = |output: PortId| {
             let it = &self.outputs[output.index()];
             let keeper = it.kept.filter(|&by| usize::from(by) != number);
-            match keeper.or(it.taken).or(it.serving) {
+            match keeper.or(it.taken) {
                 Some(by) => Some(Need::Output { output, by: PortId(by.into()) }),
                 None => (it.load > 0).then_some(Need::Queue { output }),
             }
@@ -135,26 +151,26 @@ impl Switch {
         is_missing.then_some(Need::Space { output, vc: 0, units: 1, sent: it.sent as u32 })
     }
 
-    /// What keeps `output` from reading on in the FIFO of an input.
-    fn chunk_missing(&self, number: usize, output: PortId, now: Cycle) -> Option<Need> {
-        let it = &self.outputs[output.index()];
-        if it.asking >> number & 1 == 1 {
-            let by = it.serving.or(it.taken).filter(|&by| usize::from(by) != number)?;
-            return Some(Need::Output { output, by: PortId(by.into()) });
-        }
-        if it.serving != Some(number as u8) || it.until > now {
-            return None;
-        }
-        if it.register > 0 {
-            return self.credit_missing(output);
-        }
-        let input = &self.inputs[number];
-        let is_known = input.chunk_ready(it.next_chunk, self.chunk_flits).is_some();
-        if is_known { None } else { Some(Need::Flits { input: PortId::new(number) }) }
+    /// The outputs that have still to take the packet out of the FIFO of an input: each when those before it there have gone.
+    fn outputs_reading(&self, number: usize) -> Vec<Need> {
+        let reads = |output: &PortId| {
+            let it = &self.outputs[output.index()];
+            it.asking >> number & 1 == 1 || it.serving == Some(number as u8)
+        };
+        let need = |output: PortId| match self.outputs[output.index()].taken {
+            Some(by) => Need::Output { output, by: PortId(by.into()) },
+            None => Need::Queue { output },
+        };
+        let outputs = ports(self.inputs[number].outputs);
+        outputs.filter(reads).map(need).collect()
     }
 }
 
 /// The next flit of the packet of an input has not come, nor has it been sent.
-fn flits_missing(input: &Input, number: usize, next: u32) -> Option<Need> {
-    input.flits.when(next).is_none().then_some(Need::Flits { input: PortId::new(number) })
+fn flits_missing(input: &Input, number: usize) -> Option<Need> {
+    input.flits.when(0).is_none().then(|| flits_of(input, number))
+}
+
+fn flits_of(input: &Input, number: usize) -> Need {
+    Need::Flits { input: PortId::new(number), received: input.freed.wrapping_add(input.flits.total()) }
 }
