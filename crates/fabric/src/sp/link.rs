@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 /// Things that count from certain cycles on: flits that come into a FIFO, credits that come back.
 #[derive(Debug, Default)]
 pub(super) struct Supply {
+    /// All of them.
+    total: u32,
     /// Those that count already.
     now: u32,
     /// Those to come, in order.
@@ -18,11 +20,12 @@ pub(super) struct Supply {
 impl Supply {
     /// With `now` of them from the start.
     pub(super) fn new(now: u32) -> Self {
-        Supply { now, later: VecDeque::new() }
+        Supply { total: now, now, later: VecDeque::new() }
     }
 
     /// More of them: one a cycle, or all at once.
     pub(super) fn add(&mut self, run: Run) {
+        self.total += run.count;
         match self.later.back_mut() {
             Some(last) if !run.bulk && !last.bulk && last.at + u64::from(last.count) == run.at => {
                 last.count += run.count;
@@ -64,6 +67,7 @@ impl Supply {
 
     /// Takes `count` out, as [`Supply::in_a_row`] allows.
     pub(super) fn take(&mut self, count: u32) {
+        self.total -= count;
         let mut left = count;
         let now = left.min(self.now);
         self.now -= now;
@@ -101,8 +105,9 @@ impl Supply {
     }
 
     /// All of them.
+    #[inline]
     pub(super) fn total(&self) -> u32 {
-        self.now + self.later.iter().map(|run| run.count).sum::<u32>()
+        self.total
     }
 }
 

@@ -1,9 +1,10 @@
 //! A switch: what it has to do, and when.
 //!
 //! Nothing is moved flit by flit. What goes on without a decision is a run, a flit a cycle, that is certain when it begins:
-//! its flits are there or known to come in time, and so are the credits. A port acts at the ends of runs, and a switch looks
-//! at its ports in the cycles in which one of them may act; looking once too often changes nothing. The steps of
-//! a cycle are those of the text in `sp/mod.rs`.
+//! its flits are there or known to come in time, and so are the credits. A port acts at the ends of runs. Of each the switch
+//! keeps when that is next, works it out anew only where something has been done or has come, and looks in such cycles at
+//! the ports that are due and at those that wait for others; looking once too often changes nothing. The steps of a cycle
+//! are those of the text in `sp/mod.rs`.
 
 mod deadlock;
 mod request;
@@ -142,9 +143,23 @@ pub struct Switch {
     spared: u32,
     inputs: Box<[Input]>,
     outputs: Box<[Output]>,
-    /// Inputs that have a packet, and outputs that have a load: nobody else has anything to do.
-    used_inputs: Ports,
+    /// Outputs that have a load.
     used_outputs: Ports,
+    /// By port: the next cycle in which an input, or an output, may have to do something that waits for nobody else.
+    inputs_due: Box<[Cycle]>,
+    outputs_due: Box<[Cycle]>,
+    /// Those of them for which that is known.
+    waiting_inputs: Ports,
+    waiting_outputs: Ports,
+    /// Ports that something has been done with, so that they may be due in another cycle.
+    touched_inputs: Ports,
+    touched_outputs: Ports,
+    /// Inputs whose register holds a whole chunk to write, and those that have asked for outputs and not got all.
+    full: Ports,
+    asking: Ports,
+    /// Input buffer: outputs at which packets are put down, and those that read one.
+    put_down: Ports,
+    serving: Ports,
     central: Option<Box<Central>>,
     /// Who has been given an output, written, and read the longest ago (by input, where those have a port each).
     granted: LeastRecent,
@@ -163,6 +178,12 @@ pub struct Switch {
 /// Bytes of a switch port.
 pub(super) const fn bytes_per_port() -> usize {
     size_of::<Input>() + size_of::<Output>() + 4 * size_of::<u64>()
+}
+
+/// Puts `port` into `mask`, or takes it out.
+#[inline]
+fn set(mask: &mut Ports, port: PortId, is_in: bool) {
+    *mask = *mask & !(1 << port.0) | u64::from(is_in) << port.0;
 }
 
 impl Switch {
@@ -190,8 +211,17 @@ impl Switch {
             spared: settings.chunks_spared(),
             inputs: wires.iter().map(input).collect(),
             outputs: (0..).zip(wires).map(output).collect(),
-            used_inputs: 0,
             used_outputs: 0,
+            inputs_due: vec![Cycle::NEVER; ports].into(),
+            outputs_due: vec![Cycle::NEVER; ports].into(),
+            waiting_inputs: 0,
+            waiting_outputs: 0,
+            touched_inputs: 0,
+            touched_outputs: 0,
+            full: 0,
+            asking: 0,
+            put_down: 0,
+            serving: 0,
             central,
             granted: LeastRecent::new(ports),
             written: LeastRecent::new(ports),
@@ -203,26 +233,52 @@ impl Switch {
         }
     }
 
+    /// Works out anew when the ports are due that something has been done with, after cycle `now`. Returns when the first of
+    /// them is.
+    fn look(&mut self, now: Cycle) -> Cycle {
+        let mut first = Cycle::NEVER;
+        for port in ports(std::mem::take(&mut self.touched_inputs)) {
+            let due = self.input_due(&self.inputs[port.index()], now);
+            self.inputs_due[port.index()] = due;
+            set(&mut self.waiting_inputs, port, due < Cycle::NEVER);
+            first = first.min(due);
+        }
+        for port in ports(std::mem::take(&mut self.touched_outputs)) {
+            let output = &self.outputs[port.index()];
+            let is_used = output.load > 0;
+            let due = if is_used { self.output_due(output, now) } else { Cycle::NEVER };
+            self.outputs_due[port.index()] = due;
+            set(&mut self.waiting_outputs, port, due < Cycle::NEVER);
+            first = first.min(due);
+            set(&mut self.used_outputs, port, is_used);
+        }
+        #[cfg(debug_assertions)]
+        self.assert_due(now);
+        first
+    }
+
+    /// Nothing that makes a port due has been overlooked.
+    #[cfg(debug_assertions)]
+    fn assert_due(&self, now: Cycle) {
+        for (input, &due) in self.inputs.iter().zip(&self.inputs_due) {
+            assert_eq!(due, self.input_due(input, now), "an input after cycle {now}");
+        }
+        for (output, &due) in self.outputs.iter().zip(&self.outputs_due) {
+            let expected = if output.load > 0 { self.output_due(output, now) } else { Cycle::NEVER };
+            assert_eq!(due, expected, "an output after cycle {now}");
+        }
+    }
+
     /// The next cycle after `now` in which something may have to be done.
     fn next_due(&self, now: Cycle) -> Cycle {
         if self.again {
             return now + 1;
         }
-        // The next cycle is as early as it gets; who is due then need not be asked for the others.
-        let (next, mut due) = (now + 1, Cycle::NEVER);
-        for port in ports(self.used_outputs) {
-            due = due.min(self.output_due(&self.outputs[port.index()], now));
-            if due <= next {
-                return next;
-            }
-        }
-        for port in ports(self.used_inputs) {
-            due = due.min(self.input_due(&self.inputs[port.index()], now));
-            if due <= next {
-                return next;
-            }
-        }
-        due
+        let earliest = |waiting: Ports, due: &[Cycle]| {
+            ports(waiting).fold(Cycle::NEVER, |next, port| next.min(due[port.index()]))
+        };
+        let inputs = earliest(self.waiting_inputs, &self.inputs_due);
+        inputs.min(earliest(self.waiting_outputs, &self.outputs_due))
     }
 
     fn input_due(&self, input: &Input, now: Cycle) -> Cycle {
@@ -286,7 +342,7 @@ impl SwitchModel<Sp> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         for (port, token) in inbox.heads.drain(..) {
             self.inputs[usize::from(port)].heads.push_back(token);
-            self.used_inputs |= 1 << port;
+            self.touched_inputs |= 1 << port;
         }
         let delay = shared.delay();
         for mut run in inbox.flits.drain(..) {
@@ -297,12 +353,21 @@ impl SwitchModel<Sp> for Switch {
                 input.flits.total() <= shared.settings.fifo_flits,
                 "credits keep a FIFO from overflowing"
             );
+            self.touched_inputs |= 1 << run.port;
+            if input.mode == Mode::Serving {
+                self.touched_outputs |= input.outputs;
+            }
         }
         for run in inbox.credits.drain(..) {
-            self.outputs[usize::from(run.port)].credits.add(run);
+            let output = &mut self.outputs[usize::from(run.port)];
+            output.credits.add(run);
+            self.touched_outputs |= 1 << run.port;
+            self.touched_inputs |= output.taken.map_or(0, |input| 1 << input);
         }
-        let known = self.due;
-        self.due = self.next_due(Cycle(start.0.saturating_sub(1))).min(known.max(start));
+        if self.touched_inputs | self.touched_outputs != 0 {
+            let first = self.look(Cycle(start.0.saturating_sub(1)));
+            self.due = self.due.min(first).max(start);
+        }
     }
 
     fn prefetch(&self, _: &Shared, _: &Post<Sp>, _: usize, _: Cycle, stage: usize) {
@@ -317,6 +382,7 @@ impl SwitchModel<Sp> for Switch {
             let now = self.due;
             cx.counters.wakes += 1;
             self.step(cx, now);
+            self.look(now);
             self.due = self.next_due(now);
         }
         // Credits come without waking anybody else.

@@ -75,6 +75,8 @@ pub(in crate::sp) struct Central {
     free: u32,
     /// Chunks of packets whose output leads up.
     leading_up: u32,
+    /// Outputs for which a chunk is there to read.
+    readable: Ports,
     #[cfg(debug_assertions)]
     naive: Naive,
 }
@@ -96,6 +98,7 @@ impl Central {
             empty: (0..chunks as Place).rev().collect(),
             free: settings.chunks,
             leading_up: 0,
+            readable: 0,
             #[cfg(debug_assertions)]
             naive: Naive::new(ports),
         }
@@ -166,6 +169,7 @@ impl Central {
                 self.next_packet[last] = place;
             }
             self.readers[output].last_packet = place;
+            self.look(output);
         }
         self.last_chunks[written.input].push(place);
         if written.is_last {
@@ -188,22 +192,29 @@ impl Central {
 
     /// Hangs `place` behind the last chunks of its packet. Outputs that have read those wait, and are told.
     fn append(&mut self, written: &Written, place: Place) {
-        for last in std::mem::take(&mut self.last_chunks[written.input]) {
+        for last in self.last_chunks[written.input].drain(..) {
             self.chunks[usize::from(last)].next = place;
         }
         for output in ports(written.outputs).map(|port| port.index()) {
             let reader = &mut self.readers[output];
             if reader.first_chunk == NIL && reader.from == Some(written.input as u8) {
                 reader.first_chunk = place;
+                self.readable |= 1 << output;
             }
         }
     }
 
-    /// Whether a chunk is there for `output` to read.
+    /// The outputs for which a chunk is there to read.
     #[inline]
-    pub(in crate::sp) fn can_read(&self, output: usize) -> bool {
+    pub(in crate::sp) fn readable(&self) -> Ports {
+        self.readable
+    }
+
+    /// Notes whether a chunk is there for `output` to read.
+    fn look(&mut self, output: usize) {
         let reader = &self.readers[output];
-        if reader.from.is_some() { reader.first_chunk != NIL } else { reader.first_packet != NIL }
+        let chunk = if reader.from.is_some() { reader.first_chunk } else { reader.first_packet };
+        self.readable = self.readable & !(1 << output) | u64::from(chunk != NIL) << output;
     }
 
     /// Whether `output` has read all that has been written of the packet of `input`, and that packet is the one it sends
@@ -223,6 +234,7 @@ impl Central {
         #[cfg(debug_assertions)]
         self.naive.pass(output, written, first);
         self.readers[output].from = (!written.is_last).then_some(written.input as u8);
+        self.look(output);
     }
 
     /// The input that the packet comes by of which `output` has begun to read and not read the last chunk.
@@ -256,6 +268,7 @@ impl Central {
         let reader = &mut self.readers[output];
         (reader.from, reader.first_chunk) =
             if chunk.is_last { (None, NIL) } else { (Some(chunk.input), chunk.next) };
+        self.look(output);
         let mut token = None;
         if chunk.count == 0 {
             token = self.tokens[usize::from(place)].take();

@@ -24,7 +24,9 @@ impl Switch {
                 _ => false,
             }
         };
-        let mut asking = mask_of(self.used_inputs, asks);
+        let mut asking = mask_of(self.touched_inputs | self.asking, asks);
+        self.touched_inputs |= asking;
+        self.asking = asking;
         let (mut has_changed, mut waits) = (false, false);
         while let Some(input) = self.granted.first(asking) {
             asking &= !(1 << input);
@@ -34,9 +36,10 @@ impl Switch {
             has_changed |= is_given || before != (self.inputs[input].mode, self.inputs[input].some);
             if is_given {
                 self.granted.serve(input);
+                self.asking &= !(1 << input);
             }
         }
-        if self.central.is_none() {
+        if self.put_down != 0 {
             has_changed |= self.serve_inputs(cx, now);
         }
         (has_changed, waits)
@@ -72,7 +75,6 @@ impl Switch {
         if self.outputs[output].load == 0 && (self.central.is_some() || self.is_fresh(input, now)) {
             self.outputs[output].load = 1;
             self.outputs[output].taken = Some(input as u8);
-            self.used_outputs |= 1 << output;
             grants(cx, now, self.number, input, 1 << output);
             self.start_crossing(cx, now, input, 1 << output);
         } else {
@@ -88,17 +90,18 @@ impl Switch {
         input.flits.when(header) == Some(now + 1)
     }
 
-    /// The first packet of `input` goes into the store, for `outputs`.
-    fn put<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, outputs: Ports) {
+    /// The first packet of input `number` goes into the store, for `outputs`.
+    fn put<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, outputs: Ports) {
         cx.counters.packets_copied += u64::from(outputs.count_ones() - 1);
-        self.used_outputs |= outputs;
+        self.touched_outputs |= outputs;
         let is_central = self.central.is_some();
+        self.put_down |= if is_central { 0 } else { outputs };
         for port in ports(outputs) {
             let output = &mut self.outputs[port.index()];
             output.load += 1;
-            output.asking |= u64::from(!is_central) << input;
+            output.asking |= u64::from(!is_central) << number;
         }
-        let input = &mut self.inputs[input];
+        let input = &mut self.inputs[number];
         input.token = input.heads.pop_front();
         input.about = input.token.as_ref().map(|token| (token.source, token.destination()));
         let flits = input.token.as_ref().map_or(0, |token| token.flits);
@@ -114,10 +117,11 @@ impl Switch {
         }
     }
 
-    /// The first packet of `input` crosses to `outputs`, which are its own, from the next cycle on.
-    fn start_crossing<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, outputs: Ports) {
+    /// The first packet of input `number` crosses to `outputs`, which are its own, from the next cycle on.
+    fn start_crossing<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, outputs: Ports) {
         cx.counters.packets_copied += u64::from(outputs.count_ones() - 1);
-        let input = &mut self.inputs[input];
+        let input = &mut self.inputs[number];
+        self.touched_outputs |= outputs;
         let token = input.heads.pop_front().expect("a packet that crosses is there");
         (input.mode, input.outputs, input.left, input.until) =
             (Mode::Crossing, outputs, token.flits, now + 1);
@@ -135,7 +139,7 @@ impl Switch {
             let keeper = *output.kept.get_or_insert(input as u8);
             if usize::from(keeper) == input && output.load == 0 {
                 (output.kept, output.load, output.taken) = (None, 1, Some(input as u8));
-                self.used_outputs |= 1 << port.0;
+                self.touched_outputs |= 1 << port.0;
                 self.inputs[input].some |= 1 << port.0;
                 grants(cx, now, self.number, input, 1 << port.0);
             }
@@ -151,10 +155,9 @@ impl Switch {
     /// Input buffer: idle outputs take one of those that are put down at them.
     fn serve_inputs<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> bool {
         let mut has_changed = false;
-        let mut taken = Vec::new();
-        for number in ports(self.used_outputs).map(|port| port.index()) {
+        for number in ports(self.put_down).map(|port| port.index()) {
             let output = &mut self.outputs[number];
-            if output.asking == 0 || !output.is_idle() {
+            if !output.is_idle() {
                 continue;
             }
             // The first after the one taken last, going round.
@@ -163,11 +166,11 @@ impl Switch {
             output.asking &= !(1 << input);
             (output.serving, output.next_chunk) = (Some(input as u8), 0);
             output.last = (input as u8 + 1) % 64;
-            taken.push((input as usize, number));
+            self.put_down &= !(u64::from(output.asking == 0) << number);
+            self.serving |= 1 << number;
+            self.touched_outputs |= 1 << number;
+            grants(cx, now, self.number, input as usize, 1 << number);
             has_changed = true;
-        }
-        for (input, output) in taken {
-            grants(cx, now, self.number, input, 1 << output);
         }
         has_changed
     }

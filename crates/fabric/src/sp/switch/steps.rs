@@ -12,25 +12,30 @@ use flitway_engine::Cycle;
 impl Switch {
     /// Everything that is to be done in cycle `now`. To be called in a cycle in which nothing is makes no difference.
     pub(super) fn step<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let inputs_due = mask_of(self.waiting_inputs, |input| self.inputs_due[input] <= now);
+        self.touched_inputs = inputs_due;
+        self.touched_outputs = mask_of(self.waiting_outputs, |output| self.outputs_due[output] <= now);
         let mut has_changed = false;
         let mut has_passed = false;
         if self.central.is_some() {
-            let full = self.fill_registers(cx, now);
-            has_changed |= self.admit(cx, full);
-            if let Some(input) = self.next_writer(now, full) {
-                has_passed = self.write(cx, now, input);
-                has_changed = true;
+            self.fill_registers(cx, now, inputs_due);
+            if self.full != 0 {
+                has_changed |= self.admit(cx);
+                if let Some(input) = self.next_writer(now) {
+                    has_passed = self.write(cx, now, input);
+                    has_changed = true;
+                }
             }
         }
         if !has_passed {
             has_changed |=
                 if self.central.is_some() { self.read_central(now) } else { self.read_inputs(cx, now) };
         }
-        for output in ports(self.used_outputs).map(|port| port.index()) {
+        for output in ports(self.touched_outputs).map(|port| port.index()) {
             self.send(cx, now, output);
             has_changed |= self.finish_output(now, output);
         }
-        for input in ports(self.used_inputs).map(|port| port.index()) {
+        for input in ports(inputs_due).map(|port| port.index()) {
             if self.inputs[input].mode == Mode::Crossing {
                 self.cross(cx, now, input);
                 has_changed |= self.finish_crossing(now, input);
@@ -39,39 +44,21 @@ impl Switch {
         let (requested, somebody_waits) = self.request(cx, now);
         has_changed |= requested;
         self.again = has_changed && (somebody_waits || self.somebody_waits(now));
-        if has_changed {
-            self.forget_unused();
-        }
         #[cfg(debug_assertions)]
         if let Some(central) = &mut self.central {
             central.check(self.inputs.iter().map(|input| input.reserve).sum());
         }
     }
 
-    /// Those who have nothing to do any more are not looked at again.
-    fn forget_unused(&mut self) {
-        let is_used = |input: &Input| input.mode != Mode::Idle || !input.heads.is_empty();
-        self.used_inputs = mask_of(self.used_inputs, |input| is_used(&self.inputs[input]));
-        self.used_outputs = mask_of(self.used_outputs, |output| self.outputs[output].load > 0);
-    }
-
     /// Whether somebody could go on in the next cycle, and does so at no cycle known.
     fn somebody_waits(&self, now: Cycle) -> bool {
-        let reads = |output: usize| {
-            let it = &self.outputs[output];
-            match &self.central {
-                Some(central) => it.is_empty(now + 1) && central.can_read(output),
-                None => it.serving.is_some() && it.is_empty(now + 1),
-            }
-        };
-        mask_of(self.used_inputs, |input| self.inputs[input].has_chunk(now)) != 0
-            || mask_of(self.used_outputs, reads) != 0
+        let readers = self.central.as_ref().map_or(self.serving, |central| central.readable());
+        self.full != 0 || ports(readers).any(|output| self.outputs[output.index()].is_empty(now + 1))
     }
 
-    /// Step 2. Returns the inputs whose registers hold a whole chunk.
-    fn fill_registers<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Ports {
-        let mut full = 0;
-        for port in ports(self.used_inputs) {
+    /// Step 2, for the inputs that are `due`. Notes whose registers hold a whole chunk.
+    fn fill_registers<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, due: Ports) {
+        for port in ports(due) {
             let input = &mut self.inputs[port.index()];
             if input.mode != Mode::Storing {
                 continue;
@@ -83,13 +70,12 @@ impl Switch {
                     input.leave(cx, now, count);
                 }
             }
-            full |= u64::from(input.has_chunk(now)) << port.0;
+            self.full |= u64::from(input.has_chunk(now)) << port.0;
         }
-        full
     }
 
     /// Step 3, first: the claim. Says whether something has changed.
-    fn admit<O: Observer>(&mut self, cx: &Cx<'_, O>, full: Ports) -> bool {
+    fn admit<O: Observer>(&mut self, cx: &Cx<'_, O>) -> bool {
         let Some(central) = &mut self.central else { return false };
         let mut has_changed = false;
         if self.claim.is_none() {
@@ -97,7 +83,7 @@ impl Switch {
                 let input = &self.inputs[input];
                 input.outputs.count_ones() > 1 && !input.is_admitted
             };
-            let asking = mask_of(full, asks);
+            let asking = mask_of(self.full, asks);
             self.claim = self.written.first(asking).map(|input| input as u8);
             has_changed = self.claim.is_some();
         }
@@ -115,10 +101,10 @@ impl Switch {
     }
 
     /// Step 3: the input that writes.
-    fn next_writer(&self, now: Cycle, full: Ports) -> Option<usize> {
+    fn next_writer(&self, now: Cycle) -> Option<usize> {
         let can_write =
             |number: usize| self.has_room(&self.inputs[number]) || self.passes(now, number).is_some();
-        self.written.first(mask_of(full, can_write))
+        self.written.first(mask_of(self.full, can_write))
     }
 
     /// Whether the chunk of `input` can be written into the central buffer.
@@ -177,8 +163,10 @@ impl Switch {
         input.reserve -= u32::from(has_room && input.is_admitted);
         let is_first = input.is_first;
         let token = if has_room { None } else { input.token.take() };
+        self.touched_inputs |= 1 << number;
         if input.some == 0 {
             input.end_chunk(now, cx.shared.settings.chunk_flits);
+            self.full &= !(1 << number);
         }
         if is_first {
             grants(cx, now, self.number, number, written.outputs);
@@ -186,6 +174,7 @@ impl Switch {
         if !has_room {
             let output = written.outputs.trailing_zeros() as usize;
             self.read[0].serve(output);
+            self.touched_outputs |= 1 << output;
             self.outputs[output].take_chunk(written.flits, token);
         }
         !has_room
@@ -194,10 +183,10 @@ impl Switch {
     /// Step 4, central buffer. Says whether somebody has read.
     fn read_central(&mut self, now: Cycle) -> bool {
         let Some(central) = &mut self.central else { return false };
-        let reads = |output: usize| self.outputs[output].is_empty(now) && central.can_read(output);
-        let asking = mask_of(self.used_outputs, reads);
+        let asking = mask_of(central.readable(), |output| self.outputs[output].is_empty(now));
         let Some(output) = self.read[0].first(asking) else { return false };
         self.read[0].serve(output);
+        self.touched_outputs |= 1 << output;
         let read = central.read(output);
         self.outputs[output].take_chunk(read.flits, read.token);
         true
@@ -205,36 +194,41 @@ impl Switch {
 
     /// Step 4, input buffers.
     fn read_inputs<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> bool {
-        let mut has_changed = false;
-        for number in ports(self.used_inputs).map(|port| port.index()) {
-            let input = &mut self.inputs[number];
-            if input.mode != Mode::Serving {
-                continue;
-            }
-            let reads = |output: usize| {
-                let output = &self.outputs[output];
-                output.serving == Some(number as u8)
-                    && output.is_empty(now)
-                    && output.next_chunk < input.chunks_gone + input.unread.len() as u32
-                    && input
-                        .chunk_ready(output.next_chunk, self.chunk_flits)
-                        .is_some_and(|ready| ready <= now)
-            };
-            let asking = mask_of(self.used_outputs, reads);
-            let Some(output) = self.read[number].first(asking) else { continue };
-            self.read[number].serve(output);
-            has_changed = true;
-            let output = &mut self.outputs[output];
-            let index = output.next_chunk;
-            output.next_chunk += 1;
-            let token = if index == 0 { input.token.clone() } else { None };
-            output.take_chunk(input.flits_of(index, self.chunk_flits), token);
-            input.unread[(index - input.chunks_gone) as usize] -= 1;
-            while input.unread.front() == Some(&0) {
-                input.free_chunk(cx, now, self.chunk_flits);
+        let reads = |output: usize| {
+            let output = &self.outputs[output];
+            let Some(input) = output.serving.filter(|_| output.is_empty(now)) else { return false };
+            let input = &self.inputs[usize::from(input)];
+            output.next_chunk < input.chunks_gone + input.unread.len() as u32
+                && input.chunk_ready(output.next_chunk, self.chunk_flits).is_some_and(|ready| ready <= now)
+        };
+        let mut asking = mask_of(self.serving, reads);
+        let has_changed = asking != 0;
+        while asking != 0 {
+            // One after the other the inputs that are asked, each by all that ask it.
+            let number = self.outputs[asking.trailing_zeros() as usize].serving.map_or(0, usize::from);
+            let of_input = mask_of(asking, |output| self.outputs[output].serving == Some(number as u8));
+            asking &= !of_input;
+            if let Some(output) = self.read[number].first(of_input) {
+                self.read_input(cx, now, number, output);
             }
         }
         has_changed
+    }
+
+    /// Step 4, input buffers: output `number` reads its next chunk in the FIFO of input `from`.
+    fn read_input<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, from: usize, number: usize) {
+        self.read[from].serve(number);
+        self.touched_inputs |= 1 << from;
+        self.touched_outputs |= 1 << number;
+        let (input, output) = (&mut self.inputs[from], &mut self.outputs[number]);
+        let index = output.next_chunk;
+        output.next_chunk += 1;
+        let token = if index == 0 { input.token.clone() } else { None };
+        output.take_chunk(input.flits_of(index, self.chunk_flits), token);
+        input.unread[(index - input.chunks_gone) as usize] -= 1;
+        while input.unread.front() == Some(&0) {
+            input.free_chunk(cx, now, self.chunk_flits);
+        }
     }
 
     /// Step 5: output `number` sends what is in its register.
@@ -257,6 +251,7 @@ impl Switch {
         if is_done {
             output.finish();
             output.serving = None;
+            self.serving &= !(1 << number);
         }
         is_done
     }
@@ -284,6 +279,7 @@ impl Switch {
         let input = &mut self.inputs[number];
         let is_done = input.left == 0 && input.until <= now + 1;
         if is_done {
+            self.touched_outputs |= input.outputs;
             input.mode = Mode::Idle;
             for port in ports(input.outputs) {
                 let output = &mut self.outputs[port.index()];
