@@ -45,5 +45,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 
 /// What a switch costs, where that is known.
 fn cost_section(fabric: &Fabric) -> String {
-    fabric.switch.sp().map_or(String::new(), |switch| format!("\n\n{}", table::costs(&switch.costs())))
+    fabric.switch.sp().map_or(String::new(), |switch| {
+        format!("\n\n{}", table::costs(&switch.costs(), switch.organisation()))
+    })
 }

@@ -404,15 +404,15 @@ pub(crate) fn plural(count: u32, what: &str, ending: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { ending })
 }
 
-/// What a switch costs, by the ways to build it.
-pub(crate) fn costs(costs: &[Cost]) -> String {
+/// What a switch costs, by the ways to build it, `chosen` among them.
+pub(crate) fn costs(costs: &[Cost], chosen: &str) -> String {
     let mut table = bare_table(&["a switch built as", "flit-MUXs", "RAM bits", "register bits", "wires"]);
     for cost in costs {
         let counts = [cost.flit_muxes, cost.ram_bits, cost.register_bits, cost.wires];
         table.add_row(std::iter::once(cost.organisation.to_owned()).chain(counts.map(|it| it.to_string())));
     }
-    let timing = if costs.len() > 1 { "\nall of them have the same timing" } else { "" };
-    format!("Cost\n{table}{timing}")
+    let timing = format!("\nthis one: {chosen}; all of them have the same timing");
+    format!("Cost\n{table}{}", if costs.len() > 1 { &timing } else { "" })
 }
 
 /// A table without lines, numbers to the right.

@@ -9,7 +9,8 @@ use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::hpp::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
-    CentralSettings, NextPacket, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
+    CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
+    WormSettings,
 };
 use flitway_fabric::topology::{StageWiring, Topology, TopologySettings};
 use flitway_fabric::{
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const FOREVER: Cycle = Cycle(1 << 40);
+const INPUT: Store = Store::Input(Organisation::RegisterStaircase);
 const CENTRAL: Store = Store::Central(CentralSettings { chunks: 256, next_packet: NextPacket::Shared });
 
 /// The SP Switch of multidestination-worms.txt section 7.1.
@@ -28,7 +30,7 @@ fn sp(store: Store, bits: u32) -> SpSettings {
         ports: 8,
         store,
         chunk_flits: 8,
-        fifo_flits: if store == Store::Input { 320 } else { 64 },
+        fifo_flits: if store.is_input() { 320 } else { 64 },
         pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
         credit: 1,
         format: PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 512 },
@@ -116,7 +118,7 @@ fn scripts(nodes: u32, packets: &[(u32, Packet, Option<Arc<NodeSet>>)]) -> Vec<S
 
 #[test]
 fn a_packet_takes_six_cycles_through_each_crossbar() {
-    for (store, header_flits) in [(CENTRAL, 1), (CENTRAL, 3), (Store::Input, 1), (Store::Input, 4)] {
+    for (store, header_flits) in [(CENTRAL, 1), (CENTRAL, 3), (INPUT, 1), (INPUT, 4)] {
         let mut settings = sp(store, 64);
         settings.format.header_flits = header_flits;
         let fabric = fabric(3, settings);
@@ -140,7 +142,7 @@ fn a_packet_takes_six_cycles_through_each_crossbar() {
 /// after it came in, if by then the output is free.
 #[test]
 fn the_store_takes_seven_cycles_more() {
-    for store in [CENTRAL, Store::Input] {
+    for store in [CENTRAL, INPUT] {
         let fabric = on(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, sp(store, 3));
         // Packets of 9 and 33 flits, the second of which requests while the last flits of the first go out.
         let late = 100 + 7;
@@ -155,7 +157,7 @@ fn the_store_takes_seven_cycles_more() {
 #[test]
 fn a_worm_takes_thirteen_cycles_where_it_is_replicated_and_its_header_is_real() {
     let separate = Store::Central(CentralSettings { chunks: 256, next_packet: NextPacket::Separate });
-    for store in [CENTRAL, separate, Store::Input] {
+    for store in [CENTRAL, separate, INPUT] {
         let small = fabric(2, sp(store, 16));
         // One destination: as many cycles as a packet for one node, since the header is as long.
         let only = scripts(16, &[(0, packet(0, 128, 0, 0), Some(set(&[9])))]);
@@ -185,7 +187,7 @@ fn a_worm_takes_thirteen_cycles_where_it_is_replicated_and_its_header_is_real() 
 /// multidestination-worms.txt section 2: "In unidirectional MINs, messages must traverse all switch stages".
 #[test]
 fn in_a_unidirectional_network_everything_crosses_all_stages() {
-    for store in [CENTRAL, Store::Input] {
+    for store in [CENTRAL, INPUT] {
         for (wiring, arity, count) in [(StageWiring::Omega, 8, 2), (StageWiring::Butterfly, 4, 3)] {
             let mut fabric = stages(wiring, arity, count, sp(store, 64));
             fabric.latencies = (0..fabric.latencies.len() as u32).map(|link| 1 + link % 5).collect();
@@ -268,10 +270,10 @@ fn each_destination_gets_one_copy_and_asynchronous_replication_never_deadlocks()
         // Barely room for the largest packet: 33 chunks and 7 more for its header.
         let chunks = [40, 41, 64, 256][seed as usize % 4];
         let next_packet = if seed % 3 == 0 { NextPacket::Separate } else { NextPacket::Shared };
-        let stores = [Store::Central(CentralSettings { chunks, next_packet }), Store::Input];
+        let stores = [Store::Central(CentralSettings { chunks, next_packet }), INPUT];
         for store in stores {
             let mut settings = sp(store, 64);
-            settings.fifo_flits = if store == Store::Input { 260 } else { [4, 8, 64][seed as usize % 3] };
+            settings.fifo_flits = if store.is_input() { 260 } else { [4, 8, 64][seed as usize % 3] };
             let fabric = fabric(2 + u32::from(seed % 4 == 3), settings.clone());
             for percent in [20, 90, 400] {
                 assert_complete(&fabric, &random(seed, &fabric, percent, 2_000));
@@ -288,7 +290,7 @@ fn each_destination_gets_one_copy_and_asynchronous_replication_never_deadlocks()
 
 #[test]
 fn packets_of_a_pair_keep_their_order_where_the_way_up_is_routed() {
-    for store in [CENTRAL, Store::Input] {
+    for store in [CENTRAL, INPUT] {
         let fabric = fabric(2, SpSettings { ascent: SpAscent::Routed, ..sp(store, 16) });
         let mut packets = random(5, &fabric, 150, 20_000);
         packets.retain(|it| it.2.is_none());
@@ -303,7 +305,7 @@ fn packets_of_a_pair_keep_their_order_where_the_way_up_is_routed() {
 
 #[test]
 fn the_number_of_threads_makes_no_difference() {
-    for store in [CENTRAL, Store::Input] {
+    for store in [CENTRAL, INPUT] {
         let fabric = fabric(3, sp(store, 64));
         let packets = random(1, &fabric, 100, 3_000);
         let scripts = scripts(64, &packets);
@@ -320,7 +322,7 @@ fn the_number_of_threads_makes_no_difference() {
 fn in_a_ring_without_dateline_packets_wait_for_each_other_and_the_ring_says_so() {
     let ring = TopologySettings::Torus { dimensions: vec![6], nodes_per_switch: 1 };
     let small = Store::Central(CentralSettings { chunks: 20, next_packet: NextPacket::Shared });
-    for store in [small, Store::Input] {
+    for store in [small, INPUT] {
         let settings = SpSettings { fifo_flits: 16, ..sp(store, 0) };
         let fabric = on(&ring, RoutingKind::DimensionOrderWithoutDateline, settings);
         let packets: Vec<_> = (0..600)
@@ -339,7 +341,7 @@ fn in_a_ring_without_dateline_packets_wait_for_each_other_and_the_ring_says_so()
 #[test]
 fn in_lock_step_two_worms_wait_for_each_other_and_the_ring_says_so() {
     let worms = WormSettings { bits: 16, replication: Replication::LockStep };
-    for store in [CENTRAL, Store::Input] {
+    for store in [CENTRAL, INPUT] {
         let settings = SpSettings { worms, fifo_flits: 16, ..sp(store, 16) };
         let bidirectional = fabric(2, settings.clone());
         let mut found = [0; 2];

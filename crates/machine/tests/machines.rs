@@ -330,6 +330,26 @@ fn the_page_of_a_setting_can_be_read_by_a_person() {
 }
 
 #[test]
+fn an_architecture_has_a_page_with_its_cycles_and_sources() {
+    for name in ["central-buffer", "input-buffer"] {
+        let page = explain(name).unwrap();
+        for part in [
+            "How it works.",
+            "Worms.",
+            "Cycles.",
+            "7 more",
+            "section",
+            "OQ-S",
+            "flitway check",
+            "switch.fifo",
+        ] {
+            assert!(page.contains(part), "{name}: {part}");
+        }
+        assert!(page.lines().all(|line| line.len() <= 100), "{name}");
+    }
+}
+
+#[test]
 fn every_code_can_be_explained() {
     for page in PAGES {
         let text = explain(page.id).unwrap();

@@ -72,7 +72,7 @@ impl SpSettings {
         let chunk = u64::from(self.chunk_flits);
         let first = chunk.min(u64::from(flits));
         // A chunk comes out of an input FIFO as soon as it is whole; into the central buffer it goes after the decision.
-        let header = if self.store == Store::Input { header.saturating_sub(first - 1) } else { header };
+        let header = if self.store.is_input() { header.saturating_sub(first - 1) } else { header };
         let lag = lag.saturating_sub(header);
         // The register is free again when the first chunk has been written for each output.
         let writes = match self.store {

@@ -4,7 +4,9 @@
 //! of the `c` flits of a chunk. *Wires* are those that run from the ports' own modules to the MUXs of others: as many as
 //! these MUXs have inputs. The three organisations of an input buffer have the same timing.
 
-use super::settings::{NextPacket, SpSettings, Store};
+use super::settings::{NextPacket, Organisation, SpSettings, Store};
+
+const CENTRAL: &str = "central buffer";
 
 /// What one organisation costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl SpSettings {
             // First and last packet and first chunk of an output, last chunk of an input.
             let pointers = 4 * ports * pointer;
             return vec![Cost {
-                organisation: "central buffer",
+                organisation: CENTRAL,
                 flit_muxes: ports + chunk,
                 ram_bits: fifos + chunks * (chunk * flit + (1 + next_packets) * pointer + counter),
                 register_bits: 2 * ports * chunk * flit + pointers,
@@ -50,22 +52,34 @@ impl SpSettings {
             }];
         }
         let counters = ports * u64::from(self.fifo_flits).div_ceil(chunk) * counter;
-        let row = |organisation, flit_muxes, registers: u64, wires| Cost {
-            organisation,
+        let row = |organisation: Organisation, flit_muxes, registers: u64, wires| Cost {
+            organisation: organisation.name(),
             flit_muxes,
             ram_bits: fifos + counters,
             register_bits: registers * flit,
             wires,
         };
         let (whole, narrow) = (ports * ports * chunk * flit, ports * ports * flit);
-        vec![
+        let of = |organisation: Organisation| match organisation {
             // A chunk-wide MUX and a chunk register at each output.
-            row("chunk-wide crossbar", ports * chunk, ports * chunk, whole),
+            Organisation::ChunkWide => row(organisation, ports * chunk, ports * chunk, whole),
             // A staircase of c, c - 1, ... 1 flits at each input, a flit at each output.
-            row("register staircase", ports * chunk + ports, ports * chunk * (chunk + 1) / 2 + ports, narrow),
+            Organisation::RegisterStaircase => {
+                row(organisation, ports * chunk + ports, ports * chunk * (chunk + 1) / 2 + ports, narrow)
+            }
             // A flit behind each of the c memories of an input, a flit at each output.
-            row("split RAM", ports * chunk + ports, ports * chunk + ports, narrow),
-        ]
+            Organisation::SplitRam => row(organisation, ports * chunk + ports, ports * chunk + ports, narrow),
+        };
+        Organisation::ALL.into_iter().map(of).collect()
+    }
+
+    /// The organisation that it is built in, as [`Cost::organisation`] says it.
+    #[must_use]
+    pub fn organisation(&self) -> &'static str {
+        match self.store {
+            Store::Central(_) => CENTRAL,
+            Store::Input(organisation) => organisation.name(),
+        }
     }
 }
 
@@ -92,7 +106,7 @@ mod tests {
     /// "(k^2 + k) flit-MUXs" (section 5.2.1), k^2 for the chunk-wide crossbar (P-MW-038 to P-MW-040).
     #[test]
     fn input_buffers_take_the_multiplexers_that_the_paper_counts() {
-        let costs = switch(Store::Input, 320).costs();
+        let costs = switch(Store::Input(Organisation::SplitRam), 320).costs();
         let muxes: Vec<u64> = costs.iter().map(|cost| cost.flit_muxes).collect();
         assert_eq!(muxes, [64, 72, 72]);
         assert_eq!(costs[0].wires, 8 * costs[1].wires);
@@ -102,7 +116,7 @@ mod tests {
     #[test]
     fn both_switches_have_the_same_memory_for_packets() {
         let packets = 5 * 1_024 * 8;
-        let input = &switch(Store::Input, 320).costs()[0];
+        let input = &switch(Store::Input(Organisation::SplitRam), 320).costs()[0];
         assert_eq!(input.ram_bits, packets + 8 * 40 * 4);
         let central = CentralSettings { chunks: 256, next_packet: NextPacket::Shared };
         let shared = switch(Store::Central(central), 64).costs();

@@ -110,7 +110,8 @@ mod token;
 
 pub use cost::Cost;
 pub use settings::{
-    CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
+    CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
+    WormSettings,
 };
 
 use crate::RailId;

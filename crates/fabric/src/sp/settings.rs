@@ -33,7 +33,42 @@ pub enum Store {
     /// In a buffer that all inputs write and all outputs read.
     Central(CentralSettings),
     /// In the input FIFOs, which are read in chunks.
-    Input,
+    Input(Organisation),
+}
+
+impl Store {
+    /// Whether it is the input FIFOs.
+    #[must_use]
+    pub const fn is_input(&self) -> bool {
+        matches!(self, Store::Input(_))
+    }
+}
+
+/// How the memory of an input FIFO is built. The timing is the same; see [`Cost`](super::Cost) for what is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Organisation {
+    /// A memory as wide as a chunk, chunk-wide multiplexers, and a chunk register at each output.
+    ChunkWide,
+    /// A memory as wide as a chunk with ever shorter registers behind it, each of which passes one flit on.
+    RegisterStaircase,
+    /// As many memories of one flit as a chunk has, which outputs visit in turn.
+    SplitRam,
+}
+
+impl Organisation {
+    /// All of them.
+    pub const ALL: [Organisation; 3] =
+        [Organisation::ChunkWide, Organisation::RegisterStaircase, Organisation::SplitRam];
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Organisation::ChunkWide => "chunk-wide crossbar",
+            Organisation::RegisterStaircase => "register staircase",
+            Organisation::SplitRam => "split RAM",
+        }
+    }
 }
 
 /// The central buffer.
@@ -163,7 +198,7 @@ impl SpSettings {
     pub fn bytes_per_switch_port(&self) -> u64 {
         let store = match self.store {
             Store::Central(central) => 24 * u64::from(central.chunks) / u64::from(self.ports),
-            Store::Input => 0,
+            Store::Input(_) => 0,
         };
         super::switch::bytes_per_port() as u64 + store
     }

@@ -202,7 +202,7 @@ impl Switch {
         let ports = wires.len();
         let (central, readers) = match settings.store {
             Store::Central(central) => (Some(Box::new(Central::new(central, ports))), 1),
-            Store::Input => (None, ports),
+            Store::Input(_) => (None, ports),
         };
         Switch {
             number,

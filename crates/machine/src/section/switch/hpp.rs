@@ -26,7 +26,8 @@ pub(crate) const CHOICE: Choice = Choice {
           absolute credits.",
 };
 
-pub(crate) const ARCHITECTURE: Architecture = Architecture { name: NAME, settings: SETTINGS, build };
+pub(crate) const ARCHITECTURE: Architecture =
+    Architecture { name: NAME, settings: SETTINGS, page: &[], build };
 
 static SETTINGS: &[&Setting] = &[
     &PORTS,

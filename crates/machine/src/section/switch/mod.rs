@@ -34,6 +34,8 @@ pub(crate) static ARCHITECTURE: Setting = Setting {
 pub(crate) struct Architecture {
     pub(crate) name: &'static str,
     pub(crate) settings: &'static [&'static Setting],
+    /// How it works, in paragraphs beyond those of its choice.
+    pub(crate) page: &'static [&'static str],
     pub(crate) build: fn(&Values, &Surroundings<'_>, &mut Diagnostics) -> Option<SwitchSettings>,
 }
 

@@ -5,7 +5,8 @@ use flitway_fabric::SwitchSettings;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::sp::{
-    CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
+    CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
+    WormSettings,
 };
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
@@ -33,14 +34,60 @@ pub(crate) const INPUT_CHOICE: Choice = Choice {
 
 /// The settings of both stand with the first.
 pub(crate) const CENTRAL_ARCHITECTURE: Architecture =
-    Architecture { name: CENTRAL, settings: SETTINGS, build };
-pub(crate) const INPUT_ARCHITECTURE: Architecture = Architecture { name: INPUT, settings: &[], build };
+    Architecture { name: CENTRAL, settings: SETTINGS, page: CENTRAL_PAGE, build };
+pub(crate) const INPUT_ARCHITECTURE: Architecture =
+    Architecture { name: INPUT, settings: &[], page: INPUT_PAGE, build };
+
+const CENTRAL_PAGE: &[&str] = &[
+    "How it works. A packet whose output is idle crosses flit by flit. Any other is put together to chunks in a register of \
+     its input; one chunk is written into the buffer and one read in each cycle, by the least recently served input and \
+     output. Packets for one output leave in the order in which their first chunks were written: each chunk has a next \
+     packet and a next chunk, each output a first and last packet and a first chunk, each input the chunk written last \
+     (section 4.1). A packet for one node goes in as far as there is room; the rest stays in the FIFO and on the links \
+     behind it (buffered wormhole). A chunk that its output waits for needs no room.",
+    "Worms. A worm that leaves by one port is like any packet. One with more is stored once; each chunk counts the outputs \
+     that have still to read it, and is free with the last (section 4.2). Its first chunk is written once for each output, or \
+     once for all where each output has a next-packet memory of its own (section 4.2.1). It is admitted when all of it has \
+     room that is neither full nor reserved, which is reserved for it then (section 4.2.2). So it leaves its input \
+     whatever becomes of the outputs, and cannot deadlock; without room the least recently served one claims what comes \
+     free (OQ-S11).",
+    "Cycles. From the input pin to the output pin: receive + route + transmit, 6 here, and the flits of the header but for \
+     the first. \
+     Through the buffer 7 more with chunks of 8 flits: a chunk is written and read in the cycle in which its last flit is \
+     there. A first chunk that is written for k outputs takes k cycles of the write port, and the rest comes k - 1 cycles \
+     later. A chunk read is free for writing in the next cycle.",
+    "What happens in which cycle is said in crates/fabric/src/sp/mod.rs, what the paper leaves open in \
+     docs/decisions/0010-sp-switch-cycle-by-cycle.md; what the parts cost, `flitway check sp-switch-16` prints.",
+];
+
+const INPUT_PAGE: &[&str] = &[
+    "How it works. The FIFO of each input is a memory of chunks with one port to write and one to read. A packet that could \
+     request for the first time and finds its output idle crosses flit by flit (OQ-S7). Any other stays, and is put down at \
+     its outputs; an output that is idle takes one of the inputs put down at it, round-robin (OQ-S6), and reads its packet \
+     chunk by chunk into a register of its own. One output reads in an input in each cycle, the least recently served; with \
+     chunks of as many flits as there are ports all can send at full rate. Packets behind the first one wait, whatever \
+     output they want: head-of-line blocking is what it pays for having no shared memory.",
+    "Worms. Each output reads the chunks of a worm at its own pace, and may be a packet ahead of another; a chunk counts those \
+     that have not read it, and leaves the FIFO with the last of them (section 5.1). The FIFO holds the largest worm: so the \
+     first worm is there as a whole in the end, whatever its outputs wait for, and cannot deadlock.",
+    "Cycles. From the input pin to the output pin: receive + route + transmit, 6 here, and the flits of the header but for \
+     the first. \
+     Through the memory 7 more with chunks of 8 flits: a chunk is read in the cycle in which its last flit is ready. Each \
+     further output of a worm has its first chunk a cycle later. The credits of a chunk go back all in the cycle in which it \
+     leaves.",
+    "The organisations of section 5.2 take the same time: a staircase of registers behind one memory, or several memories that \
+     outputs visit in turn, both in place of chunk-wide multiplexers. They differ in cost only, which `flitway check \
+     sp-switch-16-input` prints.",
+    "What happens in which cycle is said in crates/fabric/src/sp/mod.rs, what the paper leaves open in \
+     docs/decisions/0010-sp-switch-cycle-by-cycle.md.",
+];
 
 static SETTINGS: &[&Setting] = &[
     &PORTS,
     &CHUNK,
     &FIFO,
     &LARGE_FIFO,
+    &ORGANISATION,
     &ASCENT,
     &CHUNKS,
     &NEXT_PACKET,
@@ -96,6 +143,37 @@ static LARGE_FIFO: Setting = Setting {
           worms are replicated in lock step.",
     example: "\"320 flits\"",
     source: "multidestination-worms.txt section 7.1 (P-MW-031)",
+};
+
+const CHUNK_WIDE: &str = "chunk-wide";
+const REGISTER_STAIRCASE: &str = "register-staircase";
+const SPLIT_RAM: &str = "split-ram";
+
+static ORGANISATION: Setting = Setting {
+    path: "switch.organisation",
+    kind: Kind::Choice(&[
+        Choice {
+            name: CHUNK_WIDE,
+            doc: "A memory as wide as a chunk, a chunk-wide multiplexer and a chunk register at each output: k^2 flit-MUXs \
+                  for k ports and chunks of k flits, and k times the wires of the others.",
+        },
+        Choice {
+            name: REGISTER_STAIRCASE,
+            doc: "Behind the memory of an input a staircase of registers of k, k - 1, ... 1 flits: each passes one flit to the \
+                  output and the rest on, so that an output can read in every cycle; k^2 + k flit-MUXs.",
+        },
+        Choice {
+            name: SPLIT_RAM,
+            doc: "k memories of one flit in place of one of a chunk, which an output visits one after the other; k^2 + k \
+                  flit-MUXs, and fewer registers.",
+        },
+    ]),
+    presence: Presence::Default("\"register-staircase\""),
+    when: OF_INPUT,
+    doc: "How the memory of an input FIFO is built. Every packet takes the same time in each; `flitway check` prints what they \
+          cost.",
+    example: "\"split-ram\"",
+    source: "multidestination-worms.txt sections 5.1 and 5.2 (P-MW-038 to P-MW-040)",
 };
 
 const ADAPTIVE: &str = "adaptive";
@@ -243,7 +321,11 @@ fn build(
         };
         Store::Central(CentralSettings { chunks: values.count(&CHUNKS)?, next_packet })
     } else {
-        Store::Input
+        Store::Input(match values.choice(&ORGANISATION)? {
+            CHUNK_WIDE => Organisation::ChunkWide,
+            SPLIT_RAM => Organisation::SplitRam,
+            _ => Organisation::RegisterStaircase,
+        })
     };
     let pipeline = SpPipeline {
         receive: values.quantity_u32(&RECEIVE)?,
@@ -274,7 +356,7 @@ fn build(
 }
 
 fn fifo_of(store: Store) -> &'static Setting {
-    if store == Store::Input { &LARGE_FIFO } else { &FIFO }
+    if store.is_input() { &LARGE_FIFO } else { &FIFO }
 }
 
 /// A link is one virtual channel, and worms climb a tree.
@@ -339,7 +421,7 @@ fn check_sizes(values: &Values, settings: &SpSettings, findings: &mut Diagnostic
     too_small(&[fifo, &packet::HEADER], header, &format!("a header takes {}", flits(header)));
     let bit_string = settings.bit_string_flits();
     let worm = settings.worm_flits(settings.format.mtu_bytes);
-    if settings.store != Store::Input {
+    if !settings.store.is_input() {
         too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)));
     } else if settings.replicates_from_store() {
         let what = format!("a worm of the MTU takes {} and is replicated out of it", flits(worm));

@@ -10,7 +10,8 @@ use flitway_fabric::multicast::Ascent;
 use flitway_fabric::reach::Reach;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
-    CentralSettings, NextPacket, Replication, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
+    CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
+    WormSettings,
 };
 use flitway_fabric::topology::{StageWiring, Topology, TopologySettings};
 use flitway_fabric::{Destination, NodeId, NodeSet};
@@ -103,8 +104,11 @@ fn switch(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
     let next_packet = dice.pick(&[NextPacket::Shared, NextPacket::Shared, NextPacket::Separate]);
     let is_central = dice.below(3) > 0;
     let replication = if dice.one_in(5) { Replication::LockStep } else { Replication::Asynchronous };
-    let store =
-        if is_central { Store::Central(CentralSettings { chunks: 1, next_packet }) } else { Store::Input };
+    let store = if is_central {
+        Store::Central(CentralSettings { chunks: 1, next_packet })
+    } else {
+        Store::Input(Organisation::SplitRam)
+    };
     let mut settings = SpSettings {
         ports: ports.max(2) + dice.pick(&[0, 0, 3]),
         store,
