@@ -24,9 +24,8 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
 /// Finds out before the run whether the trace can be written, and whether what it is to be of is there.
 pub(crate) fn probe(arguments: &RunArguments, session: &Session) -> Result<(), Failure> {
     let Some(target) = target(arguments)? else { return Ok(()) };
-    let wrong = |problem| Failure::workload(vec![problem]);
-    views::traceable(session.fabric()).map_err(wrong)?;
-    views::selection(&arguments.trace_of, session.fabric(), None).map_err(wrong)?;
+    views::selection(&arguments.trace_of, session.fabric(), None)
+        .map_err(|problem| Failure::workload(vec![problem]))?;
     target.probe()
 }
 

@@ -66,6 +66,27 @@ fn the_slowest_packets_are_followed_from_creation_to_delivery() {
 }
 
 #[test]
+fn packets_and_worms_of_sp_switches_are_followed() {
+    for machine in ["sp-switch-16", "sp-switch-16-input", "sp-omega-64"] {
+        let name = format!("slowest-{machine}.json");
+        let (slowest, ..) = trace(&name, &[&[machine], &SHORT[..]].concat());
+        assert_eq!(events(&slowest, "i").count(), 10);
+        for event in events(&slowest, "i") {
+            let name = event["name"].as_str().unwrap().strip_suffix(" delivered").unwrap();
+            let of_packet = events(&slowest, "X").filter(|link| link["name"] == name);
+            let last = of_packet.map(|link| link["args"]["arrives_cycle"].as_u64().unwrap()).max().unwrap();
+            // A packet of 256 B is 129 flits.
+            assert!(event["args"]["delivered_cycle"].as_u64().unwrap() >= last + 129);
+        }
+    }
+    let worms =
+        ["sp-switch-16", "--multicast", "fresh(receivers=4)", "--warm-up", "10us", "--duration", "20us"];
+    let (copies, ..) = trace("worms.json", &worms);
+    assert!(events(&copies, "b").any(|wait| wait["cat"] == "input queue"));
+    assert!(events(&copies, "X").count() > 10);
+}
+
+#[test]
 fn nodes_and_switches_can_be_chosen_and_what_has_no_room_is_counted() {
     let nodes = [&["hpp-switch", "--trace-of", "nodes(3+5-6)"], &SHORT[..]].concat();
     let (of_nodes, ..) = trace("nodes.json", &nodes);

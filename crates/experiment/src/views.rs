@@ -49,8 +49,8 @@ impl Views<'_> {
         page.html()
     }
 
-    /// The steps that a trace of what `of` says of the last point has, which is run again for it, in order of time, and how many
-    /// there was no room for; `None` if there is nothing to follow.
+    /// The steps that a trace of what `of` says of the last point has, which is run again for it, in order of time, and how
+    /// many there was no room for; `None` if there is nothing to follow.
     ///
     /// # Errors
     /// What [`selection`] says.
@@ -76,18 +76,6 @@ fn follow(of: &str, fabric: &Fabric, details: &Details) -> Result<Follow, Proble
     // The slowest may have been created before the warm-up was over.
     let from = if of == TRACE_OF_DEFAULT { Cycle::ZERO } else { details.span[0] };
     Ok(Follow { selection, from, until: details.span[1], room: STEPS_MAX })
-}
-
-/// Whether packets can be followed on `fabric`.
-///
-/// # Errors
-/// If its switches do not tell.
-pub fn traceable(fabric: &Fabric) -> Result<(), Problem> {
-    if fabric.switch.tells_steps() {
-        return Ok(());
-    }
-    let problem = Problem::new("trace", "SP Switches do not tell what packets wait for");
-    Err(problem.help("leave it out; packets can be followed on machines with HPP Switches"))
 }
 
 /// Whose steps `text` asks for: `slowest`, `nodes(0+4-7)`, `switches(0+1)`. The slowest packets are those of `details`.

@@ -7,16 +7,18 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::hpp::PacketFormat;
+use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
-use flitway_fabric::topology::{StageWiring, Topology, TopologySettings};
+use flitway_fabric::topology::{End, StageWiring, Topology, TopologySettings};
 use flitway_fabric::{
     Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeId, NodeSet, Observer, Outgoing, Packet,
-    RailId, Simulation, SwitchSettings,
+    PortId, RailId, Simulation, SwitchSettings,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -237,7 +239,7 @@ fn assert_none_on_the_way(fabric: &Fabric, scripts: &[Script]) {
     let mut simulation = Simulation::<Sp, _, _>::new(fabric, scripts.to_vec(), 1, Deliveries::default);
     let mut until = Cycle::ZERO;
     while until.0 < 6_000 {
-        until = until + 97;
+        until += 97;
         simulation.run_until(until, &AtomicBool::new(false));
         assert_eq!(simulation.deadlock(), None, "in cycle {until}");
     }
@@ -315,6 +317,108 @@ fn the_number_of_threads_makes_no_difference() {
             assert!(run(&fabric, &scripts, threads).0 == one, "{threads} threads");
         }
     }
+}
+
+/// What is told of packets and worms fits together link by link, and what is no wait is the way itself: a packet takes its
+/// zero-load latency and, through the store, the time in which a chunk comes together.
+#[test]
+fn what_observers_are_told_of_a_packet_is_its_way() {
+    for (store, replication) in [
+        (CENTRAL, Replication::Asynchronous),
+        (INPUT, Replication::Asynchronous),
+        (INPUT, Replication::LockStep),
+    ] {
+        let mut settings = sp(store, 16);
+        settings.worms.replication = replication;
+        let fabric = fabric(2, settings);
+        let mut packets = random(3, &fabric, 60, 6_000);
+        if replication == Replication::LockStep {
+            packets.retain(|it| it.2.is_none());
+        }
+        let journeys = journeys(&fabric, &scripts(16, &packets));
+        let (mut waited, mut copies) = ([0; 4], 0);
+        for delivery in &journeys.deliveries {
+            let (waits, moved) = journeys.follow(&fabric, delivery);
+            waited.iter_mut().zip(waits).for_each(|(sum, wait)| *sum += wait);
+            copies += 1;
+            let to = Destination::Node(delivery.destination);
+            if packets.iter().any(|it| it.1.tag == delivery.tag && it.1.destination == to && it.2.is_none()) {
+                let (least, hops) =
+                    fabric.zero_load_cycles(delivery.source, delivery.destination, delivery.payload.into());
+                // Flits that come with gaps keep their own chunks waiting.
+                assert!(moved >= least, "{delivery:?}: {moved} cycles, {least} at least, {hops} hops");
+            }
+        }
+        // In an input buffer outputs are waited for at the links.
+        let least = [1_000, 0, u64::from(store == CENTRAL), 500];
+        let is_enough = waited.iter().zip(least).all(|(&cycles, least)| cycles >= least);
+        assert!(copies > 50 && is_enough, "{copies}: {waited:?}");
+    }
+}
+
+/// Keeps what is told of packets.
+#[derive(Default)]
+struct Journeys {
+    departures: BTreeMap<(PacketName, u32, PortId), Departure>,
+    passages: BTreeMap<(PacketName, u32, PortId), Passage>,
+    deliveries: Vec<Delivery>,
+}
+
+impl Observer for Journeys {
+    fn departed(&mut self, it: &Departure) {
+        assert_eq!(self.departures.insert((it.packet, it.component, it.port), *it), None, "told once");
+    }
+
+    fn passed(&mut self, it: &Passage) {
+        assert_eq!(self.passages.insert((it.packet, it.switch, it.input), *it), None, "told once");
+    }
+
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+}
+
+impl Journeys {
+    /// Cycles that the packet of `delivery` waited in the source queue, in input queues, for outputs and the store, and at
+    /// links, and those in which it moved.
+    fn follow(&self, fabric: &Fabric, delivery: &Delivery) -> ([u64; 4], u64) {
+        let packet = PacketName { source: delivery.source, injected: delivery.injected };
+        let (topology, first_node) = (fabric.topology(), fabric.topology().switches());
+        let departure = |component: u32, port| &self.departures[&(packet, component, port)];
+        let (mut at, mut port) = topology.exit(delivery.destination);
+        let mut arrives = departure(at.0, port).arrives;
+        assert!(delivery.delivered >= arrives + u64::from(delivery.flits));
+        let mut waits = [0; 4];
+        for _ in 0..delivery.hops {
+            // A worm may cross a switch on its way up and again on its way down.
+            let here = (packet, at.0, PortId(0))..=(packet, at.0, PortId(63));
+            let leads_there = |it: &&Passage| it.outputs >> port.0 & 1 == 1;
+            let passage = self.passages.range(here).map(|it| it.1).find(leads_there).unwrap();
+            let departure = departure(at.0, port);
+            assert_eq!(departure.arrives, arrives);
+            let Passage { arrived, ready, requested, granted, .. } = *passage;
+            let order = [arrived, ready, requested, granted, departure.ready, departure.chosen];
+            assert!(order.is_sorted() && departure.free <= departure.chosen, "{passage:?} {departure:?}");
+            waits[1] += requested.since(ready);
+            waits[2] += granted.since(requested);
+            waits[3] += departure.chosen.since(departure.ready);
+            arrives = arrived;
+            match topology.feeder(at, passage.input).unwrap().1 {
+                End::Switch(before, by) => (at, port) = (before, by),
+                End::Node(node) => assert_eq!(node, delivery.source),
+            }
+        }
+        let start = departure(first_node + delivery.source.0, PortId(0));
+        assert!(start.arrives == arrives && start.ready == delivery.created && start.chosen >= start.free);
+        waits[0] = start.chosen.since(start.ready);
+        (waits, delivery.delivered.since(delivery.created) - waits.iter().sum::<u64>())
+    }
+}
+
+fn journeys(fabric: &Fabric, scripts: &[Script]) -> Journeys {
+    let mut simulation = Simulation::<Sp, _, _>::new(fabric, scripts.to_vec(), 1, Journeys::default);
+    assert_eq!(simulation.run_until(FOREVER, &AtomicBool::new(false)), Outcome::Idle);
+    std::mem::take(simulation.observers_mut().next().unwrap())
 }
 
 /// In a ring without dateline packets for one node wait for each other: in input FIFOs, and through full central buffers.

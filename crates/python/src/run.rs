@@ -5,7 +5,7 @@ use crate::errors::{self, Failure, Fields};
 use crate::machine::Source;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::result::{Heading, result};
-use flitway_experiment::views::{Views, selection, traceable};
+use flitway_experiment::views::{Views, selection};
 use flitway_experiment::workload::{GraphFiles, Problem, Step, Surroundings, Tell};
 use flitway_experiment::{Point, RunError, Workload, WorkloadOptions, command};
 use flitway_machine::{Machine, nearest};
@@ -130,7 +130,6 @@ impl Request {
             return Err(Problem::new(option, "a train of packets has neither a page nor a trace"));
         }
         let Some(of) = &self.shown.1 else { return Ok(()) };
-        traceable(session.fabric())?;
         selection(of, session.fabric(), None).map(drop)
     }
 }

@@ -5,7 +5,11 @@
 //! * **Input queue**: packets before it in the same queue of a switch had to go first.
 //! * **Output**: other packets went to the output that it wanted (arbitration). For a packet to a group: until all outputs
 //!   were free and had room.
-//! * **Link**: other virtual channels, or adverts, had the link.
+//! * **Link**: other virtual channels, or adverts, had the link. In an SP Switch: other packets had the output, while it was in
+//!   the store.
+//!
+//! In an SP Switch a packet waits for an output where another packet keeps it (lock step) and, before it is in the central
+//! buffer, for the write port and for room; for credits it waits when it is at the link.
 //!
 //! The rest of its time it moved: through pipelines, over cables, and flit by flit behind its own head.
 
@@ -107,20 +111,26 @@ impl Story {
                 _ => None,
             })
         };
-        let passage = |switch: u32| {
+        // A worm may cross a switch on its way up and again on its way down.
+        let passage = |switch: u32, output: PortId| {
             steps.iter().find_map(|step| match step {
-                Step::Passed(it) if it.switch == rail * switches + switch => {
+                Step::Passed(it)
+                    if it.switch == rail * switches + switch && it.outputs >> output.0 & 1 == 1 =>
+                {
                     own(it.packet.source, it.packet.injected).then_some(*it)
                 }
                 _ => None,
             })
         };
         // Back from the end: a packet for a group has gone elsewhere too.
+        let credits_at_link = fabric.switch.sp().is_some();
         let (mut at, mut port) = topology.exit(delivery.destination);
         let mut stays = Vec::new();
         loop {
-            let passage = passage(at.0)?;
-            stays.push(crossing(&passage, &departure(rail * switches + at.0, port)?, at));
+            let passage = passage(at.0, port)?;
+            let left = departure(rail * switches + at.0, port)?;
+            let free = if credits_at_link { left.free.max(left.ready) } else { left.chosen };
+            stays.push(crossing(&passage, &left, free, at));
             match topology.feeder(at, passage.input)?.1 {
                 End::Switch(before, by) => (at, port) = (before, by),
                 End::Node(node) => {
@@ -200,7 +210,8 @@ fn start(departure: &Departure) -> Stay {
     }
 }
 
-fn crossing(passage: &Passage, departure: &Departure, switch: SwitchId) -> Stay {
+/// A stay in a switch, given since when it has waited for nothing but credits at the link.
+fn crossing(passage: &Passage, departure: &Departure, free: Cycle, switch: SwitchId) -> Stay {
     let Passage { arrived, ready, requested, granted, .. } = *passage;
     let turn = passage.free.map_or(granted, |free| free.max(requested));
     Stay {
@@ -213,7 +224,8 @@ fn crossing(passage: &Passage, departure: &Departure, switch: SwitchId) -> Stay 
             (Wait::InputQueue, ready, requested),
             (Wait::Output, requested, turn),
             (Wait::Credits, turn, granted),
-            (Wait::Link, departure.ready, departure.chosen),
+            (Wait::Link, departure.ready, free),
+            (Wait::Credits, free, departure.chosen),
         ]),
     }
 }

@@ -60,12 +60,6 @@ impl SwitchSettings {
         }
     }
 
-    /// Whether observers are told of the steps of packets, hop by hop.
-    #[must_use]
-    pub fn tells_steps(&self) -> bool {
-        matches!(self, SwitchSettings::Hpp(_))
-    }
-
     /// Those of an SP Switch.
     #[must_use]
     pub fn sp(&self) -> Option<&SpSettings> {

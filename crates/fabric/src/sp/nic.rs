@@ -3,9 +3,9 @@
 use super::link::{self, Supply};
 use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
-use crate::observer::Observer;
+use crate::observer::{Departure, Observer};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};
-use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, RailId};
+use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, PortId, RailId};
 use flitway_engine::Cycle;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 /// A NIC port.
 #[derive(Debug)]
 pub struct Port {
+    /// The node among the components.
+    number: u32,
     rail: RailId,
     wire: Wire,
     credits: Supply,
@@ -30,8 +32,9 @@ pub struct Port {
 }
 
 impl Port {
-    pub(super) fn new(shared: &Shared, _: u32, rail: RailId, wire: Wire) -> Self {
+    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Self {
         Port {
+            number,
             rail,
             wire,
             credits: Supply::new(shared.settings.fifo_flits),
@@ -115,6 +118,18 @@ impl PortModel<Sp> for Port {
             let head = &mut self.source[0];
             if head.flits == self.left {
                 head.injected = now + transmit;
+                head.arrived = head.injected + u64::from(self.wire.latency);
+                cx.observer.departed(&Departure {
+                    packet: head.name(),
+                    component: self.number,
+                    port: PortId(self.rail.0),
+                    vc: 0,
+                    flits: head.flits as u16,
+                    ready: head.created,
+                    free: self.until,
+                    chosen: now,
+                    arrives: head.arrived,
+                });
                 let token = head.clone();
                 let mail = super::token::Mail::Head(self.wire.port, token);
                 link::post(cx.post, &self.wire, Cycle::NEVER, mail);

@@ -41,6 +41,15 @@ enum Mode {
     Serving,
 }
 
+/// What observers are told of a packet that has been given its outputs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    /// When it could have requested, had it been first in its FIFO and had its header come without a gap.
+    ready: Cycle,
+    requested: Cycle,
+    given: Cycle,
+}
+
 #[derive(Debug, Default)]
 struct Input {
     /// The channel back to the sender, for credits.
@@ -55,6 +64,9 @@ struct Input {
     outputs: Ports,
     /// Who sent it, and for whom.
     about: Option<(NodeId, Destination)>,
+    /// When its first packet requested, if it has not been given all of its outputs.
+    requested: Option<Cycle>,
+    asked: Asked,
     /// The outputs that a gathering packet has got, or those that a first chunk is still to be written for.
     some: Ports,
     /// Flits of the packet that have not left the FIFO, apart from those of the run that goes on.
@@ -88,6 +100,8 @@ struct Output {
     taken: Option<u8>,
     /// The input for whose packet it is kept.
     kept: Option<u8>,
+    /// Since when it is free of others for the packet that it sends.
+    free: Cycle,
     /// It sends a packet out of the store.
     is_busy: bool,
     /// The packet that it sends, until that has been handed over.

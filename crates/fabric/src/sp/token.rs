@@ -2,6 +2,7 @@
 
 use super::SpSettings;
 use crate::node_set::NodeSet;
+use crate::observer::PacketName;
 use crate::simulation::Conservation;
 use crate::{Delivery, Destination, NodeId, Packet, RailId};
 use flitway_engine::Cycle;
@@ -12,6 +13,10 @@ use std::sync::Arc;
 pub struct Token {
     pub(super) created: Cycle,
     pub(super) injected: Cycle,
+    /// When its first flit is on the wire of the component that it comes to.
+    pub(super) arrived: Cycle,
+    /// In a switch: when the first flit could be sent, were the output free of others.
+    pub(super) ready: Cycle,
     pub(super) tag: u64,
     pub(super) source: NodeId,
     /// The node it is for, unless it is for a set.
@@ -47,6 +52,8 @@ impl Token {
         Token {
             created: packet.created,
             injected: Cycle::ZERO,
+            arrived: Cycle::ZERO,
+            ready: Cycle::ZERO,
             tag: packet.tag,
             source,
             to,
@@ -74,6 +81,11 @@ impl Token {
             delivered: now,
             tag: self.tag,
         }
+    }
+
+    /// What observers call it.
+    pub(super) fn name(&self) -> PacketName {
+        PacketName { source: self.source, injected: self.injected }
     }
 
     /// Whom it is for, as a witness tells it.

@@ -50,6 +50,7 @@ impl Switch {
         if self.inputs[input].mode == Mode::Gathering {
             return self.gather(cx, now, input);
         }
+        self.inputs[input].requested.get_or_insert(now);
         let Some(head) = self.inputs[input].heads.front() else { return false };
         let wanted = self.wanted(cx.shared, input, head);
         let goes_up = wanted.goes_up;
@@ -102,9 +103,10 @@ impl Switch {
             output.asking |= u64::from(!is_central) << number;
         }
         let input = &mut self.inputs[number];
-        input.token = input.heads.pop_front();
-        input.about = input.token.as_ref().map(|token| (token.source, token.destination()));
-        let flits = input.token.as_ref().map_or(0, |token| token.flits);
+        let token = input.heads.pop_front().expect("a packet that is given outputs is there");
+        input.note_given(cx.shared.delay(), &token, now);
+        input.about = Some((token.source, token.destination()));
+        let flits = token.flits;
         (input.outputs, input.some, input.left, input.until) = (outputs, outputs, flits, now + 1);
         if is_central {
             input.mode = Mode::Storing;
@@ -114,7 +116,9 @@ impl Switch {
             input.mode = Mode::Serving;
             input.chunks_gone = 0;
             input.unread.resize(flits.div_ceil(self.chunk_flits) as usize, outputs.count_ones() as u8);
+            cx.observer.passed(&input.passage(self.number, number, &token, now));
         }
+        input.token = Some(token);
     }
 
     /// The first packet of input `number` crosses to `outputs`, which are its own, from the next cycle on.
@@ -122,12 +126,15 @@ impl Switch {
         cx.counters.packets_copied += u64::from(outputs.count_ones() - 1);
         let input = &mut self.inputs[number];
         self.touched_outputs |= outputs;
-        let token = input.heads.pop_front().expect("a packet that crosses is there");
+        let mut token = input.heads.pop_front().expect("a packet that crosses is there");
         (input.mode, input.outputs, input.left, input.until) =
             (Mode::Crossing, outputs, token.flits, now + 1);
         input.about = Some((token.source, token.destination()));
+        input.note_given(cx.shared.delay(), &token, now);
+        cx.observer.passed(&input.passage(self.number, number, &token, now));
+        token.ready = now + 1;
         for port in ports(outputs) {
-            self.outputs[port.index()].start(token.clone());
+            self.outputs[port.index()].start(token.clone(), token.ready);
         }
     }
 

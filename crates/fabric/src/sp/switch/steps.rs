@@ -1,8 +1,8 @@
 //! The steps of a cycle, but for the requests.
 
-use super::{Input, Mode, Output, Switch};
+use super::{Asked, Input, Mode, Output, Switch};
 use crate::PortId;
-use crate::observer::{Grant, Observer};
+use crate::observer::{Departure, Grant, Observer, Passage};
 use crate::reach::{Ports, ports};
 use crate::sp::store::central::Written;
 use crate::sp::token::{Mail, Token};
@@ -150,10 +150,16 @@ impl Switch {
         };
         if has_room && input.is_first {
             let once = !central.copies_first_chunks();
+            let is_first_copy = input.some == input.outputs;
             written.outputs = if once { input.outputs } else { input.some & input.some.wrapping_neg() };
             input.some &= !written.outputs;
             let token = if input.some == 0 { input.token.take() } else { input.token.clone() };
-            central.write_first(&written, token.expect("a packet that is stored is there"));
+            let mut token = token.expect("a packet that is stored is there");
+            token.ready = now;
+            if is_first_copy {
+                cx.observer.passed(&input.passage(self.number, number, &token, now));
+            }
+            central.write_first(&written, token);
         } else if has_room {
             central.write_next(&written);
         } else {
@@ -162,7 +168,11 @@ impl Switch {
         }
         input.reserve -= u32::from(has_room && input.is_admitted);
         let is_first = input.is_first;
-        let token = if has_room { None } else { input.token.take() };
+        let mut token = if has_room { None } else { input.token.take() };
+        if let Some(token) = &mut token {
+            token.ready = now;
+            cx.observer.passed(&input.passage(self.number, number, token, now));
+        }
         self.touched_inputs |= 1 << number;
         if input.some == 0 {
             input.end_chunk(now, cx.shared.settings.chunk_flits);
@@ -175,7 +185,7 @@ impl Switch {
             let output = written.outputs.trailing_zeros() as usize;
             self.read[0].serve(output);
             self.touched_outputs |= 1 << output;
-            self.outputs[output].take_chunk(written.flits, token);
+            self.outputs[output].take_chunk(now, written.flits, token);
         }
         !has_room
     }
@@ -188,7 +198,7 @@ impl Switch {
         self.read[0].serve(output);
         self.touched_outputs |= 1 << output;
         let read = central.read(output);
-        self.outputs[output].take_chunk(read.flits, read.token);
+        self.outputs[output].take_chunk(now, read.flits, read.token);
         true
     }
 
@@ -223,8 +233,12 @@ impl Switch {
         let (input, output) = (&mut self.inputs[from], &mut self.outputs[number]);
         let index = output.next_chunk;
         output.next_chunk += 1;
-        let token = if index == 0 { input.token.clone() } else { None };
-        output.take_chunk(input.flits_of(index, self.chunk_flits), token);
+        let mut token = if index == 0 { input.token.clone() } else { None };
+        if let Some(token) = &mut token {
+            let whole = input.chunk_ready(0, self.chunk_flits);
+            token.ready = whole.map_or(now, |whole| whole.max(input.asked.given + 1));
+        }
+        output.take_chunk(now, input.flits_of(index, self.chunk_flits), token);
         input.unread[(index - input.chunks_gone) as usize] -= 1;
         while input.unread.front() == Some(&0) {
             input.free_chunk(cx, now, self.chunk_flits);
@@ -240,7 +254,7 @@ impl Switch {
         let count = output.credits_in_a_row(now).min(output.register);
         if count > 0 {
             output.register -= count;
-            output.transmit(cx, now, count);
+            output.transmit(cx, now, (self.number, PortId::new(number)), count);
         }
     }
 
@@ -269,7 +283,7 @@ impl Switch {
         if count > 0 {
             input.leave(cx, now, count);
             for port in ports(input.outputs) {
-                self.outputs[port.index()].transmit(cx, now, count);
+                self.outputs[port.index()].transmit(cx, now, (self.number, port), count);
             }
         }
     }
@@ -311,6 +325,34 @@ pub(super) fn grants<O: Observer>(
 }
 
 impl Input {
+    /// Its packet `token` has all of its outputs from cycle `now` on.
+    pub(super) fn note_given(&mut self, delay: u64, token: &Token, now: Cycle) {
+        let requested = self.requested.take().unwrap_or(now);
+        let header = u64::from(token.header.min(token.flits) - 1);
+        let ready = (token.arrived + (header + delay - 1)).min(requested);
+        self.asked = Asked { ready, requested, given: now };
+    }
+
+    /// Its packet `token` is let across switch component `switch` in cycle `now`: it crosses, is put down, or its first chunk
+    /// has been written. What it waited for before the chunk came together counts as if it had done so behind that.
+    pub(super) fn passage(&self, switch: u32, number: usize, token: &Token, now: Cycle) -> Passage {
+        let Asked { ready, requested, given } = self.asked;
+        let whole = if self.mode == Mode::Storing { Cycle(self.until.0 - 1) } else { given };
+        let moved = whole.since(given);
+        Passage {
+            packet: token.name(),
+            switch,
+            input: PortId::new(number),
+            vc: 0,
+            outputs: self.outputs,
+            arrived: token.arrived,
+            ready: ready + moved,
+            requested: requested + moved,
+            free: None,
+            granted: now,
+        }
+    }
+
     /// Its register holds a whole chunk in cycle `now`.
     fn has_chunk(&self, now: Cycle) -> bool {
         self.mode == Mode::Storing && self.register == self.chunk && self.until <= now + 1
@@ -358,16 +400,17 @@ impl Input {
 
 impl Output {
     /// A chunk comes into the register, the first one with its packet.
-    fn take_chunk(&mut self, flits: u32, token: Option<Box<Token>>) {
+    fn take_chunk(&mut self, now: Cycle, flits: u32, token: Option<Box<Token>>) {
         self.register = flits;
         if let Some(token) = token {
             self.is_busy = true;
-            self.start(token);
+            self.start(token, now);
         }
     }
 
-    /// It begins to send a packet.
-    pub(super) fn start(&mut self, token: Box<Token>) {
+    /// It begins to send a packet, and is free of others for it since cycle `free`.
+    pub(super) fn start(&mut self, token: Box<Token>, free: Cycle) {
+        self.free = free;
         self.left = token.flits;
         self.about = Some((token.source, token.destination()));
         self.token = Some(token);
@@ -381,8 +424,8 @@ impl Output {
         self.has_handed_over = false;
     }
 
-    /// Sends `count` flits from cycle `now` on, one a cycle.
-    fn transmit<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, count: u32) {
+    /// Sends `count` flits from cycle `now` on, one a cycle; `place` is its switch and itself.
+    fn transmit<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, place: (u32, PortId), count: u32) {
         let Some(wire) = self.wire else { unreachable!("a packet leaves by a port that is wired") };
         if !self.leads_to_node {
             self.credits.take(count);
@@ -395,6 +438,18 @@ impl Output {
             cx.counters.packet_hops += 1;
             cx.counters.flit_hops += u64::from(token.flits);
             token.hops += 1;
+            token.arrived = now + u64::from(cx.shared.settings.pipeline.transmit + wire.latency);
+            cx.observer.departed(&Departure {
+                packet: token.name(),
+                component: place.0,
+                port: place.1,
+                vc: 0,
+                flits: token.flits as u16,
+                ready: token.ready,
+                free: self.free,
+                chosen: now,
+                arrives: token.arrived,
+            });
         }
         if !self.leads_to_node {
             if let Some(token) = self.token.take() {
