@@ -73,6 +73,35 @@ fn next_due(receivers: &mut impl Receivers) -> Cycle {
     receivers.voices().iter().fold(Cycle::NEVER, |due, voice| due.min(voice.due))
 }
 
+/// The VCs that are due in cycle `at` or have been before, and when the first of the others is. A few VCs are looked at without
+/// a loop: this is asked for every advert.
+#[inline(always)]
+fn look(voices: &[Voice], at: Cycle) -> (u16, Cycle) {
+    match voices {
+        [a] => look_at([a], at),
+        [a, b] => look_at([a, b], at),
+        [a, b, c] => look_at([a, b, c], at),
+        [a, b, c, d] => look_at([a, b, c, d], at),
+        more => look_at_many(more, at),
+    }
+}
+
+#[inline(never)]
+fn look_at_many(voices: &[Voice], at: Cycle) -> (u16, Cycle) {
+    look_at(voices, at)
+}
+
+#[inline(always)]
+fn look_at<'a>(voices: impl IntoIterator<Item = &'a Voice>, at: Cycle) -> (u16, Cycle) {
+    let (mut wanted, mut later) = (0, Cycle::NEVER);
+    for (vc, voice) in voices.into_iter().enumerate() {
+        let is_due = voice.due <= at;
+        wanted |= u16::from(is_due) << vc;
+        later = later.min(if is_due { Cycle::NEVER } else { voice.due });
+    }
+    (wanted, later)
+}
+
 impl Link {
     pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>, slack: u32) -> Self {
         let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
@@ -156,12 +185,8 @@ impl Link {
             if at > now {
                 return;
             }
-            if now.since(at) > cx.shared.timing.long
-                && self.next_news(receivers, &cx.shared.timing) == Cycle::NEVER
-            {
-                self.repeat(receivers, at, now, cx);
-                self.due_at = next_due(receivers);
-            } else {
+            let has_repeated = now.since(at) > cx.shared.timing.long && self.repeat(receivers, at, now, cx);
+            if !has_repeated {
                 self.due_at = self.send_advert(receivers, at, cx);
             }
         }
@@ -175,12 +200,7 @@ impl Link {
         at: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
-        let (mut wanted, mut later) = (0, Cycle::NEVER);
-        for (vc, voice) in receivers.voices().iter().enumerate() {
-            let is_due = voice.due <= at;
-            wanted |= u16::from(is_due) << vc;
-            later = later.min(if is_due { Cycle::NEVER } else { voice.due });
-        }
+        let (wanted, later) = look(receivers.voices(), at);
         let Some(vc) = first_after(self.advert_turn, wanted) else { return later };
         let flits = cx.shared.timing.advert_flits;
         let last = self.send(&cx.shared.timing, at, flits) + flits - 1;
@@ -188,30 +208,38 @@ impl Link {
         if wanted & (wanted - 1) == 0 { later.min(due) } else { at }
     }
 
-    /// Sends the adverts from cycle `at` up to `now`, when there is nothing new to say: once what is repeated comes back
-    /// after one period, it comes back after each, and whole periods are skipped.
+    /// Sends the adverts from cycle `at` up to `now`, if there is nothing new to say: once what is repeated comes back after
+    /// one period, it comes back after each, and whole periods are skipped. Says whether that is so.
     #[cold]
+    #[inline(never)]
     fn repeat<O: Observer>(
         &mut self,
         receivers: &mut impl Receivers,
         mut at: Cycle,
         now: Cycle,
         cx: &mut Cx<'_, O>,
-    ) {
+    ) -> bool {
+        if self.next_news(receivers, &cx.shared.timing) != Cycle::NEVER {
+            return false;
+        }
         let refresh = cx.shared.timing.refresh;
         let mut seen = (at, self.phase(receivers, at));
         while at <= now {
             if at >= seen.0 + refresh {
                 let phase = self.phase(receivers, at);
                 if at == seen.0 + refresh && phase == seen.1 {
-                    return self.skip(receivers, now.since(at) / refresh, cx);
+                    self.skip(receivers, now.since(at) / refresh, cx);
+                    break;
                 }
                 seen = (at, phase);
             }
             at = self.send_advert(receivers, at, cx).max(self.free_at);
         }
+        self.due_at = next_due(receivers);
+        true
     }
 
+    #[inline(never)]
     fn send_sideband<O: Observer>(&mut self, receivers: &mut impl Receivers, now: Cycle, cx: &mut Cx<'_, O>) {
         let mut next = Cycle::NEVER;
         for vc in 0..cx.shared.timing.vcs {
