@@ -42,10 +42,10 @@ impl Details {
         details.add("network", &total.network_latencies, total.network_latency_max, clock);
         let operations = &total.operations;
         details.add("last copy", &operations.last.latencies, operations.last.max, clock);
-        details.add("a copy", &operations.mean.latencies, operations.mean.max, clock);
+        details.add("mean copy", &operations.mean.latencies, operations.mean.max, clock);
         let barriers = &total.barriers;
         details.add("barrier", &barriers.last.latencies, barriers.last.max, clock);
-        details.add("a release", &barriers.mean.latencies, barriers.mean.max, clock);
+        details.add("mean release", &barriers.mean.latencies, barriers.mean.max, clock);
         details
     }
 
@@ -76,8 +76,8 @@ impl Details {
 }
 
 /// Loads with as many digits as a picture can show.
-fn rounded(loads: impl Iterator<Item = f64>) -> Value {
-    loads.map(|load| (load * 1e5).round() / 1e5).collect()
+pub(crate) fn rounded(loads: impl IntoIterator<Item = f64>) -> Value {
+    loads.into_iter().map(|load| (load * 1e5).round() / 1e5).collect()
 }
 
 /// Which fraction of the values is larger than how many nanoseconds: `[ns, fraction]`, falling.

@@ -94,7 +94,7 @@ pub enum Limit {
     Network,
     /// A node receives all that its channel can carry.
     Ejection,
-    /// No channel is full: packets wait for outputs that others have, behind packets that do, or for room.
+    /// No class of channels is full in the mean, and no single one stands out: packets wait for outputs that others have, behind packets that do, or for room.
     Arbitration,
 }
 
@@ -124,7 +124,8 @@ impl Limit {
             Limit::Network => "a channel between switches is full",
             Limit::Ejection => "endpoint-limited: a node receives all that its channel can carry",
             Limit::Arbitration => {
-                "no channel is full: packets wait for outputs that others have, behind packets that do, or for room"
+                "no class of channels is full in the mean, and no single one stands out: packets wait for outputs that others \
+                 have, behind packets that do, or for room"
             }
         }
     }

@@ -4,6 +4,7 @@
 //! Curves and the picture of the fabric are drawn here, as SVG whose colours the style sheet gives; the script colours
 //! channels by load, switches between points, and makes tables and CSV of the same data.
 
+mod distributions;
 pub mod experiment;
 mod operations;
 mod picture;
@@ -12,7 +13,7 @@ mod sections;
 mod words;
 
 use crate::channels::direction;
-use crate::details::Details;
+use crate::details::{Details, rounded};
 use crate::stages;
 use crate::theory::Theory;
 use flitway_engine::Clock;
@@ -88,6 +89,9 @@ impl Page<'_> {
             .map(|details| {
                 let mut value = details.map_or(json!({}), |details| details.to_json(self.clock));
                 if let Some(loads) = details.and_then(|details| details.load_of.as_ref()) {
+                    if operations::Kind::of(self.points()) == operations::Kind::Multicasts {
+                        value["received_of"] = rounded(distributions::received_of(self.fabric, loads));
+                    }
                     let wired =
                         stages::channels(self.fabric).zip(loads).filter(|(channel, _)| channel.is_some());
                     let loads: Vec<f64> = wired.map(|(_, load)| *load).collect();

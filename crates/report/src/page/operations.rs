@@ -1,7 +1,7 @@
 //! What barriers and multicast operations came to beyond their latency: their parts, what was lost, how it was made good. A
 //! line for each quantity that was measured, a column for each point.
 
-use super::{escape, words};
+use super::{Page, escape, words};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -41,31 +41,131 @@ const MULTICAST: &[Quantity] = &[
     ("– mean latency", "/packet_latency_ns/mean", words::time),
 ];
 
-/// The kind of operations of `points`, if there are some: the name of the section, and its quantities.
-fn kind(points: &[Value]) -> Option<(&'static str, &'static [Quantity])> {
-    let has = |name: &str| points.iter().any(|point| point.get(name).is_some());
-    match (has("barrier"), has("multicast")) {
-        (true, _) => Some(("Barriers", BARRIER)),
-        (_, true) => Some(("Multicasts", MULTICAST)),
-        _ => None,
+/// What the loads and latencies of a page are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Packets,
+    Multicasts,
+    Barriers,
+}
+
+impl Kind {
+    pub(super) fn of(points: &[Value]) -> Self {
+        let has = |name: &str| points.iter().any(|point| point.get(name).is_some());
+        match (has("barrier"), has("multicast")) {
+            (true, _) => Kind::Barriers,
+            (_, true) => Kind::Multicasts,
+            _ => Kind::Packets,
+        }
     }
+
+    /// What the mean latency is called.
+    pub(super) fn mean(self) -> &'static str {
+        match self {
+            Kind::Packets => "Mean latency",
+            Kind::Multicasts => "Mean time to the last copy",
+            Kind::Barriers => "Mean latency of a barrier",
+        }
+    }
+
+    /// What is said of the zero-load latency.
+    pub(super) fn zero_load(self) -> &'static str {
+        match self {
+            Kind::Packets => "theory: nothing in the way",
+            Kind::Multicasts => "of the last copy; theory: nothing in the way",
+            Kind::Barriers => "of a barrier; theory: nothing in the way",
+        }
+    }
+
+    /// Where a point says how many there were.
+    pub(super) fn count(self) -> &'static str {
+        match self {
+            Kind::Packets => "/packets",
+            Kind::Multicasts => "/multicast/copies",
+            Kind::Barriers => "/barrier/operations",
+        }
+    }
+
+    /// What the columns of latency and count are called.
+    pub(super) fn columns(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Packets => ("mean latency", "packets"),
+            Kind::Multicasts => ("mean to last copy", "copies"),
+            Kind::Barriers => ("mean latency", "barriers"),
+        }
+    }
+
+    /// What the columns mean.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Kind::Packets => {
+                "Offered and accepted load are flits created and delivered, as a fraction of the injection rate (one flit a \
+                 cycle for every NIC port), header and trailer included. Latency is from creation to the last flit \
+                 delivered, source queue included;"
+            }
+            Kind::Multicasts => {
+                "Offered and accepted load are flits of copies to be delivered and delivered, as a fraction of what the nodes \
+                 can receive (one flit a cycle for every NIC port), header and trailer included. Latency is from the \
+                 beginning of an operation to its last copy;"
+            }
+            Kind::Barriers => {
+                "Latency is that of barriers, from the last arrival to the last release. Offered and accepted load are those of \
+                 the traffic beside them, as a fraction of the injection rate (one flit a cycle for every NIC port);"
+            }
+        }
+    }
+
+    /// What is said of the curves of latency.
+    pub(super) fn curve(self) -> &'static str {
+        match self {
+            Kind::Packets => "From creation to delivery of the packet, for points that are steady.",
+            Kind::Multicasts => {
+                "From the beginning of an operation to delivery of its last copy, for points that are steady."
+            }
+            Kind::Barriers => {
+                "From the last arrival at a barrier to the last release, over the load beside it."
+            }
+        }
+    }
+
+    /// The section of operations, if it is about some: its name and quantities.
+    fn section(self) -> Option<(&'static str, &'static [Quantity])> {
+        match self {
+            Kind::Packets => None,
+            Kind::Multicasts => Some(("Multicasts", MULTICAST)),
+            Kind::Barriers => Some(("Barriers", BARRIER)),
+        }
+    }
+}
+
+/// Whether packets of `page` look for their group in tables of switches.
+fn has_tables(page: &Page<'_>) -> bool {
+    let by = page.result["workload"]["by"].as_str().unwrap_or("hardware");
+    page.fabric.switch.hpp().is_some() && ["hardware", "ranges"].contains(&by)
 }
 
 /// What the section is called, if there is one.
 pub(super) fn name(points: &[Value]) -> Option<&'static str> {
-    kind(points).map(|(name, _)| name)
+    Kind::of(points).section().map(|(name, _)| name)
 }
 
 /// The section; nothing for other runs.
-pub(super) fn section(points: &[Value]) -> String {
-    let Some((name, quantities)) = kind(points) else { return String::new() };
+pub(super) fn section(page: &Page<'_>) -> String {
+    let points = page.points();
+    let Some((name, quantities)) = Kind::of(points).section() else { return String::new() };
+    let (has_tables, has_packets) = (has_tables(page), words::has_packets(points));
     let heads: String =
         points.iter().map(|point| format!("<th>at load {:.3}</th>", words::offered(point))).collect();
     let mut rows = String::new();
     for (quantity, path, written) in quantities {
+        let applies = match *path {
+            "/multicast/missed" => has_tables,
+            "/packets" => has_packets,
+            _ => true,
+        };
         let values: Vec<Option<f64>> =
             points.iter().map(|point| point.pointer(path).and_then(Value::as_f64)).collect();
-        if values.iter().all(Option::is_none) {
+        if !applies || values.iter().all(Option::is_none) {
             continue;
         }
         // Writing to a string does not fail.

@@ -245,6 +245,7 @@ const figures = {
   "fig-distribution": () => [["of", "latency_ns", "share_slower"], ...((details.points[chosen] || {}).distributions || []).flatMap((it) =>
     it.marks.map(([ns, share]) => [it.name, ns, share]))],
   "fig-fairness": () => [["node", "accepted_load"], ...((details.points[chosen] || {}).accepted_of || []).map((value, node) => [node, value])],
+  "fig-received": () => [["node", "load"], ...((details.points[chosen] || {}).received_of || []).map((value, node) => [node, value])],
   "fig-slowest": () => [["packet", "source", "destination", "rail", "where", "vc", "arrived_ns", "left_ns", ...Object.keys(waits).map((it) => it + "_ns")],
     ...((details.points[chosen] || {}).slowest || []).flatMap((story, place) => story.stays.map((stay) => [place, story.source,
       story.destination, story.rail, stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch, stay.vc, stay.arrived_ns,

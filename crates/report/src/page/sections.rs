@@ -1,8 +1,8 @@
 //! The sections of a page, in the order in which they are read: what came out, the curves, then one point in detail.
 
+use super::operations::Kind;
 use super::plot::{At, Axis, Line, Mark, Plot, Theory, log_range, zero_range};
-use super::{Page, escape, operations, words};
-use crate::details::Details;
+use super::{Page, distributions, escape, operations, words};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
         html.push_str(&graph_summary(page));
     } else {
         html.push_str(&summary(page));
-        html.push_str(&operations::section(page.points()));
+        html.push_str(&operations::section(page));
         html.push_str(&curves(page));
     }
     html.push_str(&chosen_point(page));
@@ -22,7 +22,7 @@ pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
         html.push_str(&stages());
     }
     html.push_str(&fabric(page, picture));
-    html.push_str(&distributions(page));
+    html.push_str(&distributions::section(page));
     html.push_str(&slowest());
     html.push_str(&machine(page));
     html.push_str("</main>\n");
@@ -128,9 +128,15 @@ fn summary(page: &Page<'_>) -> String {
     let points = page.points();
     let is_steady = |point: &&Value| point["verdict"] == "steady";
     let mut tiles = size_tile(page);
-    let best = points.iter().filter(is_steady).max_by(|a, b| words::offered(a).total_cmp(&words::offered(b)));
+    let of = Kind::of(points);
+    let has_load = points.iter().any(|point| words::offered(point) > 0.0);
+    let best = points
+        .iter()
+        .filter(is_steady)
+        .filter(|_| has_load)
+        .max_by(|a, b| words::offered(a).total_cmp(&words::offered(b)));
     if let Some(best) = best {
-        let note = format!("{:.1} % of the injection rate is delivered", accepted(best) * 100.0);
+        let note = format!("{:.1} % of {} is delivered", accepted(best) * 100.0, words::rate(best));
         tiles.push_str(&tile("Highest load that is steady", &format!("{:.3}", words::offered(best)), &note));
     }
     let saturated = points.iter().filter(|point| point["saturated"] == true);
@@ -138,12 +144,15 @@ fn summary(page: &Page<'_>) -> String {
         let limit = first["limit"].as_str().map_or(String::new(), |limit| format!("limited by {limit}"));
         tiles.push_str(&tile("Saturated from load", &format!("{:.3}", words::offered(first)), &limit));
     }
-    if let Some(nanos) = page.theory_ns() {
+    if let Some(nanos) = page.theory_ns().filter(|_| of == Kind::Packets) {
         tiles.push_str(&tile("Zero-load latency", &words::time(nanos), "theory: nothing in the way"));
     }
+    if let Some(nanos) = points.first().and_then(zero_load_of_operations) {
+        tiles.push_str(&tile("Zero-load latency", &words::time(nanos), of.zero_load()));
+    }
     if let Some(mean) = points.first().and_then(|point| latency(point, "mean")) {
-        let note = format!("measured at load {:.3}", words::offered(&points[0]));
-        tiles.push_str(&tile("Mean latency", &words::time(mean), &note));
+        let at = if has_load { format!(" at load {:.3}", words::offered(&points[0])) } else { String::new() };
+        tiles.push_str(&tile(of.mean(), &words::time(mean), &format!("measured{at}")));
     }
     if let Some(theory) = page.theory {
         let note = "theory: then the busiest channel is full";
@@ -229,7 +238,14 @@ fn latency(point: &Value, key: &str) -> Option<f64> {
     of[key].as_f64()
 }
 
+/// What theory says of the operations of a point when nothing is in their way.
+fn zero_load_of_operations(point: &Value) -> Option<f64> {
+    let of_multicast = point.pointer("/multicast/zero_load_last_copy_ns");
+    of_multicast.or_else(|| point.pointer("/barrier/zero_load_latency_ns"))?.as_f64()
+}
+
 fn point_table(points: &[Value]) -> String {
+    let of = Kind::of(points);
     let mut rows = String::new();
     for (place, point) in points.iter().enumerate() {
         let cell = |key: &str| latency(point, key).map_or("–".to_owned(), words::time);
@@ -246,26 +262,21 @@ fn point_table(points: &[Value]) -> String {
             cell("p50"),
             cell("p99"),
             cell("p999"),
-            words::count(point["packets"].as_u64().unwrap_or(0)),
+            words::count(point.pointer(of.count()).and_then(Value::as_u64).unwrap_or(0)),
             point["verdict"].as_str().unwrap_or("")
         );
     }
-    let latency = if points.iter().any(|point| point.get("barrier").is_some()) {
-        "Latency is that of barriers, from the last arrival to the last release; the load is that of the traffic beside them"
-    } else {
-        "Latency is from creation to the last flit delivered, source queue included"
-    };
+    let (latency, counted) = of.columns();
     format!(
-        "<div class=\"scroll\"><table class=\"points\"><thead><tr><th>offered</th><th>accepted</th><th>mean latency</th>\
-         <th>p50</th><th>p99</th><th>p99.9</th><th>packets</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\
-         <p class=\"note\">Offered and accepted load are flits created and delivered, as a fraction of the injection rate (one \
-         flit a cycle for every NIC port), header and trailer included. {latency}; ± is half of the 95 % \
-         interval.</p>"
+        "<div class=\"scroll\"><table class=\"points\"><thead><tr><th>offered</th><th>accepted</th><th>{latency}</th>\
+         <th>p50</th><th>p99</th><th>p99.9</th><th>{counted}</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         <p class=\"note\">{} ± is half of the 95 % interval.</p>",
+        of.note()
     )
 }
 
 /// A figure with its data, which the script lays out as a table and as CSV under the name `id`.
-fn figure(id: &str, title: &str, note: &str, content: &str) -> String {
+pub(super) fn figure(id: &str, title: &str, note: &str, content: &str) -> String {
     format!(
         "<figure id=\"{id}\" data-figure=\"{id}\"><figcaption><a class=\"anchor\" href=\"#{id}\" \
          aria-label=\"Link to this figure\">#</a><strong>{title}</strong> <span>{note}</span></figcaption>\
@@ -276,14 +287,7 @@ fn figure(id: &str, title: &str, note: &str, content: &str) -> String {
 }
 
 fn curves(page: &Page<'_>) -> String {
-    let has = |kind: &str| page.points().iter().any(|point| point.get(kind).is_some());
-    let of = if has("multicast") {
-        "From creation to delivery of the last copy of an operation, for points that are steady."
-    } else if has("barrier") {
-        "From the last arrival at a barrier to the last release, over the load beside it."
-    } else {
-        "From creation to delivery of the packet, for points that are steady."
-    };
+    let of = Kind::of(page.points()).curve();
     let latency_note = format!("{of} The band is the 95 % interval of the mean; dashed is theory.");
     format!(
         "<section id=\"curves\"><h2>Load and latency</h2><div class=\"pair\">{}{}</div></section>\n",
@@ -347,11 +351,7 @@ fn latency_plot(page: &Page<'_>) -> Plot {
     };
     let lines =
         vec![line("mean", "mean", 0), line("p50", "p50", 1), line("p99", "p99", 2), line("p99.9", "p999", 3)];
-    let zero_load = page.theory_ns().or_else(|| {
-        let point = page.points().first()?;
-        let of_multicast = point.pointer("/multicast/zero_load_last_copy_ns");
-        of_multicast.or_else(|| point.pointer("/barrier/zero_load_latency_ns"))?.as_f64()
-    });
+    let zero_load = page.points().first().and_then(zero_load_of_operations).or_else(|| page.theory_ns());
     let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y).chain(zero_load);
     let y = Axis {
         title: "latency".to_owned(),
@@ -477,109 +477,6 @@ fn fabric(page: &Page<'_>, picture: Option<String>) -> String {
         "<div id=\"ribbons\"></div>",
     );
     format!("<section id=\"fabric\"><h2>The fabric</h2>{drawn}{ribbon}</section>\n")
-}
-
-/// A drawing for each point, of which the script shows one.
-fn for_each_point(page: &Page<'_>, draw: impl Fn(&Details, &Value) -> Option<String>) -> String {
-    let mut html = String::new();
-    for (place, (details, point)) in page.details.iter().zip(page.points()).enumerate() {
-        let drawing = details.and_then(|details| draw(details, point));
-        let drawing = drawing.unwrap_or_else(|| "<p class=\"note\">Nothing was delivered.</p>".to_owned());
-        // Writing to a string does not fail.
-        let _ = write!(html, "<div class=\"of-point\" data-of=\"{place}\">{drawing}</div>");
-    }
-    html
-}
-
-fn distributions(page: &Page<'_>) -> String {
-    let drawings = for_each_point(page, |details, _| distribution_plot(details).map(|plot| plot.svg()));
-    format!(
-        "<section id=\"latency\"><h2>How slow, and who gets how much</h2><div class=\"pair\">{}{}</div></section>\n",
-        figure(
-            "fig-distribution",
-            "Latency distribution",
-            "How many packets were slower than a given time: packet latency from creation on, network latency from the moment the \
-             head leaves the source. A step down is ten times as rare.",
-            &drawings
-        ),
-        if page.is_graph() { String::new() } else { fairness(page) }
-    )
-}
-
-fn distribution_plot(details: &Details) -> Option<Plot> {
-    let mut lines = Vec::new();
-    for (place, (name, marks)) in details.distributions.iter().enumerate() {
-        let marks = marks.as_array()?;
-        let mark = |mark: &Value| Some((mark[0].as_f64()?, mark[1].as_f64()?));
-        let mut marks: Vec<(f64, f64)> = marks.iter().filter_map(mark).collect();
-        // The slowest of all is slower than none: it stands at half of the last step.
-        let last = marks.iter().rev().find(|(_, share)| *share > 0.0).map_or(0.5, |(_, share)| share / 2.0);
-        marks.iter_mut().for_each(|(_, share)| *share = share.max(last));
-        let line = marks.into_iter().map(|(x, y)| Mark { x, y, ..Mark::default() });
-        lines.push(Line { name: (*name).to_owned(), colour: place, marks: line.collect(), has_marks: false });
-    }
-    let all = || lines.iter().flat_map(|line: &Line| &line.marks);
-    let least = all().map(|mark| mark.y).fold(1.0, f64::min);
-    let x = Axis {
-        title: "latency".to_owned(),
-        range: log_range(all().map(|mark| mark.x)),
-        is_log: true,
-        format: words::tick_time_log,
-        names: Vec::new(),
-    };
-    let y = Axis {
-        title: "packets that are slower".to_owned(),
-        range: 10_f64.powf(least.log10().floor())..1.0,
-        is_log: true,
-        format: words::tick_share,
-        names: Vec::new(),
-    };
-    let label = "Share of packets slower than a given latency, falling by decades".to_owned();
-    (!lines.is_empty()).then_some(Plot { label, x, y, lines, theory: Vec::new() })
-}
-
-fn fairness(page: &Page<'_>) -> String {
-    let drawings = for_each_point(page, |details, point| {
-        Some(fairness_plot(details.accepted_of.as_ref()?, point).svg())
-    });
-    figure(
-        "fig-fairness",
-        "Accepted load of each node",
-        "Flits of what each node sent that were delivered, as a fraction of its injection rate. Steps downward are nodes \
-         that get less than others.",
-        &drawings,
-    )
-}
-
-fn fairness_plot(accepted_of: &[f64], point: &Value) -> Plot {
-    let mut marks: Vec<Mark> = (0..)
-        .zip(accepted_of)
-        .flat_map(|(node, &y)| {
-            // A step as wide as the node's number.
-            [node, node + 1].map(|x| Mark { x: f64::from(x), y, ..Mark::default() })
-        })
-        .collect();
-    // A picture has fewer columns than a large machine has nodes.
-    let step = marks.len().div_ceil(4_096).max(1);
-    marks = marks.into_iter().step_by(step).collect();
-    let line = Line { name: "nodes".to_owned(), colour: 0, marks, has_marks: false };
-    let mean = point["accepted_load"].as_f64().unwrap_or(0.0);
-    let x = Axis {
-        title: "node".to_owned(),
-        range: 0.0..(accepted_of.len() as f64),
-        is_log: false,
-        format: |value| format!("{value:.0}"),
-        names: Vec::new(),
-    };
-    let y = Axis {
-        title: "accepted load".to_owned(),
-        range: zero_range(accepted_of.iter().copied()),
-        is_log: false,
-        format: words::tick_load,
-        names: Vec::new(),
-    };
-    let theory = vec![Theory { name: format!("mean {mean:.3}"), at: At::Y(mean) }];
-    Plot { label: "Accepted load by node".to_owned(), x, y, lines: vec![line], theory }
 }
 
 fn slowest() -> String {

@@ -59,6 +59,16 @@ pub(super) fn offered(point: &Value) -> f64 {
     of.as_f64().unwrap_or(0.0)
 }
 
+/// What the loads of a point are fractions of.
+pub(super) fn rate(point: &Value) -> &'static str {
+    if point.get("multicast").is_some() { "what the nodes can receive" } else { "the injection rate" }
+}
+
+/// Whether there are packets besides those of operations.
+pub(super) fn has_packets(points: &[Value]) -> bool {
+    points.iter().any(|point| point["offered_load"].as_f64() != Some(0.0))
+}
+
 /// What became of points that ended alike, for somebody who has never heard of it.
 pub(super) fn verdict(points: &[Value]) -> String {
     let accepted = |point: &Value| {
@@ -73,8 +83,9 @@ pub(super) fn verdict(points: &[Value]) -> String {
         "saturated" => {
             let limit = point["limit"].as_str().map_or("", limit);
             format!(
-                "Saturated: packets are created faster than they are delivered; {through} of the injection rate gets \
-                 through. {limit} Latencies of packets would grow for ever and mean nothing."
+                "Saturated: packets are created faster than they are delivered; {through} of {} gets \
+                 through. {limit} Latencies of packets would grow for ever and mean nothing.",
+                rate(point)
             )
         }
         "deadlock" => "Deadlock: packets wait for each other for ever. The ring of packets below proves it; \
@@ -103,7 +114,7 @@ fn limit(limit: &str) -> &'static str {
         }
         "network" => "Limited by the network: a channel between two switches is full.",
         "arbitration" => {
-            "Limited by arbitration: no channel is full, but packets wait for outputs that others have, behind packets \
+            "Limited by arbitration: no class of channels is full in the mean, and no single channel stands out; packets wait for outputs that others have, behind packets \
              that wait (head of line), or for room in the next buffer."
         }
         _ => "",
