@@ -94,7 +94,8 @@ pub enum Limit {
     Network,
     /// A node receives all that its channel can carry.
     Ejection,
-    /// No class of channels is full in the mean, and no single one stands out: packets wait for outputs that others have, behind packets that do, or for room.
+    /// No class of channels is full in the mean, and no single one stands out: packets wait for outputs that others have,
+    /// behind packets that do, or for room.
     Arbitration,
 }
 

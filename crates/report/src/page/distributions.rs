@@ -80,7 +80,7 @@ fn distribution_plot(details: &Details) -> Option<Plot> {
         title: "latency".to_owned(),
         range: log_range(all().map(|mark| mark.x)),
         is_log: true,
-        format: words::tick_time_log,
+        format: words::tick_time,
         names: Vec::new(),
     };
     let y = Axis {

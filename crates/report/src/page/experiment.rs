@@ -86,8 +86,16 @@ fn shown(value: &Value) -> String {
 
 /// What tells the line of `series` from others.
 fn name(series: &Value) -> String {
+    let of = |(key, value): (&String, &Value)| {
+        // A word says what it is of; a number, a size or a truth does not.
+        let is_word = value
+            .as_str()
+            .is_some_and(|text| text.starts_with(char::is_alphabetic) && text.parse::<bool>().is_err());
+        let short = key.rsplit('.').next().unwrap_or(key);
+        if is_word { shown(value) } else { format!("{short} {}", shown(value)) }
+    };
     let by = series["by"].as_object();
-    by.map_or_else(String::new, |by| by.values().map(shown).collect::<Vec<_>>().join(", "))
+    by.map_or_else(String::new, |by| by.iter().map(of).collect::<Vec<_>>().join(", "))
 }
 
 fn figure(plot: &Value) -> String {

@@ -8,11 +8,20 @@ use plotters::prelude::*;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Size of a figure; the browser scales it.
-const SIZE: (u32, u32) = (520, 340);
+/// Height of a figure; the browser scales it.
+const HEIGHT: u32 = 340;
 
-/// Room at the right for the names of lines.
-const NAMES: u32 = 96;
+/// Room at the left for values and the title of the axis, above, and below.
+const MARGINS: (u32, u32, u32) = (74, 12, 46);
+
+/// Width of what is plotted.
+const WIDTH: u32 = 362;
+
+/// Room at the right for the names of lines: at least, and at most.
+const NAMES: (usize, usize) = (96, 260);
+
+/// Pixels of a letter of a name, about.
+const LETTER: f64 = 6.4;
 
 /// Pixels between two names.
 const LINE_HEIGHT: f64 = 14.0;
@@ -37,11 +46,15 @@ pub(super) struct Axis {
 }
 
 impl Axis {
+    /// What is written beside the axis.
+    fn title(&self) -> String {
+        if self.is_log { format!("{} (log)", self.title) } else { self.title.clone() }
+    }
+
     fn tick(&self, value: f64) -> String {
-        if self.is_log && value > 0.0 {
-            // There is a line at every digit, and not room for all of their values.
-            let digit = (value / 10_f64.powf(value.log10().floor())).round();
-            return if [1.0, 2.0, 5.0, 10.0].contains(&digit) { (self.format)(value) } else { String::new() };
+        // What counts in factors has ticks of its own.
+        if self.is_log {
+            return String::new();
         }
         if self.names.is_empty() {
             return (self.format)(value);
@@ -112,7 +125,7 @@ impl Plot {
     pub(super) fn svg(&self) -> String {
         let mut text = String::new();
         {
-            let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+            let root = SVGBackend::with_string(&mut text, self.size()).into_drawing_area();
             let (x, y) = (&self.x.range, &self.y.range);
             let (x, y) = (x.start..x.end, y.start..y.end);
             // A figure that cannot be drawn has a range without width, and stays empty.
@@ -128,11 +141,10 @@ impl Plot {
         let start = text.find("<svg").unwrap_or(0);
         let body = text[start..].find('>').map_or("", |end| &text[start + end + 1..]);
         let body = body.trim_end().strip_suffix("</svg>").unwrap_or(body);
+        let (width, height) = self.size();
         // `plotters` writes a gap where it means none.
         format!(
-            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">{}{overlay}</svg>",
-            SIZE.0,
-            SIZE.1,
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">{}{overlay}</svg>",
             escape(&self.label),
             body.replace('\n', "")
         )
@@ -146,11 +158,28 @@ impl Plot {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-8 -4 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" \
              aria-label=\"{2}\">\n<style>\n{style}svg {{ font-family: sans-serif; }}\n</style>\n<rect x=\"-8\" y=\"-4\" width=\"{0}\" \
              height=\"{1}\" fill=\"var(--page)\"/>\n{3}\n",
-            SIZE.0 + 8,
-            SIZE.1 + 8,
+            self.size().0 + 8,
+            self.size().1 + 8,
             escape(&self.label),
             body.replace("><", ">\n<"),
         )
+    }
+
+    /// Room for the names of lines: as much as they need.
+    fn names_room(&self) -> u32 {
+        let sign = if self.has_signs() { SIGN } else { 0.0 };
+        let names = self.lines.iter().map(|line| &line.name).chain(self.theory.iter().map(|it| &it.name));
+        let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+        ((longest as f64 * LETTER + sign) as usize + 12).clamp(NAMES.0, NAMES.1) as u32
+    }
+
+    /// Whether colours alone do not tell the lines apart.
+    fn has_signs(&self) -> bool {
+        self.lines.len() > COLOURS
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (MARGINS.0 + WIDTH + self.names_room(), HEIGHT)
     }
 
     fn draw<X, Y>(
@@ -164,15 +193,17 @@ impl Plot {
         Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
         let mut chart = ChartBuilder::on(root)
-            .margin_top(12)
-            .margin_right(NAMES)
-            .x_label_area_size(46)
-            .y_label_area_size(62)
+            .margin_top(MARGINS.1)
+            .margin_right(self.names_room())
+            .x_label_area_size(MARGINS.2)
+            .y_label_area_size(MARGINS.0)
             .build_cartesian_2d(x, y)?;
         let style = ("sans-serif", 15).into_font().color(&INK);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
+        let mut mesh = chart.configure_mesh();
+        if self.y.is_log {
+            mesh.disable_y_mesh();
+        }
+        mesh.disable_x_mesh()
             .x_labels(if self.x.names.is_empty() { 6 } else { self.x.names.len() + 2 })
             .y_labels(12)
             .bold_line_style(GRID)
@@ -180,8 +211,8 @@ impl Plot {
             .axis_style(GRID)
             .label_style(style.clone())
             .axis_desc_style(style)
-            .x_desc(self.x.title.clone())
-            .y_desc(self.y.title.clone())
+            .x_desc(self.x.title())
+            .y_desc(self.y.title())
             .x_label_formatter(&|value| self.x.tick(*value))
             .y_label_formatter(&|value| self.y.tick(*value))
             .draw()?;
@@ -196,36 +227,69 @@ impl Plot {
             let (start, end) = (scale(axis.range.start), scale(axis.range.end));
             ((scale(value) - start) / (end - start)).clamp(0.0, 1.0)
         };
-        let (left, right) = (62.0, f64::from(SIZE.0 - NAMES));
-        let (top, bottom) = (12.0, f64::from(SIZE.1 - 46));
+        let (left, right) = (f64::from(MARGINS.0), f64::from(MARGINS.0 + WIDTH));
+        let (top, bottom) = (f64::from(MARGINS.1), f64::from(HEIGHT - MARGINS.2));
         (left + part(&self.x, x) * (right - left), bottom - part(&self.y, y) * (bottom - top))
     }
 
     fn overlay(&self) -> String {
         let pixel: Pixel<'_> = &|x, y| self.place(x, y);
-        let mut svg = String::new();
-        let mut names: Vec<(f64, String, String)> = Vec::new();
+        let mut svg = self.log_ticks();
+        let mut names: Vec<Name> = Vec::new();
         for theory in &self.theory {
             self.draw_theory(theory, pixel, &mut svg, &mut names);
         }
+        let right = f64::from(MARGINS.0 + WIDTH);
         for line in &self.lines {
             draw_line(line, pixel, &mut svg);
             if let Some(last) = line.marks.last() {
-                let class = format!("name n{}", line.colour % COLOURS);
-                names.push((pixel(last.x, last.y).1, line.name.clone(), class));
+                let (x, y) = pixel(last.x, last.y);
+                // Beside the end of the line, unless all names stand at the right with a sign.
+                let x = if self.has_signs() { right } else { x };
+                names.push(Name {
+                    at: (x + 7.0, y),
+                    text: line.name.clone(),
+                    class: format!("name n{}", line.colour % COLOURS),
+                    sign: self.has_signs().then(|| line_class(line.colour)),
+                });
             }
         }
         draw_names(names, &mut svg);
         svg
     }
 
-    fn draw_theory(
-        &self,
-        theory: &Theory,
-        pixel: Pixel<'_>,
-        svg: &mut String,
-        names: &mut Vec<(f64, String, String)>,
-    ) {
+    /// The ticks of axes that count in factors, with a line across for each up and down.
+    fn log_ticks(&self) -> String {
+        let mut svg = String::new();
+        let (left, right) = (MARGINS.0, MARGINS.0 + WIDTH);
+        for value in if self.y.is_log { log_ticks(&self.y.range, 12) } else { Vec::new() } {
+            let y = self.place(self.x.range.start, value).1;
+            // Writing to a string does not fail.
+            let _ = write!(
+                svg,
+                "<path class=\"rule\" d=\"M{left} {y:.1}L{right} {y:.1}\"/><text class=\"tick\" x=\"{}\" y=\"{:.1}\" \
+                 text-anchor=\"end\">{}</text>",
+                left - 10,
+                y + 4.0,
+                escape(&(self.y.format)(value))
+            );
+        }
+        let bottom = HEIGHT - MARGINS.2;
+        for value in if self.x.is_log { log_ticks(&self.x.range, 7) } else { Vec::new() } {
+            let x = self.place(value, self.y.range.start).0;
+            let _ = write!(
+                svg,
+                "<path class=\"rule\" d=\"M{x:.1} {bottom}L{x:.1} {}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"{}\" \
+                 text-anchor=\"middle\">{}</text>",
+                bottom + 5,
+                bottom + 19,
+                escape(&(self.x.format)(value))
+            );
+        }
+        svg
+    }
+
+    fn draw_theory(&self, theory: &Theory, pixel: Pixel<'_>, svg: &mut String, names: &mut Vec<Name>) {
         let (x, y) = (&self.x.range, &self.y.range);
         let ends = match theory.at {
             At::X(at) if x.contains(&at) || at == x.end => [pixel(at, y.start), pixel(at, y.end)],
@@ -249,10 +313,35 @@ impl Plot {
                     escape(&theory.name)
                 );
             }
-            At::Y(_) | At::Equal(_) => names.push((y2, theory.name.clone(), "name".to_owned())),
+            At::Y(_) | At::Equal(_) => names.push(Name {
+                at: (f64::from(MARGINS.0 + WIDTH) + 7.0, y2),
+                text: theory.name.clone(),
+                class: "name".to_owned(),
+                sign: None,
+            }),
         }
     }
 }
+
+/// The class of a line: a colour, and from the seventh line on a pattern too.
+fn line_class(colour: usize) -> String {
+    match colour / COLOURS {
+        0 => format!("line l{colour}"),
+        turn => format!("line l{} d{}", colour % COLOURS, (turn - 1) % 2 + 1),
+    }
+}
+
+/// A name that stands beside its line.
+struct Name {
+    at: (f64, f64),
+    text: String,
+    class: String,
+    /// The class of a piece of its line that stands before it.
+    sign: Option<String>,
+}
+
+/// Width of such a piece, with a gap.
+const SIGN: f64 = 26.0;
 
 fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
     let colour = line.colour % COLOURS;
@@ -279,7 +368,7 @@ fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
             format!("{x:.1} {y:.1}")
         })
         .collect();
-    let _ = write!(svg, "<path class=\"line l{colour}\" d=\"M{}\"/>", path.join("L"));
+    let _ = write!(svg, "<path class=\"{}\" d=\"M{}\"/>", line_class(line.colour), path.join("L"));
     for mark in real.iter().filter(|_| line.has_marks) {
         let (x, y) = pixel(mark.x, mark.y);
         let hollow = if mark.is_hollow { " hollow" } else { "" };
@@ -293,27 +382,50 @@ fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
 }
 
 /// Names beside the ends of their lines, moved apart where they would cover each other.
-fn draw_names(mut names: Vec<(f64, String, String)>, svg: &mut String) {
-    names.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let bottom = f64::from(SIZE.1 - 46);
+fn draw_names(mut names: Vec<Name>, svg: &mut String) {
+    names.sort_by(|a, b| a.at.1.total_cmp(&b.at.1));
     let mut before = 2.0;
     let mut places: Vec<f64> = names
         .iter()
-        .map(|(y, ..)| {
-            before = y.max(before + LINE_HEIGHT);
+        .map(|name| {
+            before = name.at.1.max(before + LINE_HEIGHT);
             before
         })
         .collect();
-    let mut limit = bottom + 4.0;
+    let mut limit = f64::from(HEIGHT - MARGINS.2) + 4.0;
     for place in places.iter_mut().rev() {
         *place = place.min(limit);
         limit = *place - LINE_HEIGHT;
     }
-    for ((_, name, class), y) in names.iter().zip(places) {
-        let x = SIZE.0 - NAMES + 6;
+    for (Name { at: (x, _), text, class, sign }, y) in names.iter().zip(places) {
+        let mut x = *x;
         // Writing to a string does not fail.
-        let _ = write!(svg, "<text class=\"{class}\" x=\"{x}\" y=\"{:.1}\">{}</text>", y + 4.0, escape(name));
+        if let Some(sign) = sign {
+            let _ = write!(svg, "<path class=\"{sign}\" d=\"M{x:.1} {y:.1}L{:.1} {y:.1}\"/>", x + SIGN - 6.0);
+            x += SIGN;
+        }
+        let _ =
+            write!(svg, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 4.0, escape(text));
     }
+}
+
+/// Values to be written on an axis that counts in factors, at most about `room`: 1, 2 and 5 of each decade, else decades,
+/// else some of them.
+fn log_ticks(range: &Range<f64>, room: usize) -> Vec<f64> {
+    let (first, last) = (range.start.log10().floor() as i32, range.end.log10().ceil() as i32);
+    let is_inside = |value: &f64| *value >= range.start * (1.0 - 1e-9) && *value <= range.end * (1.0 + 1e-9);
+    let of = |factors: &[f64], step: usize| -> Vec<f64> {
+        let decades = (first..=last).step_by(step).map(|decade| 10_f64.powi(decade));
+        decades
+            .flat_map(|decade| factors.iter().map(move |factor| factor * decade))
+            .filter(is_inside)
+            .collect()
+    };
+    let fine = of(&[1.0, 2.0, 5.0], 1);
+    if fine.len() <= room {
+        return fine;
+    }
+    (1..).map(|step| of(&[1.0], step)).find(|ticks| ticks.len() <= room).unwrap_or_default()
 }
 
 /// A range that shows all `values` of an axis that counts in factors, whole decades or their halves.
@@ -338,4 +450,17 @@ pub(super) fn log_range(values: impl Iterator<Item = f64>) -> Range<f64> {
 pub(super) fn zero_range(values: impl Iterator<Item = f64>) -> Range<f64> {
     let most = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
     0.0..if most > 0.0 { most * 1.08 } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_in_factors_have_ticks_that_fit() {
+        assert_eq!(log_ticks(&(2e3..1e4), 12), [2e3, 5e3, 1e4]);
+        assert_eq!(log_ticks(&(5.0..10.0), 12), [5.0, 10.0]);
+        assert_eq!(log_ticks(&(1.0..1e5), 7), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
+        assert_eq!(log_ticks(&(1.0..1e7), 4), [1.0, 1e2, 1e4, 1e6]);
+    }
 }

@@ -357,7 +357,7 @@ fn latency_plot(page: &Page<'_>) -> Plot {
         title: "latency".to_owned(),
         range: log_range(values.collect::<Vec<_>>().into_iter()),
         is_log: true,
-        format: words::tick_time_log,
+        format: words::tick_time,
         names: Vec::new(),
     };
     let mut theory = bounds(page);

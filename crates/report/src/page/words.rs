@@ -22,12 +22,6 @@ pub(super) fn tick_time(nanos: f64) -> String {
     }
 }
 
-/// A time on a logarithmic axis: nothing where marks lie too close for words.
-pub(super) fn tick_time_log(nanos: f64) -> String {
-    let digit = nanos / 10_f64.powf(nanos.log10().floor());
-    if digit > 5.5 { String::new() } else { tick_time(nanos) }
-}
-
 /// A value on an axis of loads.
 pub(super) fn tick_load(load: f64) -> String {
     format!("{load:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
