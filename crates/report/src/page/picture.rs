@@ -19,6 +19,9 @@ const WIDTH: f64 = 1_000.0;
 /// Nodes up to which there is a picture.
 const NODES_MAX: u32 = 2_048;
 
+/// Width of a digit of the number of a switch.
+const DIGIT: f64 = 6.6;
+
 /// Links between switches up to which they are drawn in a tree.
 const TREE_LINKS_MAX: usize = 640;
 
@@ -78,6 +81,32 @@ pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
          aria-label=\"The fabric; every shape is one or more channels, coloured by load\">{}</svg>",
         canvas.svg
     ))
+}
+
+/// What the picture of `topology` shows, in words.
+pub(super) fn caption(topology: &Topology) -> &'static str {
+    match topology.shape() {
+        Shape::Tree(_) => {
+            "A row for each level, nodes below. A line is a channel; a switch has two halves, the busiest of its channels up \
+             and the busiest of those down; a node too: into it (above) and out of it."
+        }
+        Shape::Grid(_) => {
+            "A line is a channel to the neighbour, a short one goes around the edge; in a switch are its nodes, each with two \
+             halves: into it (above) and out of it. Links between slices are not drawn."
+        }
+        Shape::Stages(_) => {
+            "A line is a channel, from the left to the right. Every node stands on both sides: it sends on the left and \
+             receives on the right."
+        }
+        Shape::Irregular if topology.switches() == 1 => {
+            "One switch with its nodes around it: of the two lines of each node one is the channel into it, the other that \
+             out of it."
+        }
+        Shape::Irregular => {
+            "A line is a channel between switches; in a switch are its nodes, each with two halves: into it (above) and out of \
+             it. Where switches stand means nothing."
+        }
+    }
 }
 
 impl Canvas<'_> {
@@ -184,12 +213,22 @@ impl Canvas<'_> {
         let has_links = links <= TREE_LINKS_MAX;
         let rise = if has_links { 110.0 } else { 64.0 };
         let (mut spots, mut widths) = (vec![(0.0, 0.0); levels.len()], vec![0.0; levels.len()]);
+        let mut numbered: Vec<(Spot, u32)> = Vec::new();
         for (level, row) in rows.iter().enumerate() {
             let pitch = (WIDTH - 70.0) / row.len() as f64;
             for (place, &switch) in row.iter().enumerate() {
                 let x = 70.0 + (place as f64 + 0.5) * pitch;
                 spots[switch as usize] = (x, 24.0 + (top as usize - level) as f64 * rise);
-                widths[switch as usize] = (pitch * 0.84).min(46.0);
+                // With its number beside it, if there is room for both.
+                let number = switch.to_string().len() as f64 * DIGIT + 3.0;
+                let has_number = pitch - number >= 24.0;
+                let width =
+                    if has_number { (pitch - number).min(pitch * 0.84) } else { pitch * 0.84 }.min(46.0);
+                widths[switch as usize] = width;
+                if has_number {
+                    let at = (x + width / 2.0 + 1.0 + number / 2.0, spots[switch as usize].1 + 4.0);
+                    numbered.push((at, switch));
+                }
             }
         }
         if has_links {
@@ -222,20 +261,27 @@ impl Canvas<'_> {
             };
             self.cell((x - width / 2.0, y + 0.5), (width, 7.5), down);
         }
-        let floor = 24.0 + f64::from(top) * rise + 22.0;
-        let mut depth = 0.0_f64;
-        let leaves = rows[0].len() as f64;
-        for &switch in &rows[0] {
-            let nodes = &homes[switch as usize];
-            let width = (WIDTH - 70.0) / leaves * 0.9;
-            let rows = nodes.len().div_ceil(nodes.len().min(((width / 6.0) as usize).max(1)).max(1));
-            let height = rows as f64 * 12.0;
-            depth = depth.max(height);
-            self.nodes((spots[switch as usize].0 - width / 2.0, floor), (width, height), nodes);
+        for (at, switch) in numbered {
+            self.text(at, "no", &switch.to_string());
         }
         for level in 0..=top {
             let y = 24.0 + f64::from(top - level) * rise + 4.0;
-            self.text((0.0, y), "row", &format!("level {level}"));
+            self.text((0.0, y), "row", &format!("level {}", level + 1));
+        }
+        let leaves: Vec<(f64, &[u32])> =
+            rows[0].iter().map(|&leaf| (spots[leaf as usize].0, homes[leaf as usize].as_slice())).collect();
+        self.nodes_of_leaves(24.0 + f64::from(top) * rise + 22.0, &leaves)
+    }
+
+    /// The nodes of the `leaves` of a tree, each with its place from the left, from `floor` down; where the picture ends.
+    fn nodes_of_leaves(&mut self, floor: f64, leaves: &[(f64, &[u32])]) -> f64 {
+        let mut depth = 0.0_f64;
+        let width = (WIDTH - 70.0) / leaves.len() as f64 * 0.9;
+        for (x, nodes) in leaves {
+            let rows = nodes.len().div_ceil(nodes.len().min(((width / 6.0) as usize).max(1)).max(1));
+            let height = rows as f64 * 12.0;
+            depth = depth.max(height);
+            self.nodes((x - width / 2.0, floor), (width, height), nodes);
         }
         self.text((0.0, floor + 10.0), "row", "nodes");
         floor + depth + 10.0
@@ -311,6 +357,11 @@ impl Canvas<'_> {
             let inset = side * 0.12;
             let size = (side - 2.0 * inset, side - 2.0 * inset);
             self.nodes((from.0 - size.0 / 2.0, from.1 - size.1 / 2.0), size, &homes[switch as usize]);
+            let number = switch.to_string();
+            if pitch >= 40.0 {
+                let half = number.len() as f64 * DIGIT / 2.0;
+                self.text((from.0 - side / 2.0 - half + 2.0, from.1 - side / 2.0 - 3.0), "no", &number);
+            }
         }
         let down = slices.div_ceil(across);
         pitch * 0.6 + f64::from(rows * down) * pitch + f64::from(down - 1) * 0.6 * pitch + pitch * 0.3
@@ -352,6 +403,10 @@ impl Canvas<'_> {
         for switch in 0..self.topology.switches() {
             let at = (x(shape.stage(SwitchId(switch))) - side / 2.0, y(SwitchId(switch), PortId(0)) - of(0));
             self.box_of_switch((at.0, at.1 - high / 2.0), (side, high), switch);
+            let number = switch.to_string();
+            if high >= 11.0 && side >= number.len() as f64 * DIGIT + 2.0 {
+                self.text((at.0 + side / 2.0, at.1 + 4.0), "no", &number);
+            }
         }
         for stage in 0..shape.stages {
             self.text((x(stage), 14.0), "num", &format!("stage {}", stage + 1));
@@ -359,8 +414,16 @@ impl Canvas<'_> {
         for (place, name) in [(80.0, "from nodes"), (WIDTH - 80.0, "to nodes")] {
             self.text((place, 14.0), "num", name);
         }
-        if pitch / f64::from(shape.arity) >= 7.0 {
-            for node in 0..self.topology.nodes() {
+        // As many numbers as there is room for: so many in each switch, or every so manieth switch.
+        let between = |step: u32| match step / shape.arity {
+            0 => high / f64::from(shape.arity) * f64::from(step),
+            switches => pitch * f64::from(switches),
+        };
+        let fits = |step: &u32| {
+            (shape.arity.is_multiple_of(*step) || step.is_multiple_of(shape.arity)) && between(*step) >= 14.0
+        };
+        if let Some(step) = (1..=self.topology.nodes()).find(fits) {
+            for node in (0..self.topology.nodes()).step_by(step as usize) {
                 self.text((70.0, node_y(node) + 4.0), "num", &node.to_string());
                 self.text((WIDTH - 70.0, node_y(node) + 4.0), "num", &node.to_string());
             }
@@ -380,6 +443,11 @@ impl Canvas<'_> {
             let width = if nodes > 32 { 3.5 } else { 7.0 };
             self.line(at(62.0), at(radius - 14.0), width, End::Switch(switch, port));
             self.line(at(radius - 14.0), at(62.0), width, End::Node(NodeId(node)));
+            // Letters need this much of the circle.
+            let step = (f64::from(nodes) * 20.0 / (std::f64::consts::TAU * radius)).ceil() as u32;
+            if !node.is_multiple_of(step) {
+                continue;
+            }
             let (x, y) = at(radius);
             self.text((x, y + 4.0), "num", &node.to_string());
         }
@@ -408,6 +476,9 @@ impl Canvas<'_> {
             let size = (side * 0.76, side * 0.76);
             if !nodes.is_empty() {
                 self.nodes((x - size.0 / 2.0, y - size.1 / 2.0), size, nodes);
+            }
+            if side >= 14.0 {
+                self.text((x, y - side / 2.0 - 3.0), "no", &switch.to_string());
             }
         }
         height

@@ -2,7 +2,7 @@
 
 use super::operations::Kind;
 use super::plot::{At, Axis, Line, Mark, Plot, Theory, log_range, zero_range};
-use super::{Page, distributions, escape, operations, words};
+use super::{Page, distributions, escape, operations, picture, words};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -447,7 +447,7 @@ fn stages() -> String {
     )
 }
 
-fn fabric(page: &Page<'_>, picture: Option<String>) -> String {
+fn fabric(page: &Page<'_>, drawing: Option<String>) -> String {
     let mut rails = String::new();
     if page.fabric.rails > 1 {
         rails.push_str("<label for=\"rail\">Rail</label> <select id=\"rail\"><option value=\"all\">mean over all</option>");
@@ -461,13 +461,15 @@ fn fabric(page: &Page<'_>, picture: Option<String>) -> String {
     let legend = format!(
         "<div class=\"legend\"><span>load 0</span><span class=\"steps\">{scale}</span><span id=\"scale\">1</span> {rails}</div>"
     );
-    let drawn = picture.map_or_else(String::new, |svg| {
+    let drawn = drawing.map_or_else(String::new, |svg| {
         figure(
             "fig-fabric",
             "The fabric as built",
-            "Every shape is a channel, or the busiest of those of a switch up and down; every node has two halves, into \
-             it (above) and out of it. Point at one to see which, and how much it carries.",
-            &format!("{legend}<div class=\"scroll picture\">{svg}</div>")
+            &format!(
+                "{} Point at a shape to see which channel it is, and how much it carries.",
+                picture::caption(page.fabric.topology())
+            ),
+            &format!("{legend}<div class=\"scroll picture\">{svg}</div>"),
         )
     });
     let ribbon = figure(
