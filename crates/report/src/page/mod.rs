@@ -18,6 +18,7 @@ use crate::stages;
 use crate::theory::Theory;
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
+use flitway_fabric::simulation::SwitchSettings;
 use flitway_fabric::topology::End;
 use picture::Numbers;
 use serde_json::{Value, json};
@@ -108,6 +109,8 @@ impl Page<'_> {
             "groups": groups.names,
             "rails": self.fabric.rails,
             "nodes": self.fabric.nodes(),
+            "has_vcs": self.fabric.switch.hpp().is_some(),
+            "waits": waits(&self.fabric.switch),
         });
         if let (Some(theory), Some(zero_load)) = (self.theory, self.theory_ns()) {
             data["theory"] = json!({
@@ -130,6 +133,17 @@ impl Page<'_> {
         }
         data
     }
+}
+
+/// What packets wait for in words, where it is something else than in HPP Switches.
+fn waits(switch: &SwitchSettings) -> Value {
+    let Some(sp) = switch.sp() else { return json!({}) };
+    let [output, link] = if sp.store.is_input() {
+        ["output kept by another packet (lock step)", "output taken by others (in the input buffer)"]
+    } else {
+        ["way into the central buffer (write port, room)", "output taken by others (in the central buffer)"]
+    };
+    json!({ "output": output, "link": link })
 }
 
 /// `[switch, port, switch, port]`, or `[switch, port, node]`.

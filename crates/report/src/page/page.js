@@ -135,7 +135,7 @@ const paintRibbons = () => {
 };
 
 const waits = { source_queue: "source queue", input_queue: "input queue", output: "output taken by others",
-  credits: "credits (room behind the link)", link: "link taken by others" };
+  credits: "credits (room behind the link)", link: "link taken by others", ...details.waits };
 const piece = (name, from, until, total, text) => {
   const part = make("i");
   part.style.background = "var(--w-" + name + ")";
@@ -146,7 +146,7 @@ const piece = (name, from, until, total, text) => {
 const hop = (story, stay) => {
   const row = make("div");
   const where = stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch + ", " + stay.input + " → " + stay.output;
-  row.append(make("span", "", where + ", VC " + stay.vc));
+  row.append(make("span", "", where + (details.has_vcs ? ", VC " + stay.vc : "")));
   const life = make("span", "life");
   const total = story.packet_latency_ns;
   const whole = make("i");
