@@ -204,6 +204,19 @@ fn a_page_of_multicasts_and_one_of_a_task_graph_show_what_applies() {
         &["operations", "copies", "mean_copy_latency_ns/mean", "missed"],
     );
 
+    assert!(facts["csv"]["fig-fairness"].is_string(), "packets beside them");
+
+    // Worms have no tables, and there are no other packets.
+    let alone = ["sp-omega-64", "--multicast", "fresh(receivers=4)", "--multicast-load", "0.1"];
+    let (page, result) = run("page-worms", &[&alone[..], &SHORT].concat());
+    let facts = look(&page, 700);
+    assert_sound(&facts, &result);
+    let multicast = &result["points"][0]["multicast"];
+    assert_eq!(facts["cells"][6], multicast["copies"].to_string(), "copies are counted, not packets");
+    assert_eq!(rows(&facts["csv"]["fig-received"]).len(), 64 + 1);
+    assert!(facts["csv"]["fig-fairness"].is_null(), "no unicast packets");
+    assert!(facts["operations"]["/multicast/missed"].is_null() && facts["operations"]["/packets"].is_null());
+
     let graph = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/halo-8.goal");
     let (page, result) = run("page-graph", &["hpp-switch", "--graph", graph.to_str().unwrap()]);
     let facts = look(&page, 1_280);
