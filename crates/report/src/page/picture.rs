@@ -84,15 +84,23 @@ pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
 }
 
 /// What the picture of `topology` shows, in words.
-pub(super) fn caption(topology: &Topology) -> &'static str {
-    match topology.shape() {
+pub(super) fn caption(topology: &Topology) -> String {
+    let text = match topology.shape() {
         Shape::Tree(_) => {
             "A row for each level, nodes below. A line is a channel; a switch has two halves, the busiest of its channels up \
              and the busiest of those down; a node too: into it (above) and out of it."
         }
-        Shape::Grid(_) => {
-            "A line is a channel to the neighbour, a short one goes around the edge; in a switch are its nodes, each with two \
-             halves: into it (above) and out of it. Links between slices are not drawn."
+        Shape::Grid(shape) => {
+            let around = if shape.wraps { ", a short one at the edge leads around" } else { "" };
+            let slices = if shape.dimensions.len() > 2 {
+                " Links between slices, side by side here, are not drawn."
+            } else {
+                ""
+            };
+            return format!(
+                "A line is a channel to a neighbour{around}; in a switch are its nodes, each with two halves: into it (above) and \
+                 out of it.{slices}"
+            );
         }
         Shape::Stages(_) => {
             "A line is a channel, from the left to the right. Every node stands on both sides: it sends on the left and \
@@ -106,7 +114,8 @@ pub(super) fn caption(topology: &Topology) -> &'static str {
             "A line is a channel between switches; in a switch are its nodes, each with two halves: into it (above) and out of \
              it. Where switches stand means nothing."
         }
-    }
+    };
+    text.to_owned()
 }
 
 impl Canvas<'_> {
@@ -213,21 +222,23 @@ impl Canvas<'_> {
         let has_links = links <= TREE_LINKS_MAX;
         let rise = if has_links { 110.0 } else { 64.0 };
         let (mut spots, mut widths) = (vec![(0.0, 0.0); levels.len()], vec![0.0; levels.len()]);
-        let mut numbered: Vec<(Spot, u32)> = Vec::new();
         for (level, row) in rows.iter().enumerate() {
             let pitch = (WIDTH - 70.0) / row.len() as f64;
+            let number = row.last().map_or(0, |switch| switch.to_string().len()) as f64 * DIGIT + 3.0;
             for (place, &switch) in row.iter().enumerate() {
                 let x = 70.0 + (place as f64 + 0.5) * pitch;
                 spots[switch as usize] = (x, 24.0 + (top as usize - level) as f64 * rise);
                 // With its number beside it, if there is room for both.
-                let number = switch.to_string().len() as f64 * DIGIT + 3.0;
-                let has_number = pitch - number >= 24.0;
+                let has_number = pitch - number >= 12.0;
                 let width =
                     if has_number { (pitch - number).min(pitch * 0.84) } else { pitch * 0.84 }.min(46.0);
                 widths[switch as usize] = width;
                 if has_number {
+                    // Both together stand in the middle.
+                    let x = x - number / 2.0;
+                    spots[switch as usize].0 = x;
                     let at = (x + width / 2.0 + 1.0 + number / 2.0, spots[switch as usize].1 + 4.0);
-                    numbered.push((at, switch));
+                    self.text(at, "no", &switch.to_string());
                 }
             }
         }
@@ -260,9 +271,6 @@ impl Canvas<'_> {
                 senders(down).collect()
             };
             self.cell((x - width / 2.0, y + 0.5), (width, 7.5), down);
-        }
-        for (at, switch) in numbered {
-            self.text(at, "no", &switch.to_string());
         }
         for level in 0..=top {
             let y = 24.0 + f64::from(top - level) * rise + 4.0;
