@@ -21,8 +21,10 @@ pub enum PlanError {
     NoCopies,
     /// Receivers are drawn for each operation, and the switches have tables of groups.
     FreshNeedsWorms,
-    /// Worms do not go by way of roots that their senders choose, nor to ranges.
-    NotForWorms,
+    /// Worms do not go to ranges.
+    RangesOfWorms,
+    /// Worms do not go by way of roots that their senders choose.
+    RootOfWorms,
 }
 
 impl fmt::Display for PlanError {
@@ -39,8 +41,11 @@ impl fmt::Display for PlanError {
             PlanError::FreshNeedsWorms => f.write_str(
                 "receivers that are drawn for each operation are in no table, and the switches copy by tables",
             ),
-            PlanError::NotForWorms => {
-                f.write_str("worms find their way themselves: they have no roots and no ranges")
+            PlanError::RangesOfWorms => {
+                f.write_str("a worm names its receivers one by one, and not ranges of them")
+            }
+            PlanError::RootOfWorms => {
+                f.write_str("worms find their way themselves, and not by way of a root that is chosen")
             }
         }
     }

@@ -170,8 +170,11 @@ fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
             .help("use `--by binomial`, or `--set switch.multicast.bit_string=N` for N nodes"),
         PlanError::FreshNeedsWorms => Problem::new("multicast", message)
             .help("use `--by binomial`, groups that stay, or a machine with worms, such as sp-switch-16"),
-        PlanError::NotForWorms => {
-            Problem::new("by", message).help("use `--by hardware` and `--root table`, or `--by binomial`")
+        PlanError::RangesOfWorms => {
+            Problem::new("by", message).help("use `--by hardware`, or `--by binomial`")
+        }
+        PlanError::RootOfWorms => {
+            Problem::new("root", message).help("use `--root table`, or `--by binomial`")
         }
     }
 }

@@ -105,9 +105,8 @@ impl MulticastPlan {
         let in_runs = self.settings.method == Method::Ranges;
         match self.settings.switches {
             Copying::Nothing => Err(PlanError::NoCopies),
-            Copying::Worms if in_runs || self.settings.root != RootPolicy::Table => {
-                Err(PlanError::NotForWorms)
-            }
+            Copying::Worms if in_runs => Err(PlanError::RangesOfWorms),
+            Copying::Worms if self.settings.root != RootPolicy::Table => Err(PlanError::RootOfWorms),
             Copying::Worms => Ok(()),
             Copying::Groups(_) if self.multicast.is_fresh() => Err(PlanError::FreshNeedsWorms),
             Copying::Groups(room) => self.lay_groups(routing, room),

@@ -167,8 +167,8 @@ fn groups_need_room_in_the_switches() {
     let (table, hardware) = (RootPolicy::Table, Method::Hardware);
     assert_eq!(worms(hardware, table, Copying::Groups(16)).unwrap_err(), PlanError::FreshNeedsWorms);
     assert_eq!(worms(hardware, table, Copying::Nothing).unwrap_err(), PlanError::NoCopies);
-    assert_eq!(worms(Method::Ranges, table, Copying::Worms).unwrap_err(), PlanError::NotForWorms);
-    assert_eq!(worms(hardware, RootPolicy::Random, Copying::Worms).unwrap_err(), PlanError::NotForWorms);
+    assert_eq!(worms(Method::Ranges, table, Copying::Worms).unwrap_err(), PlanError::RangesOfWorms);
+    assert_eq!(worms(hardware, RootPolicy::Random, Copying::Worms).unwrap_err(), PlanError::RootOfWorms);
     let plan = worms(hardware, table, Copying::Worms).unwrap();
     let tag = OperationTag { group: 0, source: NodeId(2), sequence: 5 };
     let worm = plan.worm(tag).unwrap();
