@@ -1,6 +1,6 @@
 //! The experiments that are built in, and finding the text of any.
 
-use flitway_machine::{Code, Diagnostic, Diagnostics, is_path, nearest, read_text, show};
+use flitway_machine::{Code, Diagnostic, Diagnostics, is_folder, is_path, meant, read_text, show};
 use std::path::{Path, PathBuf};
 
 /// The experiments that are built in: name and text.
@@ -36,7 +36,7 @@ pub(crate) fn experiment_text(name_or_path: &str) -> Result<ExperimentText, Diag
         let name = format!("{name} (built in)");
         return Ok(ExperimentText { name, text: (*text).to_owned(), folder: PathBuf::new() });
     }
-    if !is_path(name_or_path) {
+    if !is_path(name_or_path) && !is_folder(name_or_path) {
         return Err(unknown_experiment(name_or_path).into());
     }
     let path = Path::new(name_or_path);
@@ -50,9 +50,12 @@ fn unknown_experiment(name: &str) -> Diagnostic {
     let message = format!("there is no built-in experiment `{}`", show(name));
     let problem = Diagnostic::error(Code::UnknownExperiment, None, message)
         .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
-    if let Some(meant) = nearest(name, names) {
-        return problem.help(format!("did you mean `{meant}`?"));
+    if let Some(meant) = meant(name, &names) {
+        return problem.help(meant);
     }
-    let is_file = Path::new(name).exists();
-    problem.maybe_help(is_file.then(|| format!("write `./{name}` for the file of that name")))
+    let path = Path::new(name);
+    if path.is_dir() {
+        return problem.help(format!("`{name}` is a folder; name a file in it"));
+    }
+    problem.maybe_help(path.exists().then(|| format!("write `./{name}` for the file of that name")))
 }

@@ -136,19 +136,30 @@ impl Read<'_> {
         limits: impl Fn(Dimension) -> (u64, u64),
     ) -> Result<Value, Diagnostic> {
         let path = &self.entry.path;
+        // What would be refused in its turn is no help.
+        let is_wrong = |text: &str| match units::parse_any(text, dimensions) {
+            Ok((dimension, value)) => {
+                let (min, max) = limits(dimension);
+                !(min..=max).contains(&value)
+            }
+            Err(_) => true,
+        };
+        let help = |error: &QuantityError| {
+            if error.meant().is_some_and(|meant| is_wrong(&meant)) { None } else { error.help() }
+        };
         let text = match &self.entry.raw {
             Raw::Text(text) => text.as_str(),
             Raw::Integer(_) | Raw::Decimal => {
                 let number = self.entry.location.text();
                 let error = units::parse_any(number, dimensions).err();
-                let help = error.and_then(|error| error.help());
+                let help = error.and_then(|error| help(&error));
                 let message = format!("`{path}` has no unit: {}", show(number));
                 return Err(self.problem(Code::NoUnit, message).maybe_help(help));
             }
             _ => return Err(self.wrong_type()),
         };
-        let (dimension, value) =
-            units::parse_any(text, dimensions).map_err(|error| self.quantity_problem(&error))?;
+        let (dimension, value) = units::parse_any(text, dimensions)
+            .map_err(|error| self.quantity_problem(&error, help(&error)))?;
         let (min, max) = limits(dimension);
         if (min..=max).contains(&value) {
             return Ok(Value::Quantity(value, dimension));
@@ -156,7 +167,7 @@ impl Read<'_> {
         Err(self.problem(Code::OutOfRange, format!("`{path}` is {}", show(text))))
     }
 
-    fn quantity_problem(&self, error: &QuantityError) -> Diagnostic {
+    fn quantity_problem(&self, error: &QuantityError, help: Option<String>) -> Diagnostic {
         let code = match error.reason {
             Reason::NoUnit => Code::NoUnit,
             Reason::OtherDimension(_) | Reason::AmbiguousUnit { .. } | Reason::UnknownUnit { .. } => {
@@ -165,7 +176,7 @@ impl Read<'_> {
             Reason::Negative | Reason::TooLarge => Code::OutOfRange,
             Reason::NoNumber | Reason::NotWhole(_) => Code::NotAQuantity,
         };
-        self.problem(code, format!("`{}`: {error}", self.entry.path)).maybe_help(error.help())
+        self.problem(code, format!("`{}`: {error}", self.entry.path)).maybe_help(help)
     }
 }
 

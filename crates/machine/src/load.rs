@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
-use crate::nearest::nearest;
+use crate::nearest::{meant, nearest};
 use crate::units::show;
 
 /// The machines that are built in: name and text, the smallest first.
@@ -28,6 +28,9 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
     ]
 }
 
+/// What stands behind the name of a built-in machine where the place of a text is shown.
+pub(crate) const BUILT_IN: &str = " (built in)";
+
 /// The text of a machine file and where it comes from.
 pub(crate) struct MachineText {
     pub(crate) name: String,
@@ -38,10 +41,10 @@ pub(crate) struct MachineText {
 
 pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostics> {
     if let Some((name, text)) = builtin().iter().find(|(name, _)| *name == name_or_path) {
-        let name = format!("{name} (built in)");
+        let name = format!("{name}{BUILT_IN}");
         return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
     }
-    if !is_path(name_or_path) {
+    if !is_path(name_or_path) && !is_folder(name_or_path) {
         return Err(unknown_machine(name_or_path).into());
     }
     let path = Path::new(name_or_path);
@@ -54,6 +57,12 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
 #[must_use]
 pub fn is_path(text: &str) -> bool {
     text.contains(['/', '\\']) || Path::new(text).extension().is_some_and(|end| end == "toml")
+}
+
+/// Whether `text` can only mean a folder: `.` and `..`.
+#[must_use]
+pub fn is_folder(text: &str) -> bool {
+    text.chars().all(|letter| letter == '.') && Path::new(text).is_dir()
 }
 
 /// Reads a text file, `shown` so in messages, which is a `what`. `named_at` is where another file names it.
@@ -74,7 +83,9 @@ pub fn read_text(
         )
     };
     if path.is_dir() {
-        return Err(unreadable("is a directory".to_owned()).expected(format!("the path of a {what}")));
+        let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        let problem = unreadable("is a directory".to_owned());
+        return Err(problem.expected(format!("the path of {article} {what}")));
     }
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => unreadable("does not exist".to_owned()).maybe_help(similar_file(path)),
@@ -121,9 +132,12 @@ fn unknown_machine(name: &str) -> Diagnostic {
         format!("there is no built-in machine `{}`", show(name)),
     )
     .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
-    if let Some(meant) = nearest(name, names) {
-        return problem.help(format!("did you mean `{meant}`?"));
+    if let Some(meant) = meant(name, &names) {
+        return problem.help(meant);
     }
-    let is_file = Path::new(name).exists();
-    problem.maybe_help(is_file.then(|| format!("write `./{name}` for the file of that name")))
+    let path = Path::new(name);
+    if path.is_dir() {
+        return problem.help(format!("`{name}` is a folder; name a file in it"));
+    }
+    problem.maybe_help(path.exists().then(|| format!("write `./{name}` for the file of that name")))
 }

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
 use crate::document::{Document, Field, Raw, read_value};
 use crate::load;
 use crate::machine::Machine;
-use crate::nearest::nearest;
+use crate::nearest::{nearest, nearest_within};
 use crate::schema;
 use crate::units::show;
 
@@ -256,7 +256,8 @@ pub(crate) fn unknown(path: &str, at: Location) -> Diagnostic {
     // The right name in the wrong table.
     let last = rest.rsplit('.').next().unwrap_or(rest);
     let elsewhere = schema::settings().find(|setting| setting.key() == last).or_else(|| {
-        let meant = nearest(last, schema::settings().map(|setting| setting.key()))?;
+        // Of so many names one is always a little like it.
+        let meant = nearest_within(last, schema::settings().map(|setting| setting.key()), 1)?;
         schema::settings().find(|setting| setting.key() == meant)
     });
     problem.maybe_help(elsewhere.map(|setting| format!("did you mean `{}`?", setting.path)))

@@ -277,24 +277,32 @@ impl QuantityError {
         each.join(", or ")
     }
 
-    /// The likely fix, for a person.
+    /// The quantity that was probably meant.
     #[must_use]
-    pub fn help(&self) -> Option<String> {
+    pub fn meant(&self) -> Option<String> {
         let unit = self.text.get(self.span.clone()).unwrap_or("");
         match &self.reason {
             Reason::NoUnit => {
                 let dimension = self.expected.first()?;
-                Some(format!("write \"{} {}\" if that is meant", show(&self.text), dimension.usual_unit()))
+                Some(format!("{} {}", show(&self.text), dimension.usual_unit()))
             }
+            Reason::UnknownUnit { nearest: Some(symbol) } => {
+                let number = self.text[..self.text.len() - unit.len()].trim();
+                Some(format!("{} {symbol}", show(number)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The likely fix, for a person.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match &self.reason {
             Reason::AmbiguousUnit { binary, decimal } => {
                 let scale = |symbol: &str| find_unit(symbol).map_or(0, |(_, unit)| unit.scale);
                 Some(format!("write {binary} ({} B) or {decimal} ({} B)", scale(binary), scale(decimal)))
             }
-            Reason::UnknownUnit { nearest: Some(symbol) } => {
-                let number = self.text[..self.text.len() - unit.len()].trim();
-                Some(format!("write \"{} {symbol}\" if that is meant", show(number)))
-            }
-            _ => None,
+            _ => self.meant().map(|meant| format!("write \"{meant}\" if that is meant")),
         }
     }
 }

@@ -11,6 +11,7 @@ use flitway_engine::Picos;
 use crate::code::Code;
 use crate::convert::{Value, convert};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::load::BUILT_IN;
 use crate::options::{Entry, Options, Origin, default_entry};
 use crate::schema::{self, Kind, Presence, Setting};
 use crate::units::Dimension;
@@ -139,8 +140,12 @@ impl Values {
             .collect();
         let selector = when.selector.path;
         let message = format!("`{}` does not apply to {selector} \"{name}\"", entry.path);
+        let remedy = entry.location.source.name.strip_suffix(BUILT_IN).map_or_else(
+            || "delete it here".to_owned(),
+            |machine| format!("save `flitway explain {machine}` as a file and change that"),
+        );
         let mut problem = Diagnostic::error(Code::NotApplicable, entry.location.clone(), message)
-            .help(format!("it belongs to {selector} {}; delete it here", quoted(when.values)));
+            .help(format!("it belongs to {selector} {}; {remedy}", quoted(when.values)));
         if !rivals.is_empty() {
             problem = problem.expected(format!("for {selector} \"{name}\": {}", rivals.join(", ")));
         }

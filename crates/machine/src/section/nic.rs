@@ -16,7 +16,8 @@ static SEND_OVERHEAD: Setting = Setting {
     kind: Kind::Quantity { dimension: Dimension::Time, min: 0, max: OVERHEAD_MAX },
     presence: Presence::Default("\"0 ns\""),
     when: None,
-    doc: "o_s: time that a rank is busy for each message it sends. Task graphs use it; synthetic traffic does not.",
+    doc: "o_s: time that a rank is busy for each message it sends. Task graphs use it, and with `--overheads` multicast and \
+          barriers, a node for each packet; point-to-point traffic does not.",
     example: "\"0.7 us\"",
     source: "OQ-H17",
 };
@@ -26,7 +27,8 @@ static RECEIVE_OVERHEAD: Setting = Setting {
     kind: Kind::Quantity { dimension: Dimension::Time, min: 0, max: OVERHEAD_MAX },
     presence: Presence::Default("\"0 ns\""),
     when: None,
-    doc: "o_r: time that a rank is busy for each message it receives. Task graphs use it; synthetic traffic does not.",
+    doc: "o_r: time that a rank is busy for each message it receives. Task graphs use it, and with `--overheads` multicast \
+          and barriers, a node for each packet; point-to-point traffic does not.",
     example: "\"0.7 us\"",
     source: "OQ-H17",
 };

@@ -42,7 +42,8 @@ pub(crate) static ALGORITHM: Setting = Setting {
     presence: Presence::Required,
     when: None,
     doc: "How the path of a packet is chosen. Every routing is deterministic and keeps the order of packets between \
-          two nodes.",
+          two nodes; `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the \
+          order.",
     example: "\"d-mod-k\"",
     source: "dawning5000.txt section 3 (P-DN-005); OQ-D13",
 };

@@ -70,8 +70,8 @@ static ARITY: Setting = Setting {
     kind: Kind::Count { min: 1, max: 32 },
     presence: Presence::Required,
     when: Some(When { selector: &KIND, values: &[KARY_N_TREE, OMEGA, BUTTERFLY] }),
-    doc: "k of the k-ary n-tree: the ports down, and the ports up, of each switch. Of an omega network or a butterfly: \
-          the inputs, and the outputs, of each switch, at least 2.",
+    doc: "k: of a k-ary n-tree the ports down, and the ports up, of each switch; of an omega network or a butterfly the \
+          inputs, and the outputs, of each switch, at least 2.",
     example: "4",
     source: "the usual definition; OQ-D4",
 };

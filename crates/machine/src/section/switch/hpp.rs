@@ -309,8 +309,9 @@ fn check_headroom(
     let unit = values.quantity(&UNIT)?;
     if units < units_needed && u64::from(units_needed) > 2 * u64::from(mtu).div_ceil(unit) {
         let message = format!(
-            "the buffer cannot keep a link of {latency} cycles busy: credits come back after {round_trip} cycles, \
+            "the buffer cannot keep a link of {} busy: credits come back after {round_trip} cycles, \
              so that packets of {} need {units_needed} credit units, and there are {units}",
+            units::format(u64::from(latency), Dimension::Cycles),
             bytes(mtu)
         );
         let needed = units::format(u64::from(units_needed) * unit, Dimension::Size);

@@ -74,8 +74,10 @@ fn check_ports(
     if let Some(graph) = &topology.graph {
         graph.check_ports(ports, findings);
     } else if topology.ports > u64::from(ports) {
-        let message =
-            format!("a switch has {ports} ports, but the {} wires {} of each", topology.kind, topology.ports);
+        let message = format!(
+            "a switch has {ports} ports, but the topology \"{}\" wires {} of each",
+            topology.kind, topology.ports
+        );
         findings.push(
             values
                 .conflict(Code::TooFewPorts, &[setting, &topology::KIND], message)

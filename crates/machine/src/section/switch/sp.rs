@@ -28,8 +28,8 @@ pub(crate) const CENTRAL_CHOICE: Choice = Choice {
 
 pub(crate) const INPUT_CHOICE: Choice = Choice {
     name: INPUT,
-    doc: "The same with input FIFOs that are read in chunks in place of the central buffer; worms are replicated from \
-          the head of the FIFO.",
+    doc: "An SP Switch with input buffers: buffered wormhole with a credit for each flit, and input FIFOs that are read \
+          in chunks in place of a central buffer; worms are replicated from the head of the FIFO.",
 };
 
 /// The settings of both stand with the first.
@@ -410,33 +410,33 @@ fn check_nodes(
 fn check_sizes(values: &Values, settings: &SpSettings, findings: &mut Diagnostics) {
     let fifo = fifo_of(settings.store);
     let flits = |count: u32| units::format(u64::from(count), Dimension::Flits);
-    let mut too_small = |involved: &[&'static Setting], needed: u32, what: &str| {
+    let mut too_small = |involved: &[&'static Setting], needed: u32, what: &str, or: &str| {
         if settings.fifo_flits < needed {
             let message = format!("the FIFO of {} is too small: {what}", flits(settings.fifo_flits));
             let problem = values.conflict(Code::BufferTooSmall, involved, message);
-            findings.push(problem.expected(format!("at least {}", flits(needed))));
+            findings.push(problem.expected(format!("at least {}{or}", flits(needed))));
         }
     };
     let header = settings.format.header_flits;
-    too_small(&[fifo, &packet::HEADER], header, &format!("a header takes {}", flits(header)));
+    too_small(&[fifo, &packet::HEADER], header, &format!("a header takes {}", flits(header)), "");
     let bit_string = settings.bit_string_flits();
     let worm = settings.worm_flits(settings.format.mtu_bytes);
     if !settings.store.is_input() {
-        too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)));
+        too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)), "");
     } else if settings.replicates_from_store() {
         let what = format!("a worm of the MTU takes {} and is replicated out of it", flits(worm));
-        too_small(&[fifo, &packet::MTU, &BIT_STRING], worm, &what);
+        too_small(&[fifo, &packet::MTU, &BIT_STRING], worm, &what, ", or worms in lock step");
     } else {
-        too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)));
+        too_small(&[fifo, &BIT_STRING], bit_string, &format!("a bit string takes {}", flits(bit_string)), "");
         let chunk = settings.chunk_flits;
-        too_small(&[fifo, &CHUNK], chunk, &format!("it is read in chunks of {}", flits(chunk)));
+        too_small(&[fifo, &CHUNK], chunk, &format!("it is read in chunks of {}", flits(chunk)), "");
     }
     let Store::Central(central) = settings.store else { return };
     let needed = settings.chunks_spared();
     if central.chunks < needed {
         let message = format!(
-            "the central buffer of {} chunks is too small: a worm of the MTU is {}, which take {needed} chunks for all \
-             ports",
+            "the central buffer of {} chunks is too small: a worm of the MTU, {}, takes {needed} chunks to be \
+             replicated to all ports",
             central.chunks,
             flits(worm)
         );
@@ -460,8 +460,9 @@ fn check_headroom(
         Headroom::of_flits(settings, link.longest(topology));
     if units < units_needed {
         let message = format!(
-            "the FIFO cannot keep a link of {latency} cycles busy: credits come back after {round_trip} cycles, and it \
-             holds {units} flits"
+            "the FIFO cannot keep a link of {} busy: credits come back after {round_trip} cycles, and it holds {}",
+            units::format(u64::from(latency), Dimension::Cycles),
+            units::format(u64::from(units), Dimension::Flits),
         );
         findings.push(
             values
