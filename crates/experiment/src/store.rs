@@ -46,6 +46,10 @@ impl Store {
     /// # Errors
     /// If nothing can be written there.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
+        if folder.is_file() {
+            let message = "this is a file, expected a folder".to_owned();
+            return Err(StoreError { path: folder.to_owned(), message, help: None });
+        }
         let store = Store { folder: folder.to_owned(), drafts: AtomicU64::new(0) };
         let points = store.folder.join("points");
         std::fs::create_dir_all(&points)

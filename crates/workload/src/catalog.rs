@@ -2,7 +2,8 @@
 //!
 //! One table per choice is the only list of its names: parsing looks up in it, `flitway list` and `flitway explain`
 //! print it. A choice is written `name`, or `name(parameter=value, ...)`, or, in the order of the table,
-//! `name(value, ...)`. Case does not matter, nor whether words are joined by `-` or `_`.
+//! `name(value, ...)`. Case does not matter, nor whether words are joined by `-` or `_`. A value in double quotes, such as
+//! the path of a file, may contain what otherwise has a meaning: `,()=`.
 
 use crate::fraction::Fraction;
 use std::fmt;
@@ -138,7 +139,14 @@ impl fmt::Display for ChoiceError {
                 if let Some(nearest) = nearest {
                     write!(f, "; did you mean `{nearest}`?")?;
                 }
-                write!(f, " (it takes: {})", list(valid))
+                write!(f, " (it takes: {})", list(valid))?;
+                // The rest of a name that a comma has cut off, or what stands before its `=`.
+                let names_file = valid.contains(&"file");
+                f.write_str(if names_file {
+                    "; a path with any of `,()=` is put in double quotes"
+                } else {
+                    ""
+                })
             }
             ChoiceError::Repeated { name, parameter } => {
                 write!(f, "`{parameter}` of `{name}` was given twice")
@@ -151,7 +159,9 @@ impl fmt::Display for ChoiceError {
             }
             ChoiceError::File { path, mistakes } => write!(f, "{path}: {}", mistakes.join("; ")),
             ChoiceError::Malformed { subject, read } => {
-                write!(f, "`{read}` is no {subject}: expected `name` or `name(parameter=value, ...)`")
+                write!(f, "`{read}` is no {subject}: expected `name` or `name(parameter=value, ...)`")?;
+                let is_nested = read.matches(['(', ')']).count() > 2;
+                f.write_str(if is_nested { ", and a value with any of `,()=` in double quotes" } else { "" })
             }
         }
     }
@@ -199,18 +209,22 @@ impl<R: Copy> Catalog<R> {
             Some((name, rest)) => (name.trim(), Some(rest.strip_suffix(')').ok_or_else(malformed)?)),
             None => (text, None),
         };
-        if name.is_empty() || list.is_some_and(|list| list.contains(['(', ')'])) {
+        let list = list.unwrap_or("");
+        let is_closed = list.matches('"').count().is_multiple_of(2);
+        if name.is_empty() || !is_closed || split_outside_quotes(list, &['(', ')']).len() > 1 {
             return Err(malformed());
         }
         let (entry, read) = self.row(name).ok_or_else(|| self.unknown(name))?;
         let mut values = vec![None; entry.parameters.len()];
-        for (position, argument) in list.unwrap_or("").split(',').enumerate() {
+        let arguments = split_outside_quotes(list, &[',']);
+        let is_one = arguments.len() == 1;
+        for (position, argument) in arguments.into_iter().enumerate() {
             let argument = argument.trim();
-            if argument.is_empty() && !list.unwrap_or("").contains(',') {
+            if argument.is_empty() && is_one {
                 continue;
             }
             let (place, value) = entry.place(position, argument)?;
-            if values[place].replace(value.to_owned()).is_some() {
+            if values[place].replace(unquoted(value).to_owned()).is_some() {
                 let parameter = entry.parameters[place].name;
                 return Err(ChoiceError::Repeated { name: entry.name, parameter });
             }
@@ -251,8 +265,10 @@ impl Entry {
             nearest: nearest(&normal(read), self.parameters.iter().map(|parameter| parameter.name)),
             valid: self.parameters.iter().map(|parameter| parameter.name).collect(),
         };
-        match argument.split_once('=') {
+        let equals = split_outside_quotes(argument, &['='])[0].len();
+        match argument.split_at_checked(equals).filter(|_| equals < argument.len()) {
             Some((key, value)) => {
+                let value = &value[1..];
                 let key = key.trim();
                 let wanted = normal(key);
                 let place = self.parameters.iter().position(|parameter| parameter.name == wanted);
@@ -313,6 +329,27 @@ pub(crate) fn bytes(text: &str) -> Option<u16> {
         "KiB" => number.checked_mul(1_024),
         _ => None,
     }
+}
+
+/// The parts of a text between `separators` that do not stand in double quotes; at least one.
+fn split_outside_quotes<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
+    let mut is_quoted = false;
+    text.split(|letter: char| {
+        is_quoted ^= letter == '"';
+        !is_quoted && separators.contains(&letter)
+    })
+    .collect()
+}
+
+fn unquoted(value: &str) -> &str {
+    value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value)
+}
+
+/// A value as it is written in a choice: in quotes if it would be misunderstood without.
+#[must_use]
+pub fn quoted(value: &str) -> String {
+    let is_plain = !value.contains([',', '(', ')', '=']) && value.trim() == value;
+    if is_plain { value.to_owned() } else { format!("\"{value}\"") }
 }
 
 /// Lower case, words joined by hyphens, without Noxim's prefix.
@@ -380,7 +417,7 @@ mod tests {
         );
         assert_eq!(error("tw(3, size=4)"), "`size` of `two-words` was given twice");
         assert_eq!(error("tw"), "`two-words` needs `size`: a size");
-        for text in ["tw(3", "(3)", "tw(3)x", "tw((3))", ""] {
+        for text in ["tw(3", "(3)", "tw(3)x", ""] {
             assert!(error(text).ends_with("expected `name` or `name(parameter=value, ...)`"), "{text}");
         }
         let choice = parse("tw(3)").unwrap();
@@ -389,6 +426,25 @@ mod tests {
             "`size` of `two-words` cannot be `3`: expected a size"
         );
         assert_eq!(choice.part(1), Ok(Fraction::percent(50)));
+    }
+
+    #[test]
+    fn a_value_in_quotes_may_contain_what_has_a_meaning() {
+        for (text, size) in [
+            ("tw(\"a, (1)=b.txt\", 1/3)", "a, (1)=b.txt"),
+            ("tw( size = \"a=b\" , 1/3)", "a=b"),
+            ("tw(\"(\", share=1/3)", "("),
+            ("tw(\" a \", share=\"1/3\")", " a "),
+        ] {
+            assert_eq!(values(text), [size, "1/3"], "{text}");
+            assert_eq!(values(&format!("tw({}, 1/3)", quoted(size))), [size, "1/3"]);
+        }
+        assert_eq!(quoted("a.txt"), "a.txt");
+        for text in ["tw(\"a)", "tw(a\")\"", "tw(a(1))"] {
+            assert!(matches!(parse(text).unwrap_err(), ChoiceError::Malformed { .. }), "{text}");
+        }
+        let error = parse("tw(a(1).txt)").unwrap_err().to_string();
+        assert!(error.ends_with(", and a value with any of `,()=` in double quotes"), "{error}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use flitway_report::stages::Stages;
 use flitway_report::theory::Theory;
 use flitway_report::watch;
 use flitway_workload::Fraction;
-use flitway_workload::catalog::ChoiceError;
+use flitway_workload::catalog::{ChoiceError, quoted};
 use flitway_workload::traffic::destination::DestinationChoice;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
 use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
@@ -105,11 +105,19 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 /// Mistakes of a file that are told one by one.
 const MISTAKES_MAX: usize = 8;
 
+fn read_list(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => {
+            "this is no text; expected numbers in a UTF-8 text file".to_owned()
+        }
+        _ => format!("cannot read: {error}"),
+    })
+}
+
 /// To whom.
 pub(super) fn destinations(pattern: &str, problems: &mut Vec<Problem>) -> Option<DestinationChoice> {
-    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("cannot read: {error}"));
     let problem = |message: String| Problem::new("traffic", message);
-    match destination::parse_with(pattern, &read) {
+    match destination::parse_with(pattern, &read_list) {
         Ok(destinations) => return Some(destinations),
         Err(ChoiceError::File { path, mistakes }) => {
             let shown = mistakes.iter().take(MISTAKES_MAX);
@@ -185,8 +193,7 @@ pub(super) fn sizes(option: &'static str, text: &str) -> Result<Sizes, Vec<Probl
     match size::parse(text).map_err(|error| vec![problem(error.to_string())])? {
         SizeChoice::Sizes(sizes) => Ok(sizes),
         SizeChoice::File(path) => {
-            let list = std::fs::read_to_string(&path)
-                .map_err(|error| vec![problem(format!("{path}: cannot read: {error}"))])?;
+            let list = read_list(&path).map_err(|message| vec![problem(format!("{path}: {message}"))])?;
             Sizes::list(&list)
                 .map_err(|errors| errors.iter().map(|error| problem(format!("{path}: {error}"))).collect())
         }
@@ -201,7 +208,7 @@ pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     }
     let Some(packet) = &options.packet else { return };
     if let Ok(SizeChoice::File(path)) = size::parse(packet) {
-        options.packet = Some(format!("file({})", folder.join(path).display()));
+        options.packet = Some(format!("file({})", quoted(&folder.join(path).display().to_string())));
     }
 }
 
@@ -215,6 +222,9 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
     }
     let expected = "expected a load (0.3), several (0.1,0.5), a range with a step (0.1..0.9:0.1) or `max`";
     let one = |text: &str| -> Result<Fraction, String> {
+        if text.strip_prefix('-').is_some_and(|rest| rest.parse::<Fraction>().is_ok()) {
+            return Err(format!("`{text}`: a load is above 0"));
+        }
         let load: Fraction = text.parse().map_err(|_| format!("`{text}` is no load: {expected}"))?;
         match load.as_f64() {
             load if load <= 0.0 => Err(format!("`{text}`: a load is above 0")),
@@ -228,7 +238,8 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
         return text.split(',').map(|text| one(text.trim()).map(Load::Fraction)).collect();
     };
     let (last, step) = rest.split_once(':').ok_or_else(|| format!("`{text}` has no step: {expected}"))?;
-    let (first, last, step) = (one(first)?, one(last)?, one(step)?);
+    let step_problem = |_| format!("`{step}`: a step is above 0, and at most 10");
+    let (first, last, step) = (one(first)?, one(last)?, one(step.trim()).map_err(step_problem)?);
     let parts = |load: Fraction| (u128::from(load.numerator()), u128::from(load.denominator()));
     let ((a, b), (s, t)) = (parts(first), parts(step));
     let mut loads = Vec::new();

@@ -13,7 +13,7 @@
 //! arithmetic; a weight that is not zero keeps at least one part. What theory says uses the same whole numbers.
 
 use super::{DestinationArguments, DestinationChoice, Destinations, Kind, Lack, Misfit, Pattern};
-use crate::catalog::{ChoiceError, Entry, Parameter};
+use crate::catalog::{ChoiceError, Entry, Parameter, quoted};
 use crate::fraction::greatest_common_divisor;
 use crate::traffic::Shape;
 use flitway_engine::NodeId;
@@ -32,9 +32,10 @@ pub(super) const ENTRY: Entry = Entry {
               numpy.savetxt writes; that of a node for itself must be 0.",
     parameters: &[Parameter {
         name: "file",
-        expected: "the path of a file",
+        expected: "the path of a file, in double quotes if it contains any of `,()=`",
         default: None,
-        doc: "The file, relative to the file that names it.",
+        doc: "The file, relative to the experiment file that names it; on the command line and in Python, to the current \
+              folder.",
     }],
 };
 
@@ -50,7 +51,7 @@ pub(super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationCh
 /// The path in a pattern that is a matrix, with `place` done to it.
 pub(super) fn placed(arguments: &DestinationArguments<'_>, place: impl Fn(&str) -> String) -> Option<String> {
     let path = arguments.0.value(0, |path| Some(place(path))).ok()?;
-    Some(format!("{}({path})", ENTRY.name))
+    Some(format!("{}({})", ENTRY.name, quoted(&path)))
 }
 
 #[derive(Debug)]
