@@ -57,7 +57,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
     /// Seed of every random choice; 1 unless given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Threads, no more than there are idle cores; the result does not depend on them. An experiment runs so many points
     /// side by side
@@ -86,6 +86,10 @@ impl RunArguments {
     pub(crate) fn has_details(&self) -> bool {
         self.report.is_some() || self.trace.is_some()
     }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// What an experiment says itself, and so nobody else does.
@@ -118,11 +122,11 @@ pub(crate) struct TrafficArguments {
     pub(crate) arrival: Option<String>,
     /// Offered load as a fraction of a node's injection rate: one (0.3), several (0.1,0.5), a range (0.1..0.9:0.1, unless
     /// given) or `max` (sources that always have a packet)
-    #[arg(long, value_name = "LOAD", conflicts_with = "graph")]
+    #[arg(long, value_name = "LOAD", conflicts_with = "graph", allow_negative_numbers = true)]
     pub(crate) load: Option<String>,
     /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
     /// given
-    #[arg(long, value_name = "FRACTION", conflicts_with = "graph")]
+    #[arg(long, value_name = "FRACTION", conflicts_with = "graph", allow_negative_numbers = true)]
     pub(crate) precision: Option<String>,
     /// Warm-up in simulated time, instead of finding it from the data
     #[arg(long, value_name = "TIME", conflicts_with = "graph")]
@@ -140,7 +144,7 @@ pub(crate) struct MulticastArguments {
     #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
     pub(crate) multicast: Option<String>,
     /// Copies to be delivered as a fraction of what the nodes can receive: 0.1 (unless given), several, a range, `max`
-    #[arg(long, value_name = "LOAD", requires = "multicast")]
+    #[arg(long, value_name = "LOAD", requires = "multicast", allow_negative_numbers = true)]
     pub(crate) multicast_load: Option<String>,
     /// How large: 256B (unless given) and whatever --packet takes
     #[arg(long, value_name = "SIZE", requires = "multicast")]
@@ -189,7 +193,7 @@ pub(crate) struct TrainArguments {
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["graph", "multicast", "barrier", "report", "trace"])]
     pub(crate) train: Option<String>,
     /// How many: 10000 unless given
-    #[arg(long, value_name = "N", requires = "train")]
+    #[arg(long, value_name = "N", requires = "train", allow_negative_numbers = true)]
     pub(crate) count: Option<String>,
 }
 

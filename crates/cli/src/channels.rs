@@ -78,8 +78,9 @@ pub(crate) fn waiting_section(
     let Headroom { latency, round_trip, units_needed, units } = headroom;
     let enough = if units < units_needed { "too few" } else { "enough" };
     lines.push(format!(
-        "credits come back after {round_trip} cycles on the longest link ({latency} cycles); a VC alone keeps it busy with \
-         {units_needed} units: {units} are {enough}"
+        "credits come back after {round_trip} cycles on the longest link ({}); a VC alone keeps it busy with \
+         {units_needed} units: {units} are {enough}",
+        plural(latency, "cycle", "s")
     ));
     lines.join("\n")
 }
@@ -177,11 +178,11 @@ pub(crate) fn loads_section(
 
 /// What it means that no packets for one node can wait for each other for ever, and whether copies can.
 fn free(session: &Session) -> String {
-    let free = "free of cyclic dependence: no deadlock is possible".to_owned();
     match session.fabric().switch.copies_can_deadlock() {
-        Some(setting) => {
-            format!("{free} of packets for one node; but copies of a multicast can deadlock with {setting}")
-        }
-        None => free,
+        Some(setting) => format!(
+            "free of cyclic dependence: no deadlock of packets for one node is possible; but copies of a multicast can \
+             deadlock with {setting}"
+        ),
+        None => "free of cyclic dependence: no deadlock is possible".to_owned(),
     }
 }

@@ -14,41 +14,49 @@ use flitway_workload::multicast::members;
 use flitway_workload::traffic::{arrival, destination, size};
 use std::fmt::Write;
 
-/// Explains what `arguments` ask for.
+/// Explains what `arguments` ask for: everything that has this name.
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let topic = arguments.topic.trim();
-    let entry = destination::CATALOG
-        .find(topic)
-        .or_else(|| size::CATALOG.find(topic))
-        .or_else(|| arrival::CATALOG.find(topic))
-        .or_else(|| members::CATALOG.find(topic))
-        .or_else(|| losses::CATALOG.find(topic));
-    if let Some(entry) = entry {
-        return say(page(entry).trim_end());
+    let mut pages = names(topic);
+    match flitway_machine::explain(topic) {
+        Ok(page) => pages.push(page),
+        Err(problems) if pages.is_empty() => return Err(problems.into()),
+        Err(_) => {}
     }
+    say(pages.iter().map(|page| page.trim_end()).collect::<Vec<_>>().join("\n\n\n").as_str())
+}
+
+/// What is called `topic`, settings of machines and their values left out.
+fn names(topic: &str) -> Vec<String> {
+    let entries = [
+        (destination::CATALOG.subject(), destination::CATALOG.find(topic)),
+        (size::CATALOG.subject(), size::CATALOG.find(topic)),
+        (arrival::CATALOG.subject(), arrival::CATALOG.find(topic)),
+        (members::CATALOG.subject(), members::CATALOG.find(topic)),
+        (losses::CATALOG.subject(), losses::CATALOG.find(topic)),
+    ];
+    let mut pages: Vec<String> =
+        entries.iter().filter_map(|(subject, entry)| entry.map(|entry| page(subject, entry))).collect();
     let ways = By::TABLE.map(|row| (row.0, row.2)).into_iter();
     let ways = ways.map(|(name, doc)| (name, "of a multicast", doc));
     let ways = ways.chain(BY.map(|row| (row.0, "of a barrier", row.2)));
     let ways = ways.chain(RootPolicy::TABLE.map(|row| (row.0, "the root of a multicast", row.2)));
-    let meant: Vec<String> = ways
+    let ways: Vec<String> = ways
         .filter(|(name, ..)| *name == topic)
         .map(|(name, of, doc)| format!("{name} ({of}): {doc}"))
         .collect();
-    if !meant.is_empty() {
-        return say(&meant.join("\n"));
+    if !ways.is_empty() {
+        pages.push(ways.join("\n"));
     }
-    let files = || builtin().iter().chain(flitway_experiment::builtin());
-    if let Some((_, text)) = files().find(|(name, _)| *name == topic) {
-        return say(text.trim_end());
-    }
-    if let Some(kind) = Problem::KINDS.iter().find(|kind| kind.code.eq_ignore_ascii_case(topic)) {
-        return say(&format!("{}: {}", kind.code, kind.doc));
-    }
-    say(flitway_machine::explain(topic)?.trim_end())
+    let files = builtin().iter().chain(flitway_experiment::builtin());
+    pages.extend(files.filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_owned()));
+    let kinds = Problem::KINDS.iter().filter(|kind| kind.code.eq_ignore_ascii_case(topic));
+    pages.extend(kinds.map(|kind| format!("{}: {}", kind.code, kind.doc)));
+    pages
 }
 
-fn page(entry: &Entry) -> String {
-    let mut text = format!("{}: {}\n\n{}\n", entry.name, entry.doc, entry.details);
+fn page(subject: &str, entry: &Entry) -> String {
+    let mut text = format!("{} ({subject}): {}\n\n{}\n", entry.name, entry.doc, entry.details);
     // Writing to a string does not fail.
     for parameter in entry.parameters {
         let default =

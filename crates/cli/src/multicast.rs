@@ -51,10 +51,14 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
         // Writing to a string does not fail.
         let _ = write!(text, ", root {}", workload.written.text("root"));
     }
+    let groups = if multicast.is_fresh() {
+        "receivers drawn for each operation".to_owned()
+    } else {
+        plural(multicast.groups().len() as u32, "group", "s")
+    };
     let _ = write!(
         text,
-        "\n{}, {} sending; {:.1} receivers of an operation in the mean",
-        plural(multicast.groups().len() as u32, "group", "s"),
+        "\n{groups}, {} sending; {:.1} receivers of an operation in the mean",
         plural(multicast.senders() as u32, "node", "s"),
         multicast.receivers_mean(),
     );

@@ -5,6 +5,7 @@ use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{TrafficWorkload, Written};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_fabric::sp::Cost;
+use flitway_machine::{Machine, Origin};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
@@ -324,9 +325,8 @@ fn digits(number: f64) -> String {
 pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     let machine = session.machine();
     let mut text = format!(
-        "{}: {}\n\n{}, {}; in each rail {} and {}\n",
-        machine.name,
-        machine.description,
+        "{}\n\n{}, {}; in each rail {} and {}\n",
+        headline(machine),
         plural(facts.nodes, "node", "s"),
         plural(facts.rails, "rail", "s"),
         plural(facts.switches_per_rail, "switch", "es"),
@@ -389,6 +389,17 @@ pub(crate) fn sizes_of(session: &Session) -> String {
     )
 }
 
+/// The machine in a line: what its file says of it, or what is different, of which the file knows nothing.
+fn headline(machine: &Machine) -> String {
+    let sets = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
+    let sets: Vec<String> = sets.map(|set| format!("{}={}", set.path, set.value)).collect();
+    if sets.is_empty() {
+        format!("{}: {}", machine.name, machine.description)
+    } else {
+        format!("{} with {}", machine.name, sets.join(", ").replace('"', ""))
+    }
+}
+
 /// The line on the traffic beside operations, whose options are given by `text`.
 pub(crate) fn beside(written: &Written) -> String {
     let or = |option: &str, default: &'static str| match written.text(option) {
@@ -415,12 +426,27 @@ pub(crate) fn costs(costs: &[Cost], chosen: &str) -> String {
     format!("Cost\n{table}{}", if costs.len() > 1 { &timing } else { "" })
 }
 
+/// A table whose lines end with their last letter.
+pub(crate) struct Bare(Table);
+
+impl Bare {
+    pub(crate) fn add_row(&mut self, row: impl Into<comfy_table::Row>) {
+        self.0.add_row(row);
+    }
+}
+
+impl std::fmt::Display for Bare {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.trim_fmt())
+    }
+}
+
 /// A table without lines, numbers to the right.
-pub(crate) fn bare_table(heading: &[&str]) -> Table {
+pub(crate) fn bare_table(heading: &[&str]) -> Bare {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(heading.iter().copied());
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table
+    Bare(table)
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Targets;
 use crate::progress::{Line, stop_flag};
 use crate::run::{Task, Voice, fits_memory};
-use crate::table::sizes_of;
+use crate::table::{plural, sizes_of};
 use flitway_experiment::workload::{Measured, TrainWorkload};
 use flitway_machine::Machine;
 use flitway_report::session::Session;
@@ -40,9 +40,9 @@ pub(crate) fn run(
 fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> String {
     let choice = workload.choice;
     let head = format!(
-        "{}; {} packets of {} from node {} to node {}\n\n",
+        "{}; {} of {} from node {} to node {}\n\n",
         sizes_of(session),
-        choice.count,
+        plural(choice.count, "packet", "s"),
         workload.packet,
         choice.from,
         choice.to,

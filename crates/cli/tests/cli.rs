@@ -262,6 +262,55 @@ fn every_wrong_matrix_has_its_message_and_status_2() {
 }
 
 #[test]
+fn a_newcomer_is_told_what_to_do_instead() {
+    let omega = ["run", "sp-omega-64", "--multicast", "fresh(4)"];
+    assert_refused(&[
+        (&["run", "hpp"], &["did you mean `hpp-switch`?"]),
+        (&["check", "."], &["`.` is a directory"]),
+        (&["run", "--experiment", ".."], &["`..` is a directory", "the path of an experiment file"]),
+        (&["run", "hpp-switch", "--load", "-0.1"], &["--load", "`-0.1`: a load is above 0"]),
+        (&["run", "hpp-switch", "--load", "0.1..0.9:0"], &["`0`: a step is above 0"]),
+        (&["run", "hpp-switch", "--seed", "-1"], &["--seed", "a whole number from 0"]),
+        (&["run", "hpp-switch", "--traffic", "matrix(a,b.txt)"], &["`b.txt`", "in double quotes"]),
+        (&["run", "hpp-switch", "--traffic", "matrix(a(1).txt)"], &["in double quotes"]),
+        (&["run", "hpp-switch", "--traffic", "matrix(\"a,(1).txt\")"], &["a,(1).txt: cannot read"]),
+        (&[&omega[..], &["--root", "llp"]].concat(), &["--root: worms"]),
+        (&[&omega[..], &["--by", "ranges"]].concat(), &["--by: a worm"]),
+        (
+            &["check", "hpp-switch", "--set", "topology.kind=omega"],
+            &["save `flitway explain hpp-switch` as a file and change that"],
+        ),
+    ]);
+    for (set, wrong) in [("foo=bar", "did you mean"), ("packet.header=70", "write \"70 flits\"")] {
+        let output = flitway(&["check", "hpp-switch", "--set", set]);
+        assert!(!stderr(&output).contains(wrong), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_machine_that_was_changed_is_not_described_by_its_file() {
+    let headline = |arguments: &[&str]| {
+        let output = flitway(&[&["check", "sp-omega-64"], arguments].concat());
+        stdout(&output).lines().next().unwrap().to_owned()
+    };
+    assert!(headline(&[]).starts_with("sp-omega-64: 64 nodes, an omega network"));
+    let sets = ["--set", "topology.kind=butterfly", "--set", "packet.mtu=\"256 B\""];
+    assert_eq!(headline(&sets), "sp-omega-64 with topology.kind=butterfly, packet.mtu=256 B");
+}
+
+#[test]
+fn a_name_of_several_things_is_explained_as_each_of_them() {
+    for (name, meanings) in [
+        ("butterfly", ["butterfly (traffic pattern): ", "topology.kind = \"butterfly\""]),
+        ("matrix", ["matrix (traffic pattern): ", "switch.arbiter = \"matrix\""]),
+        ("random", ["random (multicast): ", "random (the root of a multicast): "]),
+    ] {
+        let text = stdout(&flitway(&["explain", name]));
+        assert!(meanings.iter().all(|meaning| text.contains(meaning)), "{name}: {text}");
+    }
+}
+
+#[test]
 fn every_wrong_argument_of_check_has_its_message_and_status_2() {
     assert_refused(&[
         (&["check", "hpp-switch", "--packet", "9KiB"], &["to the MTU"]),
