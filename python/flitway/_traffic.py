@@ -3,6 +3,7 @@ that a result says what it was, and the command line runs the same."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,6 +40,12 @@ def write_traffic(weights: Weights, path: str | os.PathLike[str], *, nodes: int 
     str
         The pattern, for ``traffic``.
 
+    Raises
+    ------
+    ValueError
+        If there is not a weight for each pair of nodes, a weight is negative or no number, a node sends to itself, or nobody
+        sends.
+
     Examples
     --------
     >>> import flitway, pathlib, tempfile
@@ -54,12 +61,49 @@ def write_traffic(weights: Weights, path: str | os.PathLike[str], *, nodes: int 
             raise TypeError("`nodes`: a function is asked for each of them; say how many there are")
         rows = [_row(weights(source, nodes), source, nodes) for source in range(nodes)]
     else:
-        rows = [list(row) for row in (weights.tolist() if hasattr(weights, "tolist") else weights)]
+        rows = [_list(row) for row in _list(weights)]
         if nodes is not None and len(rows) != nodes:
             raise ValueError(f"`weights` has {len(rows)} rows: expected one for each of {nodes} nodes")
+    name = _in_pattern(os.fspath(path))
     text = "".join(" ".join(map(number, row)) + "\n" for row in rows)
+    _check(rows)
     Path(path).write_text(text, encoding="utf-8")
-    return f"matrix({os.fspath(path)})"
+    return f"matrix({name})"
+
+
+def _list(given: Any) -> list[Any]:
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ValueError("`weights`: expected a row for each node that sends, with a weight for each that receives")
+    return list(given)
+
+
+def _check(rows: list[list[float]]) -> None:
+    """Refuses what is no traffic pattern, here rather than when it is run.
+
+    >>> _check([[0, 1], [2, 0]])
+    """
+    for source, row in enumerate(rows):
+        if len(row) != len(rows):
+            raise ValueError(f"row {source} of `weights` has {len(row)} weights: expected one for each of {len(rows)} rows")
+        for node, weight in enumerate(row):
+            if not (math.isfinite(weight) and weight >= 0):
+                raise ValueError(f"weight {weight} of node {source} for node {node}: expected a number of 0 or more")
+        if row[source] != 0:
+            raise ValueError(f"node {source} would send to itself with weight {row[source]}: expected 0")
+    if not any(map(any, rows)):
+        raise ValueError("all weights are zero: expected a node that sends")
+
+
+def _in_pattern(path: str) -> str:
+    """A path as it is written in a pattern, in quotes if it would be misunderstood without.
+
+    >>> _in_pattern("a.txt"), _in_pattern("a (1),b.txt")
+    ('a.txt', '"a (1),b.txt"')
+    """
+    if '"' in path or not path.isprintable():
+        raise ValueError(f"{path!r}: expected a path without quotes and line breaks, which no pattern can name")
+    return f'"{path}"' if path.strip() != path or any(letter in path for letter in ",()=") else path
 
 
 def _row(given: Destinations, source: int, nodes: int) -> list[float]:

@@ -47,17 +47,42 @@ def test_a_function_is_asked_once_for_each_source() -> None:
     assert lists == "matrix(lists.txt)" and Path("lists.txt").read_text().splitlines()[0] == "0 1 1 0"
 
 
-def test_what_is_wrong_is_told() -> None:
-    def run(weights: object) -> str:
-        with pytest.raises(flitway.WorkloadError) as raised:
-            flitway.run("hpp-switch", traffic=flitway.write_traffic(weights, "wrong.txt"), **QUICK)  # type: ignore[arg-type]
-        return str(raised.value)
+@pytest.mark.parametrize("name", ["my file (1),a.txt", "a=b.txt", " a.txt"])
+def test_any_name_of_a_file_can_be_run(name: str, tmp_path: Path) -> None:
+    for path in (name, tmp_path / name):
+        pattern = flitway.write_traffic(1 - numpy.eye(16), path)
+        result = flitway.run("hpp-switch", traffic=pattern, **QUICK)  # type: ignore[arg-type]
+        assert result.points[0].verdict == "steady" and result.workload["traffic"] == pattern
+    with pytest.raises(ValueError, match="without quotes"):
+        flitway.write_traffic(1 - numpy.eye(16), tmp_path / 'a"b.txt')
 
-    assert "a line for each of 16 nodes, and the file has 2" in run([[0, 1], [1, 0]])
-    assert "line 1: the weight for node 1 cannot be `NaN`" in run([[0, float("nan")], [1, 0]])
-    assert "line 2: the weight for node 0 cannot be `-1`" in run([[0, 1], [-1, 0]])
-    assert "all weights are zero" in run(numpy.zeros((2, 2)))
-    assert "node 0 would send to itself with weight 1" in run(numpy.eye(2))
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([[0, float("nan")], [1, 0]], "weight nan of node 0 for node 1: expected a number of 0 or more"),
+        ([[0, 1], [float("inf"), 0]], "weight inf of node 1 for node 0"),
+        ([[0, 1], [-1, 0]], "weight -1 of node 1 for node 0: expected a number of 0 or more"),
+        (numpy.zeros((2, 2)), "all weights are zero"),
+        (numpy.eye(2), r"node 0 would send to itself with weight 1\.0: expected 0"),
+        (numpy.ones((2, 3)), "row 0 of `weights` has 3 weights: expected one for each of 2 rows"),
+        ([[0, 1], [1]], "row 1 of `weights` has 1 weights"),
+        (numpy.ones(4), "expected a row for each node that sends"),
+        ([], "all weights are zero"),
+    ],
+)
+def test_an_array_that_is_no_pattern_is_refused_at_once(weights: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        flitway.write_traffic(weights, tmp_path / "wrong.txt")
+    assert not (tmp_path / "wrong.txt").exists()
+
+
+def test_what_is_wrong_is_told() -> None:
+    pattern = flitway.write_traffic([[0, 1], [1, 0]], "wrong.txt")
+    with pytest.raises(flitway.WorkloadError, match="a line for each of 16 nodes, and the file has 2"):
+        flitway.run("hpp-switch", traffic=pattern, **QUICK)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="node 0 would send to itself"):
+        flitway.write_traffic(lambda source, nodes: 0, "no.txt", nodes=4)
     with pytest.raises(TypeError, match="nodes"):
         flitway.write_traffic(lambda source, nodes: 0, "no.txt")
     with pytest.raises(ValueError, match="node 0 sends to node 9: expected one of 4"):
