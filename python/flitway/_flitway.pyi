@@ -15,6 +15,7 @@ __all__ = [
     "builtin_machines",
     "check_machine",
     "parquet",
+    "result_schema",
     "run",
     "run_point",
     "workload_options",
@@ -40,6 +41,7 @@ def check_machine(
     source: _Source, traffic: str | None, packet: str
 ) -> tuple[str, list[_Fields]]: ...
 def parquet(result: str) -> bytes: ...
+def result_schema() -> str: ...
 def run(
     source: _Source,
     options: list[tuple[str, str]],

@@ -38,6 +38,8 @@ class Machine:
     >>> machine["switch.buffer"] = "8 KiB"
     >>> machine.check().description["switch"]["buffer"]
     '8 KiB'
+    >>> machine["switch.vcs"], machine["switch.buffer"], machine["link.fixed"]
+    (2, '8 KiB', '0 ns')
     >>> machine["switch.vc"] = 3
     >>> machine.check()
     Traceback (most recent call last):
@@ -78,7 +80,7 @@ class Machine:
         """The built-in machines: name and text.
 
         >>> list(Machine.builtin())[:2]
-        ['hpp-switch', 'mesh-8x8']
+        ['hpp-switch', 'sp-switch-16']
         """
         return dict(_flitway.builtin_machines())
 
@@ -99,6 +101,21 @@ class Machine:
         for earlier in [one for one in self._settings if one == path or one.startswith(f"{path}.")]:
             del self._settings[earlier]
         self._settings[path] = text
+
+    def __getitem__(self, path: str) -> Any:
+        """A setting of the checked machine, or a table of them: what was set, what the file says, or the default.
+
+        Raises
+        ------
+        MachineError
+            If something is wrong with the machine.
+        KeyError
+            If it has no such setting.
+        """
+        value = dotted(self.description, path)
+        if value is None:
+            raise KeyError(f"{self.name} has no setting `{path}`")
+        return value
 
     @property
     def sets(self) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,8 +50,11 @@ class Point:
     >>> point = flitway.run("hpp-switch", load=0.2, duration="20 us").points[0]
     >>> point.packet_latency_ns.mean == point["packet_latency_ns.mean"]
     True
-    >>> point["no_such_number"] is None
+    >>> point["train.time_ns"] is None
     True
+    >>> point["acepted_load"]
+    Traceback (most recent call last):
+    KeyError: 'a point has no `acepted_load`; did you mean `accepted_load`?'
 
     Attributes
     ----------
@@ -61,8 +66,18 @@ class Point:
         self.data = data
 
     def __getitem__(self, path: str) -> Any:
-        """A value by its name, with dots for what lies inside; ``None`` if it was not measured."""
-        return dotted(self.data, path)
+        """A value by its name, with dots for what lies inside; ``None`` if it was not measured.
+
+        Raises
+        ------
+        KeyError
+            If no point has anything of this name.
+        """
+        value = dotted(self.data, path)
+        if value is None and path not in names_of_points():
+            near = difflib.get_close_matches(path, names_of_points(), 1)
+            raise KeyError(f"a point has no `{path}`" + (f"; did you mean `{near[0]}`?" if near else ""))
+        return value
 
     @property
     def offered_load(self) -> float | None:
@@ -131,8 +146,17 @@ class Result:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Result:
-        """A result that ``--json`` or :meth:`to_json` has written."""
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        """A result that ``--json`` or :meth:`to_json` has written.
+
+        Raises
+        ------
+        ValueError
+            If the file holds something else.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError:
+            raise ValueError(f"{os.fspath(path)} holds no flitway/result/1: it is no JSON") from None
         if not isinstance(data, dict) or data.get("schema") != "flitway/result/1":
             raise ValueError(f"{os.fspath(path)} holds no flitway/result/1")
         return cls(data)
@@ -224,6 +248,27 @@ def dotted(data: Any, path: str) -> Any:
             return None
         data = data[name]
     return data
+
+
+@functools.cache
+def names_of_points() -> frozenset[str]:
+    """What a point of any workload can have, by paths with dots.
+
+    >>> sorted(name for name in names_of_points() if name.startswith("packet_latency_ns."))[:2]
+    ['packet_latency_ns.ci95', 'packet_latency_ns.max']
+    """
+    schema = json.loads(_flitway.result_schema())
+
+    def names(node: Mapping[str, Any], prefix: str) -> Iterator[str]:
+        if "$ref" in node:
+            node = {**schema["$defs"][node["$ref"].rpartition("/")[2]], **node}
+        for branch in node.get("oneOf", []):
+            yield from names(branch, prefix)
+        for name, inner in node.get("properties", {}).items():
+            yield prefix + name
+            yield from names(inner, f"{prefix}{name}.")
+
+    return frozenset(names(schema["properties"]["points"]["items"], ""))
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

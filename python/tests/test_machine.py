@@ -40,6 +40,14 @@ def test_what_is_set_later_counts_and_a_copy_is_another_machine() -> None:
     assert pickle.loads(pickle.dumps(machine)).description == machine.description
 
 
+def test_a_setting_can_be_read() -> None:
+    machine = flitway.Machine("hpp-switch", {"switch.vcs": 2})
+    assert machine["switch.vcs"] == 2 and machine["topology.kind"] == "single"
+    assert machine["topology"]["nodes"] == 16
+    with pytest.raises(KeyError, match="no setting `switch.vc`"):
+        machine["switch.vc"]
+
+
 def test_all_mistakes_are_shown_at_once_with_codes() -> None:
     machine = flitway.Machine("hpp-switch", {"switch.vc": 2, "switch.buffer": 4096, "rails": 0})
     with pytest.raises(flitway.MachineError) as raised:

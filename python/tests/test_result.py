@@ -29,6 +29,18 @@ def test_numbers_have_names_and_types(result: flitway.Result) -> None:
     assert result.machine == "hpp-switch" and result.seed == 1 and result.workload["packet"] == "64B"
 
 
+def test_a_name_that_no_point_has_is_an_error(result: flitway.Result, tmp_path: Path) -> None:
+    point = result.points[0]
+    assert point["graph.completion_ns"] is None and point["packet_latency_ns.p50"] > 0
+    for path in ("foo", "packet_latency_ns.p5", "offered_load.mean"):
+        with pytest.raises(KeyError, match="a point has no"):
+            point[path]
+    graph = tmp_path / "ring.goal"
+    graph.write_text("num_ranks 2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="ring.goal holds no flitway/result/1: it is no JSON"):
+        flitway.Result.read(graph)
+
+
 def test_frames_have_a_row_for_each_point(result: flitway.Result) -> None:
     frame = result.to_pandas()
     assert list(frame["offered_load"]) == [0.2, 0.3, 1.5]

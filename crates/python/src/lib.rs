@@ -20,7 +20,7 @@ mod _flitway {
     #[pymodule_export]
     use super::experiment::{Experiment, Store};
     #[pymodule_export]
-    use super::machine::{builtin_experiments, builtin_machines, check_machine};
+    use super::machine::{builtin_experiments, builtin_machines, check_machine, result_schema};
     #[pymodule_export]
     use super::run::{parquet, run, run_point, workload_options};
 

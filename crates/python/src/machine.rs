@@ -61,6 +61,12 @@ pub(crate) fn builtin_machines() -> Vec<(&'static str, &'static str)> {
     flitway_machine::builtin().to_vec()
 }
 
+/// The schema of a `flitway/result/1`.
+#[pyfunction]
+pub(crate) fn result_schema() -> &'static str {
+    include_str!("../../../docs/result.schema.json")
+}
+
 /// Name and text of each built-in experiment.
 #[pyfunction]
 pub(crate) fn builtin_experiments() -> Vec<(&'static str, &'static str)> {
