@@ -208,7 +208,7 @@ fn every_wrong_argument_has_its_message_and_status_2_and_nothing_is_written() {
         (&[&quick[..], &["--set", "switch.vc=2"]].concat(), &["did you mean `switch.vcs`"]),
         (&[&quick[..], &["--precision", "2"]].concat(), &["--precision:1:1", "between 0 and 1"]),
         (&[&quick[..], &["--duration", "5"]].concat(), &["--duration:1:1", "has no unit"]),
-        (&[&quick[..], &["--out", "file"]].concat(), &["file/points: cannot make this folder"]),
+        (&[&quick[..], &["--out", "file"]].concat(), &["file: this is a file, expected a folder"]),
         (&[&quick[..], &["--json", "no/folder/x.json"]].concat(), &["cannot write there"]),
     ];
     for (arguments, expected) in cases {
