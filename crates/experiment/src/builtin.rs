@@ -1,6 +1,6 @@
 //! The experiments that are built in, and finding the text of any.
 
-use flitway_machine::{Code, Diagnostic, Diagnostics, is_folder, is_path, meant, read_text, show};
+use flitway_machine::{Code, Diagnostics, is_folder, is_path, not_built_in, read_text};
 use std::path::{Path, PathBuf};
 
 /// The experiments that are built in: name and text.
@@ -37,25 +37,11 @@ pub(crate) fn experiment_text(name_or_path: &str) -> Result<ExperimentText, Diag
         return Ok(ExperimentText { name, text: (*text).to_owned(), folder: PathBuf::new() });
     }
     if !is_path(name_or_path) && !is_folder(name_or_path) {
-        return Err(unknown_experiment(name_or_path).into());
+        let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
+        return Err(not_built_in(Code::UnknownExperiment, "experiment", name_or_path, &names).into());
     }
     let path = Path::new(name_or_path);
     let text = read_text(path, name_or_path, "experiment file", None)?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Ok(ExperimentText { name: name_or_path.to_owned(), text, folder })
-}
-
-fn unknown_experiment(name: &str) -> Diagnostic {
-    let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
-    let message = format!("there is no built-in experiment `{}`", show(name));
-    let problem = Diagnostic::error(Code::UnknownExperiment, None, message)
-        .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
-    if let Some(meant) = meant(name, &names) {
-        return problem.help(meant);
-    }
-    let path = Path::new(name);
-    if path.is_dir() {
-        return problem.help(format!("`{name}` is a folder; name a file in it"));
-    }
-    problem.maybe_help(path.exists().then(|| format!("write `./{name}` for the file of that name")))
 }

@@ -45,7 +45,8 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
         return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
     }
     if !is_path(name_or_path) && !is_folder(name_or_path) {
-        return Err(unknown_machine(name_or_path).into());
+        let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
+        return Err(not_built_in(Code::UnknownMachine, "machine", name_or_path, &names).into());
     }
     let path = Path::new(name_or_path);
     let text = read_text(path, name_or_path, "machine file", None)?;
@@ -124,15 +125,12 @@ fn similar_file(path: &Path) -> Option<String> {
     Some(format!("did you mean `{}`?", path.with_file_name(meant).display()))
 }
 
-fn unknown_machine(name: &str) -> Diagnostic {
-    let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
-    let problem = Diagnostic::error(
-        Code::UnknownMachine,
-        None,
-        format!("there is no built-in machine `{}`", show(name)),
-    )
-    .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
-    if let Some(meant) = meant(name, &names) {
+/// That `name` is none of the built-in `names` of `what`, and what was meant perhaps.
+#[must_use]
+pub fn not_built_in(code: Code, what: &str, name: &str, names: &[&str]) -> Diagnostic {
+    let problem = Diagnostic::error(code, None, format!("there is no built-in {what} `{}`", show(name)))
+        .expected(format!("one of: {}; or the path of a file that ends in .toml", names.join(", ")));
+    if let Some(meant) = meant(name, names) {
         return problem.help(meant);
     }
     let path = Path::new(name);

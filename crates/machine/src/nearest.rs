@@ -25,8 +25,7 @@ pub(crate) fn nearest_within<'a>(
 }
 
 /// A question about what `name` may have been meant for: the nearest, or else all that begin so.
-#[must_use]
-pub fn meant(name: &str, names: &[&str]) -> Option<String> {
+pub(crate) fn meant(name: &str, names: &[&str]) -> Option<String> {
     let wanted = plain(name);
     let begun = names.iter().copied().filter(|name| wanted.len() > 1 && plain(name).starts_with(&wanted));
     let mut all = nearest(name, names.iter().copied()).map_or_else(|| begun.collect(), |one| vec![one]);
