@@ -34,7 +34,7 @@ pub(crate) fn run(
         summary: &definitions,
         fault: some_barriers,
     };
-    let run = Task { arguments, session: &session, workload, targets };
+    let run = Task { arguments, session: &session, workload, targets, theory: None };
     run.run_points(&tasks, &shown, |task, stop, progress| {
         session.barrier_point(&task.run, task.background(), workload.patience, stop, progress)
     })

@@ -31,7 +31,7 @@ pub(crate) fn run(
         summary: &definitions,
         fault: |_| Ok(()),
     };
-    let run = Task { arguments, session: &session, workload, targets };
+    let run = Task { arguments, session: &session, workload, targets, theory: None };
     run.run_points(&tasks, &shown, |task, stop, progress| {
         session.multicast_point(&task.run, task.background(), workload.patience, stop, progress)
     })

@@ -69,7 +69,7 @@ fn run_traffic(
         summary: &|points| summary(&session, points),
         fault: |_| Ok(()),
     };
-    let task = Task { arguments, session: &session, workload, targets };
+    let task = Task { arguments, session: &session, workload, targets, theory: theory.as_ref() };
     task.run_points(&points, &shown, |(load, traffic), stop, progress| {
         let point = session.point(traffic, *load, workload.patience, stop, progress);
         point.with_theory(theory.as_ref(), session.machine().clock)
@@ -103,6 +103,8 @@ pub(crate) struct Task<'a> {
     pub(crate) session: &'a Session,
     pub(crate) workload: &'a dyn Run,
     pub(crate) targets: &'a Targets,
+    /// What theory says of it, for the page.
+    pub(crate) theory: Option<&'a Theory>,
 }
 
 impl Task<'_> {
@@ -132,7 +134,7 @@ impl Task<'_> {
 
     /// Writes the result of a run, the page and the trace, as far as they are asked for.
     pub(crate) fn write(&self, measured: &[Measured], stop: &AtomicBool) -> Result<(), Failure> {
-        let Task { arguments, session, workload, targets } = *self;
+        let Task { arguments, session, workload, targets, theory } = *self;
         let command: Vec<String> = std::env::args().collect();
         let heading =
             Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
@@ -140,7 +142,7 @@ impl Task<'_> {
             let values = measured.iter().map(|point| point.value.clone()).collect();
             targets.write(&result(heading, values))?;
         }
-        let views = Views { heading, session, measured };
+        let views = Views { heading, session, measured, theory };
         report::write(arguments, || views.page())?;
         trace::write(arguments, &views, stop)
     }
@@ -266,7 +268,7 @@ fn run_graph(
     voice.say(|| table::graph(&session, path, graph, &result))?;
     let fault = graph_verdict(&result);
     let measured = [Measured { value: result.to_json(), details: result.details }];
-    Task { arguments, session: &session, workload, targets }.write(&measured, &stop)?;
+    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     fault?;
     voice.end(&stop)
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(
     line.clear();
     voice.say(|| text(&session, workload, &result))?;
     let measured = [Measured { value: result.to_json(), details: None }];
-    Task { arguments, session: &session, workload, targets }.write(&measured, &stop)?;
+    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     voice.end(&stop)
 }
 

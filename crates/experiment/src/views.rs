@@ -8,6 +8,7 @@ use flitway_report::details::Details;
 use flitway_report::page::Page;
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
+use flitway_report::theory::Theory;
 use flitway_report::trace::{STEPS_MAX, Trace};
 use flitway_report::watch::{Selection, Step};
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub struct Views<'a> {
     pub session: &'a Session,
     /// Its points.
     pub measured: &'a [Measured],
+    /// What theory says of it: [`Run::theory`].
+    pub theory: Option<&'a Theory>,
 }
 
 impl Views<'_> {
@@ -38,12 +41,11 @@ impl Views<'_> {
         let values: Vec<Value> = self.measured.iter().map(|point| point.value.clone()).collect();
         let details: Vec<Option<&Details>> =
             self.measured.iter().map(|point| point.details.as_deref()).collect();
-        let theory = self.workload().theory(self.session);
         let page = Page {
             result: &result(self.heading, values),
             fabric: self.session.fabric(),
             clock: self.session.machine().clock,
-            theory: theory.as_ref(),
+            theory: self.theory,
             details: &details,
         };
         page.html()

@@ -111,7 +111,8 @@ impl Request {
         let measured = points.ok_or(Failure::Stopped)?;
         let command = command(&self.source.name, &self.source.sets, &self.options, self.seed);
         let heading = Heading { machine: session.machine(), seed: self.seed, command: &command, workload };
-        let views = Views { heading, session: &session, measured: &measured };
+        let theory = if *has_page { workload.theory(&session) } else { None };
+        let views = Views { heading, session: &session, measured: &measured, theory: theory.as_ref() };
         let page = has_page.then(|| views.page());
         let trace = trace_of.as_ref().map(|of| {
             let steps = views.steps(of, stop).map_err(|problem| Failure::Workload(vec![problem]))?;
