@@ -170,6 +170,15 @@ impl<T: Linked> Pool<T> {
         slot
     }
 
+    /// Takes the first item out of `list`, which has one, but not out of the pool.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, list: &mut List) -> (Slot, &mut T) {
+        let slot = list.head;
+        let item = &mut self[slot];
+        list.head = item.next();
+        (slot, item)
+    }
+
     /// The first item of `list`.
     #[inline]
     #[must_use]

@@ -94,7 +94,7 @@ impl Voice {
 
     /// There will be something new to say from cycle `news` on, if there is not from an earlier one on.
     #[inline]
-    fn expect(&mut self, news: Cycle) {
+    pub(super) fn expect(&mut self, news: Cycle) {
         self.news = self.news.min(news);
         self.due = self.due.min(news);
     }
@@ -107,8 +107,8 @@ impl Voice {
 /// back in time.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
-    /// When the last advert with news counts at the other end.
-    pub(super) counts_from: Cycle,
+    /// When the link was free of the last advert with news.
+    pub(super) said: Cycle,
     base: Cycle,
     /// Capacity plus units counted so far, those of the leaving packet included.
     position: u32,
@@ -127,7 +127,7 @@ impl Receiver {
     pub(super) fn new(timing: &Timing) -> Self {
         // As if a packet of one flit and no unit had left in cycle 0.
         Receiver {
-            counts_from: Cycle::ZERO,
+            said: Cycle::ZERO,
             base: Cycle::ZERO,
             position: timing.capacity,
             advertised: timing.capacity,
@@ -140,22 +140,22 @@ impl Receiver {
         }
     }
 
-    /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left.
+    /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left. Returns
+    /// when the next unit will have left, if that is known.
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
         timing: &Timing,
-        voice: &mut Voice,
         start: Cycle,
         upto: u16,
         flits: u16,
         units: u16,
-    ) {
+    ) -> Cycle {
         debug_assert_eq!(self.upto, self.flits, "the packet before has left");
         self.position = self.position.wrapping_add(u32::from(self.units - self.counted));
         (self.base, self.upto, self.flits) = (start, upto, flits);
         (self.units, self.counted) = (units, 0);
-        voice.expect(self.next_unit(timing));
+        self.next_unit(timing)
     }
 
     /// Whether it is not yet known when the leaving packet will have left.
@@ -182,15 +182,16 @@ impl Receiver {
         self.base + u64::from(self.upto) < at
     }
 
-    /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`.
+    /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`. Returns when the next
+    /// unit will have left, if that is known.
     #[inline(always)]
-    pub(super) fn extend(&mut self, timing: &Timing, voice: &mut Voice, at: Cycle, more: u16) {
+    pub(super) fn extend(&mut self, timing: &Timing, at: Cycle, more: u16) -> Cycle {
         if self.stalls_before(at) {
             self.count(timing, at);
             self.base = at - u64::from(self.upto);
         }
         self.upto = self.flits.min(self.upto.saturating_add(more));
-        voice.expect(self.next_unit(timing));
+        self.next_unit(timing)
     }
 
     /// The cycle in which the last flit leaves or left, once that is known.
@@ -203,9 +204,11 @@ impl Receiver {
     /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
     #[inline]
     fn next_unit(&self, timing: &Timing) -> Cycle {
+        if self.counted == self.units {
+            return Cycle::NEVER;
+        }
         let last = timing.last_flit(u32::from(self.counted), u32::from(self.flits), u32::from(self.units));
-        let is_known = (self.counted < self.units) & (last < u32::from(self.upto));
-        if is_known { self.base + u64::from(last) + 1 } else { Cycle::NEVER }
+        if last < u32::from(self.upto) { self.base + u64::from(last) + 1 } else { Cycle::NEVER }
     }
 
     /// Counts the units that have left before cycle `now`; returns when the next one will have, as far as known.
@@ -221,12 +224,14 @@ impl Receiver {
         }
     }
 
-    /// The position to advertise in cycle `now`, and whether it is new.
+    /// Advertises in cycle `now`, when there is something to say; the link is free of the advert from cycle `sent` on. Returns
+    /// the position, and when there will be more to say, as far as known.
     #[inline(always)]
-    pub(super) fn advertise(&mut self, timing: &Timing, voice: &mut Voice, now: Cycle) -> (u32, bool) {
-        let change = self.count(timing, now);
-        *voice = Voice { news: change, due: change.min(now + timing.refresh) };
-        (self.position, std::mem::replace(&mut self.advertised, self.position) != self.position)
+    pub(super) fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
+        let news = self.count(timing, now);
+        debug_assert_ne!(self.position, self.advertised, "there is something to say");
+        (self.advertised, self.said) = (self.position, sent);
+        (self.position, news)
     }
 
     /// `units` have arrived. Says whether the sender may come to need what it has not been told.

@@ -42,10 +42,9 @@ pub(super) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 64, "one cache line");
 
-/// The receiver halves of one port, by VC.
-pub(super) trait Receivers {
-    fn voices(&mut self) -> &mut [Voice];
-    fn get(&mut self, vc: usize) -> (&mut Voice, &mut Receiver);
+/// What holds the receiver half of one VC.
+pub(super) trait Receives {
+    fn receiver(&mut self) -> &mut Receiver;
 }
 
 /// The positions of the ones in `mask`.
@@ -69,8 +68,8 @@ pub(super) fn first_after(last: u8, wanted: u16) -> Option<usize> {
 
 /// When the next advert is due.
 #[inline]
-fn next_due(receivers: &mut impl Receivers) -> Cycle {
-    receivers.voices().iter().fold(Cycle::NEVER, |due, voice| due.min(voice.due))
+fn next_due(voices: &[Voice]) -> Cycle {
+    voices.iter().fold(Cycle::NEVER, |due, voice| due.min(voice.due))
 }
 
 /// The VCs that are due in cycle `at` or have been before, and when the first of the others is. A few VCs are looked at without
@@ -152,8 +151,8 @@ impl Link {
 
     /// When the next advert can be sent that has anything new to say.
     #[inline]
-    fn next_news(&self, receivers: &mut impl Receivers, timing: &Timing) -> Cycle {
-        let news = receivers.voices().iter().fold(Cycle::NEVER, |news, voice| news.min(voice.news));
+    fn next_news(&self, voices: &[Voice], timing: &Timing) -> Cycle {
+        let news = voices.iter().fold(Cycle::NEVER, |news, voice| news.min(voice.news));
         if timing.sideband { news } else { news.max(self.free_at) }
     }
 
@@ -166,12 +165,13 @@ impl Link {
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
     pub(super) fn catch_up<O: Observer>(
         &mut self,
-        receivers: &mut impl Receivers,
+        voices: &mut [Voice],
+        receivers: &mut [impl Receives],
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) {
         if cx.shared.timing.sideband {
-            return self.send_sideband(receivers, now, cx);
+            return self.send_sideband(voices, receivers, now, cx);
         }
         let mut now = now;
         if self.barrier_at <= now {
@@ -185,9 +185,10 @@ impl Link {
             if at > now {
                 return;
             }
-            let has_repeated = now.since(at) > cx.shared.timing.long && self.repeat(receivers, at, now, cx);
+            let has_repeated =
+                now.since(at) > cx.shared.timing.long && self.repeat(voices, receivers, at, now, cx);
             if !has_repeated {
-                self.due_at = self.send_advert(receivers, at, cx);
+                self.due_at = self.send_advert(voices, receivers, at, cx);
             }
         }
     }
@@ -196,15 +197,15 @@ impl Link {
     #[inline(always)]
     fn send_advert<O: Observer>(
         &mut self,
-        receivers: &mut impl Receivers,
+        voices: &mut [Voice],
+        receivers: &mut [impl Receives],
         at: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
-        let (wanted, later) = look(receivers.voices(), at);
-        let Some(vc) = first_after(self.advert_turn, wanted) else { return later };
-        let flits = cx.shared.timing.advert_flits;
-        let last = self.send(&cx.shared.timing, at, flits) + flits - 1;
-        let due = self.advertise(receivers, vc, at, last, cx);
+        let (wanted, later) = look(voices, at);
+        let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
+        self.send(&cx.shared.timing, at, cx.shared.timing.advert_flits);
+        let due = self.advertise(voices, receivers, vc, at, self.free_at, cx);
         if wanted & (wanted - 1) == 0 { later.min(due) } else { at }
     }
 
@@ -214,73 +215,78 @@ impl Link {
     #[inline(never)]
     fn repeat<O: Observer>(
         &mut self,
-        receivers: &mut impl Receivers,
+        voices: &mut [Voice],
+        receivers: &mut [impl Receives],
         mut at: Cycle,
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> bool {
-        if self.next_news(receivers, &cx.shared.timing) != Cycle::NEVER {
+        if self.next_news(voices, &cx.shared.timing) != Cycle::NEVER {
             return false;
         }
         let refresh = cx.shared.timing.refresh;
-        let mut seen = (at, self.phase(receivers, at));
+        let mut seen = (at, self.phase(voices, at));
         while at <= now {
             if at >= seen.0 + refresh {
-                let phase = self.phase(receivers, at);
+                let phase = self.phase(voices, at);
                 if at == seen.0 + refresh && phase == seen.1 {
-                    self.skip(receivers, now.since(at) / refresh, cx);
+                    self.skip(voices, now.since(at) / refresh, cx);
                     break;
                 }
                 seen = (at, phase);
             }
-            at = self.send_advert(receivers, at, cx).max(self.free_at);
+            at = self.send_advert(voices, receivers, at, cx).max(self.free_at);
         }
-        self.due_at = next_due(receivers);
+        self.due_at = next_due(voices);
         true
     }
 
     #[inline(never)]
-    fn send_sideband<O: Observer>(&mut self, receivers: &mut impl Receivers, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn send_sideband<O: Observer>(
+        &mut self,
+        voices: &mut [Voice],
+        receivers: &mut [impl Receives],
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
         let mut next = Cycle::NEVER;
         for vc in 0..cx.shared.timing.vcs {
-            while receivers.voices()[vc].news <= now {
-                let at = receivers.voices()[vc].news;
-                let arrival = at + cx.shared.timing.transmit + u64::from(self.wire.latency);
-                self.advertise(receivers, vc, at, arrival, cx);
+            while voices[vc].news <= now {
+                let at = voices[vc].news;
+                self.advertise(voices, receivers, vc, at, at + 1, cx);
             }
-            next = next.min(receivers.voices()[vc].news);
+            next = next.min(voices[vc].news);
         }
         self.due_at = next;
     }
 
-    /// Advertises `vc` in cycle `now`. Returns when that is due again.
+    /// Advertises `vc` in cycle `now`; the link is free of the advert from cycle `sent` on. Returns when that is due again.
     #[inline(always)]
     fn advertise<O: Observer>(
         &mut self,
-        receivers: &mut impl Receivers,
+        voices: &mut [Voice],
+        receivers: &mut [impl Receives],
         vc: usize,
         now: Cycle,
-        arrival: Cycle,
+        sent: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
         self.advert_turn = vc as u8;
         cx.counters.adverts += 1;
-        let (voice, receiver) = receivers.get(vc);
-        let timing = &cx.shared.timing;
+        let (timing, voice) = (&cx.shared.timing, &mut voices[vc]);
         if voice.news > now {
             // What was said is said again.
             voice.due = voice.news.min(now + timing.refresh);
             return voice.due;
         }
-        let (position, news) = receiver.advertise(timing, voice, now);
+        let receiver = receivers[vc].receiver();
+        let (position, news) = receiver.advertise(timing, now, sent);
+        *voice = Voice { news, due: news.min(now + timing.refresh) };
+        let (component, port) = (self.component, PortId(self.port.into()));
+        cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
         let due = voice.due;
-        if news {
-            let (component, port) = (self.component, PortId(self.port.into()));
-            cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
-            receiver.counts_from = arrival + timing.receive;
-            if receiver.is_tight(self.slack) {
-                self.tell(receiver, vc, cx);
-            }
+        if receiver.is_tight(self.slack) {
+            self.tell(receiver, vc, cx);
         }
         due
     }
@@ -289,7 +295,9 @@ impl Link {
     #[inline]
     fn tell<O: Observer>(&self, receiver: &mut Receiver, vc: usize, cx: &mut Cx<'_, O>) {
         if let Some(position) = receiver.tell() {
-            let (port, from) = (self.wire.port, receiver.counts_from);
+            let timing = &cx.shared.timing;
+            let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
+            let (port, from) = (self.wire.port, receiver.said + on_the_way - 1);
             let limit = Limit { port, vc: vc as u8, from, position, next: Slot::NONE };
             cx.shared.pools.tell(cx.post, self.wire.peer, limit);
         }
@@ -300,40 +308,40 @@ impl Link {
     /// then; so none keeps back an advert that could have been sent in this window.
     pub(super) fn finish<O: Observer>(
         &mut self,
-        receivers: &mut impl Receivers,
+        voices: &mut [Voice],
+        receivers: &mut [impl Receives],
         until: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
-        let vcs = cx.shared.timing.vcs;
-        if (0..vcs).all(|vc| !receivers.get(vc).1.is_tight(self.slack)) {
+        let slack = self.slack;
+        if receivers.iter_mut().all(|it| !it.receiver().is_tight(slack)) {
             return Cycle::NEVER;
         }
-        if self.next_news(receivers, &cx.shared.timing) < until {
-            self.catch_up(receivers, until - 1, cx);
+        if self.next_news(voices, &cx.shared.timing) < until {
+            self.catch_up(voices, receivers, until - 1, cx);
         }
-        for vc in 0..vcs {
-            let receiver = receivers.get(vc).1;
-            if receiver.is_tight(self.slack) {
+        for (vc, receiver) in receivers.iter_mut().map(Receives::receiver).enumerate() {
+            if receiver.is_tight(slack) {
                 self.tell(receiver, vc, cx);
             }
         }
-        self.next_news(receivers, &cx.shared.timing)
+        self.next_news(voices, &cx.shared.timing)
     }
 
     /// All that decides what is repeated from cycle `at` on, when nothing new comes up.
-    fn phase(&self, receivers: &mut impl Receivers, at: Cycle) -> Phase {
+    fn phase(&self, voices: &[Voice], at: Cycle) -> Phase {
         let mut due_in = [0; VCS_MAX];
-        for (voice, due_in) in receivers.voices().iter().zip(&mut due_in) {
+        for (voice, due_in) in voices.iter().zip(&mut due_in) {
             *due_in = voice.due.0.wrapping_sub(at.0);
         }
         Phase { was_free: self.free_at < at, turn: self.advert_turn, due_in }
     }
 
     /// Lets `periods` of repetition pass.
-    fn skip<O: Observer>(&mut self, receivers: &mut impl Receivers, periods: u64, cx: &mut Cx<'_, O>) {
+    fn skip<O: Observer>(&mut self, voices: &mut [Voice], periods: u64, cx: &mut Cx<'_, O>) {
         let span = periods * cx.shared.timing.refresh;
         self.free_at += span;
-        for voice in receivers.voices() {
+        for voice in voices {
             voice.due += span;
         }
         cx.counters.adverts += periods * cx.shared.timing.vcs as u64;

@@ -4,7 +4,7 @@
 mod leaf;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::link::{Link, Receivers, bits, first_after};
+use super::link::{Link, Receives, bits, first_after};
 use super::token::{Inbox, Kind, Run, Token};
 use super::{Cx, Hpp, Shared};
 use crate::observer::{Departure, Observer};
@@ -73,21 +73,10 @@ struct Lane {
     queue: List,
 }
 
-/// The receiving half.
-struct Buffers<'a> {
-    voices: &'a mut [Voice],
-    lanes: &'a mut [Lane],
-}
-
-impl Receivers for Buffers<'_> {
+impl Receives for Lane {
     #[inline]
-    fn voices(&mut self) -> &mut [Voice] {
-        self.voices
-    }
-
-    #[inline]
-    fn get(&mut self, vc: usize) -> (&mut Voice, &mut Receiver) {
-        (&mut self.voices[vc], &mut self.lanes[vc].receiver)
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }
 
@@ -113,12 +102,6 @@ impl Port {
         }
     }
 
-    /// The link and the receiving half.
-    #[inline]
-    fn halves(&mut self) -> (&mut Link, Buffers<'_>) {
-        (&mut self.link, Buffers { voices: &mut self.voices, lanes: &mut self.lanes })
-    }
-
     /// Lets packets leave the buffer and sends the adverts that were due in the cycles up to `now`.
     #[inline]
     fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
@@ -137,9 +120,9 @@ impl Port {
             let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
             self.undrained = token.next;
             self.send_adverts(start, cx);
-            let voice = &mut self.voices[vc];
-            self.lanes[vc].receiver.begin(&cx.shared.timing, voice, start, flits, flits, units);
-            self.link.expect_news(voice.news);
+            let news = self.lanes[vc].receiver.begin(&cx.shared.timing, start, flits, flits, units);
+            self.voices[vc].expect(news);
+            self.link.expect_news(news);
             self.free(cx.shared);
         }
         self.send_adverts(now, cx);
@@ -161,13 +144,14 @@ impl Port {
             }
             self.send_adverts(at, cx);
             let drained = std::mem::replace(&mut self.gapped[place].drained, upto);
-            let (receiver, voice) = (&mut self.lanes[vc].receiver, &mut self.voices[vc]);
-            if drained == 0 {
-                receiver.begin(&cx.shared.timing, voice, at, upto, token.flits, token.units);
+            let (receiver, timing) = (&mut self.lanes[vc].receiver, &cx.shared.timing);
+            let news = if drained == 0 {
+                receiver.begin(timing, at, upto, token.flits, token.units)
             } else {
-                receiver.extend(&cx.shared.timing, voice, at, upto - drained);
-            }
-            self.link.expect_news(voice.news);
+                receiver.extend(timing, at, upto - drained)
+            };
+            self.voices[vc].expect(news);
+            self.link.expect_news(news);
         }
         if self.gapped[place].drained < token.flits {
             return false;
@@ -181,8 +165,7 @@ impl Port {
     #[inline]
     fn send_adverts<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         if self.link.is_due(now) {
-            let (link, mut buffers) = self.halves();
-            link.catch_up(&mut buffers, now, cx);
+            self.link.catch_up(&mut self.voices, &mut self.lanes, now, cx);
         }
     }
 
@@ -253,7 +236,8 @@ impl Port {
             chosen: now,
             arrives: at,
         });
-        pools.send(timing, cx.post, &self.link.wire, slot, at);
+        let by = token.go::<true>(timing, &self.link.wire, at);
+        pools.send(cx.post, &self.link.wire, slot, by);
         cx.counters.events += 1;
     }
 
@@ -508,8 +492,7 @@ impl PortModel<Hpp> for Port {
             self.catch_up(until - 1, cx);
         }
         if self.is_newsy {
-            let (link, mut buffers) = self.halves();
-            next = link.finish(&mut buffers, until, cx);
+            next = self.link.finish(&mut self.voices, &mut self.lanes, until, cx);
             let slack = cx.shared.timing.nic_slack;
             let is_tight = self.lanes.iter().any(|lane| lane.receiver.is_tight(slack));
             if is_tight {

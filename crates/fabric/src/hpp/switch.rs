@@ -6,23 +6,25 @@
 
 mod barrier;
 mod multicast;
+mod parts;
 mod staging;
 mod waiting;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::link::{Link, Receivers, bits, first_after};
+use super::link::{Link, Receives, bits};
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::deadlock::Waiting;
-use crate::observer::{Departure, Grant, Observer, Passage};
-use crate::pool::{List, Slot};
+use crate::observer::Observer;
+use crate::pool::List;
 use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
 use barrier::Barrier;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
 use multicast::Multicast;
+use parts::Parts;
 
 /// An HPP Switch.
 #[derive(Debug)]
@@ -93,21 +95,10 @@ struct Output {
 
 const _: () = assert!(size_of::<Input>() == 64 && size_of::<Output>() == 64, "one cache line each");
 
-/// The receiving half of one port.
-struct Fifos<'a> {
-    voices: &'a mut [Voice],
-    inputs: &'a mut [Input],
-}
-
-impl Receivers for Fifos<'_> {
+impl Receives for Input {
     #[inline]
-    fn voices(&mut self) -> &mut [Voice] {
-        self.voices
-    }
-
-    #[inline]
-    fn get(&mut self, vc: usize) -> (&mut Voice, &mut Receiver) {
-        (&mut self.voices[vc], &mut self.inputs[vc].receiver)
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }
 
@@ -162,424 +153,33 @@ impl Switch {
         }
     }
 
-    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the arbiter of multicast, the barrier
-    // engine, and arbiters by output.
-
-    /// If `at` is `NEVER`, what the link waits for wakes it.
-    #[inline]
-    fn wake_link(&mut self, port: usize, at: Cycle) {
-        if at != Cycle::NEVER {
-            self.agenda.schedule(port, at);
-        }
-    }
-
-    #[inline]
-    fn wake_arbiter(&mut self, output: usize, at: Cycle) {
-        self.agenda.schedule(self.first_arbiter + output, at);
-    }
-
-    /// The link of `port` and its receiving half.
-    #[inline]
-    fn port(&mut self, port: usize) -> (&mut Link, Fifos<'_>) {
-        let vcs = port * self.vcs..(port + 1) * self.vcs;
-        (
-            &mut self.links[port],
-            Fifos { voices: &mut self.voices[vcs.clone()], inputs: &mut self.inputs[vcs] },
-        )
-    }
-
-    /// Sends the adverts of `port` that were due in the cycles up to `now`.
-    #[inline]
-    fn catch_up<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        if self.links[port].is_due(now) {
-            let (link, mut fifos) = self.port(port);
-            link.catch_up(&mut fifos, now, cx);
-        }
-    }
-
-    /// Lets the first packet of FIFO `input` request its output from the first cycle on in which it can, if that is
-    /// known.
+    /// What packets go through.
     #[inline(always)]
-    fn request(&mut self, shared: &Shared, input: usize) {
-        let fifo = &mut self.inputs[input];
-        if fifo.receiver.is_open() || fifo.waiting.is_empty() {
-            return;
-        }
-        let first = &shared.pools.tokens[fifo.waiting.head()];
-        if first.spreads() {
-            return self.request_copies(shared, input);
-        }
-        let hop = first.route.hop();
-        let at = fifo.receiver.end().max(first.at + shared.timing.to_crossbar - 1);
-        let (port, vc) = (hop.port.index() * self.vcs, usize::from(fifo.vc));
-        (fifo.requests_from, fifo.units) = (at, first.units);
-        fifo.next = (port + shared.timing.relabel(vc, hop.class)) as u16;
-        let output = &mut self.outputs[port + vc];
-        output.requests |= 1 << fifo.port;
-        if output.crossed != Cycle::NEVER {
-            let at = at.max(output.crossed);
-            self.wake_arbiter(port + vc, at);
+    fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            number: self.number,
+            vcs: self.vcs,
+            until: self.until,
+            shares_order: self.shares_order,
+            first_arbiter: self.first_arbiter,
+            starving: &mut self.starving,
+            newsy: &mut self.newsy,
+            agenda: &mut self.agenda,
+            links: &mut self.links,
+            voices: &mut self.voices,
+            inputs: &mut self.inputs,
+            outputs: &mut self.outputs,
+            arbiters: &mut self.arbiters,
+            multicast: &mut self.multicast,
+            barrier: &mut self.barrier,
         }
     }
 
-    /// The link of `port` decides.
-    fn decide<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        self.catch_up(port, now, cx);
-        let link = &self.links[port];
-        if link.free_at <= now {
-            if link.barrier_at <= now {
-                return self.send_signal(port, now, cx);
-            }
-            let first = port * self.vcs;
-            let mut ready = 0;
-            for vc in bits(link.waiting.into()) {
-                ready |= u16::from(self.outputs[first + vc].ready <= now) << vc;
-            }
-            if let Some(vc) = first_after(link.data_turn, ready) {
-                self.send(first + vc, now, cx);
-            }
-        }
-        self.arm_link(port);
-    }
-
-    /// Sees to it that the link of `port` decides when it next can.
-    #[inline(always)]
-    fn arm_link(&mut self, port: usize) {
-        let link = &self.links[port];
-        let mut ready = link.barrier_at;
-        for vc in bits(link.waiting.into()) {
-            ready = ready.min(self.outputs[port * self.vcs + vc].ready);
-        }
-        self.wake_link(port, ready.max(link.free_at));
-    }
-
-    /// The link of `output` has chosen, in cycle `now`, the first packet granted to it.
+    /// Whether there are groups or barriers. What every packet goes through is compiled twice, so that it is not asked for
+    /// them where there are none.
     #[inline]
-    fn send<O: Observer>(&mut self, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let in_order = self.shares_order && self.outputs[index].vc == 0;
-        if in_order && self.sends_signal_in_order(usize::from(self.outputs[index].port), now, cx) {
-            return;
-        }
-        let output = &mut self.outputs[index];
-        let tokens = &mut cx.shared.pools.tokens;
-        let slot = tokens.unlink(&mut output.granted);
-        let flits = tokens[slot].flits;
-        output.granted_flits -= u32::from(flits);
-        match tokens.first(&output.granted) {
-            Some(next) => output.ready = next.at,
-            None => {
-                output.ready = Cycle::NEVER;
-                self.links[usize::from(output.port)].waiting &= !(1 << output.vc);
-            }
-        }
-        if in_order {
-            self.expose_signal(index);
-        }
-        if self.multicast.is_some() {
-            return self.send_any(index, slot, now, cx);
-        }
-        let Output { crossed, from, .. } = self.outputs[index];
-        let (is_open, input) = (crossed == Cycle::NEVER, usize::from(from));
-        self.transmit(index, slot, now, cx);
-        if is_open {
-            // Its flits make room for the packet that is still crossing, which may be this one.
-            self.extend(input, index, now, flits, cx);
-        }
-    }
-
-    /// Puts the packet in `slot`, chosen in cycle `now`, on the link of `output`. Returns when its first flit arrives.
-    #[inline(always)]
-    fn transmit<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) -> Cycle {
-        let Output { port, vc, .. } = self.outputs[output];
-        let link = &mut self.links[usize::from(port)];
-        let Shared { timing, pools, .. } = &mut *cx.shared;
-        let token = &mut pools.tokens[slot];
-        token.hops += 1;
-        let flits = u64::from(token.flits);
-        link.data_turn = vc;
-        let free = link.free_at;
-        let at = link.send_packet(timing, now, flits);
-        cx.observer.departed(&Departure {
-            packet: token.name(),
-            component: self.number,
-            port: PortId(port.into()),
-            vc: token.vc,
-            flits: token.flits,
-            ready: token.at,
-            free,
-            chosen: now,
-            arrives: at,
-        });
-        pools.send(timing, cx.post, &link.wire, slot, at);
-        cx.counters.events += 1;
-        cx.counters.packet_hops += 1;
-        cx.counters.flit_hops += flits;
-        at
-    }
-
-    /// The packet crossing from `input` to `output` may go on by `flits`.
-    #[inline(always)]
-    fn extend<O: Observer>(
-        &mut self,
-        input: usize,
-        output: usize,
-        now: Cycle,
-        flits: u16,
-        cx: &mut Cx<'_, O>,
-    ) {
-        if self.inputs[input].receiver.stalls_before(now) {
-            self.catch_up(usize::from(self.inputs[input].port), now, cx);
-        }
-        let receiver = &mut self.inputs[input].receiver;
-        receiver.extend(&cx.shared.timing, &mut self.voices[input], now, flits);
-        let is_open = receiver.is_open();
-        self.hear_of_units(cx.shared, input);
-        if !is_open {
-            let fifo = &self.inputs[input];
-            self.links[usize::from(fifo.port)].open &= !(1 << fifo.vc);
-            self.close(cx.shared, input, output);
-        }
-    }
-
-    /// The run of the packet crossing from `input` has been set: units will leave.
-    #[inline(always)]
-    fn hear_of_units(&mut self, shared: &Shared, input: usize) {
-        let fifo = &self.inputs[input];
-        let (port, news) = (usize::from(fifo.port), self.voices[input].news);
-        if news != Cycle::NEVER {
-            self.links[port].expect_news(news);
-            self.newsy |= u64::from(fifo.receiver.is_tight(shared.timing.slack)) << port;
-        }
-    }
-
-    /// It has become known when the packet crossing from `input` to `output` will have crossed.
-    #[inline(always)]
-    fn close(&mut self, shared: &Shared, input: usize, output: usize) {
-        let end = self.inputs[input].receiver.end();
-        self.outputs[output].crossed = end;
-        if self.outputs[output].requests != 0 {
-            self.wake_arbiter(output, end);
-        }
-        if self.multicast.is_some() {
-            self.wake_requests(end);
-        }
-        self.request(shared, input);
-    }
-
-    /// The arbiter of `output` looks at its requests.
-    fn arbitrate<O: Observer>(&mut self, output: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let (requests, crossed) = (self.outputs[output].requests, self.outputs[output].crossed);
-        if requests == 0 || crossed == Cycle::NEVER {
-            // While a packet is crossing with open end, its end wakes the arbiter.
-            return;
-        }
-        if crossed > now {
-            self.wake_arbiter(output, crossed);
-            return;
-        }
-        if self.multicast.is_some() && self.is_reserved(output) {
-            // The grant of the packet that it is kept for wakes the arbiter.
-            return;
-        }
-        let eligible = self.eligible(cx.shared, output, now);
-        if eligible == 0 {
-            self.await_chance(cx.shared, output, now);
-        } else {
-            let port = self.arbiters.grant(output, eligible);
-            self.grant(port, output, now, cx);
-        }
-    }
-
-    /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
-    #[inline(always)]
-    fn eligible(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
-        let Output { vc, requests, .. } = self.outputs[output];
-        let mut eligible = 0;
-        for from in bits(requests) {
-            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
-            if fifo.requests_from <= now {
-                let next = if fifo.gathers { output } else { usize::from(fifo.next) };
-                let sender = &mut self.outputs[next].sender;
-                let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
-                eligible |= u64::from(fits) << from;
-            }
-        }
-        eligible
-    }
-
-    /// Has the arbiter of `output` look again when the next request stands, or the next advert counts or comes in.
-    fn await_chance(&mut self, shared: &Shared, output: usize, now: Cycle) {
-        let Output { vc, requests, .. } = self.outputs[output];
-        for from in bits(requests) {
-            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
-            let requests_from = fifo.requests_from;
-            if requests_from > now {
-                self.wake_arbiter(output, requests_from);
-                continue;
-            }
-            let next = if fifo.gathers { output } else { usize::from(fifo.next) };
-            let sender = &mut self.outputs[next].sender;
-            let starved = sender.starved;
-            match sender.next_advert(&shared.pools.limits) {
-                Some(at) => self.wake_arbiter(output, at),
-                None => self.starving += u32::from(!starved),
-            }
-        }
-    }
-
-    /// The packet from input port `from` may cross to `index` from the next cycle on.
-    #[inline]
-    fn grant<O: Observer>(&mut self, from: usize, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        self.catch_up(from, now, cx);
-        let vc = self.outputs[index].vc;
-        let input = from * self.vcs + usize::from(vc);
-        if self.multicast.is_some() && self.inputs[input].gathers {
-            return self.keep(from, index, now, cx);
-        }
-        let fifo = &mut self.inputs[input];
-        let first = usize::from(self.outputs[index].port) * self.vcs;
-        let next_vc = (usize::from(fifo.next) - first) as u8;
-        self.outputs[usize::from(fifo.next)].sender.take(u32::from(fifo.units));
-        let output = &mut self.outputs[index];
-        output.requests &= !(1 << from);
-        output.from = input as u16;
-        let (requested, free) = (fifo.requests_from, output.crossed);
-        let Shared { timing, routing, pools, .. } = &mut *cx.shared;
-        let ready = now + 1 + timing.transmit_buffer;
-        let slot = pools.tokens.unlink(&mut fifo.waiting);
-        let token = &mut pools.tokens[slot];
-        cx.observer.passed(&Passage {
-            packet: token.name(),
-            switch: self.number,
-            input: PortId::new(from),
-            vc,
-            outputs: 1 << output.port,
-            arrived: token.at,
-            ready: token.at + timing.to_crossbar - 1,
-            requested,
-            free: Some(free),
-            granted: now,
-        });
-        token.advance(routing, self.number, next_vc);
-        token.at = ready;
-        let (flits, units, port) = (token.flits, fifo.units, usize::from(output.port));
-        if self.is_certain(index, now, ready, cx) {
-            let fifo = &mut self.inputs[input];
-            fifo.receiver.begin(&cx.shared.timing, &mut self.voices[input], now + 1, flits, flits, units);
-            self.hear_of_units(cx.shared, input);
-            self.close(cx.shared, input, index);
-            self.transmit(index, slot, ready, cx);
-        } else {
-            self.queue(input, index, slot, now, ready, cx);
-        }
-        if self.shares_order && vc == 0 {
-            self.pass_turn_in(from, now);
-        }
-        let (output, input) = (PortId::new(port), PortId::new(from));
-        cx.counters.events += 1;
-        cx.observer.granted(&Grant { cycle: now, switch: self.number, output, vc, input });
-    }
-
-    /// Whether a packet that is granted now, in cycle `now`, will be chosen by its link in cycle `ready`, when it is ready,
-    /// whatever happens until then: nothing else is waiting or may be granted in this cycle too, here or as the last output
-    /// of a packet that keeps this one; nothing is or will be to be advertised; what is granted later is ready later, and so
-    /// is what the barrier engine, which has had its turn in this cycle, makes later. Then it need not queue.
-    #[inline]
-    fn is_certain<O: Observer>(
-        &mut self,
-        output: usize,
-        now: Cycle,
-        ready: Cycle,
-        cx: &mut Cx<'_, O>,
-    ) -> bool {
-        let port = usize::from(self.outputs[output].port);
-        let link = &self.links[port];
-        if (link.waiting | link.open != 0)
-            | (link.free_at > ready)
-            | (link.barrier_at <= ready)
-            | (ready >= self.until)
-            | !cx.shared.timing.cuts_through
-        {
-            return false;
-        }
-        self.catch_up(port, now, cx);
-        let arbiters = self.first_arbiter;
-        let others = arbiters + output + 1..arbiters + (port + 1) * self.vcs;
-        !self.links[port].is_due(ready)
-            && self.links[port].free_at <= ready
-            && !self.agenda.is_due(others, now)
-            && !self.is_kept(port)
-    }
-
-    /// The packet in `slot` waits for the link of `output`, which it reaches in cycle `ready`.
-    fn queue<O: Observer>(
-        &mut self,
-        input: usize,
-        index: usize,
-        slot: Slot,
-        now: Cycle,
-        ready: Cycle,
-        cx: &mut Cx<'_, O>,
-    ) {
-        let Shared { timing, pools, .. } = &mut *cx.shared;
-        let (fifo, output) = (&mut self.inputs[input], &mut self.outputs[index]);
-        let flits = pools.tokens[slot].flits;
-        pools.tokens.append(&mut output.granted, slot);
-        let room = timing.tx_fifo.saturating_sub(output.granted_flits);
-        let upto = if u32::from(flits) <= room { flits } else { room as u16 };
-        fifo.receiver.begin(timing, &mut self.voices[input], now + 1, upto, flits, fifo.units);
-        output.granted_flits += u32::from(flits);
-        output.ready = output.ready.min(ready);
-        let (port, vc) = (usize::from(output.port), output.vc);
-        let link = &mut self.links[port];
-        link.waiting |= 1 << vc;
-        let decides = ready.max(link.free_at);
-        let is_open = fifo.receiver.is_open();
-        if is_open {
-            output.crossed = Cycle::NEVER;
-            self.links[usize::from(fifo.port)].open |= 1 << fifo.vc;
-        }
-        if self.shares_order && vc == 0 {
-            self.expose_signal(index);
-        }
-        self.wake_link(port, decides);
-        self.hear_of_units(cx.shared, input);
-        if !is_open {
-            self.close(cx.shared, input, index);
-        }
-    }
-
-    /// Takes in the packet in `slot`, which is on the way.
-    #[inline]
-    fn expect(&mut self, shared: &mut Shared, slot: Slot) {
-        let token = &shared.pools.tokens[slot];
-        let port = usize::from(token.port);
-        let input = port * self.vcs + usize::from(token.vc);
-        let fifo = &mut self.inputs[input];
-        self.newsy |= u64::from(fifo.receiver.arrive(token.units, shared.timing.slack)) << port;
-        let first = fifo.waiting.is_empty();
-        shared.pools.tokens.append(&mut fifo.waiting, slot);
-        if first {
-            self.request(shared, input);
-        }
-    }
-
-    /// Takes in the advert in `slot`.
-    fn hear(&mut self, shared: &mut Shared, slot: Slot) {
-        let limit = shared.pools.limits[slot];
-        let (port, vc, lanes) = (usize::from(limit.port), usize::from(limit.vc), shared.timing.lanes);
-        let sender = &mut self.outputs[port * self.vcs + vc].sender;
-        if sender.advertise(&mut shared.pools.limits, slot) {
-            self.starving -= 1;
-            let from = limit.from.max(self.until);
-            // Every crossbar whose packets may be relabelled to this VC.
-            for lane in (vc % lanes..self.vcs).step_by(lanes) {
-                self.wake_arbiter(port * self.vcs + lane, from);
-            }
-            if self.multicast.is_some() {
-                self.wake_requests(from);
-            }
-        }
+    fn is_collective(&self) -> bool {
+        self.multicast.is_some() || self.barrier.is_some()
     }
 }
 
@@ -595,20 +195,24 @@ impl SwitchModel<Hpp> for Switch {
         self.agenda.pass(start);
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
-            self.hear(shared, slot);
+            self.parts().hear(shared, slot);
         }
-        for slot in inbox.packets.drain(..) {
-            self.expect(shared, slot);
+        let is_collective = self.is_collective();
+        let mut parts = self.parts();
+        if is_collective {
+            inbox.packets.drain(..).for_each(|slot| parts.expect::<true>(shared, slot));
+        } else {
+            inbox.packets.drain(..).for_each(|slot| parts.expect::<false>(shared, slot));
         }
         while !inbox.runs.is_empty() {
             let slot = shared.pools.runs.unlink(&mut inbox.runs);
             let run = shared.pools.runs.take(slot);
-            self.hear_run(shared, run);
+            self.parts().hear_run(shared, run);
         }
         while !inbox.signals.is_empty() {
             let slot = shared.pools.signals.unlink(&mut inbox.signals);
             let signal = shared.pools.signals.take(slot);
-            self.hear_signal(shared, signal);
+            self.parts().hear_signal(shared, signal);
         }
     }
 
@@ -629,22 +233,16 @@ impl SwitchModel<Hpp> for Switch {
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
         self.until = until;
-        while let Some((now, slot)) = self.agenda.pop(until) {
-            cx.counters.wakes += 1;
-            if slot < self.links.len() {
-                self.decide(slot, now, cx);
-            } else if let Some(output) = slot.checked_sub(self.first_arbiter) {
-                self.arbitrate(output, now, cx);
-            } else if slot + 1 == self.first_arbiter && self.barrier.is_some() {
-                self.run_engine(now, cx);
-            } else {
-                self.run_multicast(now, cx);
-            }
+        if self.is_collective() {
+            self.parts().work::<true, O>(cx);
+        } else {
+            self.parts().work::<false, O>(cx);
         }
         let mut next = self.agenda.next().unwrap_or(Cycle::NEVER);
         for port in bits(self.newsy) {
-            let (link, mut fifos) = self.port(port);
-            match link.finish(&mut fifos, until, cx) {
+            let vcs = port * self.vcs..(port + 1) * self.vcs;
+            let (voices, inputs) = (&mut self.voices[vcs.clone()], &mut self.inputs[vcs]);
+            match self.links[port].finish(voices, inputs, until, cx) {
                 Cycle::NEVER => self.newsy &= !(1 << port),
                 news => next = next.min(news),
             }
@@ -654,7 +252,7 @@ impl SwitchModel<Hpp> for Switch {
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         for port in (0..self.links.len()).filter(|_| now > Cycle::ZERO) {
-            self.catch_up(port, now - 1, cx);
+            self.parts().catch_up(port, now - 1, cx);
         }
     }
 

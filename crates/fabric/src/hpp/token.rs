@@ -77,6 +77,21 @@ impl Token {
         (self.kind != Kind::Single).then_some(GroupId(self.to))
     }
 
+    /// Goes over `wire`: its first flit is at the other end in cycle `at`. Returns when that is felt there.
+    #[inline(always)]
+    pub(super) fn go<const COLLECTIVE: bool>(&mut self, timing: &Timing, wire: &Wire, at: Cycle) -> Cycle {
+        (self.at, self.port) = (at, wire.port);
+        // After the last hop comes a node, but a packet for a group does not know which is its last.
+        let felt = if !self.route.has_arrived() {
+            timing.felt_by_switch()
+        } else if !COLLECTIVE || self.kind == Kind::Single {
+            timing.felt_by_node(u32::from(self.flits))
+        } else {
+            timing.felt_of_copy(u32::from(self.flits))
+        };
+        at + felt
+    }
+
     /// Takes the next hop off the route, in switch component `number`; a longer one is continued from the next switch.
     #[inline]
     pub(super) fn advance(&mut self, routing: &Routing, number: u32, next_vc: u8) {
@@ -174,27 +189,9 @@ impl Pools {
         }
     }
 
-    /// Sends the packet in `slot`, which is in no list, over `wire`: its first flit is there in cycle `at`.
+    /// Sends the packet in `slot`, which is in no list, over `wire`; it is felt in cycle `by`, no earlier.
     #[inline(always)]
-    pub(super) fn send(
-        &mut self,
-        timing: &Timing,
-        post: &mut Post<super::Hpp>,
-        wire: &Wire,
-        slot: Slot,
-        at: Cycle,
-    ) {
-        let token = &mut self.tokens[slot];
-        (token.at, token.port) = (at, wire.port);
-        // After the last hop comes a node, but a packet for a group does not know which is its last.
-        let felt = if !token.route.has_arrived() {
-            timing.felt_by_switch()
-        } else if token.kind == Kind::Single {
-            timing.felt_by_node(u32::from(token.flits))
-        } else {
-            timing.felt_of_copy(u32::from(token.flits))
-        };
-        let by = at + felt;
+    pub(super) fn send(&mut self, post: &mut Post<super::Hpp>, wire: &Wire, slot: Slot, by: Cycle) {
         match post.inbox(wire.peer, by) {
             Some(inbox) => inbox.packets.push(slot),
             None => post.send_away(wire.peer, by, Mail::Packet(self.tokens.take(slot))),

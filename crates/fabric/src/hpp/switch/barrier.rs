@@ -1,6 +1,7 @@
 //! The barrier engine of the switch: the section *Barriers* of the normative text.
 
 use super::Switch;
+use super::parts::Parts;
 use crate::barrier::{Actions, BarrierId, To};
 use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, output_room, pop_checked};
 use crate::hpp::link::bits;
@@ -137,7 +138,7 @@ impl Queues {
     }
 }
 
-impl Switch {
+impl Parts<'_> {
     /// What it has for barriers, where a barrier packet or a timer says that there is something.
     fn engine(&mut self) -> &mut Barrier {
         self.barrier.as_mut().expect("barrier packets are sent where there are barriers")
@@ -338,7 +339,9 @@ impl Switch {
         cx.counters.barrier.sent += 1;
         self.arm_link(port);
     }
+}
 
+impl Switch {
     /// Enters the barrier packets that it holds into the books.
     pub(super) fn audit_signals(&self, books: &mut Conservation) {
         let Some(engine) = &self.barrier else { return };

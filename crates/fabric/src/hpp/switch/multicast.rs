@@ -3,6 +3,7 @@
 //! Such a packet moves one flit to all of its TX FIFOs in the same cycle, or none. It is in one run, like any other; how
 //! far the run reaches is the least of what its outputs allow.
 
+use super::parts::Parts;
 use super::{Input, Output, Switch};
 use crate::arbiter::ArbiterBank;
 use crate::hpp::link::bits;
@@ -147,7 +148,7 @@ impl Copies {
     }
 }
 
-impl Switch {
+impl Parts<'_> {
     /// What it has for multicast, where a packet for a group says that there is something.
     fn copier(&mut self) -> &mut Multicast {
         self.multicast.as_mut().expect("packets for groups are sent where there are groups")
@@ -294,7 +295,7 @@ impl Switch {
                 let starved = sender.starved;
                 match sender.next_advert(&shared.pools.limits) {
                     Some(at) => self.wake_multicast(at),
-                    None => self.starving += u32::from(!starved),
+                    None => *self.starving += u32::from(!starved),
                 }
                 return false;
             }
@@ -379,9 +380,9 @@ impl Switch {
         }
         let upto = self.fan_out(cx, from, slot, now);
         let fifo = &mut self.inputs[input];
-        fifo.receiver.begin(&cx.shared.timing, &mut self.voices[input], now + 1, upto, flits, fifo.units);
+        let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
         let is_open = fifo.receiver.is_open();
-        self.hear_of_units(cx.shared, input);
+        self.hear_of_unit(cx.shared, from, input, news);
         if is_open {
             self.links[from].open |= 1 << vc;
         } else {
@@ -453,8 +454,8 @@ impl Switch {
                 self.catch_up(from, now, cx);
             }
             let receiver = &mut self.inputs[input].receiver;
-            receiver.extend(&cx.shared.timing, &mut self.voices[input], now, upto - before);
-            self.hear_of_units(cx.shared, input);
+            let news = receiver.extend(&cx.shared.timing, now, upto - before);
+            self.hear_of_unit(cx.shared, from, input, news);
         }
         if before == 0 && upto > 0 {
             let ready = self.inputs[input].receiver.base() + cx.shared.timing.transmit_buffer;
@@ -497,21 +498,22 @@ impl Switch {
             // What has been chosen is what is crossing.
             self.transmit_open(index, slot, now, cx);
         } else {
-            self.transmit(index, slot, now, cx);
+            let Output { port, vc, .. } = self.outputs[index];
+            self.transmit::<true, O>(port.into(), vc, slot, now, cx);
         }
         if to_many {
             self.allow(input, index, now, flits, cx);
         } else if is_open {
-            self.extend(input, index, now, flits, cx);
+            self.extend::<true, O>(input, index, now, flits, cx);
         }
     }
 
     /// Puts the copy in `slot`, chosen in cycle `now` and still crossing, on the link of `output`, flit by flit as they come.
     fn transmit_open<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
-        let Output { port, from, .. } = self.outputs[output];
+        let Output { port, vc, from, .. } = self.outputs[output];
         let (port, from) = (usize::from(port), usize::from(self.inputs[usize::from(from)].port));
         cx.shared.pools.tokens[slot].kind = Kind::Gapped;
-        let lead = self.transmit(output, slot, now, cx).since(now);
+        let lead = self.transmit::<true, O>(port, vc, slot, now, cx).since(now);
         self.links[port].free_at = Cycle::NEVER;
         let copies = &mut self.copier().copies[from];
         copies.sending |= 1 << port;
@@ -544,7 +546,7 @@ impl Switch {
             }
         }
         copies.sending &= !sent;
-        self.newsy |= sent;
+        *self.newsy |= sent;
         bits(sent).for_each(|port| self.arm_link(port));
     }
 
@@ -562,7 +564,7 @@ impl Switch {
             }
         }
         self.wake_requests(end);
-        self.request(shared, input);
+        self.request::<true>(shared, input);
     }
 
     /// An output of the crossbar of multicast will be free from cycle `at` on.
@@ -571,17 +573,6 @@ impl Switch {
     pub(super) fn wake_requests(&mut self, at: Cycle) {
         if self.copier().requests != 0 {
             self.wake_multicast(at);
-        }
-    }
-
-    /// Enters the credits of outputs that are kept for packets that gather theirs one by one into the books.
-    pub(super) fn audit_kept(&self, books: &mut Conservation) {
-        let Some(copier) = &self.multicast else { return };
-        for (port, copies) in copier.copies.iter().enumerate() {
-            let fifo = &self.inputs[port * self.vcs + copier.vc];
-            if fifo.gathers {
-                books.units_held += u64::from(copies.kept.count_ones()) * u64::from(fifo.units);
-            }
         }
     }
 
@@ -610,5 +601,18 @@ impl Switch {
         self.multicast
             .as_ref()
             .is_some_and(|copier| copier.crossing >> port & 1 == 1 && usize::from(vc) == copier.vc)
+    }
+}
+
+impl Switch {
+    /// Enters the credits of outputs that are kept for packets that gather theirs one by one into the books.
+    pub(super) fn audit_kept(&self, books: &mut Conservation) {
+        let Some(copier) = &self.multicast else { return };
+        for (port, copies) in copier.copies.iter().enumerate() {
+            let fifo = &self.inputs[port * self.vcs + copier.vc];
+            if fifo.gathers {
+                books.units_held += u64::from(copies.kept.count_ones()) * u64::from(fifo.units);
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Input, Switch};
 use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::Shared;
+use crate::hpp::link::bits;
 use crate::hpp::token::Token;
 use crate::{Destination, GroupId, NodeId, PortId};
 use flitway_engine::Cycle;
@@ -39,7 +40,7 @@ impl Switch {
     fn needs_of_copies(&self, shared: &Shared, fifo: &Input, now: Cycle) -> Vec<Need> {
         let Some(copier) = &self.multicast else { return Vec::new() };
         let (outputs, has) = copier.wanted(usize::from(fifo.port), fifo.gathers);
-        let missing = self.columns(outputs & !has, copier.vc);
+        let missing = bits(outputs & !has).map(|port| port * self.vcs + copier.vc);
         missing
             .flat_map(|output| {
                 let kept = self.kept(output, usize::from(fifo.port));

@@ -1,0 +1,484 @@
+//! A switch at work: what packets go through, decision by decision.
+
+use super::barrier::Barrier;
+use super::multicast::Multicast;
+use super::{Input, Output};
+use crate::PortId;
+use crate::arbiter::ArbiterBank;
+use crate::hpp::credit::Voice;
+use crate::hpp::link::{Link, bits, first_after};
+use crate::hpp::{Cx, Shared};
+use crate::observer::{Departure, Grant, Observer, Passage};
+use crate::pool::Slot;
+use flitway_engine::Cycle;
+use flitway_engine::agenda::Agenda;
+
+/// A switch at work. Its parts side by side, not behind it: so what is known of one of them does not have to be looked up
+/// again when something is written into another.
+pub(super) struct Parts<'a> {
+    pub(super) number: u32,
+    pub(super) vcs: usize,
+    pub(super) until: Cycle,
+    pub(super) shares_order: bool,
+    pub(super) first_arbiter: usize,
+    pub(super) starving: &'a mut u32,
+    pub(super) newsy: &'a mut u64,
+    pub(super) agenda: &'a mut Agenda,
+    pub(super) links: &'a mut [Link],
+    pub(super) voices: &'a mut [Voice],
+    pub(super) inputs: &'a mut [Input],
+    pub(super) outputs: &'a mut [Output],
+    pub(super) arbiters: &'a mut ArbiterBank,
+    pub(super) multicast: &'a mut Option<Box<Multicast>>,
+    pub(super) barrier: &'a mut Option<Box<Barrier>>,
+}
+
+impl Parts<'_> {
+    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the arbiter of multicast, the barrier
+    // engine, and arbiters by output.
+
+    /// If `at` is `NEVER`, what the link waits for wakes it.
+    #[inline]
+    pub(super) fn wake_link(&mut self, port: usize, at: Cycle) {
+        if at != Cycle::NEVER {
+            self.agenda.schedule(port, at);
+        }
+    }
+
+    #[inline]
+    pub(super) fn wake_arbiter(&mut self, output: usize, at: Cycle) {
+        self.agenda.schedule(self.first_arbiter + output, at);
+    }
+
+    /// Sends the adverts of `port` that were due in the cycles up to `now`.
+    #[inline]
+    pub(super) fn catch_up<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let link = &mut self.links[port];
+        if link.is_due(now) {
+            let vcs = port * self.vcs..(port + 1) * self.vcs;
+            link.catch_up(&mut self.voices[vcs.clone()], &mut self.inputs[vcs], now, cx);
+        }
+    }
+
+    /// Lets the first packet of FIFO `input` request its output from the first cycle on in which it can, if that is
+    /// known.
+    #[inline(always)]
+    pub(super) fn request<const COLLECTIVE: bool>(&mut self, shared: &Shared, input: usize) {
+        let fifo = &mut self.inputs[input];
+        if fifo.receiver.is_open() || fifo.waiting.is_empty() {
+            return;
+        }
+        let first = &shared.pools.tokens[fifo.waiting.head()];
+        if COLLECTIVE && first.spreads() {
+            return self.request_copies(shared, input);
+        }
+        let hop = first.route.hop();
+        let at = fifo.receiver.end().max(first.at + shared.timing.felt_by_switch());
+        let (port, vc) = (hop.port.index() * self.vcs, usize::from(fifo.vc));
+        (fifo.requests_from, fifo.units) = (at, first.units);
+        fifo.next = (port + shared.timing.relabel(vc, hop.class)) as u16;
+        let output = &mut self.outputs[port + vc];
+        output.requests |= 1 << fifo.port;
+        if output.crossed != Cycle::NEVER {
+            let at = at.max(output.crossed);
+            self.wake_arbiter(port + vc, at);
+        }
+    }
+
+    /// The link of `port` decides.
+    #[inline(always)]
+    fn decide<const COLLECTIVE: bool, O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        self.catch_up(port, now, cx);
+        let link = &self.links[port];
+        if link.free_at <= now {
+            if COLLECTIVE && link.barrier_at <= now {
+                return self.send_signal(port, now, cx);
+            }
+            let first = port * self.vcs;
+            let outputs = &self.outputs[first..first + self.vcs];
+            let is_ready = |vc: usize| u16::from(outputs[vc].ready <= now) << vc;
+            let ready = bits(link.waiting.into()).fold(0, |ready, vc| ready | is_ready(vc));
+            if let Some(vc) = first_after(link.data_turn, ready) {
+                self.send::<COLLECTIVE, O>(first + vc, port, now, cx);
+            }
+        }
+        self.arm_link(port);
+    }
+
+    /// Sees to it that the link of `port` decides when it next can.
+    #[inline(always)]
+    pub(super) fn arm_link(&mut self, port: usize) {
+        let link = &self.links[port];
+        let mut ready = link.barrier_at;
+        for vc in bits(link.waiting.into()) {
+            ready = ready.min(self.outputs[port * self.vcs + vc].ready);
+        }
+        self.wake_link(port, ready.max(link.free_at));
+    }
+
+    /// The link of `port` has chosen, in cycle `now`, the first packet granted to output `index`.
+    #[inline(always)]
+    fn send<const COLLECTIVE: bool, O: Observer>(
+        &mut self,
+        index: usize,
+        port: usize,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        let in_order = COLLECTIVE && self.shares_order && self.outputs[index].vc == 0;
+        if in_order && self.sends_signal_in_order(port, now, cx) {
+            return;
+        }
+        let output = &mut self.outputs[index];
+        let tokens = &mut cx.shared.pools.tokens;
+        let (slot, token) = tokens.pop(&mut output.granted);
+        let flits = token.flits;
+        output.granted_flits -= u32::from(flits);
+        match tokens.first(&output.granted) {
+            Some(next) => output.ready = next.at,
+            None => {
+                output.ready = Cycle::NEVER;
+                self.links[port].waiting &= !(1 << output.vc);
+            }
+        }
+        let (vc, input, is_open) = (output.vc, usize::from(output.from), output.crossed == Cycle::NEVER);
+        if in_order {
+            self.expose_signal(index);
+        }
+        if COLLECTIVE && self.multicast.is_some() {
+            return self.send_any(index, slot, now, cx);
+        }
+        self.transmit::<COLLECTIVE, O>(port, vc, slot, now, cx);
+        if is_open {
+            // Its flits make room for the packet that is still crossing, which may be this one.
+            self.extend::<COLLECTIVE, O>(input, index, now, flits, cx);
+        }
+    }
+
+    /// Puts the packet in `slot`, chosen in cycle `now` in crossbar `vc`, on the link of `port`. Returns when its first flit
+    /// arrives.
+    #[inline(always)]
+    pub(super) fn transmit<const COLLECTIVE: bool, O: Observer>(
+        &mut self,
+        port: usize,
+        vc: u8,
+        slot: Slot,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> Cycle {
+        let link = &mut self.links[port];
+        let Shared { timing, pools, .. } = &mut *cx.shared;
+        let token = &mut pools.tokens[slot];
+        token.hops += 1;
+        let flits = u64::from(token.flits);
+        link.data_turn = vc;
+        let free = link.free_at;
+        let at = link.send_packet(timing, now, flits);
+        cx.observer.departed(&Departure {
+            packet: token.name(),
+            component: self.number,
+            port: PortId::new(port),
+            vc: token.vc,
+            flits: token.flits,
+            ready: token.at,
+            free,
+            chosen: now,
+            arrives: at,
+        });
+        let by = token.go::<COLLECTIVE>(timing, &link.wire, at);
+        pools.send(cx.post, &link.wire, slot, by);
+        cx.counters.events += 1;
+        cx.counters.packet_hops += 1;
+        cx.counters.flit_hops += flits;
+        at
+    }
+
+    /// The packet crossing from `input` to `output` may go on by `flits`.
+    #[inline(always)]
+    pub(super) fn extend<const COLLECTIVE: bool, O: Observer>(
+        &mut self,
+        input: usize,
+        output: usize,
+        now: Cycle,
+        flits: u16,
+        cx: &mut Cx<'_, O>,
+    ) {
+        let fifo = &self.inputs[input];
+        let (from, vc) = (usize::from(fifo.port), fifo.vc);
+        if fifo.receiver.stalls_before(now) {
+            self.catch_up(from, now, cx);
+        }
+        let receiver = &mut self.inputs[input].receiver;
+        let news = receiver.extend(&cx.shared.timing, now, flits);
+        let is_open = receiver.is_open();
+        self.hear_of_unit(cx.shared, from, input, news);
+        if !is_open {
+            self.links[from].open &= !(1 << vc);
+            self.close::<COLLECTIVE>(cx.shared, input, output);
+        }
+    }
+
+    /// Of the packet crossing from `input`, at port `from`, a unit will have left in cycle `news`, if that is known.
+    #[inline(always)]
+    pub(super) fn hear_of_unit(&mut self, shared: &Shared, from: usize, input: usize, news: Cycle) {
+        if news != Cycle::NEVER {
+            self.voices[input].expect(news);
+            self.links[from].expect_news(news);
+            let is_tight = self.inputs[input].receiver.is_tight(shared.timing.slack);
+            *self.newsy |= u64::from(is_tight) << from;
+        }
+    }
+
+    /// It has become known when the packet crossing from `input` to `output` will have crossed.
+    #[inline(always)]
+    fn close<const COLLECTIVE: bool>(&mut self, shared: &Shared, input: usize, output: usize) {
+        let end = self.inputs[input].receiver.end();
+        let column = &mut self.outputs[output];
+        column.crossed = end;
+        if column.requests != 0 {
+            self.wake_arbiter(output, end);
+        }
+        if COLLECTIVE && self.multicast.is_some() {
+            self.wake_requests(end);
+        }
+        self.request::<COLLECTIVE>(shared, input);
+    }
+
+    /// The arbiter of `output` looks at its requests.
+    #[inline(always)]
+    fn arbitrate<const COLLECTIVE: bool, O: Observer>(
+        &mut self,
+        output: usize,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        let Output { requests, crossed, .. } = self.outputs[output];
+        if requests == 0 || crossed == Cycle::NEVER {
+            // While a packet is crossing with open end, its end wakes the arbiter.
+            return;
+        }
+        if crossed > now {
+            self.wake_arbiter(output, crossed);
+            return;
+        }
+        if COLLECTIVE && self.multicast.is_some() && self.is_reserved(output) {
+            // The grant of the packet that it is kept for wakes the arbiter.
+            return;
+        }
+        let eligible = self.eligible::<COLLECTIVE>(cx.shared, output, now);
+        if eligible == 0 {
+            self.await_chance(cx.shared, output, now);
+        } else {
+            let port = self.arbiters.grant(output, eligible);
+            self.grant::<COLLECTIVE, O>(port, output, now, cx);
+        }
+    }
+
+    /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
+    #[inline(always)]
+    fn eligible<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
+        let Output { vc, requests, .. } = self.outputs[output];
+        let mut eligible = 0;
+        for from in bits(requests) {
+            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
+            if fifo.requests_from <= now {
+                let next = if COLLECTIVE && fifo.gathers { output } else { usize::from(fifo.next) };
+                let sender = &mut self.outputs[next].sender;
+                let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
+                eligible |= u64::from(fits) << from;
+            }
+        }
+        eligible
+    }
+
+    /// Has the arbiter of `output` look again when the next request stands, or the next advert counts or comes in.
+    #[inline(never)]
+    fn await_chance(&mut self, shared: &Shared, output: usize, now: Cycle) {
+        let Output { vc, requests, .. } = self.outputs[output];
+        for from in bits(requests) {
+            let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
+            let requests_from = fifo.requests_from;
+            if requests_from > now {
+                self.wake_arbiter(output, requests_from);
+                continue;
+            }
+            let next = if fifo.gathers { output } else { usize::from(fifo.next) };
+            let sender = &mut self.outputs[next].sender;
+            let starved = sender.starved;
+            match sender.next_advert(&shared.pools.limits) {
+                Some(at) => self.wake_arbiter(output, at),
+                None => *self.starving += u32::from(!starved),
+            }
+        }
+    }
+
+    /// The packet from input port `from` may cross to `index` from the next cycle on.
+    #[inline(always)]
+    fn grant<const COLLECTIVE: bool, O: Observer>(
+        &mut self,
+        from: usize,
+        index: usize,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        self.catch_up(from, now, cx);
+        let Output { port, vc, .. } = self.outputs[index];
+        let (port, input) = (usize::from(port), from * self.vcs + usize::from(vc));
+        if COLLECTIVE && self.inputs[input].gathers {
+            return self.keep(from, index, now, cx);
+        }
+        let ready = now + 1 + cx.shared.timing.transmit_buffer;
+        let is_certain = self.is_certain::<COLLECTIVE, O>(index, port, now, ready, cx);
+        let (slot, flits) = self.take(input, index, now, cx);
+        let upto = if is_certain { flits } else { self.queue(index, slot, flits, ready, cx.shared) };
+        let fifo = &mut self.inputs[input];
+        let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
+        self.hear_of_unit(cx.shared, from, input, news);
+        if upto < flits {
+            self.outputs[index].crossed = Cycle::NEVER;
+            self.links[from].open |= 1 << vc;
+        } else {
+            self.close::<COLLECTIVE>(cx.shared, input, index);
+        }
+        if is_certain {
+            self.transmit::<COLLECTIVE, O>(port, vc, slot, ready, cx);
+        } else {
+            self.wake_link(port, ready.max(self.links[port].free_at));
+        }
+        if COLLECTIVE && self.shares_order && vc == 0 {
+            self.expose_signal(index);
+            self.pass_turn_in(from, now);
+        }
+    }
+
+    /// Takes the packet that is granted `index` in cycle `now` out of FIFO `input`. Returns how long it is.
+    #[inline(always)]
+    fn take<O: Observer>(
+        &mut self,
+        input: usize,
+        index: usize,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> (Slot, u16) {
+        let Shared { timing, routing, pools, .. } = &mut *cx.shared;
+        let fifo = &mut self.inputs[input];
+        self.outputs[usize::from(fifo.next)].sender.take(u32::from(fifo.units));
+        let output = &mut self.outputs[index];
+        output.requests &= !(1 << fifo.port);
+        output.from = input as u16;
+        let (from, to) = (PortId(fifo.port.into()), PortId(output.port.into()));
+        let (slot, token) = pools.tokens.pop(&mut fifo.waiting);
+        cx.observer.passed(&Passage {
+            packet: token.name(),
+            switch: self.number,
+            input: from,
+            vc: output.vc,
+            outputs: 1 << to.0,
+            arrived: token.at,
+            ready: token.at + timing.felt_by_switch(),
+            requested: fifo.requests_from,
+            free: Some(output.crossed),
+            granted: now,
+        });
+        token.advance(routing, self.number, (usize::from(fifo.next) - to.index() * self.vcs) as u8);
+        token.at = now + 1 + timing.transmit_buffer;
+        cx.counters.events += 1;
+        let (switch, vc) = (self.number, output.vc);
+        cx.observer.granted(&Grant { cycle: now, switch, output: to, vc, input: from });
+        (slot, token.flits)
+    }
+
+    /// The packet in `slot`, which crosses to `index`, waits for the link, which it reaches in cycle `ready`. Returns how many
+    /// of its flits may cross before others have gone.
+    #[inline(always)]
+    fn queue(&mut self, index: usize, slot: Slot, flits: u16, ready: Cycle, shared: &mut Shared) -> u16 {
+        let output = &mut self.outputs[index];
+        let room = shared.timing.tx_fifo.saturating_sub(output.granted_flits);
+        output.granted_flits += u32::from(flits);
+        output.ready = output.ready.min(ready);
+        shared.pools.tokens.append(&mut output.granted, slot);
+        self.links[usize::from(output.port)].waiting |= 1 << output.vc;
+        u32::from(flits).min(room) as u16
+    }
+
+    /// Whether a packet that is granted now, in cycle `now`, will be chosen by the link of its output at `port` in cycle
+    /// `ready`, when it is ready, whatever happens until then: nothing else is waiting or may be granted in this cycle too,
+    /// here or as the last output of a packet that keeps this one; nothing is or will be to be advertised; what is granted
+    /// later is ready later, and so is what the barrier engine, which has had its turn in this cycle, makes later. Then it
+    /// need not queue.
+    #[inline(always)]
+    fn is_certain<const COLLECTIVE: bool, O: Observer>(
+        &mut self,
+        output: usize,
+        port: usize,
+        now: Cycle,
+        ready: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> bool {
+        let link = &self.links[port];
+        if (link.waiting | link.open != 0)
+            | (link.free_at > ready)
+            | (COLLECTIVE && link.barrier_at <= ready)
+            | (ready >= self.until)
+            | !cx.shared.timing.cuts_through
+        {
+            return false;
+        }
+        self.catch_up(port, now, cx);
+        let arbiters = self.first_arbiter;
+        let others = arbiters + output + 1..arbiters + (port + 1) * self.vcs;
+        let is_kept = COLLECTIVE && self.is_kept(port);
+        let link = &self.links[port];
+        let is_taken = link.is_due(ready) | (link.free_at > ready) | self.agenda.is_due(others, now);
+        !(is_taken | is_kept)
+    }
+
+    /// Takes in the packet in `slot`, which is on the way.
+    #[inline(always)]
+    pub(super) fn expect<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, slot: Slot) {
+        let token = &shared.pools.tokens[slot];
+        let port = usize::from(token.port);
+        let input = port * self.vcs + usize::from(token.vc);
+        let fifo = &mut self.inputs[input];
+        *self.newsy |= u64::from(fifo.receiver.arrive(token.units, shared.timing.slack)) << port;
+        let first = fifo.waiting.is_empty();
+        shared.pools.tokens.append(&mut fifo.waiting, slot);
+        if first {
+            self.request::<COLLECTIVE>(shared, input);
+        }
+    }
+
+    /// Takes in the advert in `slot`.
+    pub(super) fn hear(&mut self, shared: &mut Shared, slot: Slot) {
+        let limit = shared.pools.limits[slot];
+        let (port, vc, lanes) = (usize::from(limit.port), usize::from(limit.vc), shared.timing.lanes);
+        let sender = &mut self.outputs[port * self.vcs + vc].sender;
+        if sender.advertise(&mut shared.pools.limits, slot) {
+            *self.starving -= 1;
+            let from = limit.from.max(self.until);
+            // Every crossbar whose packets may be relabelled to this VC.
+            for lane in (vc % lanes..self.vcs).step_by(lanes) {
+                self.wake_arbiter(port * self.vcs + lane, from);
+            }
+            if self.multicast.is_some() {
+                self.wake_requests(from);
+            }
+        }
+    }
+
+    /// Does what the agenda says of the cycles before `until`.
+    pub(super) fn work<const COLLECTIVE: bool, O: Observer>(mut self, cx: &mut Cx<'_, O>) {
+        while let Some((now, slot)) = self.agenda.pop(self.until) {
+            cx.counters.wakes += 1;
+            if slot < self.links.len() {
+                self.decide::<COLLECTIVE, O>(slot, now, cx);
+            } else if let Some(output) = slot.checked_sub(self.first_arbiter) {
+                self.arbitrate::<COLLECTIVE, O>(output, now, cx);
+            } else if slot + 1 == self.first_arbiter && self.barrier.is_some() {
+                self.run_engine(now, cx);
+            } else {
+                self.run_multicast(now, cx);
+            }
+        }
+    }
+}
