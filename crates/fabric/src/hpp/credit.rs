@@ -182,14 +182,16 @@ impl Receiver {
         self.base + u64::from(self.upto) < at
     }
 
-    /// The leaving packet may go on by `more` flits, those beyond the present run not before cycle `at`. Returns when the next
-    /// unit will have left, if that is known.
+    /// The leaving packet, all of whose flits that may go have gone, may go on from cycle `at` on.
     #[inline(always)]
-    pub(super) fn extend(&mut self, timing: &Timing, at: Cycle, more: u16) -> Cycle {
-        if self.stalls_before(at) {
-            self.count(timing, at);
-            self.base = at - u64::from(self.upto);
-        }
+    pub(super) fn resume(&mut self, timing: &Timing, at: Cycle) {
+        self.count(timing, at);
+        self.base = at - u64::from(self.upto);
+    }
+
+    /// The leaving packet may go on by `more` flits. Returns when the next unit will have left, if that is known.
+    #[inline(always)]
+    pub(super) fn extend(&mut self, timing: &Timing, more: u16) -> Cycle {
         self.upto = self.flits.min(self.upto.saturating_add(more));
         self.next_unit(timing)
     }

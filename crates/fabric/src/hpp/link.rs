@@ -131,7 +131,7 @@ impl Link {
     #[inline]
     pub(super) fn send(&mut self, timing: &Timing, now: Cycle, flits: u64) -> Cycle {
         debug_assert!(self.free_at <= now);
-        let ahead = timing.show_ahead * u64::from(self.free_at < now);
+        let ahead = timing.show_ahead.min(u64::from(self.free_at < now));
         self.free_at = now + flits - ahead;
         now + timing.transmit + u64::from(self.wire.latency) - ahead
     }

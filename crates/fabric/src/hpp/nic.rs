@@ -148,7 +148,10 @@ impl Port {
             let news = if drained == 0 {
                 receiver.begin(timing, at, upto, token.flits, token.units)
             } else {
-                receiver.extend(timing, at, upto - drained)
+                if receiver.stalls_before(at) {
+                    receiver.resume(timing, at);
+                }
+                receiver.extend(timing, upto - drained)
             };
             self.voices[vc].expect(news);
             self.link.expect_news(news);

@@ -84,9 +84,13 @@ impl<A: Architecture> Post<A> {
     #[inline(always)]
     pub(super) fn schedule(&mut self, place: u32, at: Cycle) {
         let ahead = at.0 - self.next_start.0;
-        // Most of what is to come comes soon.
-        let window =
-            if ahead < self.window_length { self.next } else { self.next + ahead / self.window_length };
+        // Most of what is to come comes soon, and then nothing is divided nor guessed.
+        let later = if ahead < 2 * self.window_length {
+            u64::from(ahead >= self.window_length)
+        } else {
+            ahead / self.window_length
+        };
+        let window = self.next + later;
         self.calendar.schedule(place, window);
     }
 

@@ -320,7 +320,7 @@ impl Parts<'_> {
             let (output, input) = (PortId(output.port.into()), PortId::new(from));
             cx.observer.granted(&Grant { cycle: now, switch: self.number, output, vc: vc as u8, input });
         }
-        self.cross(from, now, cx);
+        self.cross_to_many(from, now, cx);
     }
 
     /// An output has been granted to the packet from input port `from`, which keeps it until it has all of them.
@@ -343,12 +343,12 @@ impl Parts<'_> {
         copies.kept |= 1 << port;
         if copies.kept == copies.outputs {
             self.inputs[input].gathers = false;
-            self.cross(from, now, cx);
+            self.cross_to_many(from, now, cx);
         }
     }
 
     /// The packet from input port `from`, to which all its outputs have been granted, crosses from the next cycle on.
-    fn cross<O: Observer>(&mut self, from: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn cross_to_many<O: Observer>(&mut self, from: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         self.catch_up(from, now, cx);
         cx.counters.events += 1;
         let Shared { timing, pools, .. } = &mut *cx.shared;
@@ -452,9 +452,10 @@ impl Parts<'_> {
         if upto > before {
             if self.inputs[input].receiver.stalls_before(now) {
                 self.catch_up(from, now, cx);
+                self.inputs[input].receiver.resume(&cx.shared.timing, now);
             }
             let receiver = &mut self.inputs[input].receiver;
-            let news = receiver.extend(&cx.shared.timing, now, upto - before);
+            let news = receiver.extend(&cx.shared.timing, upto - before);
             self.hear_of_unit(cx.shared, from, input, news);
         }
         if before == 0 && upto > 0 {

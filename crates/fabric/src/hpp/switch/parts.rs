@@ -207,9 +207,10 @@ impl Parts<'_> {
         let (from, vc) = (usize::from(fifo.port), fifo.vc);
         if fifo.receiver.stalls_before(now) {
             self.catch_up(from, now, cx);
+            self.inputs[input].receiver.resume(&cx.shared.timing, now);
         }
         let receiver = &mut self.inputs[input].receiver;
-        let news = receiver.extend(&cx.shared.timing, now, flits);
+        let news = receiver.extend(&cx.shared.timing, flits);
         let is_open = receiver.is_open();
         self.hear_of_unit(cx.shared, from, input, news);
         if !is_open {
@@ -328,21 +329,13 @@ impl Parts<'_> {
             return self.keep(from, index, now, cx);
         }
         let ready = now + 1 + cx.shared.timing.transmit_buffer;
-        let is_certain = self.is_certain::<COLLECTIVE, O>(index, port, now, ready, cx);
         let (slot, flits) = self.take(input, index, now, cx);
-        let upto = if is_certain { flits } else { self.queue(index, slot, flits, ready, cx.shared) };
-        let fifo = &mut self.inputs[input];
-        let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
-        self.hear_of_unit(cx.shared, from, input, news);
-        if upto < flits {
-            self.outputs[index].crossed = Cycle::NEVER;
-            self.links[from].open |= 1 << vc;
-        } else {
-            self.close::<COLLECTIVE>(cx.shared, input, index);
-        }
-        if is_certain {
+        if self.is_certain::<COLLECTIVE, O>(index, port, now, ready, cx) {
+            self.cross::<COLLECTIVE>((from, input), index, now, (flits, flits), cx.shared);
             self.transmit::<COLLECTIVE, O>(port, vc, slot, ready, cx);
         } else {
+            let upto = self.queue(index, slot, flits, ready, cx.shared);
+            self.cross::<COLLECTIVE>((from, input), index, now, (upto, flits), cx.shared);
             self.wake_link(port, ready.max(self.links[port].free_at));
         }
         if COLLECTIVE && self.shares_order && vc == 0 {
@@ -399,6 +392,28 @@ impl Parts<'_> {
         shared.pools.tokens.append(&mut output.granted, slot);
         self.links[usize::from(output.port)].waiting |= 1 << output.vc;
         u32::from(flits).min(room) as u16
+    }
+
+    /// The packet granted `index` in cycle `now`, of `flits`, crosses from `input` at port `from`; its first `upto` flits do
+    /// not stall.
+    #[inline(always)]
+    fn cross<const COLLECTIVE: bool>(
+        &mut self,
+        (from, input): (usize, usize),
+        index: usize,
+        now: Cycle,
+        (upto, flits): (u16, u16),
+        shared: &Shared,
+    ) {
+        let fifo = &mut self.inputs[input];
+        let news = fifo.receiver.begin(&shared.timing, now + 1, upto, flits, fifo.units);
+        self.hear_of_unit(shared, from, input, news);
+        if upto < flits {
+            self.outputs[index].crossed = Cycle::NEVER;
+            self.links[from].open |= 1 << self.inputs[input].vc;
+        } else {
+            self.close::<COLLECTIVE>(shared, input, index);
+        }
     }
 
     /// Whether a packet that is granted now, in cycle `now`, will be chosen by the link of its output at `port` in cycle
