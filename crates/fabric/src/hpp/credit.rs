@@ -118,9 +118,9 @@ pub(super) struct Receiver {
     arrived: u32,
     upto: u16,
     flits: u16,
-    units: u16,
-    /// Units of the leaving packet counted so far.
-    counted: u16,
+    /// Units of the leaving packet that have not been counted, and how many flits have left when the next of them has.
+    uncounted: u16,
+    unit_end: u16,
 }
 
 impl Receiver {
@@ -135,8 +135,8 @@ impl Receiver {
             arrived: 0,
             upto: 1,
             flits: 1,
-            units: 0,
-            counted: 0,
+            uncounted: 0,
+            unit_end: 0,
         }
     }
 
@@ -152,10 +152,11 @@ impl Receiver {
         units: u16,
     ) -> Cycle {
         debug_assert_eq!(self.upto, self.flits, "the packet before has left");
-        self.position = self.position.wrapping_add(u32::from(self.units - self.counted));
+        self.position = self.position.wrapping_add(u32::from(self.uncounted));
         (self.base, self.upto, self.flits) = (start, upto, flits);
-        (self.units, self.counted) = (units, 0);
-        self.next_unit(timing)
+        self.uncounted = units;
+        self.unit_end = if units == 1 { flits } else { timing.first_unit };
+        self.next_unit()
     }
 
     /// Whether it is not yet known when the leaving packet will have left.
@@ -191,9 +192,9 @@ impl Receiver {
 
     /// The leaving packet may go on by `more` flits. Returns when the next unit will have left, if that is known.
     #[inline(always)]
-    pub(super) fn extend(&mut self, timing: &Timing, more: u16) -> Cycle {
+    pub(super) fn extend(&mut self, more: u16) -> Cycle {
         self.upto = self.flits.min(self.upto.saturating_add(more));
-        self.next_unit(timing)
+        self.next_unit()
     }
 
     /// The cycle in which the last flit leaves or left, once that is known.
@@ -204,25 +205,23 @@ impl Receiver {
     }
 
     /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
-    #[inline]
-    fn next_unit(&self, timing: &Timing) -> Cycle {
-        if self.counted == self.units {
-            return Cycle::NEVER;
-        }
-        let last = timing.last_flit(u32::from(self.counted), u32::from(self.flits), u32::from(self.units));
-        if last < u32::from(self.upto) { self.base + u64::from(last) + 1 } else { Cycle::NEVER }
+    #[inline(always)]
+    fn next_unit(&self) -> Cycle {
+        let is_known = (self.uncounted > 0) & (self.unit_end <= self.upto);
+        if is_known { self.base + u64::from(self.unit_end) } else { Cycle::NEVER }
     }
 
     /// Counts the units that have left before cycle `now`; returns when the next one will have, as far as known.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, timing: &Timing, now: Cycle) -> Cycle {
         loop {
-            let change = self.next_unit(timing);
+            let change = self.next_unit();
             if change > now {
                 return change;
             }
             self.position = self.position.wrapping_add(1);
-            self.counted += 1;
+            self.uncounted -= 1;
+            self.unit_end = if self.uncounted > 1 { self.unit_end + timing.unit_flits } else { self.flits };
         }
     }
 
@@ -267,6 +266,6 @@ impl Receiver {
         let mut receiver = self.clone();
         receiver.count(timing, now);
         books.units_freed += u64::from(receiver.position.wrapping_sub(timing.capacity));
-        books.units_held += u64::from(receiver.units - receiver.counted);
+        books.units_held += u64::from(receiver.uncounted);
     }
 }

@@ -151,7 +151,7 @@ impl Port {
                 if receiver.stalls_before(at) {
                     receiver.resume(timing, at);
                 }
-                receiver.extend(timing, upto - drained)
+                receiver.extend(upto - drained)
             };
             self.voices[vc].expect(news);
             self.link.expect_news(news);

@@ -35,8 +35,9 @@ pub(super) struct Timing {
     /// one until it is ready for the link.
     pub(super) to_engine: u64,
     pub(super) from_engine: u64,
-    pub(super) header_flits: u32,
-    pub(super) unit_flits: u32,
+    /// Flits of a unit that is not the last one, and flits up to the end of the first one, if that is not the last.
+    pub(super) unit_flits: u16,
+    pub(super) first_unit: u16,
     pub(super) capacity: u32,
     /// A switch need not tell adverts to a sender that has at least this many units more than have arrived from it.
     ///
@@ -75,8 +76,8 @@ impl Timing {
             long: settings.advert.refresh.map_or(NO_REFRESH, |refresh| LONG * u64::from(refresh)),
             to_engine: FLITS + u64::from(pipeline.receive + pipeline.queue),
             from_engine: u64::from(pipeline.route + settings.barrier.engine + pipeline.transmit_buffer),
-            header_flits: settings.format.header_flits,
-            unit_flits: settings.unit_flits,
+            unit_flits: settings.unit_flits as u16,
+            first_unit: (settings.format.header_flits + settings.unit_flits).min(u16::MAX.into()) as u16,
             capacity: settings.buffer_units,
             slack: 0,
             nic_slack: 0,
@@ -97,7 +98,7 @@ impl Timing {
         let unread = self.transmit + longest + felt + window;
         let untold = self.transmit + longest + self.advert_flits.max(1) + self.receive + window;
         let crossed = u64::from(self.tx_fifo) + unread + untold;
-        let smallest = u64::from(settings.format.packet_flits(1)).min(u64::from(self.unit_flits));
+        let smallest = u64::from(settings.format.packet_flits(1)).min(self.unit_flits.into());
         let classes = u64::from(fabric.routing.classes());
         let largest = u64::from(self.units(settings.format.payload_flits(settings.format.mtu_bytes)));
         (classes * (crossed / smallest + 1 + largest) + largest).try_into().unwrap_or(u32::MAX)
@@ -119,7 +120,7 @@ impl Timing {
     /// of it to advertise.
     #[inline]
     pub(super) fn felt_by_node(&self, flits: u32) -> u64 {
-        u64::from(flits.min(self.header_flits + self.unit_flits))
+        u64::from(flits.min(self.first_unit.into()))
     }
 
     /// Cycles from the arrival of the first of the `flits` of a packet for a group until somebody acts on it: it does not
@@ -130,12 +131,6 @@ impl Timing {
 
     /// Credit units of a packet.
     pub(super) fn units(&self, payload_flits: u32) -> u32 {
-        payload_flits.div_ceil(self.unit_flits).max(1)
-    }
-
-    /// The flit that completes unit `unit`.
-    #[inline]
-    pub(super) fn last_flit(&self, unit: u32, flits: u32, units: u32) -> u32 {
-        if unit + 1 == units { flits - 1 } else { self.header_flits + self.unit_flits * (unit + 1) - 1 }
+        payload_flits.div_ceil(self.unit_flits.into()).max(1)
     }
 }

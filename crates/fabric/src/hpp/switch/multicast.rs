@@ -455,7 +455,7 @@ impl Parts<'_> {
                 self.inputs[input].receiver.resume(&cx.shared.timing, now);
             }
             let receiver = &mut self.inputs[input].receiver;
-            let news = receiver.extend(&cx.shared.timing, upto - before);
+            let news = receiver.extend(upto - before);
             self.hear_of_unit(cx.shared, from, input, news);
         }
         if before == 0 && upto > 0 {

@@ -210,7 +210,7 @@ impl Parts<'_> {
             self.inputs[input].receiver.resume(&cx.shared.timing, now);
         }
         let receiver = &mut self.inputs[input].receiver;
-        let news = receiver.extend(&cx.shared.timing, flits);
+        let news = receiver.extend(flits);
         let is_open = receiver.is_open();
         self.hear_of_unit(cx.shared, from, input, news);
         if !is_open {
