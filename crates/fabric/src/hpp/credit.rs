@@ -159,6 +159,13 @@ impl Receiver {
         self.next_unit()
     }
 
+    /// Whether units of the packet that has left last have not been counted: then what is advertised has to be settled before
+    /// the next one begins to leave.
+    #[inline]
+    pub(super) fn is_uncounted(&self) -> bool {
+        self.uncounted > 0
+    }
+
     /// Whether it is not yet known when the leaving packet will have left.
     #[inline]
     pub(super) fn is_open(&self) -> bool {

@@ -322,11 +322,13 @@ impl Parts<'_> {
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) {
-        self.catch_up(from, now, cx);
         let Output { port, vc, .. } = self.outputs[index];
         let (port, input) = (usize::from(port), from * self.vcs + usize::from(vc));
         if COLLECTIVE && self.inputs[input].gathers {
             return self.keep(from, index, now, cx);
+        }
+        if self.inputs[input].receiver.is_uncounted() {
+            self.catch_up(from, now, cx);
         }
         let ready = now + 1 + cx.shared.timing.transmit_buffer;
         let (slot, flits) = self.take(input, index, now, cx);
