@@ -27,15 +27,17 @@ pub(super) struct Link {
     /// Flits of the packets that it has chosen since the start.
     pub(super) sent: u64,
     pub(super) wire: Wire,
-    /// See [`Timing::slack`].
-    pub(super) slack: u32,
     /// This port's own number, and its component's, for observers.
     component: u32,
     port: u8,
+    /// Whether it is that of a NIC port.
+    is_nic: bool,
     /// VCs that have a packet for it.
     pub(super) waiting: u16,
     /// VCs whose receiver does not know yet when the packet that is leaving will have left.
     pub(super) open: u16,
+    /// VCs whose sender may come to need what it has not been told: see [`Timing::slack`].
+    pub(super) tight: u16,
     advert_turn: u8,
     pub(super) data_turn: u8,
 }
@@ -102,7 +104,7 @@ fn look_at<'a>(voices: impl IntoIterator<Item = &'a Voice>, at: Cycle) -> (u16, 
 }
 
 impl Link {
-    pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>, slack: u32) -> Self {
+    pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>, is_nic: bool) -> Self {
         let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
         Link {
             free_at: Cycle::ZERO,
@@ -111,11 +113,12 @@ impl Link {
             barrier_at: Cycle::NEVER,
             sent: 0,
             wire: wire.unwrap_or(nowhere),
-            slack,
             component,
             port: port as u8,
+            is_nic,
             waiting: 0,
             open: 0,
+            tight: 0,
             advert_turn: 0,
             data_turn: 0,
         }
@@ -153,6 +156,13 @@ impl Link {
     #[inline]
     fn next_news(&self, voices: &[Voice], timing: &Timing) -> Cycle {
         let news = voices.iter().fold(Cycle::NEVER, |news, voice| news.min(voice.news));
+        if timing.sideband { news } else { news.max(self.free_at) }
+    }
+
+    /// The same, if it is urgent.
+    #[inline]
+    fn next_urgent(&self, voices: &[Voice], timing: &Timing) -> Cycle {
+        let news = bits(self.tight.into()).fold(Cycle::NEVER, |news, vc| news.min(voices[vc].news));
         if timing.sideband { news } else { news.max(self.free_at) }
     }
 
@@ -285,22 +295,23 @@ impl Link {
         let (component, port) = (self.component, PortId(self.port.into()));
         cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
         let due = voice.due;
-        if receiver.is_tight(self.slack) {
+        if self.tight >> vc & 1 == 1 {
             self.tell(receiver, vc, cx);
         }
         due
     }
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
-    #[inline]
-    fn tell<O: Observer>(&self, receiver: &mut Receiver, vc: usize, cx: &mut Cx<'_, O>) {
-        if let Some(position) = receiver.tell() {
-            let timing = &cx.shared.timing;
-            let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
-            let (port, from) = (self.wire.port, receiver.said + on_the_way - 1);
-            let limit = Limit { port, vc: vc as u8, from, position, next: Slot::NONE };
-            cx.shared.pools.tell(cx.post, self.wire.peer, limit);
-        }
+    #[inline(never)]
+    fn tell<O: Observer>(&mut self, receiver: &mut Receiver, vc: usize, cx: &mut Cx<'_, O>) {
+        let Some(position) = receiver.tell() else { return };
+        let timing = &cx.shared.timing;
+        let is_tight = receiver.is_tight(if self.is_nic { timing.nic_slack } else { timing.slack });
+        self.tight = self.tight & !(1 << vc) | u16::from(is_tight) << vc;
+        let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
+        let (port, from) = (self.wire.port, receiver.said + on_the_way - 1);
+        let limit = Limit { port, vc: vc as u8, from, position, next: Slot::NONE };
+        cx.shared.pools.tell(cx.post, self.wire.peer, limit);
     }
 
     /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
@@ -313,19 +324,16 @@ impl Link {
         until: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
-        let slack = self.slack;
-        if receivers.iter_mut().all(|it| !it.receiver().is_tight(slack)) {
+        if self.tight == 0 {
             return Cycle::NEVER;
         }
-        if self.next_news(voices, &cx.shared.timing) < until {
+        if self.next_urgent(voices, &cx.shared.timing) < until {
             self.catch_up(voices, receivers, until - 1, cx);
         }
-        for (vc, receiver) in receivers.iter_mut().map(Receives::receiver).enumerate() {
-            if receiver.is_tight(slack) {
-                self.tell(receiver, vc, cx);
-            }
+        for vc in bits(self.tight.into()) {
+            self.tell(receivers[vc].receiver(), vc, cx);
         }
-        self.next_news(voices, &cx.shared.timing)
+        self.next_urgent(voices, &cx.shared.timing)
     }
 
     /// All that decides what is repeated from cycle `at` on, when nothing new comes up.

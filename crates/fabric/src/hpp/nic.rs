@@ -87,7 +87,7 @@ impl Port {
             Lane { receiver: Receiver::new(timing), sender: Sender::new(timing), queue: List::default() };
         Port {
             rail,
-            link: Link::new(timing, number, rail.0, Some(wire), timing.nic_slack),
+            link: Link::new(timing, number, rail.0, Some(wire), true),
             lanes: vec![lane; timing.vcs].into(),
             voices: vec![Voice::new(timing); timing.vcs].into(),
             arriving: List::default(),
@@ -269,7 +269,10 @@ impl Port {
         let Shared { timing, pools, .. } = shared;
         let token = &pools.tokens[slot];
         let receiver = &mut self.lanes[usize::from(token.vc)].receiver;
-        self.is_newsy |= receiver.arrive(token.units, timing.nic_slack);
+        if receiver.arrive(token.units, timing.nic_slack) {
+            self.link.tight |= 1 << token.vc;
+            self.is_newsy = true;
+        }
         if token.kind == Kind::Gapped {
             self.gapped.push_back(Gapped { slot, flits: token.flits, drained: 0, runs: Vec::new() });
         } else if self.undelivered == Slot::NONE {
@@ -496,9 +499,7 @@ impl PortModel<Hpp> for Port {
         }
         if self.is_newsy {
             next = self.link.finish(&mut self.voices, &mut self.lanes, until, cx);
-            let slack = cx.shared.timing.nic_slack;
-            let is_tight = self.lanes.iter().any(|lane| lane.receiver.is_tight(slack));
-            if is_tight {
+            if self.link.tight != 0 {
                 next = next.min(self.drains_at(cx.shared));
             }
             self.is_newsy = next != Cycle::NEVER;

@@ -140,7 +140,7 @@ impl Switch {
             agenda: Agenda::new(first_arbiter + planes),
             links: (0..)
                 .zip(wires)
-                .map(|(port, wire)| Link::new(timing, number, port, *wire, timing.slack))
+                .map(|(port, wire)| Link::new(timing, number, port, *wire, false))
                 .collect(),
             voices: vec![Voice::new(timing); planes].into(),
             inputs: (0..planes).map(input).collect(),

@@ -382,7 +382,7 @@ impl Parts<'_> {
         let fifo = &mut self.inputs[input];
         let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
         let is_open = fifo.receiver.is_open();
-        self.hear_of_unit(cx.shared, from, input, news);
+        self.hear_of_unit(from, input, news);
         if is_open {
             self.links[from].open |= 1 << vc;
         } else {
@@ -456,7 +456,7 @@ impl Parts<'_> {
             }
             let receiver = &mut self.inputs[input].receiver;
             let news = receiver.extend(upto - before);
-            self.hear_of_unit(cx.shared, from, input, news);
+            self.hear_of_unit(from, input, news);
         }
         if before == 0 && upto > 0 {
             let ready = self.inputs[input].receiver.base() + cx.shared.timing.transmit_buffer;

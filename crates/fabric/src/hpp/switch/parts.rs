@@ -212,7 +212,7 @@ impl Parts<'_> {
         let receiver = &mut self.inputs[input].receiver;
         let news = receiver.extend(flits);
         let is_open = receiver.is_open();
-        self.hear_of_unit(cx.shared, from, input, news);
+        self.hear_of_unit(from, input, news);
         if !is_open {
             self.links[from].open &= !(1 << vc);
             self.close::<COLLECTIVE>(cx.shared, input, output);
@@ -221,12 +221,12 @@ impl Parts<'_> {
 
     /// Of the packet crossing from `input`, at port `from`, a unit will have left in cycle `news`, if that is known.
     #[inline(always)]
-    pub(super) fn hear_of_unit(&mut self, shared: &Shared, from: usize, input: usize, news: Cycle) {
+    pub(super) fn hear_of_unit(&mut self, from: usize, input: usize, news: Cycle) {
         if news != Cycle::NEVER {
             self.voices[input].expect(news);
-            self.links[from].expect_news(news);
-            let is_tight = self.inputs[input].receiver.is_tight(shared.timing.slack);
-            *self.newsy |= u64::from(is_tight) << from;
+            let link = &mut self.links[from];
+            link.expect_news(news);
+            *self.newsy |= u64::from(link.tight != 0) << from;
         }
     }
 
@@ -409,7 +409,7 @@ impl Parts<'_> {
     ) {
         let fifo = &mut self.inputs[input];
         let news = fifo.receiver.begin(&shared.timing, now + 1, upto, flits, fifo.units);
-        self.hear_of_unit(shared, from, input, news);
+        self.hear_of_unit(from, input, news);
         if upto < flits {
             self.outputs[index].crossed = Cycle::NEVER;
             self.links[from].open |= 1 << self.inputs[input].vc;
@@ -457,7 +457,10 @@ impl Parts<'_> {
         let port = usize::from(token.port);
         let input = port * self.vcs + usize::from(token.vc);
         let fifo = &mut self.inputs[input];
-        *self.newsy |= u64::from(fifo.receiver.arrive(token.units, shared.timing.slack)) << port;
+        if fifo.receiver.arrive(token.units, shared.timing.slack) {
+            self.links[port].tight |= 1 << fifo.vc;
+            *self.newsy |= 1 << port;
+        }
         let first = fifo.waiting.is_empty();
         shared.pools.tokens.append(&mut fifo.waiting, slot);
         if first {
