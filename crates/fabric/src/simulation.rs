@@ -109,10 +109,12 @@ pub trait SwitchModel<A: Architecture>: Send {
 /// A NIC port, driven by its node.
 pub trait PortModel<A: Architecture>: Send + Sized {
     /// Takes in all that has come for the `ports` of a node; whatever it causes comes later, at a date that it carries.
-    fn receive(ports: &mut [Self], shared: &mut A::Shared, inbox: &mut A::Inbox);
+    /// Returns a mask of the ports for which there was something.
+    fn receive(ports: &mut [Self], shared: &mut A::Shared, inbox: &mut A::Inbox) -> u64;
 
-    /// Asks the memory for what a run of a node with these `ports` will need; see [`SwitchModel::prefetch`].
-    fn prefetch(ports: &[Self], shared: &A::Shared, inbox: &A::Inbox, stage: usize);
+    /// Asks the memory for what a run of a node with these `ports` will need, of which those in the mask `due` have something
+    /// to do without mail; see [`SwitchModel::prefetch`].
+    fn prefetch(ports: &[Self], due: u64, shared: &A::Shared, inbox: &A::Inbox, stage: usize);
 
     /// Takes a packet of `source` into the source queue, in cycle `now`; `sets` are those that it can be for.
     fn submit(
@@ -137,7 +139,8 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// Does what is due in cycle `now`, after deliveries, submissions and arrivals.
     fn advance<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
 
-    /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing.
+    /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing. Before that, and without mail, none
+    /// of the calls above is made, nor is the port's rest disturbed before the time that it has given.
     fn next(&self) -> Cycle;
 
     /// Ends a window: what the other end of the link must know of the cycles before `until` is said now.

@@ -353,44 +353,56 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 }
 
 impl PortModel<Hpp> for Port {
-    fn receive(ports: &mut [Port], shared: &mut Shared, inbox: &mut Inbox) {
+    fn receive(ports: &mut [Port], shared: &mut Shared, inbox: &mut Inbox) -> u64 {
+        let mut mail = 0;
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
             let port = usize::from(shared.pools.limits[slot].port);
             ports[port].hear(shared, slot);
+            mail |= 1 << port;
         }
         for slot in inbox.packets.drain(..) {
             let port = usize::from(shared.pools.tokens[slot].port);
             ports[port].expect(shared, slot);
+            mail |= 1 << port;
         }
         while !inbox.runs.is_empty() {
             let slot = shared.pools.runs.unlink(&mut inbox.runs);
             let run = shared.pools.runs.take(slot);
             ports[usize::from(run.port)].extend(run);
+            mail |= 1 << run.port;
         }
         while !inbox.signals.is_empty() {
             let slot = shared.pools.signals.unlink(&mut inbox.signals);
             let signal = shared.pools.signals.take(slot);
             ports[usize::from(signal.port)].hear_signal(signal);
+            mail |= 1 << signal.port;
         }
+        mail
     }
 
     #[inline]
-    fn prefetch(ports: &[Port], shared: &Shared, inbox: &Inbox, stage: usize) {
+    fn prefetch(ports: &[Port], due: u64, shared: &Shared, inbox: &Inbox, stage: usize) {
+        let tokens = &shared.pools.tokens;
+        let mail = inbox.packets.iter().map(|&slot| usize::from(tokens[slot].port));
+        let queues = |port: &Port| {
+            prefetch::slice(&port.lanes);
+            prefetch::slice(&port.voices);
+        };
         match stage {
-            3 => {
-                prefetch::slice(ports);
-                prefetch::slice(&inbox.packets);
-            }
+            3 => prefetch::slice(&inbox.packets),
             2 => {
-                inbox.packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
-                for port in ports {
-                    prefetch::slice(&port.lanes);
-                    prefetch::slice(&port.voices);
+                inbox.packets.iter().for_each(|&slot| tokens.prefetch(slot));
+                bits(due).for_each(|port| prefetch::item(&ports[port]));
+            }
+            1 => {
+                mail.for_each(|port| prefetch::item(&ports[port]));
+                for port in bits(due).map(|port| &ports[port]) {
+                    queues(port);
+                    tokens.prefetch(port.undelivered);
                 }
             }
-            1 => ports.iter().for_each(|port| shared.pools.tokens.prefetch(port.undelivered)),
-            _ => {}
+            _ => mail.for_each(|port| queues(&ports[port])),
         }
     }
 

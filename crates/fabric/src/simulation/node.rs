@@ -3,27 +3,79 @@
 use super::{Architecture, Context, PortModel, Rest};
 use crate::observer::Observer;
 use crate::{Endpoint, NodeId, Outgoing};
-use flitway_engine::Cycle;
+use flitway_engine::{Cycle, prefetch};
 
 #[derive(Debug)]
 pub(super) struct Node<P, E> {
     pub(super) id: NodeId,
     pub(super) ports: Box<[P]>,
+    /// What is known of each port, so that one that has nothing to do is not asked.
+    watches: Box<[Watch]>,
     pub(super) endpoint: E,
     /// When the endpoint wants to be woken.
     wake: Cycle,
 }
 
+/// What a node knows of one of its ports.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    /// When something is due.
+    next: Cycle,
+    /// How it went to rest.
+    rest: Rest,
+    /// Something has come or happened since then.
+    is_awake: bool,
+}
+
 impl<P, E: Endpoint> Node<P, E> {
     pub(super) fn new(id: NodeId, ports: Box<[P]>, endpoint: E) -> Self {
-        Node { id, ports, endpoint, wake: Cycle::ZERO }
+        let rest = Rest { next: Cycle::NEVER, waits: false };
+        let watch = Watch { next: Cycle::NEVER, rest, is_awake: false };
+        Node { id, watches: vec![watch; ports.len()].into(), ports, endpoint, wake: Cycle::ZERO }
     }
 
-    fn next<A: Architecture>(&self) -> Cycle
+    /// Asks the memory for what a run until `until` will need: see [`SwitchModel::prefetch`](super::SwitchModel::prefetch).
+    #[inline]
+    pub(super) fn prefetch<A: Architecture<Port = P>>(
+        &self,
+        shared: &A::Shared,
+        inbox: &A::Inbox,
+        until: Cycle,
+        stage: usize,
+    ) where
+        P: PortModel<A>,
+    {
+        let watches = &self.watches;
+        match stage {
+            4 => prefetch::item(self),
+            3 => {
+                prefetch::slice(watches);
+                P::prefetch(&self.ports, 0, shared, inbox, stage);
+            }
+            _ => {
+                let is_due = |watch: &Watch| u64::from((watch.next < until) | (watch.rest.next < until));
+                let due = (0..).zip(watches).fold(0, |due, (port, watch)| due | is_due(watch) << port);
+                P::prefetch(&self.ports, due, shared, inbox, stage);
+            }
+        }
+    }
+
+    fn next(&self) -> Cycle {
+        self.watches.iter().map(|watch| watch.next).fold(self.wake, Cycle::min)
+    }
+
+    /// Takes in what has come.
+    pub(super) fn receive<A: Architecture<Port = P>>(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox)
     where
         P: PortModel<A>,
     {
-        self.ports.iter().map(P::next).fold(self.wake, Cycle::min)
+        let mut mail = P::receive(&mut self.ports, shared, inbox);
+        while mail != 0 {
+            let port = mail.trailing_zeros() as usize;
+            mail &= mail - 1;
+            self.watches[port].is_awake = true;
+            self.watches[port].next = self.ports[port].next();
+        }
     }
 
     /// Does everything due before `until`, cycle by cycle: deliveries, the endpoint's own doings, then the ports.
@@ -43,7 +95,7 @@ impl<P, E: Endpoint> Node<P, E> {
             }
             cx.counters.wakes += 1;
             let woken = self.wake == now;
-            for port in &mut self.ports {
+            for (port, _) in self.ports.iter_mut().zip(&self.watches).filter(|(_, watch)| watch.next <= now) {
                 while let Some(delivery) = port.delivery(cx.shared, now, self.id) {
                     cx.counters.events += 1;
                     cx.counters.packets_delivered += 1;
@@ -64,20 +116,41 @@ impl<P, E: Endpoint> Node<P, E> {
                 cx.counters.events += 1;
                 cx.counters.packets_created += 1;
                 cx.observer.created(now, self.id, &packet);
-                self.ports[packet.rail.index()].submit(cx.shared, now, self.id, &packet, &out.sets);
+                let rail = packet.rail.index();
+                self.ports[rail].submit(cx.shared, now, self.id, &packet, &out.sets);
+                self.watches[rail].next = now;
             }
             out.sets.clear();
             if !out.arrivals.is_empty() {
                 self.arrive(cx, now, out);
             }
-            for port in &mut self.ports {
-                port.advance(cx, now);
+            for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
+                if watch.next <= now {
+                    port.advance(cx, now);
+                    (watch.next, watch.is_awake) = (port.next(), true);
+                }
             }
         }
+        self.rest(cx, until)
+    }
+
+    /// Ends a window before `until`.
+    #[inline]
+    fn rest<A: Architecture<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        until: Cycle,
+    ) -> Rest
+    where
+        P: PortModel<A>,
+    {
         let mut rest = Rest { next: self.next(), waits: false };
-        for port in &mut self.ports {
-            let port = port.finish(cx, until);
-            rest = Rest { next: rest.next.min(port.next), waits: rest.waits || port.waits };
+        for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
+            if watch.is_awake | (watch.rest.next < until) {
+                (watch.rest, watch.is_awake) = (port.finish(cx, until), false);
+            }
+            rest.next = rest.next.min(watch.rest.next);
+            rest.waits |= watch.rest.waits;
         }
         rest
     }
@@ -95,7 +168,12 @@ impl<P, E: Endpoint> Node<P, E> {
         for group in out.arrivals.drain(..) {
             cx.counters.events += 1;
             cx.observer.arrived(now, self.id, group);
-            let taken = self.ports.iter_mut().any(|port| port.arrive(cx, now, group));
+            let mut ports = self.ports.iter_mut().zip(&mut self.watches);
+            let taken = ports.any(|(port, watch)| {
+                let taken = port.arrive(cx, now, group);
+                watch.next = if taken { now } else { watch.next };
+                taken
+            });
             assert!(
                 taken,
                 "node {} arrives at barriers of groups that it is a member of, not of {group}",

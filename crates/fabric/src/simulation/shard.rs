@@ -6,8 +6,8 @@ use super::{Architecture, Context, PortModel, Post, STAGES, SwitchModel};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::{Endpoint, Outgoing, PortId};
+use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
-use flitway_engine::{Cycle, prefetch};
 use std::iter::Sum;
 use std::ops::Add;
 
@@ -283,11 +283,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             return;
         }
         let node = &self.nodes[place - self.switches.len()];
-        if stage + 1 == STAGES {
-            prefetch::item(node);
-        } else {
-            A::Port::prefetch(&node.ports, &self.shared, self.post.inbox_of(place), stage);
-        }
+        node.prefetch::<A>(&self.shared, self.post.inbox_of(place), until, stage);
     }
 
     #[inline]
@@ -305,7 +301,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             switch.run(&mut cx, until)
         } else {
             let node = &mut self.nodes[place - self.switches.len()];
-            A::Port::receive(&mut node.ports, &mut self.shared, inbox);
+            node.receive::<A>(&mut self.shared, inbox);
             let mut cx = Context {
                 shared: &mut self.shared,
                 post: &mut self.post,

@@ -56,18 +56,22 @@ impl Port {
 }
 
 impl PortModel<Sp> for Port {
-    fn receive(ports: &mut [Self], _: &mut Shared, inbox: &mut Inbox) {
+    fn receive(ports: &mut [Self], _: &mut Shared, inbox: &mut Inbox) -> u64 {
+        let mut mail = 0;
         for (rail, at, token) in inbox.whole.drain(..) {
             ports[usize::from(rail)].whole.push_back((at, token));
+            mail |= 1 << rail;
         }
         for run in inbox.credits.drain(..) {
             let port = &mut ports[usize::from(run.port)];
             port.credits.add(run);
             port.look(Cycle::ZERO);
+            mail |= 1 << run.port;
         }
+        mail
     }
 
-    fn prefetch(_: &[Self], _: &Shared, _: &Inbox, _: usize) {}
+    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: usize) {}
 
     fn submit(
         &mut self,
