@@ -88,11 +88,8 @@ impl<P, E: Endpoint> Node<P, E> {
     where
         P: PortModel<A>,
     {
-        loop {
-            let now = self.next();
-            if now >= until {
-                break;
-            }
+        let mut now = self.next();
+        while now < until {
             cx.counters.wakes += 1;
             let woken = self.wake == now;
             for (port, _) in self.ports.iter_mut().zip(&self.watches).filter(|(_, watch)| watch.next <= now) {
@@ -124,27 +121,17 @@ impl<P, E: Endpoint> Node<P, E> {
             if !out.arrivals.is_empty() {
                 self.arrive(cx, now, out);
             }
+            let mut next = self.wake;
             for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
                 if watch.next <= now {
                     port.advance(cx, now);
                     (watch.next, watch.is_awake) = (port.next(), true);
                 }
+                next = next.min(watch.next);
             }
+            now = next;
         }
-        self.rest(cx, until)
-    }
-
-    /// Ends a window before `until`.
-    #[inline]
-    fn rest<A: Architecture<Port = P>, O: Observer>(
-        &mut self,
-        cx: &mut Context<'_, A, O>,
-        until: Cycle,
-    ) -> Rest
-    where
-        P: PortModel<A>,
-    {
-        let mut rest = Rest { next: self.next(), waits: false };
+        let mut rest = Rest { next: now, waits: false };
         for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
             if watch.is_awake | (watch.rest.next < until) {
                 (watch.rest, watch.is_awake) = (port.finish(cx, until), false);
