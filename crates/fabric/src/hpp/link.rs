@@ -36,8 +36,10 @@ pub(super) struct Link {
     pub(super) waiting: u16,
     /// VCs whose receiver does not know yet when the packet that is leaving will have left.
     pub(super) open: u16,
-    /// VCs whose sender may come to need what it has not been told: see [`Timing::slack`].
-    pub(super) tight: u16,
+    /// VCs whose sender may come to need what it has not been told: see [`Timing::slack`]. It is told at once what is
+    /// advertised from then on; of those in `untold` it has not been told what was advertised before.
+    tight: u16,
+    untold: u16,
     advert_turn: u8,
     pub(super) data_turn: u8,
 }
@@ -119,6 +121,7 @@ impl Link {
             waiting: 0,
             open: 0,
             tight: 0,
+            untold: 0,
             advert_turn: 0,
             data_turn: 0,
         }
@@ -164,6 +167,19 @@ impl Link {
     fn next_urgent(&self, voices: &[Voice], timing: &Timing) -> Cycle {
         let news = bits(self.tight.into()).fold(Cycle::NEVER, |news, vc| news.min(voices[vc].news));
         if timing.sideband { news } else { news.max(self.free_at) }
+    }
+
+    /// The sender of `vc` may come to need what it has not been told.
+    #[inline]
+    pub(super) fn tighten(&mut self, vc: u8) {
+        self.untold |= 1 << vc & !self.tight;
+        self.tight |= 1 << vc;
+    }
+
+    /// Whether the sender of a VC may come to need what it has not been told.
+    #[inline]
+    pub(super) fn is_tight(&self) -> bool {
+        self.tight != 0
     }
 
     /// Whether an advert is due in cycle `now` or has been before.
@@ -327,13 +343,15 @@ impl Link {
         if self.tight == 0 {
             return Cycle::NEVER;
         }
-        if self.next_urgent(voices, &cx.shared.timing) < until {
+        let mut next = self.next_urgent(voices, &cx.shared.timing);
+        if next < until {
             self.catch_up(voices, receivers, until - 1, cx);
+            next = self.next_urgent(voices, &cx.shared.timing);
         }
-        for vc in bits(self.tight.into()) {
+        for vc in bits(std::mem::take(&mut self.untold).into()) {
             self.tell(receivers[vc].receiver(), vc, cx);
         }
-        self.next_urgent(voices, &cx.shared.timing)
+        next
     }
 
     /// All that decides what is repeated from cycle `at` on, when nothing new comes up.

@@ -270,7 +270,7 @@ impl Port {
         let token = &pools.tokens[slot];
         let receiver = &mut self.lanes[usize::from(token.vc)].receiver;
         if receiver.arrive(token.units, timing.nic_slack) {
-            self.link.tight |= 1 << token.vc;
+            self.link.tighten(token.vc);
             self.is_newsy = true;
         }
         if token.kind == Kind::Gapped {
@@ -511,7 +511,7 @@ impl PortModel<Hpp> for Port {
         }
         if self.is_newsy {
             next = self.link.finish(&mut self.voices, &mut self.lanes, until, cx);
-            if self.link.tight != 0 {
+            if self.link.is_tight() {
                 next = next.min(self.drains_at(cx.shared));
             }
             self.is_newsy = next != Cycle::NEVER;

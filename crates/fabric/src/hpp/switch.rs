@@ -193,26 +193,10 @@ pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
 impl SwitchModel<Hpp> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         self.agenda.pass(start);
-        while !inbox.adverts.is_empty() {
-            let slot = shared.pools.limits.unlink(&mut inbox.adverts);
-            self.parts().hear(shared, slot);
-        }
-        let is_collective = self.is_collective();
-        let mut parts = self.parts();
-        if is_collective {
-            inbox.packets.drain(..).for_each(|slot| parts.expect::<true>(shared, slot));
+        if self.is_collective() {
+            self.parts().receive::<true>(shared, inbox);
         } else {
-            inbox.packets.drain(..).for_each(|slot| parts.expect::<false>(shared, slot));
-        }
-        while !inbox.runs.is_empty() {
-            let slot = shared.pools.runs.unlink(&mut inbox.runs);
-            let run = shared.pools.runs.take(slot);
-            self.parts().hear_run(shared, run);
-        }
-        while !inbox.signals.is_empty() {
-            let slot = shared.pools.signals.unlink(&mut inbox.signals);
-            let signal = shared.pools.signals.take(slot);
-            self.parts().hear_signal(shared, signal);
+            self.parts().receive::<false>(shared, inbox);
         }
     }
 

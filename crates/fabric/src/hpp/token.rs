@@ -226,11 +226,14 @@ impl Pools {
     }
 
     /// Tells `peer` a limit. That wakes it only if it waits for one.
+    #[inline(always)]
     pub(super) fn tell(&mut self, post: &mut Post<super::Hpp>, peer: Address, limit: Limit) {
-        let mail = Mail::Advert(limit);
         match post.inbox(peer, Cycle::NEVER) {
-            Some(inbox) => self.accept(inbox, mail),
-            None => post.send_away(peer, Cycle::NEVER, mail),
+            Some(inbox) => {
+                let slot = self.limits.put(limit);
+                self.limits.append(&mut inbox.adverts, slot);
+            }
+            None => post.send_away(peer, Cycle::NEVER, Mail::Advert(limit)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::hpp::credit::Voice;
 use crate::hpp::link::{Link, bits, first_after};
+use crate::hpp::token::Inbox;
 use crate::hpp::{Cx, Shared};
 use crate::observer::{Departure, Grant, Observer, Passage};
 use crate::pool::Slot;
@@ -226,7 +227,7 @@ impl Parts<'_> {
             self.voices[input].expect(news);
             let link = &mut self.links[from];
             link.expect_news(news);
-            *self.newsy |= u64::from(link.tight != 0) << from;
+            *self.newsy |= u64::from(link.is_tight()) << from;
         }
     }
 
@@ -452,13 +453,13 @@ impl Parts<'_> {
 
     /// Takes in the packet in `slot`, which is on the way.
     #[inline(always)]
-    pub(super) fn expect<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, slot: Slot) {
+    fn expect<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, slot: Slot) {
         let token = &shared.pools.tokens[slot];
         let port = usize::from(token.port);
         let input = port * self.vcs + usize::from(token.vc);
         let fifo = &mut self.inputs[input];
         if fifo.receiver.arrive(token.units, shared.timing.slack) {
-            self.links[port].tight |= 1 << fifo.vc;
+            self.links[port].tighten(fifo.vc);
             *self.newsy |= 1 << port;
         }
         let first = fifo.waiting.is_empty();
@@ -469,7 +470,8 @@ impl Parts<'_> {
     }
 
     /// Takes in the advert in `slot`.
-    pub(super) fn hear(&mut self, shared: &mut Shared, slot: Slot) {
+    #[inline(always)]
+    fn hear<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, slot: Slot) {
         let limit = shared.pools.limits[slot];
         let (port, vc, lanes) = (usize::from(limit.port), usize::from(limit.vc), shared.timing.lanes);
         let sender = &mut self.outputs[port * self.vcs + vc].sender;
@@ -480,9 +482,31 @@ impl Parts<'_> {
             for lane in (vc % lanes..self.vcs).step_by(lanes) {
                 self.wake_arbiter(port * self.vcs + lane, from);
             }
-            if self.multicast.is_some() {
+            if COLLECTIVE && self.multicast.is_some() {
                 self.wake_requests(from);
             }
+        }
+    }
+
+    /// Takes in all that has come.
+    pub(super) fn receive<const COLLECTIVE: bool>(mut self, shared: &mut Shared, inbox: &mut Inbox) {
+        while !inbox.adverts.is_empty() {
+            let slot = shared.pools.limits.unlink(&mut inbox.adverts);
+            self.hear::<COLLECTIVE>(shared, slot);
+        }
+        inbox.packets.drain(..).for_each(|slot| self.expect::<COLLECTIVE>(shared, slot));
+        if !COLLECTIVE {
+            return;
+        }
+        while !inbox.runs.is_empty() {
+            let slot = shared.pools.runs.unlink(&mut inbox.runs);
+            let run = shared.pools.runs.take(slot);
+            self.hear_run(shared, run);
+        }
+        while !inbox.signals.is_empty() {
+            let slot = shared.pools.signals.unlink(&mut inbox.signals);
+            let signal = shared.pools.signals.take(slot);
+            self.hear_signal(shared, signal);
         }
     }
 
