@@ -125,7 +125,8 @@ pub enum LossReason {
     OutputFull,
 }
 
-/// Is told what happens. Events of one component come in order of time; those of different components may interleave.
+/// Is told what happens. Events of one component come in order of time, where nothing else is said; those of different
+/// components may interleave.
 pub trait Observer: Send {
     /// An endpoint has handed a packet to a NIC port.
     fn created(&mut self, now: Cycle, source: NodeId, packet: &Packet) {
@@ -152,7 +153,8 @@ pub trait Observer: Send {
         let _ = departure;
     }
 
-    /// An advert that says something new has been sent.
+    /// An advert that says something new has been sent. It is told when somebody looks, perhaps after what has happened
+    /// since.
     fn advertised(&mut self, advert: &Advert) {
         let _ = advert;
     }
