@@ -61,7 +61,7 @@ pub(crate) struct RunArguments {
     pub(crate) seed: Option<u64>,
     /// Threads, no more than there are idle cores; the result does not depend on them. An experiment runs so many points
     /// side by side
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) threads: u32,
     /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)
     #[arg(long, value_name = "FILE")]
@@ -115,7 +115,7 @@ pub(crate) struct TrafficArguments {
     #[arg(long, value_name = "PATTERN", conflicts_with = "graph")]
     pub(crate) traffic: Option<String>,
     /// How large: 256B (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)
-    #[arg(long, value_name = "SIZE", conflicts_with = "graph")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "graph", allow_hyphen_values = true)]
     pub(crate) packet: Option<String>,
     /// When: bernoulli (unless given), exponential, bursts(...), periodic, saturating
     #[arg(long, value_name = "ARRIVAL", conflicts_with = "graph")]
@@ -126,13 +126,13 @@ pub(crate) struct TrafficArguments {
     pub(crate) load: Option<String>,
     /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
     /// given
-    #[arg(long, value_name = "FRACTION", conflicts_with = "graph", allow_negative_numbers = true)]
+    #[arg(long, value_name = "FRACTION", conflicts_with = "graph", allow_hyphen_values = true)]
     pub(crate) precision: Option<String>,
     /// Warm-up in simulated time, instead of finding it from the data
-    #[arg(long, value_name = "TIME", conflicts_with = "graph")]
+    #[arg(long, value_name = "TIME", conflicts_with = "graph", allow_hyphen_values = true)]
     pub(crate) warm_up: Option<String>,
     /// Simulated time to measure after the warm-up, instead of running to the precision
-    #[arg(long, value_name = "TIME", conflicts_with = "graph")]
+    #[arg(long, value_name = "TIME", conflicts_with = "graph", allow_hyphen_values = true)]
     pub(crate) duration: Option<String>,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct MulticastArguments {
     #[arg(long, value_name = "LOAD", requires = "multicast", allow_negative_numbers = true)]
     pub(crate) multicast_load: Option<String>,
     /// How large: 256B (unless given) and whatever --packet takes
-    #[arg(long, value_name = "SIZE", requires = "multicast")]
+    #[arg(long, value_name = "SIZE", requires = "multicast", allow_hyphen_values = true)]
     pub(crate) multicast_packet: Option<String>,
     /// How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given), node-root,
     /// three-trips, central-counter, pairwise
@@ -157,7 +157,7 @@ pub(crate) struct MulticastArguments {
     #[arg(long, value_name = "POLICY", requires = "multicast")]
     pub(crate) root: Option<String>,
     /// How old the load of switches becomes that llp, llp-ec and hlse know: 50 us unless given
-    #[arg(long, value_name = "TIME", requires = "multicast")]
+    #[arg(long, value_name = "TIME", requires = "multicast", allow_hyphen_values = true)]
     pub(crate) staleness: Option<String>,
     /// Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also on each
     /// arrival and release
@@ -175,10 +175,10 @@ pub(crate) struct BarrierArguments {
     #[arg(long, value_name = "GROUPS", conflicts_with_all = ["graph", "multicast"])]
     pub(crate) barrier: Option<String>,
     /// From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given
-    #[arg(long, value_name = "TIME", requires = "barrier")]
+    #[arg(long, value_name = "TIME", requires = "barrier", allow_hyphen_values = true)]
     pub(crate) interval: Option<String>,
     /// Each process is late by a random time of up to so much: 0 us unless given
-    #[arg(long, value_name = "TIME", requires = "barrier")]
+    #[arg(long, value_name = "TIME", requires = "barrier", allow_hyphen_values = true)]
     pub(crate) imbalance: Option<String>,
     /// Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed
     #[arg(long, value_name = "PACKET", requires = "barrier")]

@@ -71,11 +71,9 @@ fn payload(arguments: &SizeArguments, place: usize) -> Result<u16, ChoiceError> 
 /// If it is not in [`CATALOG`] or its parameters are wrong.
 pub fn parse(text: &str) -> Result<SizeChoice, ChoiceError> {
     let text = text.trim();
-    let (choice, read) = if text.starts_with(|c: char| c.is_ascii_digit()) {
-        CATALOG.choose(&format!("fixed({text})"))?
-    } else {
-        CATALOG.choose(text)?
-    };
+    let is_number = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+    let (choice, read) =
+        if is_number { CATALOG.choose(&format!("fixed({text})"))? } else { CATALOG.choose(text)? };
     read(&SizeArguments(choice))
 }
 
