@@ -110,6 +110,17 @@ mod tests {
         assert!(lines.is_empty(), "\n{}", lines.join("\n"));
     }
 
+    /// The README's first command writes a result, which is no part of the tree that its second command looks at.
+    #[test]
+    fn what_the_main_job_writes_is_ignored() {
+        let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+        let (_, rest) = readme.split_once("--json ").expect("the main job writes a result");
+        let file = rest.split_whitespace().next().unwrap();
+        let mut git = std::process::Command::new("git");
+        let status = git.args(["check-ignore", "--quiet", file]).current_dir(root()).status().unwrap();
+        assert!(status.success(), "{file} is not ignored by git");
+    }
+
     #[test]
     fn rules_have_names_of_their_own() {
         let mut names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
