@@ -61,7 +61,8 @@ pub(crate) struct RunArguments {
     pub(crate) seed: Option<u64>,
     /// Threads, no more than there are idle cores; the result does not depend on them. An experiment runs so many points
     /// side by side
-    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) threads: u32,
     /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)
     #[arg(long, value_name = "FILE")]

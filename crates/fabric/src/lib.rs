@@ -5,6 +5,7 @@
 
 pub mod arbiter;
 pub mod barrier;
+mod bits;
 pub mod deadlock;
 pub mod dependency;
 mod digraph;

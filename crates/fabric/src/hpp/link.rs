@@ -9,6 +9,7 @@ use super::timing::Timing;
 use super::token::Limit;
 use super::{Cx, VCS_MAX};
 use crate::PortId;
+use crate::bits::bits;
 use crate::observer::{Advert, Observer};
 use crate::pool::Slot;
 use crate::simulation::{Address, Wire};
@@ -49,16 +50,6 @@ const _: () = assert!(size_of::<Link>() == 64, "one cache line");
 /// What holds the receiver half of one VC.
 pub(super) trait Receives {
     fn receiver(&mut self) -> &mut Receiver;
-}
-
-/// The positions of the ones in `mask`.
-#[inline]
-pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then_some(mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(bit)
-    })
 }
 
 /// The first VC of the mask `wanted` after the one served `last`, going round.
@@ -155,14 +146,7 @@ impl Link {
         self.due_at = self.due_at.min(news);
     }
 
-    /// When the next advert can be sent that has anything new to say.
-    #[inline]
-    fn next_news(&self, voices: &[Voice], timing: &Timing) -> Cycle {
-        let news = voices.iter().fold(Cycle::NEVER, |news, voice| news.min(voice.news));
-        if timing.sideband { news } else { news.max(self.free_at) }
-    }
-
-    /// The same, if it is urgent.
+    /// When the next advert can be sent that has anything new to say to a sender that may come to need it.
     #[inline]
     fn next_urgent(&self, voices: &[Voice], timing: &Timing) -> Cycle {
         let news = bits(self.tight.into()).fold(Cycle::NEVER, |news, vc| news.min(voices[vc].news));
@@ -247,7 +231,7 @@ impl Link {
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> bool {
-        if self.next_news(voices, &cx.shared.timing) != Cycle::NEVER {
+        if voices.iter().any(|voice| voice.news != Cycle::NEVER) {
             return false;
         }
         let refresh = cx.shared.timing.refresh;

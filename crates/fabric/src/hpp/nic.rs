@@ -4,9 +4,10 @@
 mod leaf;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::link::{Link, Receives, bits, first_after};
+use super::link::{Link, Receives, first_after};
 use super::token::{Inbox, Kind, Run, Token};
 use super::{Cx, Hpp, Shared};
+use crate::bits::bits;
 use crate::observer::{Departure, Observer};
 use crate::pool::{List, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Wire};

@@ -11,11 +11,12 @@ mod staging;
 mod waiting;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::link::{Link, Receives, bits};
+use super::link::{Link, Receives};
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
+use crate::bits::bits;
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::pool::List;

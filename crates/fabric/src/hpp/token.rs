@@ -174,10 +174,7 @@ impl Pools {
             Mail::Packet(token) => {
                 inbox.packets.push(self.tokens.put(token));
             }
-            Mail::Advert(limit) => {
-                let slot = self.limits.put(limit);
-                self.limits.append(&mut inbox.adverts, slot);
-            }
+            Mail::Advert(limit) => self.accept_advert(inbox, limit),
             Mail::Run(run) => {
                 let slot = self.runs.put(run);
                 self.runs.append(&mut inbox.runs, slot);
@@ -187,6 +184,13 @@ impl Pools {
                 self.signals.append(&mut inbox.signals, slot);
             }
         }
+    }
+
+    /// Puts an advert into `inbox`.
+    #[inline(always)]
+    fn accept_advert(&mut self, inbox: &mut Inbox, limit: Limit) {
+        let slot = self.limits.put(limit);
+        self.limits.append(&mut inbox.adverts, slot);
     }
 
     /// Sends the packet in `slot`, which is in no list, over `wire`; it is felt in cycle `by`, no earlier.
@@ -229,10 +233,7 @@ impl Pools {
     #[inline(always)]
     pub(super) fn tell(&mut self, post: &mut Post<super::Hpp>, peer: Address, limit: Limit) {
         match post.inbox(peer, Cycle::NEVER) {
-            Some(inbox) => {
-                let slot = self.limits.put(limit);
-                self.limits.append(&mut inbox.adverts, slot);
-            }
+            Some(inbox) => self.accept_advert(inbox, limit),
             None => post.send_away(peer, Cycle::NEVER, Mail::Advert(limit)),
         }
     }

@@ -1,6 +1,7 @@
 //! A node: its NIC ports, one per rail, and the endpoint on top.
 
 use super::{Architecture, Context, PortModel, Rest};
+use crate::bits::bits;
 use crate::observer::Observer;
 use crate::{Endpoint, NodeId, Outgoing};
 use flitway_engine::{Cycle, prefetch};
@@ -69,10 +70,7 @@ impl<P, E: Endpoint> Node<P, E> {
     where
         P: PortModel<A>,
     {
-        let mut mail = P::receive(&mut self.ports, shared, inbox);
-        while mail != 0 {
-            let port = mail.trailing_zeros() as usize;
-            mail &= mail - 1;
+        for port in bits(P::receive(&mut self.ports, shared, inbox)) {
             self.watches[port].is_awake = true;
             self.watches[port].next = self.ports[port].next();
         }

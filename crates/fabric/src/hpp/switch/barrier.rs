@@ -3,8 +3,8 @@
 use super::Switch;
 use super::parts::Parts;
 use crate::barrier::{Actions, BarrierId, To};
+use crate::bits::bits;
 use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, output_room, pop_checked};
-use crate::hpp::link::bits;
 use crate::hpp::{Cx, Shared};
 use crate::observer::{LossReason, Observer};
 use crate::pool::Slot;

@@ -6,7 +6,7 @@
 use super::parts::Parts;
 use super::{Input, Output, Switch};
 use crate::arbiter::ArbiterBank;
-use crate::hpp::link::bits;
+use crate::bits::bits;
 use crate::hpp::timing::Timing;
 use crate::hpp::token::{Kind, Run};
 use crate::hpp::{Cx, Gathering, Shared};
@@ -450,13 +450,7 @@ impl Parts<'_> {
         let input = from * self.vcs + vc;
         let before = self.inputs[input].receiver.upto();
         if upto > before {
-            if self.inputs[input].receiver.stalls_before(now) {
-                self.catch_up(from, now, cx);
-                self.inputs[input].receiver.resume(&cx.shared.timing, now);
-            }
-            let receiver = &mut self.inputs[input].receiver;
-            let news = receiver.extend(upto - before);
-            self.hear_of_unit(from, input, news);
+            self.go_on(from, input, upto - before, now, cx);
         }
         if before == 0 && upto > 0 {
             let ready = self.inputs[input].receiver.base() + cx.shared.timing.transmit_buffer;

@@ -5,8 +5,9 @@ use super::multicast::Multicast;
 use super::{Input, Output};
 use crate::PortId;
 use crate::arbiter::ArbiterBank;
+use crate::bits::bits;
 use crate::hpp::credit::Voice;
-use crate::hpp::link::{Link, bits, first_after};
+use crate::hpp::link::{Link, first_after};
 use crate::hpp::token::Inbox;
 use crate::hpp::{Cx, Shared};
 use crate::observer::{Departure, Grant, Observer, Passage};
@@ -204,20 +205,30 @@ impl Parts<'_> {
         flits: u16,
         cx: &mut Cx<'_, O>,
     ) {
-        let fifo = &self.inputs[input];
-        let (from, vc) = (usize::from(fifo.port), fifo.vc);
-        if fifo.receiver.stalls_before(now) {
+        let Input { port, vc, .. } = self.inputs[input];
+        self.go_on(port.into(), input, flits, now, cx);
+        if !self.inputs[input].receiver.is_open() {
+            self.links[usize::from(port)].open &= !(1 << vc);
+            self.close::<COLLECTIVE>(cx.shared, input, output);
+        }
+    }
+
+    /// The packet crossing from `input`, at port `from`, may go on by `flits`, from cycle `now` on if it has stalled.
+    #[inline(always)]
+    pub(super) fn go_on<O: Observer>(
+        &mut self,
+        from: usize,
+        input: usize,
+        flits: u16,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        if self.inputs[input].receiver.stalls_before(now) {
             self.catch_up(from, now, cx);
             self.inputs[input].receiver.resume(&cx.shared.timing, now);
         }
-        let receiver = &mut self.inputs[input].receiver;
-        let news = receiver.extend(flits);
-        let is_open = receiver.is_open();
+        let news = self.inputs[input].receiver.extend(flits);
         self.hear_of_unit(from, input, news);
-        if !is_open {
-            self.links[from].open &= !(1 << vc);
-            self.close::<COLLECTIVE>(cx.shared, input, output);
-        }
     }
 
     /// Of the packet crossing from `input`, at port `from`, a unit will have left in cycle `news`, if that is known.
@@ -332,7 +343,7 @@ impl Parts<'_> {
             self.catch_up(from, now, cx);
         }
         let ready = now + 1 + cx.shared.timing.transmit_buffer;
-        let (slot, flits) = self.take(input, index, now, cx);
+        let (slot, flits) = self.take(input, index, now, ready, cx);
         if self.is_certain::<COLLECTIVE, O>(index, port, now, ready, cx) {
             self.cross::<COLLECTIVE>((from, input), index, now, (flits, flits), cx.shared);
             self.transmit::<COLLECTIVE, O>(port, vc, slot, ready, cx);
@@ -347,13 +358,15 @@ impl Parts<'_> {
         }
     }
 
-    /// Takes the packet that is granted `index` in cycle `now` out of FIFO `input`. Returns how long it is.
+    /// Takes the packet that is granted `index` in cycle `now`, and is ready for the link in cycle `ready`, out of FIFO
+    /// `input`. Returns where it is and how long.
     #[inline(always)]
     fn take<O: Observer>(
         &mut self,
         input: usize,
         index: usize,
         now: Cycle,
+        ready: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> (Slot, u16) {
         let Shared { timing, routing, pools, .. } = &mut *cx.shared;
@@ -377,7 +390,7 @@ impl Parts<'_> {
             granted: now,
         });
         token.advance(routing, self.number, (usize::from(fifo.next) - to.index() * self.vcs) as u8);
-        token.at = now + 1 + timing.transmit_buffer;
+        token.at = ready;
         cx.counters.events += 1;
         let (switch, vc) = (self.number, output.vc);
         cx.observer.granted(&Grant { cycle: now, switch, output: to, vc, input: from });

@@ -2,7 +2,7 @@
 //! one before asked for.
 
 use super::{Output, Switch};
-use crate::hpp::link::bits;
+use crate::bits::bits;
 use crate::hpp::{Hpp, Shared};
 use crate::pool::Slot;
 use crate::simulation::Post;

@@ -1,9 +1,9 @@
 //! What the packets at the heads of the input FIFOs wait for that others have, for [`crate::deadlock`].
 
 use super::{Input, Switch};
+use crate::bits::bits;
 use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::Shared;
-use crate::hpp::link::bits;
 use crate::hpp::token::Token;
 use crate::{Destination, GroupId, NodeId, PortId};
 use flitway_engine::Cycle;
