@@ -22,6 +22,8 @@ pub struct Window {
     pub start: Cycle,
     /// The cycle after its last.
     pub end: Cycle,
+    /// The cycle after the last that is run before somebody may look from outside.
+    pub horizon: Cycle,
 }
 
 /// A set of components that run one after the other, and mail for the rest.
@@ -185,7 +187,8 @@ impl<M: Send> Lane<'_, M> {
                 next => window = next - 1,
             }
             let start = Cycle(window * self.length);
-            shard.run(Window { number: window, start, end: start + self.length }, &mut outbox);
+            let horizon = Cycle(self.last * self.length);
+            shard.run(Window { number: window, start, end: start + self.length, horizon }, &mut outbox);
             window += 1;
         }
         unreachable!("the loop ends by returning")

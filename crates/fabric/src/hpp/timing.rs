@@ -21,7 +21,7 @@ pub(super) struct Timing {
     pub(super) transmit: u64,
     pub(super) tx_fifo: u32,
     /// A packet that finds its TX FIFO empty and its link free never fills the former before it goes on to the latter, and
-    /// in the meantime no packet that is granted later can have freed a unit.
+    /// in the meantime no packet that is granted later can have freed a unit whose advert takes the link.
     pub(super) cuts_through: bool,
     /// What a sent-ahead start flit saves: one cycle, or none without show-ahead.
     pub(super) show_ahead: u64,
@@ -83,8 +83,8 @@ impl Timing {
             nic_slack: 0,
         };
         let first_unit = timing.felt_by_node(settings.format.packet_flits(1));
-        timing.cuts_through =
-            settings.tx_fifo >= pipeline.transmit_buffer && first_unit > timing.transmit_buffer;
+        let frees_later = timing.sideband || first_unit > timing.transmit_buffer;
+        timing.cuts_through = settings.tx_fifo >= pipeline.transmit_buffer && frees_later;
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
         timing

@@ -235,6 +235,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         let mut cx = Context {
             shared: &mut self.shared,
             post: &mut self.post,
+            horizon: now,
             observer: &mut self.observer,
             counters: &mut self.counters,
         };
@@ -295,6 +296,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             let mut cx = Context {
                 shared: &mut self.shared,
                 post: &mut self.post,
+                horizon: window.horizon,
                 observer: &mut self.observer,
                 counters: &mut self.counters,
             };
@@ -305,6 +307,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             let mut cx = Context {
                 shared: &mut self.shared,
                 post: &mut self.post,
+                horizon: window.horizon,
                 observer: &mut self.observer,
                 counters: &mut self.counters,
             };

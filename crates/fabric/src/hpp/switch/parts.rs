@@ -450,7 +450,7 @@ impl Parts<'_> {
         if (link.waiting | link.open != 0)
             | (link.free_at > ready)
             | (COLLECTIVE && link.barrier_at <= ready)
-            | (ready >= self.until)
+            | (ready >= cx.horizon)
             | !cx.shared.timing.cuts_through
         {
             return false;
