@@ -36,8 +36,14 @@ impl Calendar {
             self.rows |= 1 << row;
             self.bits[row as usize * self.words + component as usize / 64] |= 1 << (component % 64);
         } else {
-            self.far.entry(window).or_default().push(component);
+            self.schedule_far(component, window);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn schedule_far(&mut self, component: u32, window: u64) {
+        self.far.entry(window).or_default().push(component);
     }
 
     /// The first window with work.

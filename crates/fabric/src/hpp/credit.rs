@@ -226,10 +226,60 @@ impl Receiver {
             if change > now {
                 return change;
             }
-            self.position = self.position.wrapping_add(1);
-            self.uncounted -= 1;
-            self.unit_end = if self.uncounted > 1 { self.unit_end + timing.unit_flits } else { self.flits };
+            self.count_one(timing);
         }
+    }
+
+    #[inline(always)]
+    fn count_one(&mut self, timing: &Timing) {
+        self.position = self.position.wrapping_add(1);
+        self.uncounted -= 1;
+        self.unit_end = if self.uncounted > 1 { self.unit_end + timing.unit_flits } else { self.flits };
+    }
+
+    /// With adverts on wires of their own, where each unit is advertised in the cycle at whose start it has left: the first of
+    /// the adverts that have not been counted, if it comes before cycle `now` or in it. Gives its cycle and position.
+    #[inline]
+    pub(super) fn next_sideband(&mut self, timing: &Timing, now: Cycle) -> Option<(Cycle, u32)> {
+        // The last unit of a packet may have left when the next one begins to.
+        let is_late = self.advertised != self.position;
+        let at = if is_late { self.base } else { self.next_unit() };
+        if at > now {
+            return None;
+        }
+        if !is_late {
+            self.count_one(timing);
+        }
+        (self.advertised, self.said) = (self.position, at + 1);
+        Some((at, self.position))
+    }
+
+    /// Units that the sender has not been told of, of packets that have left and of the one that is leaving.
+    #[inline]
+    pub(super) fn untold(&self) -> u32 {
+        self.position.wrapping_add(self.uncounted.into()).wrapping_sub(self.told)
+    }
+
+    /// With adverts on wires of their own: the first advert that the sender has not been told, as far as known, which counts as
+    /// told from now on. Those that have been counted are one. Gives its position, and the cycle after it.
+    #[inline]
+    pub(super) fn tell_sideband(&mut self, timing: &Timing) -> Option<(u32, Cycle)> {
+        let (uncounted, untold) = (u32::from(self.uncounted), self.untold());
+        if untold > uncounted {
+            self.told = self.position;
+            let said = if self.advertised == self.position { self.said } else { self.base + 1 };
+            return Some((self.position, said));
+        }
+        let end = match untold {
+            0 => return None,
+            1 => self.flits,
+            _ => self.unit_end + (uncounted - untold) as u16 * timing.unit_flits,
+        };
+        if end > self.upto {
+            return None;
+        }
+        self.told = self.told.wrapping_add(1);
+        Some((self.told, self.base + u64::from(end) + 1))
     }
 
     /// Advertises in cycle `now`, when there is something to say; the link is free of the advert from cycle `sent` on. Returns

@@ -148,9 +148,9 @@ impl Link {
 
     /// When the next advert can be sent that has anything new to say to a sender that may come to need it.
     #[inline]
-    fn next_urgent(&self, voices: &[Voice], timing: &Timing) -> Cycle {
+    fn next_urgent(&self, voices: &[Voice]) -> Cycle {
         let news = bits(self.tight.into()).fold(Cycle::NEVER, |news, vc| news.min(voices[vc].news));
-        if timing.sideband { news } else { news.max(self.free_at) }
+        news.max(self.free_at)
     }
 
     /// The sender of `vc` may come to need what it has not been told.
@@ -180,9 +180,6 @@ impl Link {
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) {
-        if cx.shared.timing.sideband {
-            return self.send_sideband(voices, receivers, now, cx);
-        }
         let mut now = now;
         if self.barrier_at <= now {
             // What is looked at in a cycle in which the link is free comes after the link's own decision, so if the packet is
@@ -251,23 +248,46 @@ impl Link {
         true
     }
 
-    #[inline(never)]
-    fn send_sideband<O: Observer>(
-        &mut self,
-        voices: &mut [Voice],
-        receivers: &mut [impl Receives],
+    /// Counts the adverts of `receiver`, that of `vc`, on wires of their own, in the cycles up to `now`.
+    #[inline]
+    pub(super) fn count_sideband<O: Observer>(
+        &self,
+        receiver: &mut Receiver,
+        vc: u8,
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) {
-        let mut next = Cycle::NEVER;
-        for vc in 0..cx.shared.timing.vcs {
-            while voices[vc].news <= now {
-                let at = voices[vc].news;
-                self.advertise(voices, receivers, vc, at, at + 1, cx);
-            }
-            next = next.min(voices[vc].news);
+        while let Some((cycle, position)) = receiver.next_sideband(&cx.shared.timing, now) {
+            cx.counters.adverts += 1;
+            let (component, port) = (self.component, PortId(self.port.into()));
+            cx.observer.advertised(&Advert { cycle, component, port, vc, position });
         }
-        self.due_at = next;
+    }
+
+    /// Tells the other end the adverts of `receiver`, that of `vc`, on wires of their own: ahead of time, since nothing can
+    /// come in between, as far as they are known and it may come to need them.
+    #[inline]
+    pub(super) fn tell_sideband<O: Observer>(
+        &mut self,
+        receiver: &mut Receiver,
+        vc: u8,
+        cx: &mut Cx<'_, O>,
+    ) {
+        self.untold &= !(1 << vc);
+        while self.tight >> vc & 1 == 1 && self.tell_next_sideband(receiver, vc, cx) {}
+    }
+
+    /// Tells the first of them. Returns whether there are more.
+    #[inline(never)]
+    fn tell_next_sideband<O: Observer>(
+        &mut self,
+        receiver: &mut Receiver,
+        vc: u8,
+        cx: &mut Cx<'_, O>,
+    ) -> bool {
+        let Some((position, said)) = receiver.tell_sideband(&cx.shared.timing) else { return false };
+        self.tell_position(receiver, vc, position, said, cx);
+        receiver.untold() > 0
     }
 
     /// Advertises `vc` in cycle `now`; the link is free of the advert from cycle `sent` on. Returns when that is due again.
@@ -305,12 +325,25 @@ impl Link {
     #[inline(never)]
     fn tell<O: Observer>(&mut self, receiver: &mut Receiver, vc: usize, cx: &mut Cx<'_, O>) {
         let Some(position) = receiver.tell() else { return };
+        self.tell_position(receiver, vc as u8, position, receiver.said, cx);
+    }
+
+    /// Tells the other end `position` of `receiver`, that of `vc`, whose advert takes the link up to cycle `said`.
+    #[inline(always)]
+    fn tell_position<O: Observer>(
+        &mut self,
+        receiver: &Receiver,
+        vc: u8,
+        position: u32,
+        said: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
         let timing = &cx.shared.timing;
         let is_tight = receiver.is_tight(if self.is_nic { timing.nic_slack } else { timing.slack });
         self.tight = self.tight & !(1 << vc) | u16::from(is_tight) << vc;
         let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
-        let (port, from) = (self.wire.port, receiver.said + on_the_way - 1);
-        let limit = Limit { port, vc: vc as u8, from, position, next: Slot::NONE };
+        let (port, from) = (self.wire.port, said + on_the_way - 1);
+        let limit = Limit { port, vc, from, position, next: Slot::NONE };
         cx.shared.pools.tell(cx.post, self.wire.peer, limit);
     }
 
@@ -327,10 +360,16 @@ impl Link {
         if self.tight == 0 {
             return Cycle::NEVER;
         }
-        let mut next = self.next_urgent(voices, &cx.shared.timing);
+        if cx.shared.timing.sideband {
+            for vc in bits(self.untold.into()) {
+                self.tell_sideband(receivers[vc].receiver(), vc as u8, cx);
+            }
+            return Cycle::NEVER;
+        }
+        let mut next = self.next_urgent(voices);
         if next < until {
             self.catch_up(voices, receivers, until - 1, cx);
-            next = self.next_urgent(voices, &cx.shared.timing);
+            next = self.next_urgent(voices);
         }
         for vc in bits(std::mem::take(&mut self.untold).into()) {
             self.tell(receivers[vc].receiver(), vc, cx);

@@ -120,13 +120,14 @@ impl Port {
             }
             let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
             self.undrained = token.next;
-            self.send_adverts(start, cx);
+            self.send_adverts_with(vc, start, cx);
             let news = self.lanes[vc].receiver.begin(&cx.shared.timing, start, flits, flits, units);
-            self.voices[vc].expect(news);
-            self.link.expect_news(news);
+            self.hear_of_unit(vc, news, cx);
             self.free(cx.shared);
         }
-        self.send_adverts(now, cx);
+        if self.link.is_due(now) {
+            self.link.catch_up(&mut self.voices, &mut self.lanes, now, cx);
+        }
     }
 
     /// Lets flits of the packet at `undrained`, which comes with gaps, out of the buffer up to cycle `now`. Says whether all of
@@ -143,7 +144,7 @@ impl Port {
             if at > now {
                 return false;
             }
-            self.send_adverts(at, cx);
+            self.send_adverts_with(vc, at, cx);
             let drained = std::mem::replace(&mut self.gapped[place].drained, upto);
             let (receiver, timing) = (&mut self.lanes[vc].receiver, &cx.shared.timing);
             let news = if drained == 0 {
@@ -154,8 +155,7 @@ impl Port {
                 }
                 receiver.extend(upto - drained)
             };
-            self.voices[vc].expect(news);
-            self.link.expect_news(news);
+            self.hear_of_unit(vc, news, cx);
         }
         if self.gapped[place].drained < token.flits {
             return false;
@@ -165,12 +165,25 @@ impl Port {
         true
     }
 
-    /// Sends the adverts that were due in the cycles up to `now`, of what is known to have left the buffer.
+    /// Sends the adverts that were due in the cycles up to `now`, of what is known to have left the buffer, before the receiver
+    /// of `vc` changes in a way that would blur its past.
     #[inline]
-    fn send_adverts<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
-        if self.link.is_due(now) {
+    fn send_adverts_with<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        if cx.shared.timing.sideband {
+            self.link.count_sideband(&mut self.lanes[vc].receiver, vc as u8, now, cx);
+        } else if self.link.is_due(now) {
             self.link.catch_up(&mut self.voices, &mut self.lanes, now, cx);
         }
+    }
+
+    /// Of the packet that leaves the buffer of `vc`, a unit will have left in cycle `news`, if that is known.
+    #[inline]
+    fn hear_of_unit<O: Observer>(&mut self, vc: usize, news: Cycle, cx: &mut Cx<'_, O>) {
+        if cx.shared.timing.sideband {
+            return self.link.tell_sideband(&mut self.lanes[vc].receiver, vc as u8, cx);
+        }
+        self.voices[vc].expect(news);
+        self.link.expect_news(news);
     }
 
     /// Frees what has been delivered and has left the buffer.
@@ -521,8 +534,10 @@ impl PortModel<Hpp> for Port {
     }
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        if now > Cycle::ZERO {
-            self.catch_up(now - 1, cx);
+        let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
+        self.catch_up(last, cx);
+        for vc in 0..self.lanes.len() {
+            self.send_adverts_with(vc, last, cx);
         }
     }
 

@@ -236,8 +236,10 @@ impl SwitchModel<Hpp> for Switch {
     }
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        for port in (0..self.links.len()).filter(|_| now > Cycle::ZERO) {
-            self.parts().catch_up(port, now - 1, cx);
+        let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
+        let vcs = self.vcs;
+        for input in 0..self.inputs.len() {
+            self.parts().catch_up_with(input / vcs, input, last, cx);
         }
     }
 

@@ -349,12 +349,13 @@ impl Parts<'_> {
 
     /// The packet from input port `from`, to which all its outputs have been granted, crosses from the next cycle on.
     fn cross_to_many<O: Observer>(&mut self, from: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        self.catch_up(from, now, cx);
+        let vc = self.copier().vc;
+        let input = from * self.vcs + vc;
+        self.catch_up_with(from, input, now, cx);
         cx.counters.events += 1;
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let copier = self.multicast.as_mut().expect("packets for groups are sent where there are groups");
-        let (vc, copies) = (copier.vc, &mut copier.copies[from]);
-        let input = from * self.vcs + vc;
+        let copies = &mut copier.copies[from];
         let slot = pools.tokens.unlink(&mut self.inputs[input].waiting);
         let token = &mut pools.tokens[slot];
         let flits = token.flits;
@@ -382,7 +383,7 @@ impl Parts<'_> {
         let fifo = &mut self.inputs[input];
         let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
         let is_open = fifo.receiver.is_open();
-        self.hear_of_unit(from, input, news);
+        self.hear_of_unit(from, input, news, cx);
         if is_open {
             self.links[from].open |= 1 << vc;
         } else {

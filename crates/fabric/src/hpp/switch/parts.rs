@@ -62,6 +62,24 @@ impl Parts<'_> {
         }
     }
 
+    /// Sends the adverts that were due in the cycles up to `now`, before the receiver of `input`, at `port`, changes in a way that
+    /// would blur its past.
+    #[inline(always)]
+    pub(super) fn catch_up_with<O: Observer>(
+        &mut self,
+        port: usize,
+        input: usize,
+        now: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        if cx.shared.timing.sideband {
+            let Input { receiver, vc, .. } = &mut self.inputs[input];
+            self.links[port].count_sideband(receiver, *vc, now, cx);
+        } else {
+            self.catch_up(port, now, cx);
+        }
+    }
+
     /// Lets the first packet of FIFO `input` request its output from the first cycle on in which it can, if that is
     /// known.
     #[inline(always)]
@@ -224,22 +242,33 @@ impl Parts<'_> {
         cx: &mut Cx<'_, O>,
     ) {
         if self.inputs[input].receiver.stalls_before(now) {
-            self.catch_up(from, now, cx);
+            self.catch_up_with(from, input, now, cx);
             self.inputs[input].receiver.resume(&cx.shared.timing, now);
         }
         let news = self.inputs[input].receiver.extend(flits);
-        self.hear_of_unit(from, input, news);
+        self.hear_of_unit(from, input, news, cx);
     }
 
     /// Of the packet crossing from `input`, at port `from`, a unit will have left in cycle `news`, if that is known.
     #[inline(always)]
-    pub(super) fn hear_of_unit(&mut self, from: usize, input: usize, news: Cycle) {
-        if news != Cycle::NEVER {
-            self.voices[input].expect(news);
-            let link = &mut self.links[from];
-            link.expect_news(news);
-            *self.newsy |= u64::from(link.is_tight()) << from;
+    pub(super) fn hear_of_unit<O: Observer>(
+        &mut self,
+        from: usize,
+        input: usize,
+        news: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) {
+        if news == Cycle::NEVER {
+            return;
         }
+        if cx.shared.timing.sideband {
+            let Input { receiver, vc, .. } = &mut self.inputs[input];
+            return self.links[from].tell_sideband(receiver, *vc, cx);
+        }
+        self.voices[input].expect(news);
+        let link = &mut self.links[from];
+        link.expect_news(news);
+        *self.newsy |= u64::from(link.is_tight()) << from;
     }
 
     /// It has become known when the packet crossing from `input` to `output` will have crossed.
@@ -340,16 +369,16 @@ impl Parts<'_> {
             return self.keep(from, index, now, cx);
         }
         if self.inputs[input].receiver.is_uncounted() {
-            self.catch_up(from, now, cx);
+            self.catch_up_with(from, input, now, cx);
         }
         let ready = now + 1 + cx.shared.timing.transmit_buffer;
         let (slot, flits) = self.take(input, index, now, ready, cx);
         if self.is_certain::<COLLECTIVE, O>(index, port, now, ready, cx) {
-            self.cross::<COLLECTIVE>((from, input), index, now, (flits, flits), cx.shared);
+            self.cross::<COLLECTIVE, O>((from, input), index, now, (flits, flits), cx);
             self.transmit::<COLLECTIVE, O>(port, vc, slot, ready, cx);
         } else {
             let upto = self.queue(index, slot, flits, ready, cx.shared);
-            self.cross::<COLLECTIVE>((from, input), index, now, (upto, flits), cx.shared);
+            self.cross::<COLLECTIVE, O>((from, input), index, now, (upto, flits), cx);
             self.wake_link(port, ready.max(self.links[port].free_at));
         }
         if COLLECTIVE && self.shares_order && vc == 0 {
@@ -413,22 +442,22 @@ impl Parts<'_> {
     /// The packet granted `index` in cycle `now`, of `flits`, crosses from `input` at port `from`; its first `upto` flits do
     /// not stall.
     #[inline(always)]
-    fn cross<const COLLECTIVE: bool>(
+    fn cross<const COLLECTIVE: bool, O: Observer>(
         &mut self,
         (from, input): (usize, usize),
         index: usize,
         now: Cycle,
         (upto, flits): (u16, u16),
-        shared: &Shared,
+        cx: &mut Cx<'_, O>,
     ) {
         let fifo = &mut self.inputs[input];
-        let news = fifo.receiver.begin(&shared.timing, now + 1, upto, flits, fifo.units);
-        self.hear_of_unit(from, input, news);
+        let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
+        self.hear_of_unit(from, input, news, cx);
         if upto < flits {
             self.outputs[index].crossed = Cycle::NEVER;
             self.links[from].open |= 1 << self.inputs[input].vc;
         } else {
-            self.close::<COLLECTIVE>(shared, input, index);
+            self.close::<COLLECTIVE>(cx.shared, input, index);
         }
     }
 
