@@ -143,12 +143,18 @@ pub trait Observer: Send {
         let _ = grant;
     }
 
+    /// Whether it wants to know the steps of packets, [`passed`](Observer::passed) and [`departed`](Observer::departed). Asked
+    /// before each, so that none is described for nobody; who does not want to know may be told all the same.
+    fn follows_packets(&self) -> bool {
+        true
+    }
+
     /// A packet has been let across a switch.
     fn passed(&mut self, passage: &Passage) {
         let _ = passage;
     }
 
-    /// A link has chosen a packet. What is certain to come is told early, within a window.
+    /// A link has chosen a packet. What is certain to come is told early.
     fn departed(&mut self, departure: &Departure) {
         let _ = departure;
     }
@@ -184,4 +190,8 @@ pub trait Observer: Send {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
-impl Observer for Unobserved {}
+impl Observer for Unobserved {
+    fn follows_packets(&self) -> bool {
+        false
+    }
+}

@@ -212,6 +212,11 @@ impl Observer for Recorder {
     }
 
     #[inline]
+    fn follows_packets(&self) -> bool {
+        self.watch.follows_packets()
+    }
+
+    #[inline]
     fn passed(&mut self, passage: &Passage) {
         self.watch.passed(passage);
     }

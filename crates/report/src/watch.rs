@@ -266,6 +266,11 @@ impl Observer for Watch {
     }
 
     #[inline]
+    fn follows_packets(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    #[inline]
     fn passed(&mut self, passage: &Passage) {
         if let Some(steps) = &mut self.steps {
             steps.passed(passage);

@@ -242,17 +242,19 @@ impl Port {
         let free = self.link.free_at;
         let at = self.link.send_packet(timing, now, u64::from(token.flits));
         token.injected = at - u64::from(self.link.wire.latency);
-        cx.observer.departed(&Departure {
-            packet: token.name(),
-            component: self.link.component(),
-            port: PortId(self.rail.0),
-            vc: vc as u8,
-            flits: token.flits,
-            ready: token.created,
-            free,
-            chosen: now,
-            arrives: at,
-        });
+        if cx.observer.follows_packets() {
+            cx.observer.departed(&Departure {
+                packet: token.name(),
+                component: self.link.component(),
+                port: PortId(self.rail.0),
+                vc: vc as u8,
+                flits: token.flits,
+                ready: token.created,
+                free,
+                chosen: now,
+                arrives: at,
+            });
+        }
         let by = token.go::<true>(timing, &self.link.wire, at);
         pools.send(cx.post, &self.link.wire, slot, by);
         cx.counters.events += 1;

@@ -194,17 +194,19 @@ impl Parts<'_> {
         link.data_turn = vc;
         let free = link.free_at;
         let at = link.send_packet(timing, now, flits);
-        cx.observer.departed(&Departure {
-            packet: token.name(),
-            component: self.number,
-            port: PortId::new(port),
-            vc: token.vc,
-            flits: token.flits,
-            ready: token.at,
-            free,
-            chosen: now,
-            arrives: at,
-        });
+        if cx.observer.follows_packets() {
+            cx.observer.departed(&Departure {
+                packet: token.name(),
+                component: self.number,
+                port: PortId::new(port),
+                vc: token.vc,
+                flits: token.flits,
+                ready: token.at,
+                free,
+                chosen: now,
+                arrives: at,
+            });
+        }
         let by = token.go::<COLLECTIVE>(timing, &link.wire, at);
         pools.send(cx.post, &link.wire, slot, by);
         cx.counters.events += 1;
@@ -406,18 +408,20 @@ impl Parts<'_> {
         output.from = input as u16;
         let (from, to) = (PortId(fifo.port.into()), PortId(output.port.into()));
         let (slot, token) = pools.tokens.pop(&mut fifo.waiting);
-        cx.observer.passed(&Passage {
-            packet: token.name(),
-            switch: self.number,
-            input: from,
-            vc: output.vc,
-            outputs: 1 << to.0,
-            arrived: token.at,
-            ready: token.at + timing.felt_by_switch(),
-            requested: fifo.requests_from,
-            free: Some(output.crossed),
-            granted: now,
-        });
+        if cx.observer.follows_packets() {
+            cx.observer.passed(&Passage {
+                packet: token.name(),
+                switch: self.number,
+                input: from,
+                vc: output.vc,
+                outputs: 1 << to.0,
+                arrived: token.at,
+                ready: token.at + timing.felt_by_switch(),
+                requested: fifo.requests_from,
+                free: Some(output.crossed),
+                granted: now,
+            });
+        }
         token.advance(routing, self.number, (usize::from(fifo.next) - to.index() * self.vcs) as u8);
         token.at = ready;
         cx.counters.events += 1;
