@@ -124,7 +124,9 @@ impl Arrivals {
             Arrivals::Bursts(bursts) => bursts.slots(),
             Arrivals::Never | Arrivals::Periodic(_) | Arrivals::Saturating(_) => 1,
         };
-        Cycle((progress.slot - 1) / slots)
+        let before = progress.slot - 1;
+        // Most have one slot a cycle, and nothing to divide.
+        Cycle(if slots == 1 { before } else { before / slots })
     }
 
     pub(crate) fn is_saturating(&self) -> bool {
