@@ -85,10 +85,13 @@ fn a_saturated_point_says_which_stage_limits_it() {
     let one_fifo = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.9"];
     assert_eq!(limit(&one_fifo).0, "arbitration", "head-of-line blocking leaves every channel idle at times");
     assert_eq!(limit(&["hpp-switch", "--traffic", "transpose", "--load", "max"]).0, "injection");
-    let crowded = ["mesh-8x8", "--traffic", "transpose", "--load", "0.9"];
-    let (by, loads) = limit(&crowded);
-    assert_eq!(by, "network");
-    assert!(loads["busiest"][0]["class"].as_str().unwrap().starts_with("dimension"), "{loads}");
+    // Some nodes next to their partner happen to be sent almost all that their channel carries, and receive it.
+    for seed in ["1", "2", "3", "4"] {
+        let crowded = ["mesh-8x8", "--traffic", "transpose", "--load", "0.9", "--seed", seed];
+        let (by, loads) = limit(&crowded);
+        assert_eq!(by, "network", "seed {seed}");
+        assert!(loads["busiest"][0]["class"].as_str().unwrap().starts_with("dimension"), "{loads}");
+    }
 }
 
 #[test]

@@ -79,6 +79,8 @@ pub struct Measurement {
     pub mean_release_latency: Estimate,
     /// Flits per cycle delivered after the warm-up, over all rails, by the node that sent them.
     pub accepted_of: Vec<f64>,
+    /// Flits per cycle of packets for one node created after the warm-up, over all rails, by that node.
+    pub wanted_by: Vec<f64>,
     /// Flits per cycle sent after the warm-up by each channel, in the order of [`Simulation::sent_flits`]. `None` where they
     /// are not counted, or too many to keep.
     pub sent_of: Option<Vec<f64>>,
@@ -241,8 +243,18 @@ struct Snapshot {
     after: usize,
     /// Flits delivered since the start, by source node.
     delivered_of: Vec<u64>,
+    /// Flits created since the start, by the node that they are for.
+    wanted_by: Vec<u64>,
     /// Flits sent since the start, by channel.
     sent_of: Option<Vec<u64>>,
+}
+
+/// Flits per cycle between two snapshots.
+#[derive(Default)]
+struct Rates {
+    delivered_of: Vec<f64>,
+    wanted_by: Vec<f64>,
+    sent_of: Option<Vec<f64>>,
 }
 
 impl Snapshot {
@@ -250,7 +262,8 @@ impl Snapshot {
         after: usize,
         simulation: &mut Simulation<A, E, Recorder>,
     ) -> Snapshot {
-        Snapshot { after, delivered_of: delivered_of(simulation), sent_of: None }
+        let delivered_of = sums(simulation, Recorder::delivered_of);
+        Snapshot { after, delivered_of, wanted_by: sums(simulation, Recorder::wanted_by), sent_of: None }
     }
 
     /// With what each channel has sent by now, if there is room for that.
@@ -402,18 +415,21 @@ impl Series<'_> {
             && half.chunks(half.len().div_ceil(4)).all(|part| grown(part) > 0.0)
     }
 
-    /// What has happened per cycle, from the first snapshot at or after the cut on (or the last one before the end): flits
-    /// delivered by source node, flits sent by channel.
-    fn rates(&self, cut: usize) -> (Vec<f64>, Option<Vec<f64>>) {
-        let [earlier @ .., last] = &self.snapshots[..] else { return (Vec::new(), None) };
+    /// What has happened per cycle, from the first snapshot at or after the cut on (or the last one before the end).
+    fn rates(&self, cut: usize) -> Rates {
+        let [earlier @ .., last] = &self.snapshots[..] else { return Rates::default() };
         let first = earlier.iter().find(|snapshot| snapshot.after >= cut).or_else(|| earlier.last());
-        let Some(first) = first else { return (Vec::new(), None) };
+        let Some(first) = first else { return Rates::default() };
         let cycles = ((last.after - first.after) as u64 * self.length) as f64;
         let rates = |last: &[u64], first: &[u64]| {
             last.iter().zip(first).map(|(last, first)| (last - first) as f64 / cycles).collect()
         };
         let sent_of = last.sent_of.as_ref().zip(first.sent_of.as_ref());
-        (rates(&last.delivered_of, &first.delivered_of), sent_of.map(|(last, first)| rates(last, first)))
+        Rates {
+            delivered_of: rates(&last.delivered_of, &first.delivered_of),
+            wanted_by: rates(&last.wanted_by, &first.wanted_by),
+            sent_of: sent_of.map(|(last, first)| rates(last, first)),
+        }
     }
 
     fn measurement(&self, start: Cycle, verdict: Verdict, cut: usize) -> Measurement {
@@ -429,7 +445,7 @@ impl Series<'_> {
             half_width: estimate.half_width / self.length as f64,
         };
         let network = |batch: &Batch| batch.network_latency as f64 / batch.packets as f64;
-        let (accepted_of, sent_of) = self.rates(cut);
+        let Rates { delivered_of: accepted_of, wanted_by, sent_of } = self.rates(cut);
         // The mean is that over packets; batches, which differ a little in size, tell how far to trust it.
         let over_packets =
             |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
@@ -450,6 +466,7 @@ impl Series<'_> {
             barrier_latency: self.estimate(cut, |batch| batch.barriers.last.mean()),
             mean_release_latency: self.estimate(cut, |batch| batch.barriers.mean.mean()),
             accepted_of,
+            wanted_by,
             sent_of,
             warm_up: start.0 + cut as u64 * self.length,
             duration: (self.batches.len() - cut) as u64 * self.length,
@@ -474,11 +491,14 @@ fn take<A: Architecture, E: Endpoint>(
     batch
 }
 
-/// Flits delivered since the start, by source node.
-fn delivered_of<A: Architecture, E: Endpoint>(simulation: &mut Simulation<A, E, Recorder>) -> Vec<u64> {
+/// Counts by node, over all shards.
+fn sums<A: Architecture, E: Endpoint>(
+    simulation: &mut Simulation<A, E, Recorder>,
+    of: fn(&Recorder) -> &[u64],
+) -> Vec<u64> {
     let mut sums: Vec<u64> = Vec::new();
     for recorder in simulation.observers_mut() {
-        let part = recorder.delivered_of();
+        let part = of(recorder);
         sums.resize(part.len(), 0);
         sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
     }

@@ -123,6 +123,8 @@ pub struct Recorder {
     batch: Batch,
     /// Flits delivered since the start, by the node that sent them.
     delivered_of: Vec<u64>,
+    /// Flits of packets for one node created since the start, by that node.
+    wanted_by: Vec<u64>,
     /// By group of the switches: copies of a packet for it that are delivered.
     copies_of: Arc<[u32]>,
     /// Copies of operations seen since the last call.
@@ -142,6 +144,7 @@ impl Recorder {
             worm_format: format,
             batch: Batch::default(),
             delivered_of: vec![0; nodes as usize],
+            wanted_by: vec![0; nodes as usize],
             copies_of: Arc::new([]),
             copies: Copies::default(),
             signs: Signs::default(),
@@ -193,6 +196,12 @@ impl Recorder {
     pub fn delivered_of(&self) -> &[u64] {
         &self.delivered_of
     }
+
+    /// Flits of packets for one node created since the start, by that node.
+    #[must_use]
+    pub fn wanted_by(&self) -> &[u64] {
+        &self.wanted_by
+    }
 }
 
 impl Observer for Recorder {
@@ -207,6 +216,9 @@ impl Observer for Recorder {
             Destination::Nodes(id) => (self.worm_format.packet_flits(payload), id.nodes),
         };
         let flits = u64::from(flits);
+        if let Destination::Node(node) = packet.destination {
+            self.wanted_by[node.index()] += flits;
+        }
         self.batch.created_flits += flits * u64::from(copies);
         self.batch.created += u64::from(is_traffic(packet.tag));
     }

@@ -174,6 +174,8 @@ impl Stages {
         let mut loads = [StageLoad::default(); 3];
         let mut busy = [0_u32; 3];
         let mut all: Vec<(ChannelEnds, f64)> = Vec::with_capacity(sent_of.len());
+        // What each node receives, and the most by one channel.
+        let mut received_by = vec![(0.0, 0.0_f64); fabric.nodes() as usize];
         for (channel, &load) in channels(fabric).zip(sent_of) {
             let Some(channel) = channel else { continue };
             let stage = &mut loads[channel.stage() as usize];
@@ -181,6 +183,10 @@ impl Stages {
             stage.mean += load;
             busy[channel.stage() as usize] += u32::from(load > 0.0);
             stage.max = stage.max.max(load);
+            if let End::Node(node) = channel.to {
+                let (all, most) = &mut received_by[node.index()];
+                (*all, *most) = (*all + load, most.max(load));
+            }
             all.push((channel, load));
         }
         for (stage, busy) in loads.iter_mut().zip(busy) {
@@ -193,7 +199,13 @@ impl Stages {
         let flits = measurement.total.delivered_flits as f64;
         let packets = (measurement.total.packets + measurement.total.operations.copies).max(1) as f64;
         let packet = flits / packets / measurement.duration.max(1) as f64;
-        let limit = (measurement.verdict == Verdict::Saturated).then(|| limit(&loads, packet));
+        let is_denied = |(&wanted, &(received, most)): (&f64, &(f64, f64))| {
+            most >= FULL && stands_out(wanted, received, packet)
+        };
+        // Of packets for groups and sets of nodes it is not known what each node is to receive.
+        let is_denied = measurement.total.operations.copies > 0
+            || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
+        let limit = (measurement.verdict == Verdict::Saturated).then(|| limit(&loads, packet, is_denied));
         Some(Stages { loads, busiest: all, limit })
     }
 
@@ -223,19 +235,24 @@ impl Stages {
 /// some thousand equal ones is four above their mean by chance.
 const OUTSTANDING: f64 = 5.0;
 
+/// Whether a load of `max` is not one by chance among those of `mean`, when a packet takes the part `packet` of the measured
+/// time: as many packets come at random to a channel of the mean load.
+fn stands_out(max: f64, mean: f64, packet: f64) -> bool {
+    max - mean > OUTSTANDING * (mean * packet).sqrt()
+}
+
 /// If all nodes that send do so at the full rate, nothing behind them limits more. Otherwise it is the full stage that comes
 /// last on the way: those before it are full because of it. `packet` is the part of the measured time that a packet takes.
-fn limit(loads: &[StageLoad; 3], packet: f64) -> Limit {
+/// `is_denied`: more is created for a node with a full channel than it receives. One that receives all that happens to be sent to
+/// it limits nobody.
+fn limit(loads: &[StageLoad; 3], packet: f64, is_denied: bool) -> Limit {
     let [injection, network, ejection] = loads;
     let is_full = |stage: &StageLoad| {
-        // As many packets as come at random to a channel of the mean load.
-        let deviation = (stage.mean_busy * packet).sqrt();
-        let stands_out = stage.max - stage.mean_busy > OUTSTANDING * deviation;
-        stage.mean_busy >= FULL || stage.max >= FULL && stands_out
+        stage.mean_busy >= FULL || stage.max >= FULL && stands_out(stage.max, stage.mean_busy, packet)
     };
     if injection.mean_busy >= FULL {
         Limit::Injection
-    } else if is_full(ejection) {
+    } else if ejection.mean_busy >= FULL || is_denied && is_full(ejection) {
         Limit::Ejection
     } else if is_full(network) {
         Limit::Network
@@ -269,11 +286,17 @@ mod tests {
     #[test]
     fn the_limit_is_the_last_full_stage_unless_all_that_send_are_at_their_limit() {
         let stage = |mean_busy, max| StageLoad { channels: 8, mean: mean_busy, mean_busy, max };
-        let of = |injection, network, ejection| limit(&[injection, network, ejection], 0.001);
+        let of = |injection, network, ejection| limit(&[injection, network, ejection], 0.001, true);
         assert_eq!(of(stage(0.97, 0.97), stage(0.5, 0.97), stage(0.5, 0.97)), Limit::Injection);
         assert_eq!(of(stage(0.3, 0.97), stage(0.5, 0.97), stage(0.5, 0.97)), Limit::Ejection);
         assert_eq!(of(stage(0.3, 0.97), stage(0.5, 0.97), stage(0.5, 0.9)), Limit::Network);
         assert_eq!(of(stage(0.3, 0.5), StageLoad::default(), stage(0.5, 0.9)), Limit::Arbitration);
+        // A node receives much because much is sent to it, and no more than that.
+        let loads = [stage(0.3, 0.96), stage(0.2, 0.99), stage(0.2, 0.96)];
+        assert_eq!(
+            (limit(&loads, 0.001, true), limit(&loads, 0.001, false)),
+            (Limit::Ejection, Limit::Network)
+        );
         // One of many that is full by chance is not what limits.
         assert_eq!(of(stage(0.3, 0.5), StageLoad::default(), stage(0.85, 0.96)), Limit::Arbitration);
     }
