@@ -267,12 +267,7 @@ impl Link {
     /// Tells the other end the adverts of `receiver`, that of `vc`, on wires of their own: ahead of time, since nothing can
     /// come in between, as far as they are known and it may come to need them.
     #[inline]
-    pub(super) fn tell_sideband<O: Observer>(
-        &mut self,
-        receiver: &mut Receiver,
-        vc: u8,
-        cx: &mut Cx<'_, O>,
-    ) {
+    pub(super) fn tell_sideband<O: Observer>(&mut self, receiver: &mut Receiver, vc: u8, cx: &mut Cx<'_, O>) {
         self.untold &= !(1 << vc);
         while self.tight >> vc & 1 == 1 && self.tell_next_sideband(receiver, vc, cx) {}
     }

@@ -62,8 +62,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Sends the adverts that were due in the cycles up to `now`, before the receiver of `input`, at `port`, changes in a way that
-    /// would blur its past.
+    /// Sends the adverts that were due in the cycles up to `now`, before the receiver of `input`, at `port`, changes in a way
+    /// that would blur its past.
     #[inline(always)]
     pub(super) fn catch_up_with<O: Observer>(
         &mut self,
