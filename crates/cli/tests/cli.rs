@@ -72,25 +72,32 @@ fn results_keep_to_the_schema() {
 
 #[test]
 fn a_saturated_point_says_which_stage_limits_it() {
-    let limit = |arguments: &[&str]| {
-        let result = json(&[&["run"], arguments, &["--warm-up", "50us", "--duration", "100us"]].concat());
+    let limit = |arguments: &[&str], duration: &str| {
+        let result = json(&[&["run"], arguments, &["--warm-up", "50us", "--duration", duration]].concat());
         assert_valid(&result);
         let point = &result["points"][0];
         assert_eq!(point["verdict"], "saturated");
         (point["limit"].as_str().unwrap().to_owned(), point["channel_load"].clone())
     };
     let hot = ["fattree-128", "--traffic", "hotspot(nodes=5, fraction=20%)", "--load", "0.5"];
-    let (by, loads) = limit(&hot);
+    let (by, loads) = limit(&hot, "100us");
     assert_eq!((by.as_str(), &loads["busiest"][0]["to"]["node"]), ("ejection", &Value::from(5)));
     let one_fifo = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.9"];
-    assert_eq!(limit(&one_fifo).0, "arbitration", "head-of-line blocking leaves every channel idle at times");
-    assert_eq!(limit(&["hpp-switch", "--traffic", "transpose", "--load", "max"]).0, "injection");
+    assert_eq!(
+        limit(&one_fifo, "100us").0,
+        "arbitration",
+        "head-of-line blocking leaves every channel idle at times"
+    );
+    // Adverts take three hundredths of the links, which is not seen at once.
+    assert_eq!(limit(&["hpp-switch", "--traffic", "transpose", "--load", "max"], "3ms").0, "injection");
     // Some nodes next to their partner happen to be sent almost all that their channel carries, and receive it.
     for seed in ["1", "2", "3", "4"] {
         let crowded = ["mesh-8x8", "--traffic", "transpose", "--load", "0.9", "--seed", seed];
-        let (by, loads) = limit(&crowded);
+        let (by, loads) = limit(&crowded, "100us");
         assert_eq!(by, "network", "seed {seed}");
-        assert!(loads["busiest"][0]["class"].as_str().unwrap().starts_with("dimension"), "{loads}");
+        let class = |channel: &Value| channel["class"].as_str().unwrap().to_owned();
+        let mut classes = loads["busiest"].as_array().unwrap().iter().map(class);
+        assert!(classes.any(|class| class.starts_with("dimension")), "{loads}");
     }
 }
 

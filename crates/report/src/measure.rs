@@ -8,9 +8,11 @@
 //! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so
 //!   when in each quarter of the second half of the run the number of flits under way (source queues included) has
 //!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
-//!   fifths of the fraction by which it grew in the quarter of the run before. Latencies of a saturated run are those of
-//!   the packets delivered while it was watched; they would grow for ever. Those of barriers do not: the next one begins
-//!   when the last one is over. So with barriers in the switches a saturated run goes on until their latency is known.
+//!   fifths of the fraction by which it grew in the quarter of the run before. How many packets are created is chance, with a
+//!   deviation of the root of their number: the growth over the half has to be three of them, and what two of them explain
+//!   does not speak against it. Latencies of a saturated run are those of the packets delivered while it was watched; they
+//!   would grow for ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the
+//!   switches a saturated run goes on until their latency is known.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
 //! * **Unsettled**: none of these, when the limit of simulated time is reached.
 
@@ -404,15 +406,11 @@ impl Series<'_> {
             return false;
         }
         let (before, half) = (&self.batches[count / 4..count / 2], &self.batches[count / 2..]);
-        let grown = |batches: &[Batch]| {
-            let sums = batches
-                .iter()
-                .fold((0, 0), |sums, batch| (sums.0 + batch.created_flits, sums.1 + batch.delivered_flits));
-            (sums.0 as f64 - sums.1 as f64) / sums.0.max(1) as f64
-        };
-        grown(half) > self.plan.precision
-            && grown(half) >= 0.8 * grown(before)
-            && half.chunks(half.len().div_ceil(4)).all(|part| grown(part) > 0.0)
+        let quarters = half.chunks(half.len().div_ceil(4));
+        let (before, half) = (Growth::of(before), Growth::of(half));
+        half.by > self.plan.precision.max(3.0 * half.chance)
+            && half.by + 2.0 * half.chance >= 0.8 * (before.by - 2.0 * before.chance)
+            && quarters.map(Growth::of).all(|part| part.by + 2.0 * part.chance > 0.0)
     }
 
     /// What has happened per cycle, from the first snapshot at or after the cut on (or the last one before the end).
@@ -475,6 +473,24 @@ impl Series<'_> {
             wall: Duration::ZERO,
             total,
         }
+    }
+}
+
+/// By how much the flits under way have grown, as a fraction of those created, and how much of that may be chance: a standard
+/// deviation.
+struct Growth {
+    by: f64,
+    chance: f64,
+}
+
+impl Growth {
+    fn of(batches: &[Batch]) -> Growth {
+        let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
+        let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
+        let packets = sum(|batch| batch.created);
+        // Operations are not created by chance.
+        let chance = if packets > 0.0 { packets.sqrt().recip() } else { 0.0 };
+        Growth { by: (created - delivered) / created.max(1.0), chance }
     }
 }
 

@@ -243,8 +243,8 @@ fn stands_out(max: f64, mean: f64, packet: f64) -> bool {
 
 /// If all nodes that send do so at the full rate, nothing behind them limits more. Otherwise it is the full stage that comes
 /// last on the way: those before it are full because of it. `packet` is the part of the measured time that a packet takes.
-/// `is_denied`: more is created for a node with a full channel than it receives. One that receives all that happens to be sent to
-/// it limits nobody.
+/// `is_denied`: more is created for a node with a full channel than it receives. One that receives all that happens to be sent
+/// to it limits nobody.
 fn limit(loads: &[StageLoad; 3], packet: f64, is_denied: bool) -> Limit {
     let [injection, network, ejection] = loads;
     let is_full = |stage: &StageLoad| {
