@@ -146,7 +146,7 @@ fn rows(csv: &Value) -> Vec<Vec<String>> {
 
 #[test]
 fn a_page_of_load_points_shows_what_the_result_says() {
-    let arguments = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.2,0.4,0.9"];
+    let arguments = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.2,0.3,0.9"];
     let arguments = [&arguments[..], &SHORT].concat();
     let (page, result) = run("page-sweep", &arguments);
     for width in [1_280, 400] {
