@@ -153,11 +153,13 @@ impl Link {
         news.max(self.free_at)
     }
 
-    /// The sender of `vc` may come to need what it has not been told.
+    /// The sender of `vc` may come to need what it has not been told. Says whether that was not so before.
     #[inline]
-    pub(super) fn tighten(&mut self, vc: u8) {
-        self.untold |= 1 << vc & !self.tight;
-        self.tight |= 1 << vc;
+    pub(super) fn tighten(&mut self, vc: u8) -> bool {
+        let bit = 1 << vc & !self.tight;
+        self.untold |= bit;
+        self.tight |= bit;
+        bit != 0
     }
 
     /// Whether the sender of a VC may come to need what it has not been told.

@@ -505,8 +505,8 @@ impl Parts<'_> {
         let input = port * self.vcs + usize::from(token.vc);
         let fifo = &mut self.inputs[input];
         if fifo.receiver.arrive(token.units, shared.timing.slack) {
-            self.links[port].tighten(fifo.vc);
-            *self.newsy |= 1 << port;
+            // If it has been tight for longer, what is urgent is known already.
+            *self.newsy |= u64::from(self.links[port].tighten(fifo.vc)) << port;
         }
         let first = fifo.waiting.is_empty();
         shared.pools.tokens.append(&mut fifo.waiting, slot);
