@@ -186,33 +186,40 @@ impl Parts<'_> {
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
+        if cx.observer.follows_packets() {
+            self.describe_departure(port, slot, now, cx);
+        }
         let link = &mut self.links[port];
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let token = &mut pools.tokens[slot];
         token.hops += 1;
         let flits = u64::from(token.flits);
         link.data_turn = vc;
-        let free = link.free_at;
         let at = link.send_packet(timing, now, flits);
-        if cx.observer.follows_packets() {
-            cx.observer.departed(&Departure {
-                packet: token.name(),
-                component: self.number,
-                port: PortId::new(port),
-                vc: token.vc,
-                flits: token.flits,
-                ready: token.at,
-                free,
-                chosen: now,
-                arrives: at,
-            });
-        }
         let by = token.go::<COLLECTIVE>(timing, &link.wire, at);
         pools.send(cx.post, &link.wire, slot, by);
         cx.counters.events += 1;
         cx.counters.packet_hops += 1;
         cx.counters.flit_hops += flits;
         at
+    }
+
+    /// Tells the observer of the packet in `slot`, which the link of `port` chooses in cycle `now`.
+    #[cold]
+    #[inline(never)]
+    fn describe_departure<O: Observer>(&self, port: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
+        let (token, mut link) = (&cx.shared.pools.tokens[slot], self.links[port].clone());
+        cx.observer.departed(&Departure {
+            packet: token.name(),
+            component: self.number,
+            port: PortId::new(port),
+            vc: token.vc,
+            flits: token.flits,
+            ready: token.at,
+            free: link.free_at,
+            chosen: now,
+            arrives: link.send_packet(&cx.shared.timing, now, token.flits.into()),
+        });
     }
 
     /// The packet crossing from `input` to `output` may go on by `flits`.
@@ -400,7 +407,10 @@ impl Parts<'_> {
         ready: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> (Slot, u16) {
-        let Shared { timing, routing, pools, .. } = &mut *cx.shared;
+        if cx.observer.follows_packets() {
+            self.describe_passage(input, index, now, cx);
+        }
+        let Shared { routing, pools, .. } = &mut *cx.shared;
         let fifo = &mut self.inputs[input];
         self.outputs[usize::from(fifo.next)].sender.take(u32::from(fifo.units));
         let output = &mut self.outputs[index];
@@ -408,26 +418,32 @@ impl Parts<'_> {
         output.from = input as u16;
         let (from, to) = (PortId(fifo.port.into()), PortId(output.port.into()));
         let (slot, token) = pools.tokens.pop(&mut fifo.waiting);
-        if cx.observer.follows_packets() {
-            cx.observer.passed(&Passage {
-                packet: token.name(),
-                switch: self.number,
-                input: from,
-                vc: output.vc,
-                outputs: 1 << to.0,
-                arrived: token.at,
-                ready: token.at + timing.felt_by_switch(),
-                requested: fifo.requests_from,
-                free: Some(output.crossed),
-                granted: now,
-            });
-        }
         token.advance(routing, self.number, (usize::from(fifo.next) - to.index() * self.vcs) as u8);
         token.at = ready;
         cx.counters.events += 1;
         let (switch, vc) = (self.number, output.vc);
         cx.observer.granted(&Grant { cycle: now, switch, output: to, vc, input: from });
         (slot, token.flits)
+    }
+
+    /// Tells the observer of the packet at the head of FIFO `input`, which is granted `index` in cycle `now`.
+    #[cold]
+    #[inline(never)]
+    fn describe_passage<O: Observer>(&self, input: usize, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let (fifo, output) = (&self.inputs[input], &self.outputs[index]);
+        let token = &cx.shared.pools.tokens[fifo.waiting.head()];
+        cx.observer.passed(&Passage {
+            packet: token.name(),
+            switch: self.number,
+            input: PortId(fifo.port.into()),
+            vc: output.vc,
+            outputs: 1 << output.port,
+            arrived: token.at,
+            ready: token.at + cx.shared.timing.felt_by_switch(),
+            requested: fifo.requests_from,
+            free: Some(output.crossed),
+            granted: now,
+        });
     }
 
     /// The packet in `slot`, which crosses to `index`, waits for the link, which it reaches in cycle `ready`. Returns how many
