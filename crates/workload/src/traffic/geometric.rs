@@ -53,7 +53,7 @@ fn weights(digits: &[u128]) -> [u128; VALUES] {
     weights[0] = FIXED_ONE;
     for (digit, one) in digits.iter().enumerate() {
         for value in 0..1 << digit {
-            let with = weights[value] * one >> 64;
+            let with = (weights[value] * one) >> 64;
             weights[value | 1 << digit] = with;
             weights[value] -= with;
         }
