@@ -152,7 +152,8 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
     }
     if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
         text.push_str(
-            "\nunsettled          no steady mean was found within the longest run: not reliable; try --warm-up and --duration",
+            "\nunsettled          the longest run did not reach the precision asked for: try --precision 5%, or --warm-up and --duration;\n                   \
+             a mean without an interval is not reliable, since no end of the warm-up was found",
         );
     }
     if points.iter().any(|point| point.verdict == Verdict::Stopped) {

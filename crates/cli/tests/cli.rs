@@ -71,6 +71,19 @@ fn results_keep_to_the_schema() {
 }
 
 #[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let (_, sample) = readme.split_once("$ flitway run ").unwrap();
+    let (command, shown) = sample.split_once('\n').unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let output = flitway(&[&["run"], &command.split(' ').collect::<Vec<_>>()[..]].concat());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    // All but the last line, which tells the time it took.
+    let (shown, _) = shown.trim_end().rsplit_once('\n').unwrap();
+    assert!(printed.starts_with(shown), "the README shows\n{shown}\nand this is printed:\n{printed}");
+}
+
+#[test]
 fn a_saturated_point_says_which_stage_limits_it() {
     let limit = |arguments: &[&str], duration: &str| {
         let result = json(&[&["run"], arguments, &["--warm-up", "50us", "--duration", duration]].concat());
@@ -88,6 +101,9 @@ fn a_saturated_point_says_which_stage_limits_it() {
         "arbitration",
         "head-of-line blocking leaves every channel idle at times"
     );
+    // Eleven flits in turn, two of them adverts.
+    let short = ["hpp-switch", "--traffic", "bit-complement", "--packet", "8B", "--load", "0.9"];
+    assert_eq!(limit(&short, "100us").0, "injection");
     // Adverts take three hundredths of the links, which is not seen at once.
     assert_eq!(limit(&["hpp-switch", "--traffic", "transpose", "--load", "max"], "3ms").0, "injection");
     // Some nodes next to their partner happen to be sent almost all that their channel carries, and receive it.

@@ -14,7 +14,9 @@
 //!   would grow for ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the
 //!   switches a saturated run goes on until their latency is known.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
-//! * **Unsettled**: none of these, when the limit of simulated time is reached.
+//!   Where the warm-up is given, nothing fills any more, and the whole of the measured time speaks.
+//! * **Unsettled**: none of these, when the limit of simulated time is reached. If an end of the warm-up was found the mean
+//!   has an interval, which is wider than asked for.
 
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
@@ -65,6 +67,8 @@ pub struct Measurement {
     pub deadlock: Option<Deadlock>,
     /// Everything created and delivered after the warm-up.
     pub total: Batch,
+    /// Whether the estimates are of a time without a trend, so that their intervals mean something.
+    pub has_intervals: bool,
     /// Mean packet latency.
     pub packet_latency: Estimate,
     /// Mean network latency.
@@ -319,7 +323,7 @@ impl Series<'_> {
                 Some(cut) if count >= cut + duration.div_ceil(self.length).max(1) as usize => {
                     Judgement::Over(verdict, cut)
                 }
-                None => self.give_up_or_go_on(None),
+                None => self.give_up_or_go_on(None, None),
                 Some(_) => Judgement::GoOn(None),
             };
         }
@@ -331,7 +335,7 @@ impl Series<'_> {
         if is_saturated && is_flat && self.aim != Aim::Barriers {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
-        let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None) };
+        let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None, None) };
         let latency = self.estimate(cut, |batch| self.latency(batch));
         let accepted = self.estimate(cut, Self::accepted);
         // How many operations begin in a batch is chance, and they are few.
@@ -341,15 +345,18 @@ impl Series<'_> {
             let is_saturated = is_saturated && self.aim == Aim::Barriers;
             return Judgement::Over(if is_saturated { Verdict::Saturated } else { Verdict::Steady }, cut);
         }
-        self.give_up_or_go_on(Some(latency.half_width / latency.mean).filter(|reached| reached.is_finite()))
+        let reached = Some(latency.half_width / latency.mean).filter(|reached| reached.is_finite());
+        self.give_up_or_go_on(reached, Some(cut))
     }
 
-    fn give_up_or_go_on(&self, reached: Option<f64>) -> Judgement {
+    fn give_up_or_go_on(&self, reached: Option<f64>, cut: Option<usize>) -> Judgement {
         if self.batches.len() < self.plan.batches_max {
             return Judgement::GoOn(reached);
         }
-        let verdict = if self.is_saturated() { Verdict::Saturated } else { Verdict::Unsettled };
-        Judgement::Over(verdict, self.fallback())
+        if self.is_saturated() {
+            return Judgement::Over(Verdict::Saturated, self.fallback());
+        }
+        Judgement::Over(Verdict::Unsettled, cut.unwrap_or_else(|| self.fallback()))
     }
 
     /// The warm-up as the data show it, when every batch has packets to show; none is left if it was asked for.
@@ -405,10 +412,14 @@ impl Series<'_> {
         if count < fewest {
             return false;
         }
-        let (before, half) = (&self.batches[count / 4..count / 2], &self.batches[count / 2..]);
+        let is_warm = self.plan.warm_up.is_some();
+        let (before, half) = self.batches.split_at(count / 2);
         let quarters = half.chunks(half.len().div_ceil(4));
+        let before = if is_warm { before } else { &before[count / 4..] };
+        let all = Growth::of(if is_warm { &self.batches } else { half });
         let (before, half) = (Growth::of(before), Growth::of(half));
-        half.by > self.plan.precision.max(3.0 * half.chance)
+        half.by > self.plan.precision
+            && all.by > self.plan.precision.max(3.0 * all.chance)
             && half.by + 2.0 * half.chance >= 0.8 * (before.by - 2.0 * before.chance)
             && quarters.map(Growth::of).all(|part| part.by + 2.0 * part.chance > 0.0)
     }
@@ -449,6 +460,11 @@ impl Series<'_> {
             |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
         Measurement {
             verdict,
+            has_intervals: match verdict {
+                Verdict::Steady => true,
+                Verdict::Unsettled => self.found_warm_up() == Some(cut),
+                Verdict::Saturated | Verdict::Deadlock | Verdict::Stopped => false,
+            },
             deadlock: None,
             packet_latency: over_packets(
                 total.packet_latency,

@@ -119,10 +119,9 @@ impl Point {
         let everything = f64::from(scale.nodes) * per_node;
         let nodes = measurement.accepted_of.iter().map(|flits| flits / per_node);
         let payload_flits = total.payload as f64 / f64::from(scale.flit_bytes);
-        // An interval is one around a steady mean; otherwise it would tell how far the mean is from itself.
-        let is_steady = measurement.verdict == Verdict::Steady;
+        // Without a steady mean an interval would tell how far the mean is from itself.
         let known = |estimate: Estimate| Estimate {
-            half_width: if is_steady { estimate.half_width } else { f64::INFINITY },
+            half_width: if measurement.has_intervals { estimate.half_width } else { f64::INFINITY },
             ..estimate
         };
         Point {
@@ -189,9 +188,9 @@ impl Point {
     ) -> Self {
         let of = &measurement.total.operations;
         let everything = f64::from(scale.nodes) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
-        let known = |estimate: Estimate, mean: f64| {
-            let is_steady = measurement.verdict == Verdict::Steady;
-            Estimate { mean, half_width: if is_steady { estimate.half_width } else { f64::INFINITY } }
+        let known = |estimate: Estimate, mean: f64| Estimate {
+            mean,
+            half_width: if measurement.has_intervals { estimate.half_width } else { f64::INFINITY },
         };
         let is_over = of.last.count > 0;
         let multicast = MulticastPoint {

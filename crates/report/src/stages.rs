@@ -7,16 +7,17 @@
 //! * **Ejection**: the channels into nodes.
 //!
 //! A channel could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a channel whose
-//! other direction is busy too is full somewhat below 1.
+//! other direction is busy too is full somewhat below 1, the more so the shorter packets are.
 
 use crate::measure::{Measurement, Verdict};
 use flitway_engine::NodeId;
 use flitway_fabric::topology::{End, Topology};
 use flitway_fabric::{Fabric, PortId, SwitchId};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fmt;
 
-/// A channel that carries this much is full: adverts for the other direction take the rest.
+/// A channel that carries this much, with what adverts for the other direction take, is full.
 pub const FULL: f64 = 0.95;
 
 /// Channels that are named among the busiest.
@@ -171,41 +172,14 @@ impl Stages {
     #[must_use]
     pub fn new(fabric: &Fabric, measurement: &Measurement) -> Option<Self> {
         let sent_of = measurement.sent_of.as_ref()?;
-        let mut loads = [StageLoad::default(); 3];
-        let mut busy = [0_u32; 3];
-        let mut all: Vec<(ChannelEnds, f64)> = Vec::with_capacity(sent_of.len());
-        // What each node receives, and the most by one channel.
-        let mut received_by = vec![(0.0, 0.0_f64); fabric.nodes() as usize];
-        for (channel, &load) in channels(fabric).zip(sent_of) {
-            let Some(channel) = channel else { continue };
-            let stage = &mut loads[channel.stage() as usize];
-            stage.channels += 1;
-            stage.mean += load;
-            busy[channel.stage() as usize] += u32::from(load > 0.0);
-            stage.max = stage.max.max(load);
-            if let End::Node(node) = channel.to {
-                let (all, most) = &mut received_by[node.index()];
-                (*all, *most) = (*all + load, most.max(load));
-            }
-            all.push((channel, load));
-        }
-        for (stage, busy) in loads.iter_mut().zip(busy) {
-            stage.mean_busy = stage.mean / f64::from(busy.max(1));
-            stage.mean /= f64::from(stage.channels.max(1));
-        }
+        let named = channels(fabric).zip(sent_of).filter_map(|(channel, &load)| Some((channel?, load)));
+        let mut all: Vec<(ChannelEnds, f64)> = named.collect();
+        let loads = stage_loads(&all);
+        let limit =
+            (measurement.verdict == Verdict::Saturated).then(|| what_limits(fabric, measurement, &all));
         // Stable: channels that are equally busy stay in order.
         all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         all.truncate(BUSIEST);
-        let flits = measurement.total.delivered_flits as f64;
-        let packets = (measurement.total.packets + measurement.total.operations.copies).max(1) as f64;
-        let packet = flits / packets / measurement.duration.max(1) as f64;
-        let is_denied = |(&wanted, &(received, most)): (&f64, &(f64, f64))| {
-            most >= FULL && stands_out(wanted, received, packet)
-        };
-        // Of packets for groups and sets of nodes it is not known what each node is to receive.
-        let is_denied = measurement.total.operations.copies > 0
-            || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
-        let limit = (measurement.verdict == Verdict::Saturated).then(|| limit(&loads, packet, is_denied));
         Some(Stages { loads, busiest: all, limit })
     }
 
@@ -231,6 +205,60 @@ impl Stages {
     }
 }
 
+/// The loads of the stages, of the loads of all channels.
+fn stage_loads(all: &[(ChannelEnds, f64)]) -> [StageLoad; 3] {
+    let (mut loads, mut busy) = ([StageLoad::default(); 3], [0_u32; 3]);
+    for (channel, load) in all {
+        let stage = &mut loads[channel.stage() as usize];
+        stage.channels += 1;
+        stage.mean += load;
+        busy[channel.stage() as usize] += u32::from(*load > 0.0);
+        stage.max = stage.max.max(*load);
+    }
+    for (stage, busy) in loads.iter_mut().zip(busy) {
+        stage.mean_busy = stage.mean / f64::from(busy.max(1));
+        stage.mean /= f64::from(stage.channels.max(1));
+    }
+    loads
+}
+
+/// What limits a saturated point of `fabric`, whose channels have the loads `all`.
+fn what_limits(fabric: &Fabric, measurement: &Measurement, all: &[(ChannelEnds, f64)]) -> Limit {
+    let total = &measurement.total;
+    let flits = total.delivered_flits as f64;
+    let packets = (total.packets + total.operations.copies).max(1) as f64;
+    let packet = flits / packets / measurement.duration.max(1) as f64;
+    let share = advert_share(fabric, total.payload as f64 / total.packets.max(1) as f64, flits / packets);
+    let back: HashMap<_, _> = all.iter().map(|(it, load)| ((it.rail, it.from, it.to), *load)).collect();
+    let occupied = |&(it, load): &(ChannelEnds, f64)| {
+        (it, load + share * back.get(&(it.rail, it.to, it.from)).unwrap_or(&0.0))
+    };
+    let occupied: Vec<(ChannelEnds, f64)> = all.iter().map(occupied).collect();
+    // What each node receives, and the most that one of its channels is occupied.
+    let mut received_by = vec![(0.0, 0.0_f64); fabric.nodes() as usize];
+    for ((channel, load), (_, occupied)) in all.iter().zip(&occupied) {
+        if let End::Node(node) = channel.to {
+            let (all, most) = &mut received_by[node.index()];
+            (*all, *most) = (*all + load, most.max(*occupied));
+        }
+    }
+    let is_denied = |(&wanted, &(received, most)): (&f64, &(f64, f64))| {
+        most >= FULL && stands_out(wanted, received, packet)
+    };
+    // Of packets for groups and sets of nodes it is not known what each node is to receive.
+    let is_denied =
+        total.operations.copies > 0 || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
+    limit(&stage_loads(&occupied), packet, is_denied)
+}
+
+/// Flits of adverts that a channel sends for each flit that comes the other way, of packets of `payload` bytes and `flits` in
+/// the mean: an advert for each credit unit. Of long packets it sends fewer, since what has left meanwhile shares one.
+fn advert_share(fabric: &Fabric, payload: f64, flits: f64) -> f64 {
+    let Some(settings) = fabric.switch.hpp() else { return 0.0 };
+    let units = payload / f64::from(settings.format.flit_bytes) / f64::from(settings.unit_flits);
+    f64::from(settings.advert.flits) * units.max(1.0) / flits.max(1.0)
+}
+
 /// Standard deviations by which the busiest channel must stand out from a stage that is not full as a whole: the busiest of
 /// some thousand equal ones is four above their mean by chance.
 const OUTSTANDING: f64 = 5.0;
@@ -244,7 +272,7 @@ fn stands_out(max: f64, mean: f64, packet: f64) -> bool {
 /// If all nodes that send do so at the full rate, nothing behind them limits more. Otherwise it is the full stage that comes
 /// last on the way: those before it are full because of it. `packet` is the part of the measured time that a packet takes.
 /// `is_denied`: more is created for a node with a full channel than it receives. One that receives all that happens to be sent
-/// to it limits nobody.
+/// to it limits nobody while something else is full.
 fn limit(loads: &[StageLoad; 3], packet: f64, is_denied: bool) -> Limit {
     let [injection, network, ejection] = loads;
     let is_full = |stage: &StageLoad| {
@@ -252,7 +280,7 @@ fn limit(loads: &[StageLoad; 3], packet: f64, is_denied: bool) -> Limit {
     };
     if injection.mean_busy >= FULL {
         Limit::Injection
-    } else if ejection.mean_busy >= FULL || is_denied && is_full(ejection) {
+    } else if ejection.mean_busy >= FULL || is_full(ejection) && (is_denied || !is_full(network)) {
         Limit::Ejection
     } else if is_full(network) {
         Limit::Network

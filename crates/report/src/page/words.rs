@@ -86,8 +86,8 @@ pub(super) fn verdict(points: &[Value]) -> String {
                        nothing that hangs on it will move again."
             .to_owned(),
         "unsettled" => {
-            "Unsettled: no steady mean was found within the longest run. The numbers are not reliable; \
-                        ask for a warm-up and a duration."
+            "Unsettled: the longest run did not reach the precision. Without an interval it found no end of the warm-up, \
+             and the numbers are not reliable; ask for less precision, or for a warm-up and a duration."
                 .to_owned()
         }
         "stopped" => "Stopped: somebody interrupted the run before the precision was reached.".to_owned(),

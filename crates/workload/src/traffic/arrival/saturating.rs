@@ -10,8 +10,9 @@ pub(super) const ENTRY: Entry = Entry {
     name: "saturating",
     aliases: &[],
     doc: "always has a packet: as much as the network takes",
-    details: "The load is ignored. Asked by its NIC, it has a packet at once; where nobody asks, it creates at equal \
-              intervals at load 1, the rate of the links, which keeps every NIC port supplied.",
+    details: "It has no load of its own: write `--load max`. Asked by its NIC, it has a packet at once; where nobody asks, \
+              it creates at equal intervals at load 1, the rate of the links. That keeps every NIC port supplied with \
+              packets of one size; of several sizes, a node that draws many short ones in a row may run dry for a while.",
     parameters: &[],
 };
 
