@@ -225,7 +225,11 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
         if text.strip_prefix('-').is_some_and(|rest| rest.parse::<Fraction>().is_ok()) {
             return Err(format!("`{text}`: a load is above 0"));
         }
-        let load: Fraction = text.parse().map_err(|_| format!("`{text}` is no load: {expected}"))?;
+        let load: Fraction = text.parse().map_err(|_| match text.parse::<f64>() {
+            _ if text == "max" => "`max` stands alone: its sources always have a packet".to_owned(),
+            Ok(number) if number.is_finite() => format!("`{text}`: too many digits"),
+            _ => format!("`{text}` is no load: {expected}"),
+        })?;
         match load.as_f64() {
             load if load <= 0.0 => Err(format!("`{text}`: a load is above 0")),
             load if load > 10.0 => {
@@ -397,6 +401,9 @@ mod tests {
             ("0.1..0.9:0.0001", "more than 1000 points"),
             ("30", "at most 10"),
             ("0.1..0.9:0", "above 0"),
+            ("0.5,max", "`max` stands alone"),
+            ("0.3333333333333333333333", "too many digits"),
+            ("nan", "`nan` is no load"),
         ] {
             let error = loads(text).unwrap_err();
             assert!(error.contains(message), "{text}: {error}");
