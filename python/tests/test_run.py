@@ -79,11 +79,14 @@ def test_what_progress_raises_ends_the_run() -> None:
 
 
 def test_ctrl_c_ends_a_run() -> None:
+    # Whoever runs tests in the background may have the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         flitway.run("dawning5000", load=0.5, duration="100 ms")
     timer.join()
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
