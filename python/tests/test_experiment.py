@@ -134,7 +134,9 @@ def test_changes_for_a_quick_look_are_those_of_the_command_line(experiment: flit
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     text = TEXT.replace("[0.2, 0.4]", '["10 us", "300 ms"]').replace('"load"', '"duration"')
     (tmp_path / "long.toml").write_text(text.replace('duration = "10 us"', "load = 0.3").replace('"small"', '"long"'))
-    code = "import flitway; flitway.Experiment('long.toml').run(workers=1)"
+    # Whoever runs tests in the background may have the signal ignored.
+    hears = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{hears}; import flitway; flitway.Experiment('long.toml').run(workers=1)"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, start_new_session=True)
     finished = tmp_path / "results" / "long" / "points"
     until = time.monotonic() + 60
