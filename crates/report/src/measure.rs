@@ -12,9 +12,9 @@
 //!   deviation of the root of their number: the growth over the half has to be three of them, and what two of them explain
 //!   does not speak against it. Latencies of a saturated run are those of the packets delivered while it was watched; they
 //!   would grow for ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the
-//!   switches a saturated run goes on until their latency is known.
+//!   switches a saturated run goes on until their latency is known. Where the warm-up is given, nothing fills any more: the
+//!   three deviations are asked of the whole of the measured time, and its first half is what was before.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
-//!   Where the warm-up is given, nothing fills any more, and the whole of the measured time speaks.
 //! * **Unsettled**: none of these, when the limit of simulated time is reached. If an end of the warm-up was found the mean
 //!   has an interval, which is wider than asked for.
 

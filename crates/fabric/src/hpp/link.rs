@@ -2,7 +2,8 @@
 //!
 //! Adverts are computed when somebody looks: before a data packet is chosen, before a receiver changes in a way that
 //! would blur its past, and at the end of a window, since the other side must know by then. In between nothing happens
-//! on the link, so looking late finds the same adverts in the same cycles.
+//! on the link, so looking late finds the same adverts in the same cycles. Adverts on wires of their own are not in
+//! anybody's way: they are told as soon as it is known when a unit leaves, and only counted when somebody looks.
 
 use super::credit::{Receiver, Voice};
 use super::timing::Timing;
