@@ -10,7 +10,7 @@ const ROWS: u64 = 64;
 /// Which component has work in which window.
 #[derive(Debug)]
 pub struct Calendar {
-    /// The window that comes next.
+    /// The window that was taken last.
     now: u64,
     /// Rows that hold a bit, by `window % ROWS`.
     rows: u64,
@@ -56,8 +56,8 @@ impl Calendar {
         self.far.first_key_value().map(|(&window, _)| window)
     }
 
-    /// Hands the components with work in `window` to `due`, in order, and moves on to the window after it.
-    /// What is scheduled from then on for `window` comes out in the one after.
+    /// Hands the components with work in `window` to `due`, in order. What is scheduled from then on for an earlier one comes
+    /// out in `window`, if that is taken again, or later.
     pub fn take(&mut self, window: u64, due: &mut Vec<u32>) {
         debug_assert!(window >= self.now && self.next().is_none_or(|next| next >= window));
         due.clear();
@@ -75,7 +75,6 @@ impl Calendar {
                 }
             }
         }
-        self.now = window + 1;
     }
 
     /// Brings windows that have come within reach from the map into the ring.

@@ -8,6 +8,12 @@
 //!
 //! The result does not depend on the number of shards: a component sees the same mail in the same window, and mail
 //! from different senders must commute (that is the shard's part of the contract).
+//!
+//! Where components fall into two *sides*, and none says anything to another of its own side, the sides take turns. Side
+//! `w % 2` runs in window `w` of length `L`, from cycle `(w - 1) L`, where it stopped, up to `(w + 1) L`: the other side
+//! has come to `w L`, and what that does from then on is not felt before `(w + 1) L`. So a component runs twice as far
+//! at a time and half as often, and what it costs to begin (its state is not in the cache any more) is paid half as often.
+//! At the end of a run the side that is behind comes up to the other in a window of its own.
 
 use crate::Cycle;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -24,6 +30,8 @@ pub struct Window {
     pub end: Cycle,
     /// The cycle after the last that is run before somebody may look from outside.
     pub horizon: Cycle,
+    /// It ends a run: the side that is behind comes up to the other. Its number comes again when the run goes on.
+    pub is_last: bool,
 }
 
 /// A set of components that run one after the other, and mail for the rest.
@@ -57,6 +65,7 @@ pub enum Outcome {
 pub struct Windows<S: Shard> {
     shards: Vec<S>,
     length: u64,
+    sides: u64,
     next: u64,
 }
 
@@ -73,15 +82,16 @@ const STOP: u64 = 0;
 const NOTHING: u64 = u64::MAX;
 
 impl<S: Shard> Windows<S> {
-    /// `shards` with a common lookahead of `length` cycles.
+    /// `shards` with a common lookahead of `length` cycles, of components on one side or two.
     ///
     /// # Panics
-    /// If there are no shards or the windows are empty.
+    /// If there are no shards, the windows are empty, or there are more sides.
     #[must_use]
-    pub fn new(shards: Vec<S>, length: u64) -> Self {
+    pub fn new(shards: Vec<S>, length: u64, sides: u64) -> Self {
         assert!(!shards.is_empty(), "a simulation has a shard");
         assert!(length > 0, "a window is at least one cycle long");
-        Windows { shards, length, next: 0 }
+        assert!((1..=2).contains(&sides), "components are all on one side or take turns on two");
+        Windows { shards, length, sides, next: 0 }
     }
 
     /// The shards, in the order given.
@@ -95,7 +105,7 @@ impl<S: Shard> Windows<S> {
         &mut self.shards
     }
 
-    /// Cycles of a window.
+    /// Cycles that pass in a window.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
@@ -113,9 +123,9 @@ impl<S: Shard> Windows<S> {
         let count = self.shards.len();
         let exchange = [Exchange::new(count), Exchange::new(count)];
         let barrier = SpinBarrier::new(count);
-        let (length, first) = (self.length, self.next);
+        let (length, sides, first) = (self.length, self.sides, self.next);
         let run = |shard: &mut S, me: usize| {
-            Lane { me, length, first, last, exchange: &exchange, barrier: &barrier, stop }.run(shard)
+            Lane { me, length, sides, first, last, exchange: &exchange, barrier: &barrier, stop }.run(shard)
         };
         let ends: Vec<(u64, Outcome)> = match &mut self.shards[..] {
             [only] => vec![run(only, 0)],
@@ -156,6 +166,7 @@ impl<M> Exchange<M> {
 struct Lane<'a, M> {
     me: usize,
     length: u64,
+    sides: u64,
     first: u64,
     last: u64,
     exchange: &'a [Exchange<M>; 2],
@@ -174,24 +185,50 @@ impl<M: Send> Lane<'_, M> {
             let exchange: &Exchange<M> = &self.exchange[turn % 2];
             let mailed = self.post(exchange, &mut outbox);
             self.propose(exchange, if mailed { Some(window) } else { shard.next_window() }, window);
-            self.barrier.wait();
-            for from in 0..shards {
-                exchange.mailbox(from, self.me).drain(..).for_each(|mail| shard.receive(mail));
-            }
+            self.collect(exchange, shard);
             // Everyone reads the same proposals, so everyone takes the same decision.
             let proposals = exchange.proposals.iter().map(|proposal| proposal.load(Ordering::Acquire));
-            match proposals.min().unwrap_or(NOTHING) {
-                STOP => return (window, Outcome::Stopped),
+            let outcome = match proposals.min().unwrap_or(NOTHING) {
+                STOP => Outcome::Stopped,
                 NOTHING => return (window.max(self.last), Outcome::Idle),
-                next if next > self.last => return (window.max(self.last), Outcome::Reached),
-                next => window = next - 1,
+                next if next > self.last => {
+                    window = window.max(self.last);
+                    Outcome::Reached
+                }
+                next => {
+                    shard.run(self.window(next - 1), &mut outbox);
+                    window = next;
+                    continue;
+                }
+            };
+            if self.sides == 2 && window > self.first {
+                let end = Cycle(window * self.length);
+                shard.run(Window { end, horizon: end, is_last: true, ..self.window(window) }, &mut outbox);
+                let exchange = &self.exchange[(turn + 1) % 2];
+                self.post(exchange, &mut outbox);
+                self.collect(exchange, shard);
             }
-            let start = Cycle(window * self.length);
-            let horizon = Cycle(self.last * self.length);
-            shard.run(Window { number: window, start, end: start + self.length, horizon }, &mut outbox);
-            window += 1;
+            return (window, outcome);
         }
         unreachable!("the loop ends by returning")
+    }
+
+    fn window(&self, number: u64) -> Window {
+        Window {
+            number,
+            start: Cycle((number + 1).saturating_sub(self.sides) * self.length),
+            end: Cycle((number + 1) * self.length),
+            horizon: Cycle(self.last * self.length),
+            is_last: false,
+        }
+    }
+
+    /// Waits until everyone has posted, and takes in what is for `shard`.
+    fn collect<S: Shard<Mail = M>>(&self, exchange: &Exchange<M>, shard: &mut S) {
+        self.barrier.wait();
+        for from in 0..exchange.proposals.len() {
+            exchange.mailbox(from, self.me).drain(..).for_each(|mail| shard.receive(mail));
+        }
     }
 
     /// Posts what was written; says whether that was anything.
@@ -274,10 +311,12 @@ mod tests {
     use super::*;
     use crate::calendar::Calendar;
 
-    /// Counters that pass tokens on: token `t` at counter `c` goes to counter `(c * 7 + t) % n`, ten cycles later.
+    /// Counters that pass tokens on: token `t` at counter `c` goes to counter `(c * 7 + t) % n`, ten cycles later. On two
+    /// sides, even and odd, it goes to one of the other parity.
     struct Ring {
         me: usize,
         shards: usize,
+        sides: u64,
         counters: u32,
         calendar: Calendar,
         waiting: Vec<(u64, u32, u32)>,
@@ -286,25 +325,39 @@ mod tests {
 
     const LENGTH: u64 = 10;
 
+    impl Ring {
+        fn new(me: usize, shards: usize, counters: u32, sides: u64) -> Self {
+            let calendar = Calendar::new(counters as usize);
+            Ring { me, shards, sides, counters, calendar, waiting: Vec::new(), seen: Vec::new() }
+        }
+    }
+
     impl Shard for Ring {
         type Mail = (u64, u32, u32);
 
         fn receive(&mut self, mail: Self::Mail) {
-            self.calendar.schedule(mail.1, mail.0 / LENGTH);
+            let window = mail.0 / LENGTH;
+            self.calendar.schedule(mail.1, window + (window ^ u64::from(mail.1)) % self.sides);
             self.waiting.push(mail);
         }
 
         fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
             let mut due = Vec::new();
             self.calendar.take(window.number, &mut due);
-            let (now, later) = self.waiting.drain(..).partition(|mail| mail.0 < window.end.0);
-            self.waiting = later;
-            let mut now: Vec<Self::Mail> = now;
+            assert!(
+                due.iter().all(|&counter| (window.number ^ u64::from(counter)).is_multiple_of(self.sides))
+            );
+            let is_now = |mail: &Self::Mail| mail.0 < window.end.0 && due.contains(&mail.1);
+            let (mut now, later): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_now);
+            later.into_iter().for_each(|mail| self.receive(mail));
             now.sort_unstable();
             for (at, counter, token) in now {
-                assert!(at >= window.start.0 && due.contains(&counter));
+                assert!(at >= window.start.0);
                 self.seen.push((at, counter, token));
-                let next = (counter * 7 + token) % self.counters;
+                let next = match self.sides {
+                    1 => (counter * 7 + token) % self.counters,
+                    _ => (counter * 7 + 2 * token + 1) % self.counters,
+                };
                 let mail = (at + LENGTH + u64::from(token % 3) * 900, next, token);
                 let shard = next as usize % self.shards;
                 if shard == self.me { self.receive(mail) } else { outbox[shard].push(mail) }
@@ -316,27 +369,20 @@ mod tests {
         }
     }
 
-    fn run(shards: usize, stops: &[u64]) -> Vec<(u64, u32, u32)> {
-        let counters = 23;
-        let mut windows = Windows::new(
-            (0..shards)
-                .map(|me| Ring {
-                    me,
-                    shards,
-                    counters,
-                    calendar: Calendar::new(counters as usize),
-                    waiting: Vec::new(),
-                    seen: Vec::new(),
-                })
-                .collect(),
-            LENGTH,
-        );
+    fn run(shards: usize, sides: u64, stops: &[u64]) -> Vec<(u64, u32, u32)> {
+        let rings = (0..shards).map(|me| Ring::new(me, shards, 22 + sides as u32 % 2, sides));
+        let mut windows = Windows::new(rings.collect(), LENGTH, sides);
         for token in 0..9 {
             windows.shards_mut()[token as usize % shards].receive((u64::from(token), token, token));
         }
         for &stop in stops {
             assert_eq!(windows.run_until(Cycle(stop), &AtomicBool::new(false)), Outcome::Reached);
-            assert!(windows.now() >= Cycle(stop));
+            let now = windows.now().0;
+            assert!((stop..stop + LENGTH).contains(&now));
+            let done = |ring: &Ring| {
+                ring.seen.iter().all(|seen| seen.0 < now) && ring.waiting.iter().all(|mail| mail.0 >= now)
+            };
+            assert!(windows.shards().iter().all(done), "everyone has come to cycle {now}, and no further");
         }
         let mut seen: Vec<_> = windows.shards().iter().flat_map(|shard| shard.seen.clone()).collect();
         seen.sort_unstable();
@@ -345,31 +391,22 @@ mod tests {
 
     #[test]
     fn the_result_does_not_depend_on_the_number_of_shards_or_on_pauses() {
-        let one = run(1, &[5_000]);
-        assert!(one.len() > 1_000);
-        assert_eq!(one, run(1, &[7, 100, 101, 3_333, 5_000]));
-        for shards in [2, 3, 4] {
-            assert_eq!(one, run(shards, &[5_000]));
-            assert_eq!(one, run(shards, &[1_234, 5_000]));
+        for sides in [1, 2] {
+            let one = run(1, sides, &[5_000]);
+            assert!(one.len() > 1_000);
+            assert_eq!(one, run(1, sides, &[7, 100, 101, 3_333, 5_000]));
+            for shards in [2, 3, 4] {
+                assert_eq!(one, run(shards, sides, &[5_000]));
+                assert_eq!(one, run(shards, sides, &[1_234, 5_000]));
+            }
         }
     }
 
     #[test]
     fn a_raised_flag_stops_all_shards() {
-        for shards in [1, 3] {
-            let mut windows = Windows::new(
-                (0..shards)
-                    .map(|me| Ring {
-                        me,
-                        shards,
-                        counters: 5,
-                        calendar: Calendar::new(5),
-                        waiting: Vec::new(),
-                        seen: Vec::new(),
-                    })
-                    .collect(),
-                LENGTH,
-            );
+        for (shards, sides) in [(1, 1), (1, 2), (3, 1), (3, 2)] {
+            let rings = (0..shards).map(|me| Ring::new(me, shards, 6, sides));
+            let mut windows = Windows::new(rings.collect(), LENGTH, sides);
             assert_eq!(windows.run_until(Cycle(50), &AtomicBool::new(false)), Outcome::Idle);
             windows.shards_mut()[0].receive((60, 0, 1));
             assert_eq!(windows.run_until(Cycle(1_000), &AtomicBool::new(true)), Outcome::Stopped);

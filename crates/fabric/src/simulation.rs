@@ -8,6 +8,7 @@ mod build;
 mod node;
 mod post;
 mod shard;
+mod sides;
 mod worm;
 
 pub use build::{Fabric, SwitchSettings};
@@ -241,7 +242,7 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         self.windows.now()
     }
 
-    /// Cycles of a window; a run ends between two of them.
+    /// Cycles that pass in a window; a run ends between two of them.
     #[must_use]
     pub fn window_length(&self) -> u64 {
         self.windows.length()

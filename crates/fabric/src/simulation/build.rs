@@ -2,6 +2,7 @@
 
 use super::node::Node;
 use super::shard::{FabricShard, Parts};
+use super::sides::Sides;
 use super::{Address, Architecture, Simulation, Wire, Wires};
 use crate::barrier::Root;
 use crate::hpp::{BarrierSettings, Gathering, HppSettings, PacketFormat};
@@ -373,11 +374,14 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     let wiring = Wiring::new(fabric, shards);
     let shortest = fabric.latencies.iter().copied().min().unwrap_or(1);
     let window_length = A::lookahead(fabric, shortest).max(1);
+    let sides = Sides::new(fabric.topology());
     let mut parts: Vec<Parts<A, E, O>> = (0..shards)
         .map(|number| Parts {
             number,
             shards,
             window_length,
+            sides: sides.count(),
+            side: Vec::new(),
             is_large: fabric.bytes() / u64::from(shards) > CACHE_BYTES,
             shared: A::shared(fabric),
             switches: Vec::new(),
@@ -391,6 +395,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
             let shard = &mut parts[wiring.addresses[number as usize].shard as usize];
             let built = A::switch(&shard.shared, number, &wiring.wires_of(rail, switch));
             shard.switches.push(built);
+            shard.side.push(sides.of_switch(switch));
         }
     }
     let mut nodes = Vec::with_capacity(endpoints.len());
@@ -403,10 +408,12 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         let ports =
             rails.map(|rail| A::port(&shard.shared, number, rail, wiring.wire_of(rail, node))).collect();
         shard.nodes.push(Node::new(node, ports, endpoint));
+        shard.side.push(sides.of_node(node));
         nodes.push(address);
     }
+    let shards = parts.into_iter().map(FabricShard::new).collect();
     Simulation {
-        windows: Windows::new(parts.into_iter().map(FabricShard::new).collect(), window_length),
+        windows: Windows::new(shards, window_length, sides.count()),
         topology: Arc::clone(fabric.routing.topology()),
         switches: wiring.addresses[..(fabric.rails * fabric.topology().switches()) as usize].to_vec(),
         nodes,

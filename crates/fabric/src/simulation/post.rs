@@ -9,19 +9,21 @@ use flitway_engine::{Cycle, prefetch};
 pub struct Post<A: Architecture> {
     shard: u32,
     calendar: Calendar,
-    /// The next window, and the cycle in which it begins.
-    next: u64,
-    next_start: Cycle,
+    /// The next window of each side, and the cycle in which it begins.
+    next: [(u64, Cycle); 2],
+    /// Cycles that pass in a window.
     window_length: u64,
+    /// Sides that take turns, 1 or 2.
+    sides: u64,
     /// By place in this shard.
     places: Vec<Place<A::Inbox>>,
     /// Mail for other shards.
     away: Vec<Vec<Letter<A::Mail>>>,
 }
 
-#[derive(Default)]
 struct Place<I> {
     inbox: I,
+    side: u8,
     /// It waits for mail without a date.
     waits: bool,
 }
@@ -41,14 +43,16 @@ impl<A: Architecture> std::fmt::Debug for Post<A> {
 }
 
 impl<A: Architecture> Post<A> {
-    pub(super) fn new(shard: u32, shards: u32, places: usize, window_length: u64) -> Self {
+    /// That of `shard`, whose component at each place is on that side of `sides`.
+    pub(super) fn new(shard: u32, shards: u32, places: &[u8], window_length: u64, sides: u64) -> Self {
+        let place = |&side| Place { inbox: A::Inbox::default(), side, waits: false };
         Post {
             shard,
-            calendar: Calendar::new(places),
-            next: 0,
-            next_start: Cycle::ZERO,
+            calendar: Calendar::new(places.len()),
+            next: [(0, Cycle::ZERO), (1, Cycle::ZERO)],
             window_length,
-            places: (0..places).map(|_| Place::default()).collect(),
+            sides,
+            places: places.iter().map(place).collect(),
             away: (0..shards).map(|_| Vec::new()).collect(),
         }
     }
@@ -74,24 +78,22 @@ impl<A: Architecture> Post<A> {
     #[inline(always)]
     fn call(&mut self, place: u32, by: Cycle) {
         if by != Cycle::NEVER {
-            self.schedule(place, by);
-        } else if self.places[place as usize].waits {
-            self.calendar.schedule(place, self.next);
+            return self.schedule(place, by);
+        }
+        let Place { side, waits, .. } = self.places[place as usize];
+        if waits {
+            self.calendar.schedule(place, self.next[usize::from(side)].0);
         }
     }
 
-    /// Has the component at `place` run in the window of cycle `at`, which is a later one.
+    /// Has the component at `place` run in the window of its side that cycle `at` is in, which is a later one.
     #[inline(always)]
     pub(super) fn schedule(&mut self, place: u32, at: Cycle) {
-        let ahead = at.0 - self.next_start.0;
+        let (next, start) = self.next[usize::from(self.places[place as usize].side)];
+        let (ahead, length) = (at.0 - start.0, self.sides * self.window_length);
         // Most of what is to come comes soon, and then nothing is divided nor guessed.
-        let later = if ahead < 2 * self.window_length {
-            u64::from(ahead >= self.window_length)
-        } else {
-            ahead / self.window_length
-        };
-        let window = self.next + later;
-        self.calendar.schedule(place, window);
+        let later = if ahead < 2 * length { u64::from(ahead >= length) } else { ahead / length };
+        self.calendar.schedule(place, next + later * self.sides);
     }
 
     /// The component at `place` has gone to rest.
@@ -141,7 +143,15 @@ impl<A: Architecture> Post<A> {
 
     /// Begins `window`: hands the places that have to run in it to `due`, in order.
     pub(super) fn open(&mut self, window: Window, due: &mut Vec<u32>) {
-        (self.next, self.next_start) = (window.number + 1, window.end);
+        // Of two sides the other is a window behind, and has the next one; in the last window of a run they come together.
+        let (after, behind) = match (self.sides, window.is_last) {
+            (1, _) => (1, 0),
+            (_, false) => (2, self.window_length),
+            (_, true) => (0, 0),
+        };
+        let side = (window.number % self.sides) as usize;
+        self.next[side] = (window.number + after, window.end);
+        self.next[1 - side] = (window.number + 1, Cycle(window.end.0 - behind));
         self.calendar.take(window.number, due);
     }
 

@@ -169,7 +169,12 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
 pub(super) struct Parts<A: Architecture, E, O> {
     pub(super) number: u32,
     pub(super) shards: u32,
+    /// Cycles that pass in a window.
     pub(super) window_length: u64,
+    /// Sides that take turns, 1 or 2.
+    pub(super) sides: u64,
+    /// On which each switch is, then each node.
+    pub(super) side: Vec<u8>,
     /// It will not fit the caches.
     pub(super) is_large: bool,
     pub(super) shared: A::Shared,
@@ -180,9 +185,9 @@ pub(super) struct Parts<A: Architecture, E, O> {
 
 impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     pub(super) fn new(parts: Parts<A, E, O>) -> Self {
-        let places = parts.switches.len() + parts.nodes.len();
-        let mut post = Post::new(parts.number, parts.shards, places, parts.window_length);
-        for node in parts.switches.len()..places {
+        let places = parts.switches.len()..parts.side.len();
+        let mut post = Post::new(parts.number, parts.shards, &parts.side, parts.window_length, parts.sides);
+        for node in places {
             post.schedule(node as u32, Cycle::ZERO);
         }
         FabricShard {
