@@ -1,20 +1,17 @@
 //! The agenda of one component: what it has to do, by cycle.
 //!
-//! A component numbers the things it may have to do: its *slots* (a link scheduler, a request, an arbiter). A slot comes
-//! out in the cycle it was asked for, or earlier; slots come out by (cycle, slot number), and a handler may ask for
-//! higher slots in the cycle being handled: slot numbers are the phases of a cycle. What a slot has to do, and whether
-//! the time has come, only its component knows: *a handler that finds itself early asks again*, and one that finds
-//! nothing to do does nothing. That is what makes an agenda cheap: asking sets a bit.
+//! A component numbers the things it may have to do: its *slots* (a link scheduler, a request, an arbiter). Slots come out
+//! by (cycle, slot number), and a handler may ask for higher slots in the cycle being handled: slot numbers are the phases
+//! of a cycle. Asking twice for a slot and cycle is asking once. What a slot has to do, and whether that has been done
+//! meanwhile, only its component knows: a handler that finds nothing to do does nothing. That is what makes an agenda
+//! cheap: asking sets a bit, and nothing has to be taken back.
 //!
-//! A wheel of bit masks: a row for each of the next 64 cycles, and 16 rows for blocks of 64 cycles beyond. What is asked
-//! for beyond the next 64 cycles comes out in the first cycle of its block at the latest.
+//! A wheel of bit masks, a row for each of the next 64 cycles, and a list of what is due later.
 
 use crate::{Cycle, prefetch};
 
-/// Cycles that have a row of their own, and cycles of a block beyond.
+/// Cycles that have a row of their own.
 const NEAR: u64 = 64;
-/// Blocks beyond.
-const BLOCKS: u64 = 16;
 
 /// What one component has to do, by cycle.
 #[derive(Debug)]
@@ -23,31 +20,61 @@ pub struct Agenda {
     now: u64,
     /// Cycles from `now` on that hold a bit, by `cycle % NEAR`.
     near: u64,
-    /// First cycle of the first block beyond that holds a bit.
+    /// The first cycle of what is due later.
     far: u64,
-    /// Blocks beyond that hold a bit, by `block number % BLOCKS`.
-    blocks: u64,
     words: usize,
-    /// `NEAR` rows of `words`, then `BLOCKS` rows of `words`.
+    /// `NEAR` rows of `words`.
     bits: Box<[u64]>,
+    /// What is due later; the same may stand there more than once.
+    later: Vec<Entry>,
+}
+
+/// A cycle, and in its low bits a slot.
+#[derive(Clone, Copy, Debug)]
+struct Entry(u64);
+
+const SLOT_BITS: u32 = 12;
+
+impl Entry {
+    #[inline]
+    fn new(at: u64, slot: usize) -> Self {
+        Entry(at << SLOT_BITS | slot as u64)
+    }
+
+    #[inline]
+    fn at(self) -> u64 {
+        self.0 >> SLOT_BITS
+    }
+
+    #[inline]
+    fn slot(self) -> usize {
+        (self.0 & ((1 << SLOT_BITS) - 1)) as usize
+    }
 }
 
 impl Agenda {
+    /// The most slots that a component can have.
+    pub const SLOTS_MAX: usize = 1 << SLOT_BITS;
+
     /// An empty agenda of `slots` slots.
+    ///
+    /// # Panics
+    /// If there are too many.
     #[must_use]
     pub fn new(slots: usize) -> Self {
+        assert!(slots <= Self::SLOTS_MAX, "a component has up to {} slots, not {slots}", Self::SLOTS_MAX);
         let words = slots.div_ceil(64);
-        let bits = vec![0; words * (NEAR + BLOCKS) as usize].into_boxed_slice();
-        Agenda { now: 0, near: 0, far: u64::MAX, blocks: 0, words, bits }
+        let bits = vec![0; words * NEAR as usize].into_boxed_slice();
+        Agenda { now: 0, near: 0, far: u64::MAX, words, bits, later: Vec::new() }
     }
 
     /// Bytes that an agenda of `slots` slots has outside itself.
     #[must_use]
     pub fn bytes(slots: usize) -> usize {
-        8 * slots.div_ceil(64) * (NEAR + BLOCKS) as usize
+        8 * slots.div_ceil(64) * NEAR as usize
     }
 
-    /// Asks for `slot` to come out no later than in cycle `at`, which is not before what has come out already.
+    /// Asks for `slot` to come out in cycle `at`, which is not before what has come out already.
     #[inline]
     pub fn schedule(&mut self, slot: usize, at: Cycle) {
         debug_assert!(at.0 >= self.now, "{slot} is scheduled for {at}, before {}", self.now);
@@ -56,16 +83,14 @@ impl Agenda {
             self.near |= 1 << row;
             self.set(row, slot);
         } else {
-            self.schedule_far(slot, at.0 / NEAR);
+            self.schedule_later(slot, at.0);
         }
     }
 
-    /// Beyond the horizon the last block holds it until the wheel comes round.
-    fn schedule_far(&mut self, slot: usize, block: u64) {
-        let block = block.min(self.now / NEAR + BLOCKS - 1);
-        self.blocks |= 1 << (block % BLOCKS);
-        self.far = self.far.min(block * NEAR);
-        self.set(NEAR + block % BLOCKS, slot);
+    #[inline(never)]
+    fn schedule_later(&mut self, slot: usize, at: u64) {
+        self.far = self.far.min(at);
+        self.later.push(Entry::new(at, slot));
     }
 
     #[inline]
@@ -115,9 +140,10 @@ impl Agenda {
         let row = |row: u64| row as usize * self.words;
         prefetch::slice(&self.bits[row(first)..row(first + cycles - wrapped)]);
         prefetch::slice(&self.bits[..row(wrapped)]);
+        prefetch::slice(&self.later);
     }
 
-    /// The slots that are known to come out before `until`, in no order that matters; some may be left out.
+    /// The slots that are to come out before `until`, in no order that matters, some of them twice.
     #[inline]
     pub fn coming(&self, until: Cycle) -> impl Iterator<Item = usize> {
         let cycles = until.0.saturating_sub(self.now).min(NEAR);
@@ -125,7 +151,8 @@ impl Agenda {
         let mut rows = self.near & window.rotate_left((self.now % NEAR) as u32);
         let (mut word, mut bits) = (self.words, 0);
         let mut row = 0;
-        std::iter::from_fn(move || {
+        let later = self.later.iter().filter(move |entry| entry.at() < until.0).map(|entry| entry.slot());
+        later.chain(std::iter::from_fn(move || {
             while bits == 0 {
                 if word == self.words {
                     if rows == 0 {
@@ -141,11 +168,10 @@ impl Agenda {
             let slot = (word - 1) * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
             Some(slot)
-        })
+        }))
     }
 
-    /// Lets the time before cycle `start` pass, in which nothing is left to do. What is asked for after a long silence would
-    /// otherwise lie beyond all blocks, and come out once in each of them on the way there.
+    /// Lets the time before cycle `start` pass, in which nothing is left to do.
     #[inline]
     pub fn pass(&mut self, start: Cycle) {
         self.now = self.now.max(start.0.min(self.next_near()).min(self.far));
@@ -161,7 +187,7 @@ impl Agenda {
                 return None;
             }
             if self.far <= near {
-                self.enter_block();
+                self.take_over();
                 continue;
             }
             self.now = near;
@@ -190,22 +216,25 @@ impl Agenda {
         slot
     }
 
-    /// Lets the slots of the first block beyond come out in its first cycle.
-    #[cold]
-    fn enter_block(&mut self) {
+    /// Gives what is due in the 64 cycles from the first on that is due later rows of their own.
+    #[inline(never)]
+    fn take_over(&mut self) {
         self.now = self.now.max(self.far);
-        let block = self.far / NEAR;
-        self.near |= 1 << (self.now % NEAR);
-        let (near, far) =
-            ((self.now % NEAR) as usize * self.words, (NEAR + block % BLOCKS) as usize * self.words);
-        for word in 0..self.words {
-            self.bits[near + word] |= std::mem::take(&mut self.bits[far + word]);
+        let (mut kept, mut far) = (0, u64::MAX);
+        for index in 0..self.later.len() {
+            let entry = self.later[index];
+            let at = entry.at();
+            if at < self.now + NEAR {
+                self.near |= 1 << (at % NEAR);
+                self.set(at % NEAR, entry.slot());
+            } else {
+                self.later[kept] = entry;
+                kept += 1;
+                far = far.min(at);
+            }
         }
-        self.blocks &= !(1 << (block % BLOCKS));
-        let next = block + 1;
-        let turned = self.blocks >> (next % BLOCKS) | self.blocks << (BLOCKS - next % BLOCKS);
-        let ring = turned & ((1 << BLOCKS) - 1);
-        self.far = if ring == 0 { u64::MAX } else { (next + u64::from(ring.trailing_zeros())) * NEAR };
+        self.later.truncate(kept);
+        self.far = far;
     }
 }
 
@@ -213,72 +242,52 @@ impl Agenda {
 mod tests {
     use super::*;
     use crate::random::{Purpose, Stream};
+    use std::collections::BTreeSet;
 
-    /// Against the obviously right model: a due cycle per slot, the smallest (cycle, slot) first. The handler knows when
-    /// its slot is due, does nothing if that has been, and asks again if it finds itself early.
+    /// Against the obviously right model: a sorted set of (cycle, slot).
     #[test]
-    fn an_agenda_is_a_sorted_list_of_due_slots() {
-        for seed in 0..60 {
+    fn an_agenda_is_a_sorted_set_of_cycles_and_slots() {
+        for seed in 0..80 {
             let mut stream = Stream::new(seed, 0, Purpose::Test);
-            let slots = 1 + stream.below(200) as usize;
+            let slots = 1 + stream.below(200);
             let reach = [3, 70, 300, 5_000][stream.below(4) as usize];
-            let mut agenda = Agenda::new(slots);
-            let mut due = vec![Cycle::NEVER; slots];
-            let mut now = Cycle::ZERO;
-            for _ in 0..2_000 {
-                let until = now + stream.below(40);
-                let coming: Vec<usize> = agenda.coming(until).collect();
-                let near = (0..slots).filter(|&slot| due[slot] < until.min(now + NEAR / 2));
-                assert!(reach > 40 || near.clone().all(|slot| coming.contains(&slot)), "seed {seed}");
-                agenda.prefetch(until);
-                loop {
-                    let expected =
-                        (0..slots).map(|slot| (due[slot], slot)).min().filter(|&(at, _)| at < until);
-                    let popped = loop {
-                        match agenda.pop(until) {
-                            Some((at, slot)) if due[slot] > at => {
-                                if due[slot] != Cycle::NEVER {
-                                    agenda.schedule(slot, due[slot]);
-                                }
-                            }
-                            popped => break popped,
-                        }
-                    };
-                    assert_eq!(popped, expected, "seed {seed}");
-                    let Some((at, slot)) = expected else { break };
-                    due[slot] = Cycle::NEVER;
-                    // What is due is known, and little else.
-                    let coming = slot + 1..slots.min(slot + 4);
-                    if coming.clone().any(|slot| due[slot] == at) {
-                        assert!(agenda.is_due(coming, at), "seed {seed}");
-                    }
-                    assert!(!agenda.is_due(slot..slot + 1, at));
-                    if stream.below(2) == 0 && slot + 1 < slots {
-                        // A higher slot in the same cycle.
-                        let higher = slot + 1 + stream.below((slots - slot - 1) as u64) as usize;
-                        agenda.schedule(higher, at);
-                        due[higher] = due[higher].min(at);
+            let mut agenda = Agenda::new(slots as usize);
+            let mut model: BTreeSet<(u64, usize)> = BTreeSet::new();
+            let mut now = 0;
+            for _ in 0..1_000 {
+                let until = now + stream.below([5, 40, 400][seed as usize % 3]);
+                let coming: BTreeSet<usize> = agenda.coming(Cycle(until)).collect();
+                let soon = until.min(now + NEAR);
+                assert!(model.iter().filter(|entry| entry.0 < soon).all(|entry| coming.contains(&entry.1)));
+                agenda.prefetch(Cycle(until));
+                while let Some(first) = model.first().copied().filter(|first| first.0 < until) {
+                    assert_eq!(agenda.pop(Cycle(until)), Some((Cycle(first.0), first.1)), "seed {seed}");
+                    model.remove(&first);
+                    let higher = first.1 + 1..(slots as usize).min(first.1 + 4);
+                    let is_due = higher.clone().any(|slot| model.contains(&(first.0, slot)));
+                    assert_eq!(agenda.is_due(higher.clone(), Cycle(first.0)), is_due, "seed {seed}");
+                    if stream.below(2) == 0 && !higher.is_empty() {
+                        // A higher slot in the same cycle, and another one later.
+                        agenda.schedule(higher.start, Cycle(first.0));
+                        model.insert((first.0, higher.start));
+                        let later = (first.0 + 1 + stream.below(reach), stream.below(slots) as usize);
+                        agenda.schedule(later.1, Cycle(later.0));
+                        model.insert(later);
                     }
                 }
-                now = now.max(until);
-                if stream.below(8) == 0 && agenda.next().is_none() {
+                assert_eq!(agenda.pop(Cycle(until)), None, "seed {seed}");
+                now = until;
+                if model.is_empty() {
                     // A long silence.
                     now += 100 * stream.below(100);
-                    agenda.pass(now);
+                    agenda.pass(Cycle(now));
                 }
                 for _ in 0..stream.below(4) {
-                    let slot = stream.below(slots as u64) as usize;
-                    let at = now + stream.below(reach);
-                    agenda.schedule(slot, at);
-                    due[slot] = due[slot].min(at);
+                    let entry = (now + stream.below(reach), stream.below(slots) as usize);
+                    agenda.schedule(entry.1, Cycle(entry.0));
+                    model.insert(entry);
                 }
-                let earliest = due.iter().copied().min().filter(|&at| at != Cycle::NEVER);
-                match (agenda.next(), earliest) {
-                    (Some(next), Some(earliest)) => assert!(next <= earliest),
-                    // What has been done already may still come out.
-                    (Some(_) | None, None) => {}
-                    (None, Some(earliest)) => panic!("{earliest} is forgotten"),
-                }
+                assert_eq!(agenda.next(), model.first().map(|first| Cycle(first.0)), "seed {seed}");
             }
         }
     }
