@@ -148,6 +148,14 @@ impl<T: Linked> Pool<T> {
         *item
     }
 
+    /// Frees the slots of `list`, which has some.
+    #[inline]
+    pub(crate) fn free_all(&mut self, list: &mut List) {
+        let free = self.free;
+        self[list.tail].set_next(free);
+        self.free = std::mem::replace(&mut list.head, Slot::NONE);
+    }
+
     /// Appends the item in `slot`, which is in no list, to `list`.
     #[inline]
     pub(crate) fn append(&mut self, list: &mut List, slot: Slot) {

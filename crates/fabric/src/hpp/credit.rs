@@ -26,16 +26,27 @@ impl Sender {
         Sender { limit: timing.capacity, sent: 0, pending: List::default(), starved: false }
     }
 
-    /// Takes in the advert in `slot`. Adverts come in order. Says whether somebody waits for it.
+    /// Takes in the advert in `slot`. Adverts come in order, and nobody asks about a cycle before `passed` any more. Says
+    /// whether somebody waits for it.
     #[inline(always)]
-    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, slot: Slot) -> bool {
+    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, slot: Slot, passed: Cycle) -> bool {
+        let last = self.pending.tail();
+        if last != Slot::NONE && limits[last].from <= passed {
+            self.limit = limits[last].position;
+            limits.free_all(&mut self.pending);
+        }
         limits.append(&mut self.pending, slot);
         std::mem::take(&mut self.starved)
     }
 
-    /// Whether it may send `units` in cycle `now`.
+    /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed, or when more of them come.
     #[inline]
     pub(super) fn has(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
+        self.limit.wrapping_sub(self.sent) >= units || self.has_more(limits, now, units)
+    }
+
+    #[inline(always)]
+    fn has_more(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
         while let Some(pending) = limits.first(&self.pending)
             && pending.from <= now
         {

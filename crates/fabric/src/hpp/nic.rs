@@ -356,7 +356,7 @@ impl Port {
     fn hear(&mut self, shared: &mut Shared, slot: Slot) {
         let limit = shared.pools.limits[slot];
         let sender = &mut self.lanes[usize::from(limit.vc)].sender;
-        if sender.advertise(&mut shared.pools.limits, slot) {
+        if sender.advertise(&mut shared.pools.limits, slot, self.link.free_at) {
             self.starving -= 1;
             self.decide_at = self.decide_at.min(limit.from.max(self.link.free_at));
         }

@@ -537,7 +537,7 @@ impl Parts<'_> {
         let limit = shared.pools.limits[slot];
         let (port, vc, lanes) = (usize::from(limit.port), usize::from(limit.vc), shared.timing.lanes);
         let sender = &mut self.outputs[port * self.vcs + vc].sender;
-        if sender.advertise(&mut shared.pools.limits, slot) {
+        if sender.advertise(&mut shared.pools.limits, slot, self.until) {
             *self.starving -= 1;
             let from = limit.from.max(self.until);
             // Every crossbar whose packets may be relabelled to this VC.
