@@ -9,7 +9,7 @@ use flitway_engine::{Cycle, prefetch};
 pub struct Post<A: Architecture> {
     shard: u32,
     calendar: Calendar,
-    /// The next window of each side, and the cycle in which it begins.
+    /// The next window of each side, and the cycle in which it begins; in the first one and after a pause it has less to do.
     next: [(u64, Cycle); 2],
     /// Cycles that pass in a window.
     window_length: u64,
@@ -143,16 +143,15 @@ impl<A: Architecture> Post<A> {
 
     /// Begins `window`: hands the places that have to run in it to `due`, in order.
     pub(super) fn open(&mut self, window: Window, due: &mut Vec<u32>) {
-        // Of two sides the other is a window behind, and has the next one; in the last window of a run they come together.
-        let (after, behind) = match (self.sides, window.is_last) {
-            (1, _) => (1, 0),
-            (_, false) => (2, self.window_length),
-            (_, true) => (0, 0),
-        };
         let side = (window.number % self.sides) as usize;
-        self.next[side] = (window.number + after, window.end);
-        self.next[1 - side] = (window.number + 1, Cycle(window.end.0 - behind));
+        let again = window.number + if window.is_last { 0 } else { self.sides };
+        (self.next[side], self.next[1 - side]) = (self.begin_of(again), self.begin_of(window.number + 1));
         self.calendar.take(window.number, due);
+    }
+
+    /// A window, and the cycle from which on it is the next one of its side.
+    fn begin_of(&self, window: u64) -> (u64, Cycle) {
+        (window, Cycle((window + 1).saturating_sub(self.sides) * self.window_length))
     }
 
     /// Ends a window: hands the mail for other shards to `outbox`.
