@@ -36,9 +36,10 @@ struct Entry(u64);
 const SLOT_BITS: u32 = 12;
 
 impl Entry {
+    /// No simulation gets to what is too far off to be told from the last cycle that can be written.
     #[inline]
     fn new(at: u64, slot: usize) -> Self {
-        Entry(at << SLOT_BITS | slot as u64)
+        Entry(at.min(u64::MAX >> SLOT_BITS) << SLOT_BITS | slot as u64)
     }
 
     #[inline]

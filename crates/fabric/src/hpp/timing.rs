@@ -45,7 +45,8 @@ pub(super) struct Timing {
     /// the last packet that we know of no more can have crossed than a full TX FIFO and the cycles until now, and one
     /// packet may have been granted beyond that. While the rest still holds the largest packet, the old limit answers
     /// every question as the new one would. It is enough to look when a packet has been read: until then nothing here
-    /// changes for the worse.
+    /// changes for the worse. Where two sides take turns the sender is a window ahead when we look, but we have read all of
+    /// that, so a window is enough there too.
     pub(super) slack: u32,
     /// The same for a NIC port, which may read of a packet later.
     pub(super) nic_slack: u32,
