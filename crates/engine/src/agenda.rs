@@ -53,6 +53,14 @@ impl Entry {
     }
 }
 
+/// For dates that move and are asked for again and again, most of them far off: the first of several timers. See
+/// [`Agenda::remind`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reminder {
+    /// The slot comes out in this cycle, if that is still to come.
+    at: Cycle,
+}
+
 impl Agenda {
     /// The most slots that a component can have.
     pub const SLOTS_MAX: usize = 1 << SLOT_BITS;
@@ -85,6 +93,17 @@ impl Agenda {
             self.set(row, slot);
         } else {
             self.schedule_later(slot, at.0);
+        }
+    }
+
+    /// Asks for `slot` to come out in cycle `at` or before, when its component asks again. So dates that move on do not pile
+    /// up: as long as one stands nothing is asked for that comes after it.
+    pub fn remind(&mut self, reminder: &mut Reminder, slot: usize, at: Cycle) {
+        if at.0 < self.now + NEAR {
+            self.schedule(slot, at);
+        } else if reminder.at.0 <= self.now || at < reminder.at {
+            reminder.at = at;
+            self.schedule(slot, at);
         }
     }
 
@@ -244,6 +263,38 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, Stream};
     use std::collections::BTreeSet;
+
+    /// Timers of two lengths, armed anew again and again, the first of which is asked for whenever something happens: it comes
+    /// out in time, and the agenda does not fill with it.
+    #[test]
+    fn reminders_of_timers_do_not_pile_up() {
+        let mut stream = Stream::new(0, 0, Purpose::Test);
+        let (mut agenda, mut reminder) = (Agenda::new(1), Reminder::default());
+        let lengths = [3_000, 3_000, 3_000, 3_000, 20_000, 20_000];
+        let mut timers = lengths;
+        let mut asked = 0;
+        for now in 0..200_000 {
+            let comes_out = agenda.pop(Cycle(now + 1)).is_some();
+            let expires = timers.contains(&now);
+            assert!(comes_out || !expires, "a timer expires in cycle {now}");
+            let happens = stream.below(4) == 0;
+            if happens {
+                let timer = stream.below(6) as usize;
+                timers[timer] = now + lengths[timer];
+                agenda.schedule(0, Cycle(now + 1 + stream.below(20)));
+            }
+            if happens || comes_out {
+                for (timer, length) in timers.iter_mut().zip(lengths).filter(|(timer, _)| **timer <= now) {
+                    *timer = now + length;
+                }
+                let first = *timers.iter().min().unwrap();
+                agenda.remind(&mut reminder, 0, Cycle(first));
+                asked += 1;
+            }
+            assert!(agenda.later.len() <= 10, "{} entries", agenda.later.len());
+        }
+        assert!(asked > 40_000, "{asked}");
+    }
 
     /// Against the obviously right model: a sorted set of (cycle, slot).
     #[test]

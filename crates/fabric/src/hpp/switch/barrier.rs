@@ -11,6 +11,7 @@ use crate::pool::Slot;
 use crate::simulation::Conservation;
 use crate::{PortId, RailId, SwitchId};
 use flitway_engine::Cycle;
+use flitway_engine::agenda::Reminder;
 use std::collections::VecDeque;
 
 /// What a switch has for barriers.
@@ -22,6 +23,8 @@ pub(super) struct Barrier {
     /// The place in the ring after the one that had its turn last. Places are inputs, then the timers of group 0, of group
     /// 1, ...
     turn: usize,
+    /// Of the first timer.
+    reminder: Reminder,
     input_room: usize,
     output_room: usize,
 }
@@ -68,6 +71,7 @@ impl Barrier {
             ports: (0..ports).map(queues).collect(),
             members: barriers.ids().map(|group| barriers.place(rail, here, group).map(Member::new)).collect(),
             turn: 0,
+            reminder: Reminder::default(),
             input_room: shared.barrier.buffer_packets as usize,
             output_room: output_room(shared),
         }))
@@ -230,8 +234,12 @@ impl Parts<'_> {
                 None => self.handle(place, now, cx),
             }
         }
-        let next = self.engine().next(cx.shared, now);
-        self.wake_engine(next);
+        let slot = self.first_arbiter - 1;
+        let engine = self.barrier.as_mut().expect("it has been woken for barriers");
+        let next = engine.next(cx.shared, now);
+        if next != Cycle::NEVER {
+            self.agenda.remind(&mut engine.reminder, slot, next);
+        }
     }
 
     /// What has been checked by cycle `now` at `port` comes into the queue of the input.

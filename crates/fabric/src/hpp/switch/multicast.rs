@@ -16,6 +16,7 @@ use crate::pool::Slot;
 use crate::simulation::Conservation;
 use crate::{GroupId, PortId, SwitchId};
 use flitway_engine::Cycle;
+use flitway_engine::agenda::Reminder;
 use std::collections::VecDeque;
 
 /// What a switch has for multicast.
@@ -38,6 +39,8 @@ pub(super) struct Multicast {
     pub(super) reserved: u64,
     /// When it granted last: it grants once in a cycle, however often it is woken in it.
     granted_at: Cycle,
+    /// Of the patience with the request that has waited longest.
+    reminder: Reminder,
     /// Inputs from which a packet for a group is crossing.
     pub(super) crossing: u64,
     /// By input.
@@ -101,6 +104,7 @@ impl Multicast {
             favoured: None,
             reserved: 0,
             granted_at: Cycle::NEVER,
+            reminder: Reminder::default(),
             crossing: 0,
             copies: vec![copies; ports].into(),
         }))
@@ -262,17 +266,16 @@ impl Parts<'_> {
 
     /// Keeps outputs free for the request that has waited longest of those that have waited too long.
     fn favour(&mut self, now: Cycle) {
-        let copier = self.multicast.as_ref().expect("it has been woken for multicast");
+        let copier = self.multicast.as_mut().expect("it has been woken for multicast");
         let (Some(patience), None) = (copier.patience, copier.favoured) else { return };
         let since = |from: &usize| self.inputs[from * self.vcs + copier.vc].requests_from;
         let oldest = bits(copier.requests).min_by_key(|from| (since(from), *from));
         if let Some(from) = oldest {
             let lost = since(&from) + patience;
             if lost <= now {
-                let copier = self.copier();
                 (copier.favoured, copier.reserved) = (Some(from), copier.copies[from].outputs);
             } else {
-                self.wake_multicast(lost);
+                self.agenda.remind(&mut copier.reminder, self.links.len(), lost);
             }
         }
     }
