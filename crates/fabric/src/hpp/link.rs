@@ -62,39 +62,60 @@ pub(super) fn first_after(last: u8, wanted: u16) -> Option<usize> {
     (wanted != 0).then_some(((first + ahead) % 32) as usize)
 }
 
+/// The VCs that are due in cycle `at` or have been before, and when the first of the others is.
+#[inline(always)]
+fn look(voices: &[Voice], at: Cycle) -> (u16, Cycle) {
+    let (mut wanted, mut later) = (0, Cycle::NEVER);
+    for (vc, voice) in voices.iter().enumerate() {
+        let is_due = voice.due <= at;
+        wanted |= u16::from(is_due) << vc;
+        later = later.min(if is_due { Cycle::NEVER } else { voice.due });
+    }
+    (wanted, later)
+}
+
 /// When the next advert is due.
 #[inline]
 fn next_due(voices: &[Voice]) -> Cycle {
     voices.iter().fold(Cycle::NEVER, |due, voice| due.min(voice.due))
 }
 
-/// The VCs that are due in cycle `at` or have been before, and when the first of the others is. A few VCs are looked at without
-/// a loop: this is asked for every advert.
-#[inline(always)]
-fn look(voices: &[Voice], at: Cycle) -> (u16, Cycle) {
-    match voices {
-        [a] => look_at([a], at),
-        [a, b] => look_at([a, b], at),
-        [a, b, c] => look_at([a, b, c], at),
-        [a, b, c, d] => look_at([a, b, c, d], at),
-        more => look_at_many(more, at),
-    }
-}
-
+/// Repeats what was said, on a link that is free from cycle `free` on, in as many whole rounds as fit into the cycles up to
+/// `now`, if there are any: rounds in which there is nothing new to say and no advert waits for another. Such a round comes
+/// back as it was after a period. Returns whose turn was the last one.
 #[inline(never)]
-fn look_at_many(voices: &[Voice], at: Cycle) -> (u16, Cycle) {
-    look_at(voices, at)
-}
-
-#[inline(always)]
-fn look_at<'a>(voices: impl IntoIterator<Item = &'a Voice>, at: Cycle) -> (u16, Cycle) {
-    let (mut wanted, mut later) = (0, Cycle::NEVER);
-    for (vc, voice) in voices.into_iter().enumerate() {
-        let is_due = voice.due <= at;
-        wanted |= u16::from(is_due) << vc;
-        later = later.min(if is_due { Cycle::NEVER } else { voice.due });
+fn repeat<O: Observer>(voices: &mut [Voice], free: &mut Cycle, now: Cycle, cx: &mut Cx<'_, O>) -> Option<u8> {
+    let timing = &cx.shared.timing;
+    let news = voices.iter().fold(Cycle::NEVER, |news, voice| news.min(voice.news));
+    let turn = voices.iter().enumerate().max_by_key(|(_, voice)| voice.due).map(|(vc, _)| vc)?;
+    let (until, last) = (now.min(news - 1), voices[turn].due);
+    if until < last {
+        return None;
     }
-    (wanted, later)
+    let mut dues = [Cycle::NEVER; VCS_MAX];
+    let dues = &mut dues[..voices.len()];
+    dues.iter_mut().zip(&*voices).for_each(|(due, voice)| *due = voice.due);
+    dues.sort_unstable();
+    let mut sent = *free;
+    let is_undelayed = dues.iter().all(|&due| {
+        let is_free = sent <= due;
+        sent = due + timing.advert_flits - timing.show_ahead.min(u64::from(sent < due));
+        is_free
+    });
+    // An advert of one flit that is sent ahead leaves its cycle to another, whose turn it may be before.
+    let is_in_order = dues.windows(2).all(|pair| pair[0] < pair[1]);
+    // Each round finds the link as the first one does: nothing was on it in the cycle before.
+    if !is_undelayed || !is_in_order || *free >= dues[0] || sent >= dues[0] + timing.refresh {
+        return None;
+    }
+    let more = until.since(last) / timing.refresh;
+    let span = more * timing.refresh;
+    *free = sent + span;
+    for voice in &mut *voices {
+        voice.due = voice.news.min(voice.due + span + timing.refresh);
+    }
+    cx.counters.adverts += (more + 1) * voices.len() as u64;
+    Some(turn as u8)
 }
 
 impl Link {
@@ -190,65 +211,77 @@ impl Link {
             let Some(before) = self.barrier_at.0.checked_sub(1) else { return };
             now = Cycle(before);
         }
-        loop {
-            let at = self.due_at.max(self.free_at);
-            if at > now {
-                return;
-            }
-            let has_repeated =
-                now.since(at) > cx.shared.timing.long && self.repeat(voices, receivers, at, now, cx);
-            if !has_repeated {
-                self.due_at = self.send_advert(voices, receivers, at, cx);
-            }
+        if self.due_at.max(self.free_at) > now {
+            return;
+        }
+        // A few VCs are looked over without a loop, for every advert.
+        match voices {
+            [_] => self.send_adverts::<1, O>(voices, receivers, now, cx),
+            [_, _] => self.send_adverts::<2, O>(voices, receivers, now, cx),
+            [_, _, _] => self.send_adverts::<3, O>(voices, receivers, now, cx),
+            [_, _, _, _] => self.send_adverts::<4, O>(voices, receivers, now, cx),
+            _ => self.send_adverts::<0, O>(voices, receivers, now, cx),
         }
     }
 
-    /// Sends, in cycle `at`, one of the adverts that are due. Returns when the next one is, or `at` if that has been before.
+    /// Sends the adverts that were due in the cycles up to `now`, of which there is one, of `N` VCs, if that is not 0.
     #[inline(always)]
-    fn send_advert<O: Observer>(
+    fn send_adverts<const N: usize, O: Observer>(
         &mut self,
         voices: &mut [Voice],
         receivers: &mut [impl Receives],
-        at: Cycle,
-        cx: &mut Cx<'_, O>,
-    ) -> Cycle {
-        let (wanted, later) = look(voices, at);
-        let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
-        self.send(&cx.shared.timing, at, cx.shared.timing.advert_flits);
-        let due = self.advertise(voices, receivers, vc, at, self.free_at, cx);
-        if wanted & (wanted - 1) == 0 { later.min(due) } else { at }
-    }
-
-    /// Sends the adverts from cycle `at` up to `now`, if there is nothing new to say: once what is repeated comes back after
-    /// one period, it comes back after each, and whole periods are skipped. Says whether that is so.
-    #[cold]
-    #[inline(never)]
-    fn repeat<O: Observer>(
-        &mut self,
-        voices: &mut [Voice],
-        receivers: &mut [impl Receives],
-        mut at: Cycle,
         now: Cycle,
         cx: &mut Cx<'_, O>,
-    ) -> bool {
-        if voices.iter().any(|voice| voice.news != Cycle::NEVER) {
-            return false;
-        }
-        let refresh = cx.shared.timing.refresh;
-        let mut seen = (at, self.phase(voices, at));
-        while at <= now {
-            if at >= seen.0 + refresh {
-                let phase = self.phase(voices, at);
-                if at == seen.0 + refresh && phase == seen.1 {
-                    self.skip(voices, now.since(at) / refresh, cx);
-                    break;
-                }
-                seen = (at, phase);
+    ) {
+        let vcs = if N == 0 { voices.len() } else { N };
+        let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
+        let Timing { refresh, long, show_ahead, advert_flits, .. } = cx.shared.timing;
+        let (mut free, mut due) = (self.free_at, self.due_at);
+        loop {
+            let at = due.max(free);
+            if at > now {
+                break;
             }
-            at = self.send_advert(voices, receivers, at, cx).max(self.free_at);
+            if now.since(at) > long
+                && voices.iter().all(|voice| voice.news > at + long)
+                && let Some(turn) = repeat(voices, &mut free, now, cx)
+            {
+                (due, self.advert_turn) = (next_due(voices), turn);
+                continue;
+            }
+            let (wanted, later) = look(voices, at);
+            let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
+            self.advert_turn = vc as u8;
+            free = at + advert_flits - show_ahead.min(u64::from(free < at));
+            cx.counters.adverts += 1;
+            let news = voices[vc].news;
+            // If there is nothing new, what was said is said again.
+            let news = if news > at { news } else { self.say(receivers[vc].receiver(), vc, at, free, cx) };
+            let next = news.min(at + refresh);
+            voices[vc] = Voice { news, due: next };
+            due = if wanted & (wanted - 1) == 0 { later.min(next) } else { at };
         }
-        self.due_at = next_due(voices);
-        true
+        (self.free_at, self.due_at) = (free, due);
+    }
+
+    /// Says, in cycle `at`, what is new of `receiver`, that of `vc`; the link is free of the advert from cycle `sent` on.
+    /// Returns when there will be more to say, as far as known.
+    #[inline(always)]
+    fn say<O: Observer>(
+        &mut self,
+        receiver: &mut Receiver,
+        vc: usize,
+        at: Cycle,
+        sent: Cycle,
+        cx: &mut Cx<'_, O>,
+    ) -> Cycle {
+        let (position, news) = receiver.advertise(&cx.shared.timing, at, sent);
+        let (component, port) = (self.component, PortId(self.port.into()));
+        cx.observer.advertised(&Advert { cycle: at, component, port, vc: vc as u8, position });
+        if self.tight >> vc & 1 == 1 {
+            self.tell(receiver, vc, cx);
+        }
+        news
     }
 
     /// Counts the adverts of `receiver`, that of `vc`, on wires of their own, in the cycles up to `now`.
@@ -286,37 +319,6 @@ impl Link {
         let Some((position, said)) = receiver.tell_sideband(&cx.shared.timing) else { return false };
         self.tell_position(receiver, vc, position, said, cx);
         receiver.untold() > 0
-    }
-
-    /// Advertises `vc` in cycle `now`; the link is free of the advert from cycle `sent` on. Returns when that is due again.
-    #[inline(always)]
-    fn advertise<O: Observer>(
-        &mut self,
-        voices: &mut [Voice],
-        receivers: &mut [impl Receives],
-        vc: usize,
-        now: Cycle,
-        sent: Cycle,
-        cx: &mut Cx<'_, O>,
-    ) -> Cycle {
-        self.advert_turn = vc as u8;
-        cx.counters.adverts += 1;
-        let (timing, voice) = (&cx.shared.timing, &mut voices[vc]);
-        if voice.news > now {
-            // What was said is said again.
-            voice.due = voice.news.min(now + timing.refresh);
-            return voice.due;
-        }
-        let receiver = receivers[vc].receiver();
-        let (position, news) = receiver.advertise(timing, now, sent);
-        *voice = Voice { news, due: news.min(now + timing.refresh) };
-        let (component, port) = (self.component, PortId(self.port.into()));
-        cx.observer.advertised(&Advert { cycle: now, component, port, vc: vc as u8, position });
-        let due = voice.due;
-        if self.tight >> vc & 1 == 1 {
-            self.tell(receiver, vc, cx);
-        }
-        due
     }
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
@@ -374,33 +376,6 @@ impl Link {
         }
         next
     }
-
-    /// All that decides what is repeated from cycle `at` on, when nothing new comes up.
-    fn phase(&self, voices: &[Voice], at: Cycle) -> Phase {
-        let mut due_in = [0; VCS_MAX];
-        for (voice, due_in) in voices.iter().zip(&mut due_in) {
-            *due_in = voice.due.0.wrapping_sub(at.0);
-        }
-        Phase { was_free: self.free_at < at, turn: self.advert_turn, due_in }
-    }
-
-    /// Lets `periods` of repetition pass.
-    fn skip<O: Observer>(&mut self, voices: &mut [Voice], periods: u64, cx: &mut Cx<'_, O>) {
-        let span = periods * cx.shared.timing.refresh;
-        self.free_at += span;
-        for voice in voices {
-            voice.due += span;
-        }
-        cx.counters.adverts += periods * cx.shared.timing.vcs as u64;
-    }
-}
-
-/// See [`Link::phase`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Phase {
-    was_free: bool,
-    turn: u8,
-    due_in: [u64; VCS_MAX],
 }
 
 #[cfg(test)]

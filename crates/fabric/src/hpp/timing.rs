@@ -7,7 +7,7 @@ use crate::simulation::{Architecture, Fabric};
 /// Longer than any simulation, and far from overflow.
 const NO_REFRESH: u64 = 1 << 62;
 /// Periods of repetition after which a shorter way is worth looking for.
-const LONG: u64 = 4;
+const LONG: u64 = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
