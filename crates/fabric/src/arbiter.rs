@@ -65,11 +65,11 @@ impl ArbiterBank {
     #[inline]
     pub(crate) fn prefetch(&self, arbiter: usize, input: usize) {
         match &self.state {
-            State::Last(last) => prefetch::line(&last[arbiter]),
+            State::Last(last) => prefetch::element(last, arbiter),
             State::Stamps(stamps) => {
-                let state = &stamps[arbiter * (1 + self.inputs)..];
-                prefetch::line(&state[0]);
-                prefetch::line(&state[1 + input]);
+                let state = arbiter * (1 + self.inputs);
+                prefetch::element(stamps, state);
+                prefetch::element(stamps, state + 1 + input);
             }
         }
     }

@@ -260,7 +260,7 @@ impl Fabric {
 }
 
 /// State that is expected to stay in the caches next to a processor core.
-const CACHE_BYTES: u64 = 2 << 20;
+const CACHE_BYTES: u64 = 4 << 20;
 
 /// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.
 #[derive(Debug)]

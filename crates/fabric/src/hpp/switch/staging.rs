@@ -32,8 +32,8 @@ impl Switch {
         packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
         for coming in self.coming(until) {
             match coming {
-                Coming::Link(link) => prefetch::line(&self.links[link]),
-                Coming::Arbiter(output) => prefetch::line(&self.outputs[output]),
+                Coming::Link(link) => prefetch::element(&self.links, link),
+                Coming::Arbiter(output) => prefetch::element(&self.outputs, output),
             }
         }
     }
@@ -43,7 +43,7 @@ impl Switch {
     pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
         for token in packets.iter().map(|&slot| &shared.pools.tokens[slot]) {
             let (port, vc) = (usize::from(token.port), usize::from(token.vc));
-            prefetch::line(&self.links[port]);
+            prefetch::element(&self.links, port);
             if !token.spreads() {
                 self.prefetch_request(port, token.route.hop().port.index(), vc);
             }
@@ -51,7 +51,7 @@ impl Switch {
         for coming in self.coming(until) {
             match coming {
                 Coming::Link(link) => {
-                    self.granted(link).for_each(|output| prefetch::line(&self.outputs[output]))
+                    self.granted(link).for_each(|output| prefetch::element(&self.outputs, output))
                 }
                 Coming::Arbiter(output) => {
                     let Output { port, vc, requests, .. } = self.outputs[output];
@@ -93,9 +93,10 @@ impl Switch {
     #[inline]
     fn prefetch_news(&self, port: usize, until: Cycle) {
         if self.links[port].is_due(until) {
-            for input in port * self.vcs..(port + 1) * self.vcs {
-                if self.voices[input].news < until {
-                    prefetch::line(&self.inputs[input]);
+            let vcs = port * self.vcs..(port + 1) * self.vcs;
+            for (voice, input) in self.voices[vcs.clone()].iter().zip(&self.inputs[vcs]) {
+                if voice.news < until {
+                    prefetch::line(input);
                 }
             }
         }
@@ -111,11 +112,11 @@ impl Switch {
     #[inline]
     fn prefetch_request(&self, from: usize, to: usize, vc: usize) {
         let (input, output) = (from * self.vcs + vc, to * self.vcs + vc);
-        prefetch::line(&self.inputs[input]);
-        prefetch::line(&self.voices[input]);
-        prefetch::line(&self.outputs[output]);
-        prefetch::line(&self.links[to]);
-        prefetch::line(&self.voices[output]);
+        prefetch::element(&self.inputs, input);
+        prefetch::element(&self.voices, input);
+        prefetch::element(&self.outputs, output);
+        prefetch::element(&self.links, to);
+        prefetch::element(&self.voices, output);
         self.arbiters.prefetch(output, from);
     }
 }
