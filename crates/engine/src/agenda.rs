@@ -109,8 +109,9 @@ impl Agenda {
 
     #[inline(never)]
     fn schedule_later(&mut self, slot: usize, at: u64) {
-        self.far = self.far.min(at);
-        self.later.push(Entry::new(at, slot));
+        let entry = Entry::new(at, slot);
+        self.far = self.far.min(entry.at());
+        self.later.push(entry);
     }
 
     #[inline]

@@ -28,7 +28,7 @@ pub struct Window {
     pub start: Cycle,
     /// The cycle after its last.
     pub end: Cycle,
-    /// The cycle after the last that is run before somebody may look from outside.
+    /// The cycle after the last that is run before somebody may look from outside, unless the run is stopped.
     pub horizon: Cycle,
     /// It ends a run: the side that is behind comes up to the other. Its number comes again when the run goes on.
     pub is_last: bool,
@@ -42,7 +42,8 @@ pub trait Shard: Send {
     /// Takes a piece of mail that was written in an earlier window.
     fn receive(&mut self, mail: Self::Mail);
 
-    /// Runs every component that has work through `window`. Mail for shard `s` goes to `outbox[s]`.
+    /// Runs every component that has work through `window`. Mail for shard `s` goes to `outbox[s]`. Where two sides take turns
+    /// only components of side `window.number % 2` may have work in it.
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]);
 
     /// The number of the next window with work, if any is known.
@@ -310,6 +311,7 @@ impl Drop for PoisonOnPanic<'_> {
 mod tests {
     use super::*;
     use crate::calendar::Calendar;
+    use std::sync::Arc;
 
     /// Counters that pass tokens on: token `t` at counter `c` goes to counter `(c * 7 + t) % n`, ten cycles later. On two
     /// sides, even and odd, it goes to one of the other parity.
@@ -321,6 +323,8 @@ mod tests {
         calendar: Calendar,
         waiting: Vec<(u64, u32, u32)>,
         seen: Vec<(u64, u32, u32)>,
+        /// Raises a flag when it runs the window of this number.
+        stops: Option<(u64, Arc<AtomicBool>)>,
     }
 
     const LENGTH: u64 = 10;
@@ -328,7 +332,8 @@ mod tests {
     impl Ring {
         fn new(me: usize, shards: usize, counters: u32, sides: u64) -> Self {
             let calendar = Calendar::new(counters as usize);
-            Ring { me, shards, sides, counters, calendar, waiting: Vec::new(), seen: Vec::new() }
+            let (waiting, seen) = (Vec::new(), Vec::new());
+            Ring { me, shards, sides, counters, calendar, waiting, seen, stops: None }
         }
     }
 
@@ -342,6 +347,9 @@ mod tests {
         }
 
         fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
+            if let Some((number, stop)) = &self.stops {
+                stop.fetch_or(*number == window.number, Ordering::Relaxed);
+            }
             let mut due = Vec::new();
             self.calendar.take(window.number, &mut due);
             assert!(
@@ -369,21 +377,34 @@ mod tests {
         }
     }
 
-    fn run(shards: usize, sides: u64, stops: &[u64]) -> Vec<(u64, u32, u32)> {
+    fn start(shards: usize, sides: u64) -> Windows<Ring> {
         let rings = (0..shards).map(|me| Ring::new(me, shards, 22 + sides as u32 % 2, sides));
         let mut windows = Windows::new(rings.collect(), LENGTH, sides);
         for token in 0..9 {
             windows.shards_mut()[token as usize % shards].receive((u64::from(token), token, token));
         }
+        windows
+    }
+
+    fn assert_all_are_at(windows: &Windows<Ring>, now: u64) {
+        let done = |ring: &Ring| {
+            ring.seen.iter().all(|seen| seen.0 < now) && ring.waiting.iter().all(|mail| mail.0 >= now)
+        };
+        assert!(windows.shards().iter().all(done), "everyone has come to cycle {now}, and no further");
+    }
+
+    fn run(shards: usize, sides: u64, stops: &[u64]) -> Vec<(u64, u32, u32)> {
+        let mut windows = start(shards, sides);
         for &stop in stops {
             assert_eq!(windows.run_until(Cycle(stop), &AtomicBool::new(false)), Outcome::Reached);
             let now = windows.now().0;
             assert!((stop..stop + LENGTH).contains(&now));
-            let done = |ring: &Ring| {
-                ring.seen.iter().all(|seen| seen.0 < now) && ring.waiting.iter().all(|mail| mail.0 >= now)
-            };
-            assert!(windows.shards().iter().all(done), "everyone has come to cycle {now}, and no further");
+            assert_all_are_at(&windows, now);
         }
+        seen(&windows)
+    }
+
+    fn seen(windows: &Windows<Ring>) -> Vec<(u64, u32, u32)> {
         let mut seen: Vec<_> = windows.shards().iter().flat_map(|shard| shard.seen.clone()).collect();
         seen.sort_unstable();
         seen
@@ -398,6 +419,26 @@ mod tests {
             for shards in [2, 3, 4] {
                 assert_eq!(one, run(shards, sides, &[5_000]));
                 assert_eq!(one, run(shards, sides, &[1_234, 5_000]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_half_way_goes_on_as_if_it_had_not_been() {
+        for (shards, sides) in [(1, 1), (1, 2), (3, 1), (3, 2)] {
+            let undisturbed = run(shards, sides, &[5_000]);
+            for window in [0, 1, 50, 51, 333] {
+                let mut windows = start(shards, sides);
+                let stop = Arc::new(AtomicBool::new(false));
+                windows.shards_mut()[shards - 1].stops = Some((window, Arc::clone(&stop)));
+                assert_eq!(windows.run_until(Cycle(5_000), &stop), Outcome::Stopped);
+                let now = windows.now().0;
+                assert!((window..window + 10).contains(&(now / LENGTH)), "stopped in window {window}: {now}");
+                assert_all_are_at(&windows, now);
+                stop.store(false, Ordering::Relaxed);
+                windows.shards_mut()[shards - 1].stops = None;
+                assert_eq!(windows.run_until(Cycle(5_000), &stop), Outcome::Reached);
+                assert_eq!(seen(&windows), undisturbed, "{shards} shards, {sides} sides, window {window}");
             }
         }
     }

@@ -249,9 +249,12 @@ mod tests {
         assert_eq!(pool.items.len(), 8, "the freed slot was used again");
         assert_eq!(numbers(&pool, &a), [2, 3]);
         assert_eq!(numbers(&pool, &b), [10, 11, 12, 13, 14, 51]);
-        while !b.is_empty() {
-            pool.unlink(&mut b);
+        pool.free_all(&mut b);
+        assert!(pool.unlink(&mut b) == Slot::NONE && pool.first(&b).is_none() && b.tail() == Slot::NONE);
+        for number in 20..26 {
+            push(&mut pool, &mut b, number);
         }
-        assert!(pool.unlink(&mut b) == Slot::NONE && pool.first(&b).is_none());
+        assert_eq!((pool.items.len(), numbers(&pool, &a)), (8, vec![2, 3]), "what was freed is used again");
+        assert_eq!(numbers(&pool, &b), [20, 21, 22, 23, 24, 25]);
     }
 }

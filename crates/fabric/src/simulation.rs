@@ -194,7 +194,8 @@ pub struct Context<'a, A: Architecture, O> {
     pub shared: &'a mut A::Shared,
     /// For mail.
     pub post: &'a mut Post<A>,
-    /// Nobody looks from outside before this cycle: what is certain of an earlier one may be entered ahead of time.
+    /// Nobody looks from outside before this cycle, unless the run is stopped: what is certain of an earlier one may be
+    /// entered ahead of time.
     pub horizon: Cycle,
     /// Who watches.
     pub observer: &'a mut O,

@@ -65,7 +65,7 @@ fn an_output_that_is_kept_is_certain_for_nobody() {
     case.ascent = Ascent::Table;
     case.groups = vec![GroupSettings { members: [1, 2, 3].map(NodeId).to_vec(), root: 0 }];
     (case.barriers, case.arrivals) = (Vec::new(), vec![Vec::new(); 6]);
-    (case.faults, case.pause, case.threads) = (Faults::default(), None, 1);
+    (case.faults, case.pauses, case.threads) = (Faults::default(), Vec::new(), 1);
     (case.limit, case.margin) = (Cycle(2_000), 50);
     for created in 1..300 {
         case.scripts = vec![Vec::new(); 6];

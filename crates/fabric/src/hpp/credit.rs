@@ -26,8 +26,8 @@ impl Sender {
         Sender { limit: timing.capacity, sent: 0, pending: List::default(), starved: false }
     }
 
-    /// Takes in the advert in `slot`. Adverts come in order, and nobody asks about a cycle before `passed` any more. Says
-    /// whether somebody waits for it.
+    /// Takes in the advert in `slot`. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
+    /// Says whether somebody waits for it.
     #[inline(always)]
     pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, slot: Slot, passed: Cycle) -> bool {
         let last = self.pending.tail();
@@ -335,5 +335,42 @@ impl Receiver {
         receiver.count(timing, now);
         books.units_freed += u64::from(receiver.position.wrapping_sub(timing.capacity));
         books.units_held += u64::from(receiver.uncounted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+
+    /// Against the plain rule: the limit in a cycle is that of the last advert that counts by then.
+    #[test]
+    fn a_sender_that_takes_adverts_in_late_answers_as_if_it_took_them_in_at_once() {
+        for seed in 0..50 {
+            let mut stream = Stream::new(seed, 0, Purpose::Test);
+            let mut limits = Pool::default();
+            let mut sender = Sender { limit: 10, sent: 0, pending: List::default(), starved: false };
+            let (mut adverts, mut position, mut from, mut told) = (vec![(0, 10)], 10, 0, 0);
+            for now in 0..2_000 {
+                for _ in 0..stream.below(3) * stream.below(2) {
+                    from = now.max(from) + stream.below(3);
+                    position += stream.below(4) as u32;
+                    adverts.push((from, position));
+                    let next = Slot::NONE;
+                    let slot = limits.put(Limit { from: Cycle(from), position, next, port: 0, vc: 0 });
+                    sender.advertise(&mut limits, slot, Cycle(now));
+                    told += 1;
+                }
+                let known = adverts.iter().rev().find(|advert| advert.0 <= now).unwrap().1;
+                let units = 1 + stream.below(6) as u32;
+                let fits = known - sender.sent >= units;
+                assert_eq!(sender.would_have(&limits, Cycle(now), units), fits, "seed {seed}, cycle {now}");
+                if stream.below(3) == 0 {
+                    assert_eq!(sender.has(&mut limits, Cycle(now), units), fits, "seed {seed}, cycle {now}");
+                    sender.take(if fits { units } else { 0 });
+                }
+            }
+            assert!(told > 500 && sender.sent > 500, "{told} adverts, {} units", sender.sent);
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::{NodeId, PortId, SwitchId};
 
 /// The side of each component of a rail: a switch of a tree is on that of its level, a switch of a grid on that of its
 /// field on a chess board. Where there is a ring of an odd number of links, all are on one side.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Sides {
     count: u64,
     /// By vertex: switches, then nodes.
@@ -86,6 +86,50 @@ fn divide(vertices: usize, neighbours: impl Fn(usize) -> Vec<usize>) -> Option<V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::{StageWiring, TopologySettings};
+
+    /// How many sides there are; if two, everything that is linked is across.
+    fn sides(settings: &TopologySettings) -> u64 {
+        let topology = Topology::build(settings).unwrap();
+        let sides = Sides::new(&topology);
+        let across = |a, b| assert!(sides.count() == 1 || a != b, "{settings:?}");
+        for switch in (0..topology.switches()).map(SwitchId) {
+            for (_, end) in (0..topology.ports(switch)).filter_map(|port| topology.wire(switch, PortId(port)))
+            {
+                across(
+                    sides.of_switch(switch),
+                    match end {
+                        End::Switch(next, _) => sides.of_switch(next),
+                        End::Node(node) => sides.of_node(node),
+                    },
+                );
+            }
+        }
+        for node in (0..topology.nodes()).map(NodeId) {
+            across(sides.of_node(node), sides.of_switch(topology.home(node).0));
+        }
+        sides.count()
+    }
+
+    #[test]
+    fn trees_and_grids_have_two_sides_and_odd_rings_one() {
+        let mesh = |dimensions: &[u32]| TopologySettings::Mesh {
+            dimensions: dimensions.to_vec(),
+            nodes_per_switch: 2,
+        };
+        let torus = |dimensions: &[u32]| TopologySettings::Torus {
+            dimensions: dimensions.to_vec(),
+            nodes_per_switch: 2,
+        };
+        // From a node through three stages and back to it are four links.
+        let stages = |stages| TopologySettings::Stages { wiring: StageWiring::Butterfly, arity: 2, stages };
+        assert_eq!(sides(&TopologySettings::Single { nodes: 5 }), 2);
+        assert_eq!(sides(&TopologySettings::FatTree { ports: 4, levels: 3 }), 2);
+        assert_eq!(sides(&TopologySettings::KaryNTree { arity: 3, levels: 2 }), 2);
+        assert_eq!((sides(&mesh(&[3, 4])), sides(&mesh(&[5, 5, 2]))), (2, 2));
+        assert_eq!((sides(&torus(&[4, 6])), sides(&torus(&[4, 5]))), (2, 1));
+        assert_eq!((sides(&stages(3)), sides(&stages(2))), (2, 1));
+    }
 
     fn ring(vertices: usize) -> Option<Vec<u8>> {
         divide(vertices, |vertex| vec![(vertex + 1) % vertices, (vertex + vertices - 1) % vertices])

@@ -46,8 +46,8 @@ pub struct Case {
     pub arrivals: Vec<Vec<Arrivals>>,
     /// Threads of the fast engine.
     pub threads: u32,
-    /// A cycle in which the fast engine is stopped, settled and audited, before it goes on.
-    pub pause: Option<Cycle>,
+    /// Cycles in which the fast engine is stopped, settled and audited, before it goes on; in order.
+    pub pauses: Vec<Cycle>,
     /// Where to give up, delivered or not.
     pub limit: Cycle,
     /// Cycles to go on after the last delivery.
@@ -124,8 +124,8 @@ impl fmt::Display for Case {
             }
             None => writeln!(f, "{:#?}", self.settings)?,
         }
-        let Case { threads, pause, limit, margin, .. } = self;
-        writeln!(f, "{threads} threads, pause at {pause:?}, limit {limit}, margin {margin}")?;
+        let Case { threads, pauses, limit, margin, .. } = self;
+        writeln!(f, "{threads} threads, pauses at {pauses:?}, limit {limit}, margin {margin}")?;
         if !self.groups.is_empty() {
             writeln!(f, "{:?} groups {:?}", self.ascent, self.groups)?;
         }

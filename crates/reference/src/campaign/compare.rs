@@ -187,7 +187,7 @@ struct EngineRun {
 fn run_engine<A: Architecture>(case: &Case, fabric: &Fabric, end: Cycle) -> Result<EngineRun, Failure> {
     let stop = AtomicBool::new(false);
     let mut simulation = Simulation::<A, _, _>::new(fabric, case.endpoints(), case.threads, Record::default);
-    for until in case.pause.into_iter().chain([end]) {
+    for until in case.pauses.iter().copied().chain([end]) {
         simulation.run_until(until.min(end), &stop);
         simulation.settle();
         let books = simulation.audit();

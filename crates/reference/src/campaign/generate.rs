@@ -81,10 +81,20 @@ pub fn generate(seed: u64) -> Case {
         faults,
         arrivals,
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
-        pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
+        pauses: pauses(&mut dice, length),
         limit: Cycle(2 * length + 500),
         margin: dice.below(600),
     }
+}
+
+/// Half the time none, else up to five, now and then in the same window or in the same cycle.
+fn pauses(dice: &mut Dice, length: u64) -> Vec<Cycle> {
+    let count = if dice.one_in(2) { 0 } else { dice.between(1, 5) };
+    let reach = dice.pick(&[length, length, 40]);
+    let first = dice.below(length);
+    let mut pauses: Vec<Cycle> = (0..count).map(|_| Cycle(first + dice.below(reach))).collect();
+    pauses.sort_unstable();
+    pauses
 }
 
 /// Up to five groups, small and large.

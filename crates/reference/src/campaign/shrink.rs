@@ -60,7 +60,7 @@ impl Shrinker {
             arrivals.retain(|arrivals| arrivals.first <= cycle);
         }
         self.attempt(case.clone());
-        self.attempt(Case { limit: cycle + 1, margin: 0, pause: None, ..case });
+        self.attempt(Case { limit: cycle + 1, margin: 0, pauses: Vec::new(), ..case });
     }
 
     /// Takes out halves, quarters, ..., single packets.
@@ -124,7 +124,8 @@ fn without(case: &Case, start: usize, count: usize) -> Case {
 const CHANGES: &[fn(&mut Case)] = &[
     |case| case.threads = 1,
     |case| case.margin = 0,
-    |case| case.pause = None,
+    |case| case.pauses.clear(),
+    |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),
     fewer_rails,
     fewer_nodes,
     fewer_vcs,

@@ -1,6 +1,6 @@
 //! Cases of SP Switches.
 
-use super::{BUDGET, Case, Dice, Traffic, barriers, latencies, topology};
+use super::{BUDGET, Case, Dice, Traffic, barriers, latencies, pauses, topology};
 use crate::campaign::case::SpPart;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -65,7 +65,7 @@ pub(super) fn generate(seed: u64) -> Case {
         faults,
         arrivals,
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
-        pause: dice.one_in(2).then(|| Cycle(dice.below(length))),
+        pauses: pauses(&mut dice, length),
         limit: Cycle(3 * length + 500),
         margin: dice.below(600),
     }
