@@ -198,6 +198,11 @@ codes! {
         If that is before the combine-ACK can have come over the longest link, each combine is sent twice or more often, \
         though nothing is lost. It is a warning: barriers are slower then, and right.";
         "switch.barrier.retransmit = \"100 ns\"" => "switch.barrier.retransmit = \"10 us\""
+    /// Repeated adverts take all of a channel
+    RefreshTooShort "FW-M048": "An advert is repeated when none has been sent for `switch.credit.refresh`, and goes before \
+        packets. If each virtual channel's advert is due again before all of them have been sent once, the link sends \
+        nothing else. A period of 100 times that long costs 1 % of the bandwidth.";
+        "switch.credit.refresh = \"6 cycles\"" => "switch.credit.refresh = \"1 us\""
     /// A line of a graph file is not understood
     GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
         a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \

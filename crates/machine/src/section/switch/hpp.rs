@@ -270,6 +270,7 @@ fn build(
         multicast: multicast?,
         barrier: barrier?,
     };
+    check_refresh(values, &settings, findings);
     check_headroom(values, &settings, surroundings, findings);
     barrier::check_timer(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))
@@ -291,6 +292,26 @@ fn check_links(values: &Values, topology: Option<&Topology>, findings: &mut Diag
                     "write {} = \"central-buffer\" or \"input-buffer\"",
                     ARCHITECTURE_SETTING.key()
                 )),
+        );
+    }
+}
+
+/// Adverts go before packets: if those that are repeated take all of the channel, no packet is ever sent.
+fn check_refresh(values: &Values, settings: &HppSettings, findings: &mut Diagnostics) {
+    let HppSettings { vcs, advert, .. } = *settings;
+    let round = vcs * advert.flits;
+    if let Some(refresh) = advert.refresh.filter(|&refresh| refresh <= round) {
+        let cycles = |count: u32| units::format(u64::from(count), Dimension::Cycles);
+        let message = format!(
+            "adverts that are repeated every {} leave no room for packets: one for each of {vcs} virtual channels \
+             takes the channel for {}",
+            cycles(refresh),
+            cycles(round)
+        );
+        findings.push(
+            values
+                .conflict(Code::RefreshTooShort, &[&REFRESH, &VCS, &ADVERT], message)
+                .expected(format!("far more than {}, or \"off\"", cycles(round))),
         );
     }
 }
