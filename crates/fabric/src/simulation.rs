@@ -347,9 +347,19 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
             let switch = self.windows.shards()[at.shard as usize].switch(at.place);
             ports(number).map(move |port| switch.sent_flits(port))
         });
-        let of_nodes = (0..self.nodes.len())
-            .flat_map(|node| self.node(NodeId::new(node)).ports.iter().map(PortModel::sent_flits));
-        of_switches.chain(of_nodes).collect()
+        of_switches.chain(self.sent_flits_of_nodes()).collect()
+    }
+
+    /// What the NIC ports have sent: flits of the packets that their links have chosen since the start. `None` from an
+    /// architecture that does not count.
+    #[must_use]
+    pub fn injected_flits(&self) -> Option<u64> {
+        self.sent_flits_of_nodes().sum()
+    }
+
+    fn sent_flits_of_nodes(&self) -> impl Iterator<Item = Option<u64>> {
+        (0..self.nodes.len())
+            .flat_map(|node| self.node(NodeId::new(node)).ports.iter().map(PortModel::sent_flits))
     }
 
     /// The observers of all shards.

@@ -5,18 +5,19 @@
 //! * **Steady**: the run ends when the 95 % confidence interval of the mean packet latency is within the precision asked
 //!   for, and so is that of the accepted load. With multicast operations it is the mean latency of their last copies that
 //!   has to be known, with barriers that of barriers.
-//! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so
-//!   when in each quarter of the second half of the run the number of flits under way (source queues included) has
-//!   grown, over that half by more than the precision, as a fraction of the flits created, and by no less than four
-//!   fifths of the fraction by which it grew in the quarter of the run before. How many packets are created is chance, with a
-//!   deviation of the root of their number: the growth over the half has to be three of them, and what two of them explain
-//!   does not speak against it. Latencies of a saturated run are those of the packets delivered while it was watched; they
-//!   would grow for ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the
-//!   switches a saturated run goes on until their latency is known. Where the warm-up is given, nothing fills any more: the
-//!   three deviations are asked of the whole of the measured time, and its first half is what was before.
+//! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so when
+//!   in each quarter of the second half of the run the number of flits under way (source queues included) has grown, over
+//!   that half by more than the precision, as a fraction of the flits created, and by no less than four fifths of the
+//!   fraction by which it grew in the quarter of the run before. How many packets are created is chance, with a deviation of
+//!   the root of their number: the growth over the half has to be three of them, and what two of them explain does not speak
+//!   against it. The run goes on until the network itself has filled: until NIC ports send no more flits than arrive, within
+//!   the precision. Latencies of a saturated run are those of the packets delivered while it was watched; they would grow for
+//!   ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the switches a
+//!   saturated run goes on until their latency is known. Where the warm-up is given, nothing fills any more: the three
+//!   deviations are asked of the whole of the measured time, and its first half is what was before.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
-//! * **Unsettled**: none of these, when the limit of simulated time is reached. If an end of the warm-up was found the mean
-//!   has an interval, which is wider than asked for.
+//! * **Unsettled**: none of these, when the limit of simulated time is reached, or the network still fills. If an end of the
+//!   warm-up was found the mean has an interval, which is wider than asked for.
 
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
@@ -186,6 +187,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         aim: course.aim(),
         warmed_up: Batch::default(),
         batches: Vec::new(),
+        injected: Vec::new(),
         snapshots: Vec::new(),
     };
     if let Some(warm_up) = plan.warm_up {
@@ -193,6 +195,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         series.warmed_up = take(simulation, course);
     }
     let start = simulation.now();
+    series.injected.extend(simulation.injected_flits());
     series.snapshots.push(Snapshot::new(0, simulation).with_channels(simulation));
     let (mut precision, mut deadlock) = (None, None);
     let (verdict, cut) = loop {
@@ -202,6 +205,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
             break (Verdict::Stopped, series.fallback());
         }
         let batch = take(simulation, course);
+        series.injected.extend(simulation.injected_flits());
         let snapshot = Snapshot::new(series.batches.len() + 1, simulation);
         // Channels are many, so they are read only where the snapshot stays.
         let stays = snapshot.after.is_multiple_of(spacing(snapshot.after));
@@ -240,6 +244,8 @@ struct Series<'a> {
     /// What happened in the warm-up that was asked for.
     warmed_up: Batch,
     batches: Vec<Batch>,
+    /// Flits that NIC ports have sent since the start, after no batch, one batch, ...; empty if they are not counted.
+    injected: Vec<u64>,
     /// A few, evenly spaced, and the last one.
     snapshots: Vec<Snapshot>,
 }
@@ -332,7 +338,7 @@ impl Series<'_> {
         }
         let is_saturated = self.is_saturated();
         let is_flat = self.estimate(count / 2, Self::accepted).is_within(self.plan.precision);
-        if is_saturated && is_flat && self.aim != Aim::Barriers {
+        if is_saturated && is_flat && !self.is_filling() && self.aim != Aim::Barriers {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None, None) };
@@ -353,7 +359,7 @@ impl Series<'_> {
         if self.batches.len() < self.plan.batches_max {
             return Judgement::GoOn(reached);
         }
-        if self.is_saturated() {
+        if self.is_saturated() && (self.aim == Aim::Barriers || !self.is_filling()) {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         Judgement::Over(Verdict::Unsettled, cut.unwrap_or_else(|| self.fallback()))
@@ -422,6 +428,15 @@ impl Series<'_> {
             && all.by > self.plan.precision.max(3.0 * all.chance)
             && half.by + 2.0 * half.chance >= 0.8 * (before.by - 2.0 * before.chance)
             && quarters.map(Growth::of).all(|part| part.by + 2.0 * part.chance > 0.0)
+    }
+
+    /// Whether more goes into the network than comes out of it, in the second half of the run: then what is delivered is not
+    /// what it will be.
+    fn is_filling(&self) -> bool {
+        let count = self.batches.len();
+        let Some(&[first, .., last]) = self.injected.get(count / 2..) else { return false };
+        let delivered: u64 = self.batches[count / 2..].iter().map(|batch| batch.delivered_flits).sum();
+        (last - first) as f64 > delivered as f64 * (1.0 + self.plan.precision)
     }
 
     /// What has happened per cycle, from the first snapshot at or after the cut on (or the last one before the end).
@@ -535,4 +550,31 @@ fn sums<A: Architecture, E: Endpoint>(
         sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred flits come out in each of 40 batches; of the second half it counts whether more than 2 % more go in.
+    #[test]
+    fn a_network_fills_while_more_goes_in_than_comes_out() {
+        let plan = Plan { precision: 0.02, batch: 1, warm_up: None, duration: None, batches_max: 400 };
+        let fills = |first: u64, second: u64| {
+            let batch = || Batch { delivered_flits: 100, ..Batch::default() };
+            let sent = |batch| if batch < 20 { first * batch } else { first * 20 + second * (batch - 20) };
+            let series = Series {
+                length: 1,
+                plan: &plan,
+                aim: Aim::Packets,
+                warmed_up: Batch::default(),
+                batches: (0..40).map(|_| batch()).collect(),
+                injected: (0..=40).map(sent).collect(),
+                snapshots: Vec::new(),
+            };
+            series.is_filling()
+        };
+        assert!(fills(100, 103) && fills(130, 110));
+        assert!(!fills(103, 102) && !fills(150, 100) && !fills(100, 90));
+    }
 }
