@@ -99,7 +99,7 @@ fn repeat<O: Observer>(voices: &mut [Voice], free: &mut Cycle, now: Cycle, cx: &
     let mut sent = *free;
     let is_undelayed = dues.iter().all(|&due| {
         let is_free = sent <= due;
-        sent = due + timing.advert_flits - timing.show_ahead.min(u64::from(sent < due));
+        sent = due + timing.advert_flits - timing.ahead(sent, due);
         is_free
     });
     // An advert of one flit that is sent ahead leaves its cycle to another, whose turn it may be before.
@@ -150,7 +150,7 @@ impl Link {
     #[inline]
     pub(super) fn send(&mut self, timing: &Timing, now: Cycle, flits: u64) -> Cycle {
         debug_assert!(self.free_at <= now);
-        let ahead = timing.show_ahead.min(u64::from(self.free_at < now));
+        let ahead = timing.ahead(self.free_at, now);
         self.free_at = now + flits - ahead;
         now + timing.transmit + u64::from(self.wire.latency) - ahead
     }
@@ -235,7 +235,7 @@ impl Link {
     ) {
         let vcs = if N == 0 { voices.len() } else { N };
         let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
-        let Timing { refresh, long, show_ahead, advert_flits, .. } = cx.shared.timing;
+        let Timing { refresh, long, advert_flits, .. } = cx.shared.timing;
         let (mut free, mut due) = (self.free_at, self.due_at);
         loop {
             let at = due.max(free);
@@ -252,7 +252,7 @@ impl Link {
             let (wanted, later) = look(voices, at);
             let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
             self.advert_turn = vc as u8;
-            free = at + advert_flits - show_ahead.min(u64::from(free < at));
+            free = at + advert_flits - cx.shared.timing.ahead(free, at);
             cx.counters.adverts += 1;
             let news = voices[vc].news;
             // If there is nothing new, what was said is said again.

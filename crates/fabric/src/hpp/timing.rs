@@ -3,6 +3,7 @@
 use super::barrier::FLITS;
 use super::{Hpp, HppSettings};
 use crate::simulation::{Architecture, Fabric};
+use flitway_engine::Cycle;
 
 /// Longer than any simulation, and far from overflow.
 const NO_REFRESH: u64 = 1 << 62;
@@ -103,6 +104,12 @@ impl Timing {
         let classes = u64::from(fabric.routing.classes());
         let largest = u64::from(self.units(settings.format.payload_flits(settings.format.mtu_bytes)));
         (classes * (crossed / smallest + 1 + largest) + largest).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Cycles by which the start flit goes ahead of what is chosen in cycle `now` on a link that is free from cycle `free` on.
+    #[inline(always)]
+    pub(super) fn ahead(&self, free: Cycle, now: Cycle) -> u64 {
+        self.show_ahead.min(u64::from(free < now))
     }
 
     /// The virtual channel that a packet on `vc` takes on a link where the routing wants `class`.
