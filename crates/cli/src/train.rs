@@ -7,6 +7,7 @@ use crate::progress::{Line, stop_flag};
 use crate::run::{Task, Voice, fits_memory};
 use crate::table::{plural, sizes_of};
 use flitway_experiment::workload::{Measured, TrainWorkload};
+use flitway_fabric::hpp::HppSettings;
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
@@ -50,10 +51,19 @@ fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> St
     let Some(time) = result.time_ns() else { return head + "stopped before its end" };
     let rate = f64::from(choice.count) / time * 1_000.0;
     let payload = rate * f64::from(choice.payload);
+    let repeats = session.fabric().switch.hpp().map_or(0.0, HppSettings::repeat_share);
+    let repeats = if repeats > 0.0 {
+        format!(
+            " (repeated adverts, switch.credit.refresh, take up to {:.1} % more)",
+            repeats / (1.0 - repeats) * 100.0
+        )
+    } else {
+        String::new()
+    };
     head + &format!(
         "time       {:12.1} ns: to the last packet delivered\n\
          rate       {rate:12.3} packets/us, {payload:.1} MB/s of payload\n\
-         links      {:12.1} ns: if links alone set the pace\n\
+         links      {:12.1} ns: if links alone set the pace{repeats}\n\
          model      {:12.1} ns: if a switch passes a packet of a rail every T_switch (dawning5000.txt section 3.1)",
         time,
         result.pipelined_ns(),

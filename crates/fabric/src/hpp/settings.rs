@@ -44,6 +44,13 @@ impl HppSettings {
         let switches = u64::from(hops) * u64::from(self.pipeline.depth() - ahead);
         u64::from(nic) + switches + u64::from(self.format.packet_flits(payload_bytes))
     }
+
+    /// The part of a channel that adverts take which are repeated for want of news, at most.
+    #[must_use]
+    pub fn repeat_share(&self) -> f64 {
+        let round = f64::from(self.vcs * self.advert.flits);
+        self.advert.refresh.map_or(0.0, |refresh| round / f64::from(refresh))
+    }
 }
 
 impl HppSettings {
