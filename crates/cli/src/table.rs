@@ -9,6 +9,7 @@ use flitway_machine::{Machine, Origin};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
+use flitway_report::page::time;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
 use flitway_report::theory::Theory;
@@ -147,19 +148,36 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
         );
     }
     text.push_str(&limits(points));
+    text.push_str(&unsettled(points, Verdict::Saturated, "  not settled"));
     if points.iter().any(|point| point.verdict == Verdict::Deadlock) {
         text.push_str("\ndeadlock           packets wait for each other for ever");
     }
-    if points.iter().any(|point| point.verdict == Verdict::Unsettled) {
-        text.push_str(
-            "\nunsettled          the longest run did not reach the precision asked for: try --precision 5%, or --warm-up and --duration;\n                   \
-             a mean without an interval is not reliable, since no end of the warm-up was found",
-        );
-    }
+    text.push_str(&unsettled(points, Verdict::Unsettled, "unsettled"));
     if points.iter().any(|point| point.verdict == Verdict::Stopped) {
         text.push_str("\nstopped            interrupted before the precision was reached");
     }
     text
+}
+
+/// Why those of `points` that ended with `verdict` are not settled, each reason once, with the first point that has it.
+fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> String {
+    let mut text = String::new();
+    let mut seen = Vec::new();
+    for point in points.iter().filter(|point| point.verdict == verdict) {
+        let Some(why) = point.unsettled.filter(|why| !seen.contains(why)) else { continue };
+        let title = if seen.is_empty() { title } else { "" };
+        seen.push(why);
+        let after = time(point.warmup_ns + point.duration_ns);
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{title:<19}{}after {after}: {}", at_load(point), why.meaning());
+    }
+    text
+}
+
+/// The load of `point`, if it has any, as the beginning of a sentence.
+fn at_load(point: &Point) -> String {
+    let load = if point.multicast.is_some() { 0.0 } else { point.offered_load };
+    if load > 0.0 { format!("at load {load:.3}, ") } else { String::new() }
 }
 
 /// What limits the saturated ones of `points`, each limit once, with the channel that is busiest at the first point.
@@ -170,12 +188,14 @@ fn limits(points: &[Point]) -> String {
         let Some((stages, _)) = &point.stages else { continue };
         let Some(limit) = stages.limit.filter(|limit| !seen.contains(limit)) else { continue };
         seen.push(limit);
-        let load = if point.multicast.is_some() { 0.0 } else { point.offered_load };
-        let at = if load > 0.0 { format!("at load {load:.3}, ") } else { String::new() };
         // Writing to a string does not fail.
-        let _ = write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning());
-        if let Some((channel, load)) = stages.busiest.first() {
-            let _ = write!(text, "\n                   busiest channel: {channel}, {:.1} %", load * 100.0);
+        let _ = write!(text, "\n  limited by       {}{}: {}", at_load(point), limit.name(), limit.meaning());
+        if let Some((channel, taken)) = &stages.fullest {
+            let percent = (taken * 100.0).min(100.0);
+            let _ = write!(
+                text,
+                "\n                   fullest channel: {channel}, about {percent:.1} % with adverts"
+            );
         }
     }
     text

@@ -5,19 +5,22 @@
 //! * **Steady**: the run ends when the 95 % confidence interval of the mean packet latency is within the precision asked
 //!   for, and so is that of the accepted load. With multicast operations it is the mean latency of their last copies that
 //!   has to be known, with barriers that of barriers.
-//! * **Saturated**: packets are created faster than they are delivered, and not only while the network fills. That is so when
-//!   in each quarter of the second half of the run the number of flits under way (source queues included) has grown, over
-//!   that half by more than the precision, as a fraction of the flits created, and by no less than four fifths of the
-//!   fraction by which it grew in the quarter of the run before. How many packets are created is chance, with a deviation of
+//! * **Saturated**: packets are created faster than NIC ports can send them, so that they would never all be delivered. That is
+//!   so when in each quarter of the second half of the run the number of flits in source queues has grown, over that half
+//!   by more than the precision, as a fraction of the flits created, and by no less than four fifths of the fraction by
+//!   which it grew in the quarter of the run before. How many packets are created is chance, with a deviation of
 //!   the root of their number: the growth over the half has to be three of them, and what two of them explain does not speak
 //!   against it. The run goes on until the network itself has filled: until NIC ports send no more flits than arrive, within
 //!   the precision. Latencies of a saturated run are those of the packets delivered while it was watched; they would grow for
 //!   ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the switches a
-//!   saturated run goes on until their latency is known. Where the warm-up is given, nothing fills any more: the three
-//!   deviations are asked of the whole of the measured time, and its first half is what was before.
+//!   saturated run goes on until their latency is known. Where the warm-up is given, the three deviations are asked of the
+//!   whole of the measured time, and its first half is what was before.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
-//! * **Unsettled**: none of these, when the limit of simulated time is reached, or the network still fills. If an end of the
-//!   warm-up was found the mean has an interval, which is wider than asked for.
+//! * **Unsettled**: none of these, when the limit of simulated time is reached, because latencies have a trend, so that no end
+//!   of the warm-up was found, or the interval is wider than asked for. A saturated network may still fill then.
+//!
+//! A time that is asked for is steady, however wide the interval, unless one of the others is found in it: it may be too
+//! early, while the network fills, or too short to tell a trend from chance (see [`stats::trend`]).
 
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
@@ -53,10 +56,21 @@ pub enum Verdict {
     Saturated,
     /// Packets wait for each other for ever.
     Deadlock,
-    /// The limit of simulated time came first.
+    /// The time was over first.
     Unsettled,
     /// Somebody stopped it.
     Stopped,
+}
+
+/// Why what a measurement says is not what a longer one would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsettled {
+    /// More goes into the network than comes out of it.
+    Filling,
+    /// Latencies grow or fall.
+    Trend,
+    /// The interval is wider than asked for.
+    Imprecise,
 }
 
 /// What was measured, in cycles and flits.
@@ -68,6 +82,8 @@ pub struct Measurement {
     pub deadlock: Option<Deadlock>,
     /// Everything created and delivered after the warm-up.
     pub total: Batch,
+    /// Why it is unsettled, if it is; a saturated network may still fill.
+    pub unsettled: Option<Unsettled>,
     /// Whether the estimates are of a time without a trend, so that their intervals mean something.
     pub has_intervals: bool,
     /// Mean packet latency.
@@ -162,6 +178,9 @@ const BATCHES_FIRST: usize = 20;
 /// The fewest from which saturation is concluded.
 const BATCHES_SATURATED: usize = 40;
 
+/// Deviations from what chance gives from which something is said.
+const SURE: f64 = 3.0;
+
 /// Batches between two looks for packets that wait for each other.
 const LOOK_EVERY: usize = 20;
 
@@ -187,15 +206,14 @@ pub fn measure<A: Architecture, E: Endpoint>(
         aim: course.aim(),
         warmed_up: Batch::default(),
         batches: Vec::new(),
-        injected: Vec::new(),
+        injected: 0,
         snapshots: Vec::new(),
     };
     if let Some(warm_up) = plan.warm_up {
         course.advance(simulation, Cycle(warm_up), stop);
-        series.warmed_up = take(simulation, course);
+        series.warmed_up = series.take(simulation, course);
     }
     let start = simulation.now();
-    series.injected.extend(simulation.injected_flits());
     series.snapshots.push(Snapshot::new(0, simulation).with_channels(simulation));
     let (mut precision, mut deadlock) = (None, None);
     let (verdict, cut) = loop {
@@ -204,8 +222,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         if outcome == Outcome::Stopped {
             break (Verdict::Stopped, series.fallback());
         }
-        let batch = take(simulation, course);
-        series.injected.extend(simulation.injected_flits());
+        let batch = series.take(simulation, course);
         let snapshot = Snapshot::new(series.batches.len() + 1, simulation);
         // Channels are many, so they are read only where the snapshot stays.
         let stays = snapshot.after.is_multiple_of(spacing(snapshot.after));
@@ -244,8 +261,8 @@ struct Series<'a> {
     /// What happened in the warm-up that was asked for.
     warmed_up: Batch,
     batches: Vec<Batch>,
-    /// Flits that NIC ports have sent since the start, after no batch, one batch, ...; empty if they are not counted.
-    injected: Vec<u64>,
+    /// Flits that NIC ports have sent since the start.
+    injected: u64,
     /// A few, evenly spaced, and the last one.
     snapshots: Vec<Snapshot>,
 }
@@ -301,6 +318,23 @@ enum Judgement {
 }
 
 impl Series<'_> {
+    /// What has happened since the last call.
+    fn take<A: Architecture, E: Endpoint>(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        course: &mut impl Course<A, E>,
+    ) -> Batch {
+        let mut batch = Batch::default();
+        for recorder in simulation.observers_mut() {
+            batch.add(&recorder.take());
+        }
+        // Where nobody counts what is sent, it is what comes.
+        let injected = simulation.injected_flits().unwrap_or(self.injected + batch.delivered_flits);
+        batch.injected_flits = injected - std::mem::replace(&mut self.injected, injected);
+        course.collect(simulation, &mut batch);
+        batch
+    }
+
     fn push(&mut self, batch: Batch, snapshot: Snapshot) {
         self.batches.push(batch);
         self.snapshots.push(snapshot);
@@ -324,10 +358,9 @@ impl Series<'_> {
     fn judge(&self) -> Judgement {
         let count = self.batches.len();
         if let Some(duration) = self.plan.duration {
-            let verdict = if self.is_saturated() { Verdict::Saturated } else { Verdict::Steady };
             return match self.found_warm_up() {
                 Some(cut) if count >= cut + duration.div_ceil(self.length).max(1) as usize => {
-                    Judgement::Over(verdict, cut)
+                    Judgement::Over(self.verdict_of_all(cut), cut)
                 }
                 None => self.give_up_or_go_on(None, None),
                 Some(_) => Judgement::GoOn(None),
@@ -338,7 +371,7 @@ impl Series<'_> {
         }
         let is_saturated = self.is_saturated();
         let is_flat = self.estimate(count / 2, Self::accepted).is_within(self.plan.precision);
-        if is_saturated && is_flat && !self.is_filling() && self.aim != Aim::Barriers {
+        if is_saturated && is_flat && !self.is_filling(0.0) && self.aim != Aim::Barriers {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None, None) };
@@ -359,20 +392,45 @@ impl Series<'_> {
         if self.batches.len() < self.plan.batches_max {
             return Judgement::GoOn(reached);
         }
-        if self.is_saturated() && (self.aim == Aim::Barriers || !self.is_filling()) {
+        if self.is_saturated() {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         Judgement::Over(Verdict::Unsettled, cut.unwrap_or_else(|| self.fallback()))
     }
 
-    /// The warm-up as the data show it, when every batch has packets to show; none is left if it was asked for.
+    /// What to say of a time that was asked for, which begins after `cut` batches.
+    fn verdict_of_all(&self, cut: usize) -> Verdict {
+        let latencies = self.batches[cut..].iter().map(|batch| self.latency(batch));
+        let latencies: Vec<f64> = latencies.filter(|latency| latency.is_finite()).collect();
+        if self.is_saturated() {
+            Verdict::Saturated
+        } else if self.is_filling(SURE) || stats::trend(&latencies).abs() > self.plan.precision {
+            Verdict::Unsettled
+        } else {
+            Verdict::Steady
+        }
+    }
+
+    /// Why a run that has ended so, with the first `cut` batches cut off, is unsettled.
+    fn unsettled(&self, verdict: Verdict, cut: usize) -> Option<Unsettled> {
+        let is_moving = self.plan.duration.is_some() || self.found_warm_up() != Some(cut);
+        match verdict {
+            Verdict::Saturated | Verdict::Unsettled if self.is_filling(SURE) => Some(Unsettled::Filling),
+            Verdict::Unsettled if is_moving => Some(Unsettled::Trend),
+            Verdict::Unsettled => Some(Unsettled::Imprecise),
+            Verdict::Steady | Verdict::Saturated | Verdict::Deadlock | Verdict::Stopped => None,
+        }
+    }
+
+    /// The warm-up as the data show it, when every batch after it has packets to show; none is left if it was asked for.
     fn found_warm_up(&self) -> Option<usize> {
         if self.plan.warm_up.is_some() {
             return Some(0);
         }
-        let first = self.batches.iter().position(|batch| self.counted(batch) > 0)?;
+        let first =
+            self.batches.iter().rposition(|batch| self.counted(batch) == 0).map_or(0, |last| last + 1);
         let rest = &self.batches[first..];
-        if rest.len() < BATCHES_FIRST || rest.iter().any(|batch| self.counted(batch) == 0) {
+        if rest.len() < BATCHES_FIRST || first > stats::warm_up_limit(self.batches.len()) {
             return None;
         }
         let latencies: Vec<f64> = rest.iter().map(|batch| self.latency(batch)).collect();
@@ -425,18 +483,25 @@ impl Series<'_> {
         let all = Growth::of(if is_warm { &self.batches } else { half });
         let (before, half) = (Growth::of(before), Growth::of(half));
         half.by > self.plan.precision
-            && all.by > self.plan.precision.max(3.0 * all.chance)
+            && all.by > self.plan.precision.max(SURE * all.chance)
             && half.by + 2.0 * half.chance >= 0.8 * (before.by - 2.0 * before.chance)
             && quarters.map(Growth::of).all(|part| part.by + 2.0 * part.chance > 0.0)
     }
 
-    /// Whether more goes into the network than comes out of it, in the second half of the run: then what is delivered is not
-    /// what it will be.
-    fn is_filling(&self) -> bool {
-        let count = self.batches.len();
-        let Some(&[first, .., last]) = self.injected.get(count / 2..) else { return false };
-        let delivered: u64 = self.batches[count / 2..].iter().map(|batch| batch.delivered_flits).sum();
-        (last - first) as f64 > delivered as f64 * (1.0 + self.plan.precision)
+    /// Whether more goes into the network than comes out of it, in the second half of the run, by more than `deviations` of
+    /// what chance does: then what is delivered is not what it will be. Barriers in the switches do not wait for that.
+    fn is_filling(&self, deviations: f64) -> bool {
+        let sum = |batches: &[Batch], of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
+        let half = &self.batches[self.batches.len() / 2..];
+        let injected = sum(half, |batch| batch.injected_flits);
+        let delivered = sum(half, |batch| batch.delivered_flits);
+        let arrived =
+            self.warmed_up.delivered_flits as f64 + sum(&self.batches, |batch| batch.delivered_flits);
+        // Packets under way come and go by themselves, at the beginning and at the end.
+        let under_way = (self.injected as f64 - arrived).max(0.0);
+        let packet = sum(half, |batch| batch.queued_flits) / sum(half, |batch| batch.created).max(1.0);
+        let chance = (2.0 * under_way * packet).sqrt();
+        self.aim != Aim::Barriers && injected > delivered * (1.0 + self.plan.precision) + deviations * chance
     }
 
     /// What has happened per cycle, from the first snapshot at or after the cut on (or the last one before the end).
@@ -473,13 +538,11 @@ impl Series<'_> {
         // The mean is that over packets; batches, which differ a little in size, tell how far to trust it.
         let over_packets =
             |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
+        let unsettled = self.unsettled(verdict, cut);
         Measurement {
             verdict,
-            has_intervals: match verdict {
-                Verdict::Steady => true,
-                Verdict::Unsettled => self.found_warm_up() == Some(cut),
-                Verdict::Saturated | Verdict::Deadlock | Verdict::Stopped => false,
-            },
+            unsettled,
+            has_intervals: verdict == Verdict::Steady || unsettled == Some(Unsettled::Imprecise),
             deadlock: None,
             packet_latency: over_packets(
                 total.packet_latency,
@@ -507,8 +570,8 @@ impl Series<'_> {
     }
 }
 
-/// By how much the flits under way have grown, as a fraction of those created, and how much of that may be chance: a standard
-/// deviation.
+/// By how much the source queues have grown, as a fraction of the flits put into them, and how much of that may be chance: a
+/// standard deviation.
 struct Growth {
     by: f64,
     chance: f64,
@@ -517,25 +580,12 @@ struct Growth {
 impl Growth {
     fn of(batches: &[Batch]) -> Growth {
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
-        let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
+        let (queued, injected) = (sum(|batch| batch.queued_flits), sum(|batch| batch.injected_flits));
         let packets = sum(|batch| batch.created);
         // Operations are not created by chance.
         let chance = if packets > 0.0 { packets.sqrt().recip() } else { 0.0 };
-        Growth { by: (created - delivered) / created.max(1.0), chance }
+        Growth { by: (queued - injected) / queued.max(1.0), chance }
     }
-}
-
-/// What has happened since the last call.
-fn take<A: Architecture, E: Endpoint>(
-    simulation: &mut Simulation<A, E, Recorder>,
-    course: &mut impl Course<A, E>,
-) -> Batch {
-    let mut batch = Batch::default();
-    for recorder in simulation.observers_mut() {
-        batch.add(&recorder.take());
-    }
-    course.collect(simulation, &mut batch);
-    batch
 }
 
 /// Counts by node, over all shards.
@@ -561,18 +611,19 @@ mod tests {
     fn a_network_fills_while_more_goes_in_than_comes_out() {
         let plan = Plan { precision: 0.02, batch: 1, warm_up: None, duration: None, batches_max: 400 };
         let fills = |first: u64, second: u64| {
-            let batch = || Batch { delivered_flits: 100, ..Batch::default() };
-            let sent = |batch| if batch < 20 { first * batch } else { first * 20 + second * (batch - 20) };
+            let batch = |sent| Batch { injected_flits: sent, delivered_flits: 100, ..Batch::default() };
+            let batches: Vec<_> =
+                (0..40).map(|place| batch(if place < 20 { first } else { second })).collect();
             let series = Series {
                 length: 1,
                 plan: &plan,
                 aim: Aim::Packets,
                 warmed_up: Batch::default(),
-                batches: (0..40).map(|_| batch()).collect(),
-                injected: (0..=40).map(sent).collect(),
+                injected: batches.iter().map(|batch| batch.injected_flits).sum(),
+                batches,
                 snapshots: Vec::new(),
             };
-            series.is_filling()
+            series.is_filling(0.0)
         };
         assert!(fills(100, 103) && fills(130, 110));
         assert!(!fills(103, 102) && !fills(150, 100) && !fills(100, 90));

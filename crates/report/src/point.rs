@@ -5,7 +5,7 @@ mod barrier;
 pub use barrier::{BarrierPoint, Recovery};
 
 use crate::details::Details;
-use crate::measure::{Measurement, Verdict};
+use crate::measure::{Measurement, Unsettled, Verdict};
 use crate::memory::peak_rss_bytes;
 use crate::recorder::Latencies;
 use crate::stages::Stages;
@@ -50,6 +50,8 @@ pub struct Point {
     pub created_load: Option<f64>,
     /// How the measurement has ended.
     pub verdict: Verdict,
+    /// Why a longer measurement would say something else, if it would.
+    pub unsettled: Option<Unsettled>,
     /// Packets measured.
     pub packets: u64,
     /// Their mean payload in bytes.
@@ -131,6 +133,7 @@ impl Point {
             accepted_payload: payload_flits / (everything * measurement.duration.max(1) as f64),
             created_load: finite(total.created_flits as f64 / (everything * measurement.duration as f64)),
             verdict: measurement.verdict,
+            unsettled: measurement.unsettled,
             packets: total.packets,
             packet_bytes: total.payload as f64 / packets.max(1.0),
             hops_mean: total.hops as f64 / packets.max(1.0),
@@ -268,6 +271,7 @@ impl Point {
         put("verdict", Some(json!(self.verdict.name())));
         let limit = self.stages.as_ref().and_then(|(stages, _)| stages.limit);
         put("limit", limit.map(|limit| json!(limit.name())));
+        put("unsettled", self.unsettled.map(|why| json!(why.name())));
         put("packets", Some(json!(self.packets)));
         put("packet_bytes", Some(json!(self.packet_bytes)));
         put("hops_mean", Some(json!(self.hops_mean)));
@@ -458,6 +462,34 @@ impl Verdict {
             Verdict::Deadlock => "deadlock",
             Verdict::Unsettled => "unsettled",
             Verdict::Stopped => "stopped",
+        }
+    }
+}
+
+impl Unsettled {
+    /// The word for it in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Unsettled::Filling => "filling",
+            Unsettled::Trend => "trend",
+            Unsettled::Imprecise => "imprecise",
+        }
+    }
+
+    /// What it means, and what helps, for people.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Unsettled::Filling => {
+                "more goes into the network than comes out, so what it accepts is not what it will be; measure later (--warm-up)"
+            }
+            Unsettled::Trend => {
+                "latencies grow or fall, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
+            }
+            Unsettled::Imprecise => {
+                "the interval is wider than asked for; try --precision 5%, or --warm-up and --duration"
+            }
         }
     }
 }

@@ -29,6 +29,10 @@ pub struct Batch {
     pub created: u64,
     /// Flits of the packets created, of packets for groups once for each copy that is to be delivered.
     pub created_flits: u64,
+    /// Flits of the packets created, of each packet once: what NIC ports have to send.
+    pub queued_flits: u64,
+    /// Flits that NIC ports have sent, which recorders do not see.
+    pub injected_flits: u64,
     /// Flits delivered, those of multicast operations included.
     pub delivered_flits: u64,
     /// What has been seen of multicast operations, which do not count in the rest.
@@ -64,6 +68,8 @@ impl Default for Batch {
         Batch {
             created: 0,
             created_flits: 0,
+            queued_flits: 0,
+            injected_flits: 0,
             delivered_flits: 0,
             operations: Operations::default(),
             barriers: Barriers::default(),
@@ -87,6 +93,8 @@ impl Batch {
     pub fn add(&mut self, other: &Batch) {
         self.created += other.created;
         self.created_flits += other.created_flits;
+        self.queued_flits += other.queued_flits;
+        self.injected_flits += other.injected_flits;
         self.delivered_flits += other.delivered_flits;
         self.operations.add(&other.operations);
         self.barriers.add(&other.barriers);
@@ -220,6 +228,7 @@ impl Observer for Recorder {
             self.wanted_by[node.index()] += flits;
         }
         self.batch.created_flits += flits * u64::from(copies);
+        self.batch.queued_flits += flits;
         self.batch.created += u64::from(is_traffic(packet.tag));
     }
 

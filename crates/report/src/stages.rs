@@ -112,6 +112,16 @@ impl Limit {
         }
     }
 
+    /// The stage that is full, if one is.
+    fn stage(self) -> Option<Stage> {
+        match self {
+            Limit::Injection => Some(Stage::Injection),
+            Limit::Network => Some(Stage::Network),
+            Limit::Ejection => Some(Stage::Ejection),
+            Limit::Arbitration => None,
+        }
+    }
+
     /// Whether the nodes are the limit, and no better fabric would help.
     #[must_use]
     pub fn is_endpoint(self) -> bool {
@@ -155,6 +165,9 @@ pub struct Stages {
     pub busiest: Vec<(ChannelEnds, f64)>,
     /// What limits it, if it is saturated.
     pub limit: Option<Limit>,
+    /// The channel that shows it: the fullest of the stage that limits, or of all. And about how much of it is taken, by
+    /// adverts too.
+    pub fullest: Option<(ChannelEnds, f64)>,
 }
 
 impl Stages {
@@ -175,12 +188,13 @@ impl Stages {
         let named = channels(fabric).zip(sent_of).filter_map(|(channel, &load)| Some((channel?, load)));
         let mut all: Vec<(ChannelEnds, f64)> = named.collect();
         let loads = stage_loads(&all);
-        let limit =
-            (measurement.verdict == Verdict::Saturated).then(|| what_limits(fabric, measurement, &all));
+        let (limit, fullest) = (measurement.verdict == Verdict::Saturated)
+            .then(|| what_limits(fabric, measurement, &all))
+            .map_or((None, None), |(limit, fullest)| (Some(limit), fullest));
         // Stable: channels that are equally busy stay in order.
         all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         all.truncate(BUSIEST);
-        Some(Stages { loads, busiest: all, limit })
+        Some(Stages { loads, busiest: all, limit, fullest })
     }
 
     /// The object `channel_load` of a point.
@@ -222,8 +236,12 @@ fn stage_loads(all: &[(ChannelEnds, f64)]) -> [StageLoad; 3] {
     loads
 }
 
-/// What limits a saturated point of `fabric`, whose channels have the loads `all`.
-fn what_limits(fabric: &Fabric, measurement: &Measurement, all: &[(ChannelEnds, f64)]) -> Limit {
+/// What limits a saturated point of `fabric`, whose channels have the loads `all`, and the channel that shows it.
+fn what_limits(
+    fabric: &Fabric,
+    measurement: &Measurement,
+    all: &[(ChannelEnds, f64)],
+) -> (Limit, Option<(ChannelEnds, f64)>) {
     let total = &measurement.total;
     let flits = total.delivered_flits as f64;
     let packets = (total.packets + total.operations.copies).max(1) as f64;
@@ -248,7 +266,12 @@ fn what_limits(fabric: &Fabric, measurement: &Measurement, all: &[(ChannelEnds, 
     // Of packets for groups and sets of nodes it is not known what each node is to receive.
     let is_denied =
         total.operations.copies > 0 || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
-    limit(&stage_loads(&occupied), packet, is_denied)
+    let limit = limit(&stage_loads(&occupied), packet, is_denied);
+    let shows =
+        |&&(channel, _): &&(ChannelEnds, f64)| limit.stage().is_none_or(|stage| channel.stage() == stage);
+    // The first of those that are equally full.
+    let fullest = occupied.iter().filter(shows).rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    (limit, fullest.copied())
 }
 
 /// Flits of adverts that a channel sends for each flit that comes the other way, of packets of `payload` bytes and `flits` in

@@ -5,8 +5,10 @@
 //!
 //! * **Warm-up**: MSER (White, *Simulation* 69(6), 1997): of all prefixes up to half of the batches, the one is cut off
 //!   that leaves the smallest standard error of the mean. If that is a quarter of them or more, the series has not settled.
+//! * **Trend**: Mann (*Econometrica* 13(3), 1945): of how many pairs of batches the later one is the larger. What chance
+//!   gives once in ten thousand times is none.
 //! * **Confidence**: batch means with Student's t. Neighbouring batches are first joined until their lag-1
-//!   autocorrelation is no longer significant.
+//!   autocorrelation is no longer significant, and so before a trend is looked for.
 
 /// Mean and half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,10 +31,16 @@ impl Estimate {
 /// as long still holds some of that.
 const WARM_UP_SHARE: usize = 4;
 
+/// The most batches of `count` that may be warm-up.
+#[must_use]
+pub fn warm_up_limit(count: usize) -> usize {
+    count / WARM_UP_SHARE
+}
+
 /// The number of batches to cut off as warm-up; `None` while the series has not settled.
 #[must_use]
 pub fn warm_up(batches: &[f64]) -> Option<usize> {
-    let limit = batches.len() / WARM_UP_SHARE;
+    let limit = warm_up_limit(batches.len());
     // Sums over suffixes, from the end, so that every prefix is judged in one pass.
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, limit));
     for start in (0..batches.len()).rev() {
@@ -53,10 +61,7 @@ const BATCHES_MIN: usize = 10;
 /// Mean and confidence interval of a settled series of batches of equal weight.
 #[must_use]
 pub fn estimate(batches: &[f64]) -> Estimate {
-    let mut joined = batches.to_vec();
-    while joined.len() >= 2 * BATCHES_MIN && is_correlated(&joined) {
-        joined = joined.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
-    }
+    let joined = join(batches);
     let count = joined.len() as f64;
     let mean = batches.iter().sum::<f64>() / batches.len() as f64;
     if joined.len() < BATCHES_MIN {
@@ -65,6 +70,41 @@ pub fn estimate(batches: &[f64]) -> Estimate {
     let centre = joined.iter().sum::<f64>() / count;
     let variance = joined.iter().map(|batch| (batch - centre).powi(2)).sum::<f64>() / (count - 1.0);
     Estimate { mean, half_width: student_95(joined.len() - 1) * (variance / count).sqrt() }
+}
+
+/// By how much the second half of a series of batches of equal weight lies above the first, as a fraction of its mean, if it
+/// has a trend that is not chance, and 0 otherwise.
+#[must_use]
+pub fn trend(batches: &[f64]) -> f64 {
+    let joined = join(batches);
+    if joined.len() < BATCHES_MIN {
+        return 0.0;
+    }
+    let signs = joined.iter().enumerate().flat_map(|(place, earlier)| {
+        joined[place + 1..]
+            .iter()
+            .map(move |later| f64::from(i8::from(later > earlier) - i8::from(later < earlier)))
+    });
+    let (score, count) = (signs.sum::<f64>(), joined.len() as f64);
+    let deviation = (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt();
+    if score.abs() <= TREND_DEVIATIONS * deviation {
+        return 0.0;
+    }
+    let mean = |batches: &[f64]| batches.iter().sum::<f64>() / batches.len() as f64;
+    let (first, second) = joined.split_at(joined.len() / 2);
+    (mean(second) - mean(first)) / mean(&joined)
+}
+
+/// Two-sided, one in ten thousand.
+const TREND_DEVIATIONS: f64 = 3.89;
+
+/// Joins neighbours until they are no longer correlated, or would be too few.
+fn join(batches: &[f64]) -> Vec<f64> {
+    let mut joined = batches.to_vec();
+    while joined.len() >= 2 * BATCHES_MIN && is_correlated(&joined) {
+        joined = joined.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
+    }
+    joined
 }
 
 /// Whether the lag-1 autocorrelation is significantly positive: above 1.65 standard errors (one-sided 95 %).
@@ -143,6 +183,25 @@ mod tests {
     fn a_growing_series_never_settles() {
         let series: Vec<f64> = (0..100).map(f64::from).collect();
         assert_eq!(warm_up(&series), None);
+    }
+
+    #[test]
+    fn a_trend_is_found_where_there_is_one() {
+        let (mut found, mut imagined) = (0, 0);
+        for seed in 0..1_000 {
+            let mut stream = Stream::new(seed, 3, Purpose::Test);
+            let growing: Vec<f64> = (0..50).map(|i| 10.0 + f64::from(i) / 5.0 + noise(&mut stream)).collect();
+            found += u32::from(trend(&growing) > 0.1);
+            let mut state = 0.0;
+            let correlated = (0..50).map(|_| {
+                state = 0.5 * state + noise(&mut stream);
+                10.0 + state
+            });
+            imagined += u32::from(trend(&correlated.collect::<Vec<_>>()) != 0.0);
+        }
+        assert!(found >= 950 && imagined <= 5, "{found} and {imagined} of 1000");
+        assert!(trend(&(0..50).map(|i| -f64::from(i) - 1.0).collect::<Vec<_>>()) > 0.9);
+        assert_eq!(trend(&[1.0, 2.0, 3.0]), 0.0);
     }
 
     #[test]

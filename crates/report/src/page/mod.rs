@@ -24,6 +24,8 @@ use picture::Numbers;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
+pub use words::time;
+
 /// The style sheet and the script, as they stand in the page.
 const STYLE: &str = include_str!("style.css");
 /// The colours by name, in the light.

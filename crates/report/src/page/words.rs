@@ -1,9 +1,11 @@
 //! What a page says in words: verdicts, units, commands.
 
+use crate::measure::Unsettled;
 use serde_json::Value;
 
 /// A time with the unit that suits it.
-pub(super) fn time(nanos: f64) -> String {
+#[must_use]
+pub fn time(nanos: f64) -> String {
     match nanos {
         nanos if nanos < 1e3 => format!("{nanos:.0} ns"),
         nanos if nanos < 1e4 => format!("{:.2} µs", nanos / 1e3),
@@ -76,23 +78,27 @@ pub(super) fn verdict(points: &[Value]) -> String {
         "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
         "saturated" => {
             let limit = point["limit"].as_str().map_or("", limit);
+            let filling = points.iter().find_map(|point| point["unsettled"].as_str()).map_or("", unsettled);
+            let filling = if filling.is_empty() { String::new() } else { format!(" But {filling}.") };
             format!(
                 "Saturated: packets are created faster than they are delivered; {through} of {} gets \
-                 through. {limit} Latencies of packets would grow for ever and mean nothing.",
+                 through. {limit} Latencies of packets would grow for ever and mean nothing.{filling}",
                 rate(point)
             )
         }
         "deadlock" => "Deadlock: packets wait for each other for ever. The ring of packets below proves it; \
                        nothing that hangs on it will move again."
             .to_owned(),
-        "unsettled" => {
-            "Unsettled: the longest run did not reach the precision. Without an interval it found no end of the warm-up, \
-             and the numbers are not reliable; ask for less precision, or for a warm-up and a duration."
-                .to_owned()
-        }
+        "unsettled" => format!("Unsettled: {}.", point["unsettled"].as_str().map_or("", unsettled)),
         "stopped" => "Stopped: somebody interrupted the run before the precision was reached.".to_owned(),
         _ => String::new(),
     }
+}
+
+/// Why an unsettled point is.
+fn unsettled(why: &str) -> &'static str {
+    let known = [Unsettled::Filling, Unsettled::Trend, Unsettled::Imprecise];
+    known.into_iter().find(|known| known.name() == why).map_or("", Unsettled::meaning)
 }
 
 /// What limits a saturated point.
