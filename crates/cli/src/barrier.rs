@@ -9,6 +9,7 @@ use flitway_experiment::workload::BarrierWorkload;
 use flitway_experiment::workload::barrier::BarrierTask;
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
+use flitway_report::page::time;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::Session;
 use std::fmt::Write;
@@ -69,7 +70,12 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
         text.push_str(&beside(&workload.written));
     }
     let nanos = session.machine().clock.nanos(task.run.zero_load() as f64);
-    let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network");
+    let when = if task.run.plan().is_of_switches() {
+        "the slowest comes alone, after all others"
+    } else {
+        "all come at once"
+    };
+    let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network and {when}");
     text
 }
 
@@ -154,11 +160,11 @@ fn definitions(points: &[Point]) -> String {
         // Writing to a string does not fail.
         let _ = write!(
             text,
-            "\nrecovery           {operations} lost packets; the slowest took {:.0} ns",
-            recovery.latency_max_ns
+            "\nrecovery           {operations} lost packets; the slowest took {}",
+            time(recovery.latency_max_ns)
         );
         if let Some(mean) = recovery.mean_ns {
-            let _ = write!(text, ", in the mean {mean:.0} ns more than the others");
+            let _ = write!(text, ", in the mean {} more than the others", time(mean));
         }
     }
     text
