@@ -133,16 +133,17 @@ fn walk(path: &str, a: &Value, b: &Value, lines: &mut Vec<String>) {
 }
 
 fn read(path: &str) -> Result<Value, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("{path}: cannot read: {error}"), None))?;
-    let value: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::input(format!("{path}: this is no JSON: {error}"), None))?;
+    let refused = |message: String| {
+        let help = "expected a result of `flitway run --json`, schema `flitway/result/1`";
+        Failure::input(format!("{path}: {message}"), Some(help.into()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refused(format!("cannot read: {error}")))?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|error| refused(format!("this is no JSON: {error}")))?;
     match value.get("schema").and_then(Value::as_str) {
         Some("flitway/result/1") => Ok(value),
         other => {
-            let read = other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"));
-            let help = "expected a result of `flitway run --json`, schema `flitway/result/1`";
-            Err(Failure::input(format!("{path}: {read}"), Some(help.into())))
+            Err(refused(other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"))))
         }
     }
 }

@@ -223,7 +223,8 @@ fn every_wrong_argument_has_its_message_and_status_2() {
             &["run", "dawning500"],
             &["there is no built-in machine `dawning500`", "did you mean `dawning5000`"],
         ),
-        (&["run", "nowhere.toml"], &["nowhere.toml"]),
+        (&["run", "nowhere.toml"], &["nowhere.toml", "expected: the path of a machine file"]),
+        (&["run", "dawning5000.toml"], &["did you mean the built-in machine `dawning5000`?"]),
         (&["run", "hpp-switch", "--set", "switch.vc=2"], &["did you mean `switch.vcs`"]),
         (&["run", "hpp-switch", "--traffic", "tornadoo"], &["did you mean `tornado`"]),
         (&["run", "hpp-switch", "--traffic", "hotspot(fraction=2)"], &["--traffic", "`fraction`"]),
@@ -231,7 +232,10 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--packet", "2KiB"], &["--packet", "1024"]),
         (&["run", "hpp-switch", "--packet", "256KB"], &["--packet"]),
         (&["run", "hpp-switch", "--packet", &sizes], &["--packet", "big"]),
-        (&["run", "hpp-switch", "--packet", "file(none.txt)"], &["none.txt: cannot read"]),
+        (
+            &["run", "hpp-switch", "--packet", "file(none.txt)"],
+            &["none.txt: cannot read", "expected numbers"],
+        ),
         (&["run", "hpp-switch", "--arrival", "randomly"], &["--arrival", "bernoulli"]),
         (&["run", "hpp-switch", "--arrival", "bursts(length=3)"], &["--arrival", "`length`"]),
         (
@@ -250,7 +254,10 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--laod", "0.3"], &["--load"]),
         (&["run", "hpp-switch", "--graph", graph, "--load", "0.3"], &["--graph", "--load"]),
         (&["run", "hpp-switch", "--placement", "linear"], &["--graph"]),
-        (&["run", "hpp-switch", "--graph", "none.goal"], &["none.goal: cannot open"]),
+        (
+            &["run", "hpp-switch", "--graph", "none.goal"],
+            &["none.goal: cannot open", "expected a task graph"],
+        ),
         (
             &["run", "hpp-switch", "--graph", broken],
             &["broken.goal:3:4", "sned", "broken.goal:6", "error[goal-"],
@@ -263,7 +270,7 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"], &["transpose"]),
         (&["list", "planets"], &["there is no list of `planets`", "machines"]),
         (&["explain", "switch.vsc"], &["did you mean `switch.vcs`"]),
-        (&["compare", "a.json", "b.json"], &["a.json: cannot read"]),
+        (&["compare", "a.json", "b.json"], &["a.json: cannot read", "expected a result"]),
         (&["compare", graph, graph], &["this is no JSON"]),
         (&["simulate"], &["simulate"]),
     ];

@@ -54,7 +54,7 @@ pub use explain::{codes_reference, explain, settings_reference};
 pub use flitway_fabric::SwitchSettings;
 pub use flitway_fabric::routing::RoutingKind;
 pub use graph::GraphFile;
-pub use load::{builtin, is_folder, is_path, not_built_in, read_text};
+pub use load::{builtin, is_folder, is_path, not_built_in, or_built_in, read_text};
 pub use machine::Machine;
 pub use nearest::nearest;
 pub use options::{Options, Origin};

@@ -1,5 +1,6 @@
 //! Reading the text of machine files and graph files, and the built-in machines.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,12 +45,13 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
         let name = format!("{name}{BUILT_IN}");
         return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
     }
+    let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
     if !is_path(name_or_path) && !is_folder(name_or_path) {
-        let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
         return Err(not_built_in(Code::UnknownMachine, "machine", name_or_path, &names).into());
     }
     let path = Path::new(name_or_path);
-    let text = read_text(path, name_or_path, "machine file", None)?;
+    let text = read_text(path, name_or_path, "machine file", None)
+        .map_err(|problem| or_built_in(problem, path, "machine", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Ok(MachineText { name: name_or_path.to_owned(), text, folder })
 }
@@ -77,16 +79,13 @@ pub fn read_text(
     named_at: Option<&Location>,
 ) -> Result<String, Diagnostic> {
     let unreadable = |reason: String| {
-        Diagnostic::error(
-            Code::Unreadable,
-            named_at.cloned(),
-            format!("the {what} `{}` {reason}", show(shown)),
-        )
+        let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        let message = format!("the {what} `{}` {reason}", show(shown));
+        Diagnostic::error(Code::Unreadable, named_at.cloned(), message)
+            .expected(format!("the path of {article} {what}"))
     };
     if path.is_dir() {
-        let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-        let problem = unreadable("is a directory".to_owned());
-        return Err(problem.expected(format!("the path of {article} {what}")));
+        return Err(unreadable("is a directory".to_owned()));
     }
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => unreadable("does not exist".to_owned()).maybe_help(similar_file(path)),
@@ -123,6 +122,21 @@ fn similar_file(path: &Path) -> Option<String> {
     names.sort();
     let meant = nearest(wanted, names.iter().map(String::as_str))?;
     Some(format!("did you mean `{}`?", path.with_file_name(meant).display()))
+}
+
+/// Adds to `problem` that no file is at `path`, but that a built-in `what` may be meant, one of `names`.
+#[must_use]
+pub fn or_built_in(problem: Diagnostic, path: &Path, what: &str, names: &[&str]) -> Diagnostic {
+    let Some(stem) = path.file_stem().and_then(OsStr::to_str).filter(|_| !path.exists()) else {
+        return problem;
+    };
+    match nearest(stem, names.iter().copied()) {
+        // A file of almost the same name is meant rather than a name that is almost that of the file.
+        Some(name) if name == stem || problem.help.is_none() => {
+            problem.help(format!("did you mean the built-in {what} `{name}`?"))
+        }
+        _ => problem.maybe_help(Some(format!("`flitway list {what}s` names the built-in ones"))),
+    }
 }
 
 /// That `name` is none of the built-in `names` of `what`, and what was meant perhaps.

@@ -87,8 +87,10 @@ pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
 }
 
 fn read(path: &str) -> Result<GraphFile, Problem> {
-    let file =
-        File::open(path).map_err(|error| Problem::new("graph", format!("{path}: cannot open: {error}")))?;
+    let file = File::open(path).map_err(|error| {
+        let help = "expected a task graph as GOAL text, plain or gzip";
+        Problem::new("graph", format!("{path}: cannot open: {error}")).help(help)
+    })?;
     let mut bytes = Digested { file, digest: Digest::default() };
     let graph = goal::read(BufReader::new(&mut bytes)).map_err(|mistakes| {
         let first = mistakes.list.first().map_or_else(String::new, |first| first.problem.to_string());

@@ -106,11 +106,10 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 const MISTAKES_MAX: usize = 8;
 
 fn read_list(path: &str) -> Result<String, String> {
+    let expected = "expected numbers in a UTF-8 text file";
     std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => {
-            "this is no text; expected numbers in a UTF-8 text file".to_owned()
-        }
-        _ => format!("cannot read: {error}"),
+        std::io::ErrorKind::InvalidData => format!("this is no text; {expected}"),
+        _ => format!("cannot read: {error}; {expected}"),
     })
 }
 
