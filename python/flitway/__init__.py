@@ -14,7 +14,7 @@ What is wrong is an exception that shows all mistakes at once:
 
 >>> flitway.run("hpp-switch", load="fast")
 Traceback (most recent call last):
-flitway.WorkloadError: error: `load`: `fast` is no load: expected a load (0.3), ...
+flitway.WorkloadError: error: `load`: `fast` is no load: expected a load above 0 ...
 
 A result makes frames (:meth:`Result.to_pandas`, :meth:`Result.to_arrow`) and pictures (:meth:`Result.plot`).
 :class:`Experiment` runs the points of an experiment file through any executor of :mod:`concurrent.futures`.

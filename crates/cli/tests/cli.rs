@@ -245,6 +245,7 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--json", ""], &["--json", "the name is empty"]),
         (&["run", "hpp-switch", "--load", "0"], &["--load", "above 0"]),
         (&["run", "hpp-switch", "--load", "0.1..0.9"], &["no step"]),
+        (&["run", "hpp-switch", "--load", "1e9"], &["--load: `1e9` is no load", "above 0 and up to 10"]),
         (&["run", "hpp-switch", "--precision", "2"], &["--precision", "between 0 and 1"]),
         (&["run", "hpp-switch", "--warm-up", "5"], &["--warm-up", "unit"]),
         (&["run", "hpp-switch", "--duration", "5 lightyears"], &["--duration"]),

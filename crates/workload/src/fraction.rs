@@ -25,6 +25,8 @@ impl Fraction {
     pub const ZERO: Fraction = Fraction { numerator: 0, denominator: 1 };
     /// The whole.
     pub const ONE: Fraction = Fraction { numerator: 1, denominator: 1 };
+    /// The most digits with which a number is written.
+    pub const DIGITS_MAX: usize = 18;
 
     /// `numerator / denominator` in lowest terms; `None` if the denominator is zero.
     #[must_use]
@@ -117,7 +119,10 @@ impl std::str::FromStr for Fraction {
 /// `12`, `0.35` or `.5`, without sign or exponent.
 fn decimal(text: &str) -> Result<Fraction, NotAFraction> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    if whole.is_empty() && part.is_empty() || text.ends_with('.') || whole.len() + part.len() > 18 {
+    if whole.is_empty() && part.is_empty()
+        || text.ends_with('.')
+        || whole.len() + part.len() > Fraction::DIGITS_MAX
+    {
         return Err(NotAFraction);
     }
     let joined = digits(&format!("{whole}{part}"))?;
@@ -125,7 +130,8 @@ fn decimal(text: &str) -> Result<Fraction, NotAFraction> {
 }
 
 fn digits(text: &str) -> Result<u64, NotAFraction> {
-    if text.is_empty() || text.len() > 18 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+    if text.is_empty() || text.len() > Fraction::DIGITS_MAX || !text.bytes().all(|byte| byte.is_ascii_digit())
+    {
         return Err(NotAFraction);
     }
     text.parse().map_err(|_| NotAFraction)

@@ -219,24 +219,9 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
     if text == "max" {
         return Ok(vec![Load::Max]);
     }
-    let expected = "expected a load (0.3), several (0.1,0.5), a range with a step (0.1..0.9:0.1) or `max`";
-    let one = |text: &str| -> Result<Fraction, String> {
-        if text.strip_prefix('-').is_some_and(|rest| rest.parse::<Fraction>().is_ok()) {
-            return Err(format!("`{text}`: a load is above 0"));
-        }
-        let load: Fraction = text.parse().map_err(|_| match text.parse::<f64>() {
-            _ if text == "max" => "`max` stands alone: its sources always have a packet".to_owned(),
-            Ok(number) if number.is_finite() => format!("`{text}`: too many digits"),
-            _ => format!("`{text}` is no load: {expected}"),
-        })?;
-        match load.as_f64() {
-            load if load <= 0.0 => Err(format!("`{text}`: a load is above 0")),
-            load if load > 10.0 => {
-                Err(format!("`{text}`: a load is a fraction of the injection rate, at most 10"))
-            }
-            _ => Ok(load),
-        }
-    };
+    let expected = "expected a load above 0 and up to 10 (0.3, 30% or 3/10), several (0.1,0.5), a range with a step \
+                    (0.1..0.9:0.1) or `max`";
+    let one = |text: &str| one_load(text, expected);
     let Some((first, rest)) = text.split_once("..") else {
         return text.split(',').map(|text| one(text.trim()).map(Load::Fraction)).collect();
     };
@@ -261,6 +246,31 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
         loads.push(Load::Fraction(load));
     }
     if loads.is_empty() { Err(format!("`{text}` is empty: it begins above its end")) } else { Ok(loads) }
+}
+
+/// One load; what is `expected` is said where `text` is none.
+fn one_load(text: &str, expected: &str) -> Result<Fraction, String> {
+    let is_load = |load: &Fraction| (0.0..=10.0).contains(&load.as_f64()) && *load != Fraction::ZERO;
+    if text.strip_prefix('-').is_some_and(|rest| rest.parse::<Fraction>().is_ok()) {
+        return Err(format!("`{text}`: a load is above 0"));
+    }
+    let load: Fraction = text.parse().map_err(|_| {
+        let number = text.parse::<f64>().map(|number| number.to_string()).unwrap_or_default();
+        let is_meant = number.parse().is_ok_and(|load| is_load(&load));
+        let meant = if is_meant { format!("; did you mean `{number}`?") } else { String::new() };
+        match text {
+            "max" => "`max` stands alone: its sources always have a packet".to_owned(),
+            _ if text.bytes().filter(u8::is_ascii_digit).count() > Fraction::DIGITS_MAX => {
+                format!("`{text}`: too many digits, expected up to {}{meant}", Fraction::DIGITS_MAX)
+            }
+            _ => format!("`{text}` is no load: {expected}{meant}"),
+        }
+    })?;
+    match load {
+        Fraction::ZERO => Err(format!("`{text}`: a load is above 0")),
+        load if is_load(&load) => Ok(load),
+        _ => Err(format!("`{text}`: a load is a fraction of the injection rate, at most 10")),
+    }
 }
 
 impl Load {
@@ -401,7 +411,13 @@ mod tests {
             ("30", "at most 10"),
             ("0.1..0.9:0", "above 0"),
             ("0.5,max", "`max` stands alone"),
-            ("0.3333333333333333333333", "too many digits"),
+            (
+                "0.3333333333333333333333",
+                "too many digits, expected up to 18; did you mean `0.3333333333333333`?",
+            ),
+            ("1e9", "`1e9` is no load: expected a load above 0 and up to 10 (0.3, 30% or 3/10)"),
+            ("1e-3", "or `max`; did you mean `0.001`?"),
+            ("0.1,5.", "did you mean `5`?"),
             ("nan", "`nan` is no load"),
         ] {
             let error = loads(text).unwrap_err();
