@@ -271,6 +271,7 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"], &["transpose"]),
         (&["list", "planets"], &["there is no list of `planets`", "machines"]),
         (&["explain", "switch.vsc"], &["did you mean `switch.vcs`"]),
+        (&["explain", "FW-M999"], &["there is no code `FW-M999`", "expected: a code from FW-M001 to"]),
         (&["compare", "a.json", "b.json"], &["a.json: cannot read", "expected a result"]),
         (&["compare", graph, graph], &["this is no JSON"]),
         (&["simulate"], &["simulate"]),

@@ -39,7 +39,8 @@ pub fn explain(topic: &str) -> Result<String, Diagnostics> {
     if !pages.is_empty() {
         return Ok(pages.join("\n\n"));
     }
-    Err(unknown_topic(topic).into())
+    let is_code = topic.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("fw-"));
+    Err(if is_code { unknown_code(topic) } else { unknown_topic(topic) }.into())
 }
 
 fn setting_page(setting: &Setting) -> String {
@@ -113,6 +114,25 @@ fn unknown_topic(topic: &str) -> Diagnostic {
     let by_key = || schema::settings().find(|setting| setting.key() == key).map(|setting| setting.path);
     let meant = nearest(topic, paths.chain(ids)).or_else(by_key);
     problem.maybe_help(meant.map(|path| format!("did you mean `{path}`?")))
+}
+
+fn unknown_code(topic: &str) -> Diagnostic {
+    let message = format!("there is no code `{}`", show(topic));
+    let range = |family: &str| {
+        let mut ids = PAGES.iter().map(|page| page.id).filter(|id| id.starts_with(family));
+        let first = ids.next().unwrap_or_default();
+        format!("{first} to {}", ids.next_back().unwrap_or(first))
+    };
+    let (machines, experiments) = (range("FW-M"), range("FW-X"));
+    let number =
+        |id: &str| id.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse::<u32>().ok();
+    // The number tells codes apart, so one with another was not meant: FW-X1, FW-M-013 and FW-13 are slips, FW-M999 is none.
+    let family = if topic.to_ascii_uppercase().contains('X') { "FW-X" } else { "FW-M" };
+    let mut ids = PAGES.iter().map(|page| page.id).filter(|id| id.starts_with(family));
+    let meant = number(topic).and_then(|wanted| ids.find(|id| number(id) == Some(wanted)));
+    Diagnostic::error(Code::UnknownSetting, None, message)
+        .expected(format!("a code from {machines} (machines) or {experiments} (experiments)"))
+        .maybe_help(meant.map(|id| format!("did you mean `{id}`?")))
 }
 
 /// The reference of all settings, in Markdown.

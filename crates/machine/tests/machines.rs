@@ -307,6 +307,21 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     assert!(problem.contains("did you mean `switch.vcs`?"), "{problem}");
     assert!(explain("buffer").unwrap_err().to_string().contains("did you mean `switch.buffer`?"));
     assert!(explain("").is_err());
+    for (slip, help) in [
+        (
+            "FW-M999",
+            "= expected: a code from FW-M001 to FW-M057 (machines) or FW-X001 to FW-X010 (experiments)",
+        ),
+        ("fw-", "= expected: a code from FW-M001 "),
+        ("FW-X1", "= help: did you mean `FW-X001`?"),
+        ("FW-M-013", "= help: did you mean `FW-M013`?"),
+        ("FW-13", "= help: did you mean `FW-M013`?"),
+    ] {
+        let problem = explain(slip).unwrap_err().to_string();
+        assert!(problem.contains(&format!("there is no code `{slip}`")), "{problem}");
+        assert!(problem.contains(help), "{problem}");
+        assert_eq!(problem.contains("did you mean"), help.contains("did you mean"), "{problem}");
+    }
     assert_eq!(
         architectures().iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         ["hpp", "central-buffer", "input-buffer"]
