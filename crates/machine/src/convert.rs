@@ -120,7 +120,13 @@ impl Read<'_> {
     }
 
     fn counts(&self, min: u32, max: u32, longest: usize) -> Result<Value, Diagnostic> {
-        let Raw::List(items) = &self.entry.raw else { return Err(self.wrong_type()) };
+        let Raw::List(items) = &self.entry.raw else {
+            let meant = meant_counts(&self.entry.raw).filter(|counts| {
+                counts.len() <= longest && counts.iter().all(|count| (min..=max).contains(count))
+            });
+            let help = meant.map(|counts| format!("write {}", Value::Counts(counts)));
+            return Err(self.wrong_type().maybe_help(help));
+        };
         if items.is_empty() || items.len() > longest {
             let message = format!("`{}` has {} numbers", self.entry.path, items.len());
             return Err(self.problem(Code::OutOfRange, message));
@@ -177,6 +183,15 @@ impl Read<'_> {
             Reason::NoNumber | Reason::NotWhole(_) => Code::NotAQuantity,
         };
         self.problem(code, format!("`{}`: {error}", self.entry.path)).maybe_help(help)
+    }
+}
+
+/// The counts that somebody meant who wrote no list: `8x8`, `8,8` or `8`.
+fn meant_counts(raw: &Raw) -> Option<Vec<u32>> {
+    match raw {
+        Raw::Integer(Some(number)) => Some(vec![u32::try_from(*number).ok()?]),
+        Raw::Text(text) => text.split(['x', 'X', '×', ',']).map(|part| part.trim().parse().ok()).collect(),
+        _ => None,
     }
 }
 
