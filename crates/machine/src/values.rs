@@ -132,27 +132,51 @@ impl Values {
             Value::Choice(name) => name,
             _ => "",
         });
-        let rivals: Vec<&str> = schema::settings()
+        let rivals: Vec<&'static Setting> = schema::settings()
             .filter(|other| other.when.as_ref().is_some_and(|w| w.values.contains(&name)))
             .filter(|other| other.when.as_ref().is_some_and(|w| std::ptr::eq(w.selector, when.selector)))
             .filter(|other| other.table() == setting.table())
-            .map(|other| other.path)
             .collect();
         let selector = when.selector.path;
         let message = format!("`{}` does not apply to {selector} \"{name}\"", entry.path);
-        let remedy = entry.location.source.name.strip_suffix(BUILT_IN).map_or_else(
+        let mut remedy = entry.location.source.name.strip_suffix(BUILT_IN).map_or_else(
             || "delete it here".to_owned(),
             |machine| format!("save `flitway explain {machine}` as a file and change that"),
         );
+        if let Some(table) = chosen.and_then(|chosen| self.whole_table(chosen, entry, &rivals)) {
+            remedy = format!("set the whole table, for example --set '{table}', or {remedy}");
+        }
         let mut problem = Diagnostic::error(Code::NotApplicable, entry.location.clone(), message)
             .help(format!("it belongs to {selector} {}; {remedy}", quoted(when.values)));
         if !rivals.is_empty() {
-            problem = problem.expected(format!("for {selector} \"{name}\": {}", rivals.join(", ")));
+            let paths: Vec<&str> = rivals.iter().map(|rival| rival.path).collect();
+            problem = problem.expected(format!("for {selector} \"{name}\": {}", paths.join(", ")));
         }
         if let Some(at) = chosen.and_then(|effective| effective.location.clone()) {
             problem = problem.related(at, "chosen here");
         }
         problem
+    }
+
+    /// The table of `chosen`, which a `--set` replaces in the midst of one that is written, so that `entry` is left over: with
+    /// what is written of the settings that it takes, `rivals` among them, and an example of what is missing.
+    fn whole_table(&self, chosen: &Effective, entry: &Entry, rivals: &[&'static Setting]) -> Option<String> {
+        let table = chosen.setting.table();
+        let is_alone = schema::settings().all(|other| !schema::is_within(other.table(), table));
+        let is_left_over = entry.origin == Origin::File && entry.path.starts_with(&format!("{table}."));
+        if chosen.location.as_ref()?.source.name != "--set" || !is_left_over || !is_alone {
+            return None;
+        }
+        let value = |setting: &'static Setting| {
+            let written = self.list.iter().find(|effective| std::ptr::eq(effective.setting, setting));
+            match written.filter(|effective| effective.origin != Origin::Default) {
+                Some(effective) => Some(effective.value.to_string()),
+                None => matches!(setting.presence, Presence::Required).then(|| setting.example.to_owned()),
+            }
+        };
+        let fields = std::iter::once(chosen.setting).chain(rivals.iter().copied());
+        let fields = fields.filter_map(|field| Some(format!("{}={}", field.key(), value(field)?)));
+        Some(format!("{table}={{{}}}", fields.collect::<Vec<_>>().join(", ")))
     }
 
     fn find(&self, setting: &'static Setting) -> Option<&Effective> {

@@ -299,6 +299,21 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
     load("sp-omega-64", &["topology.kind=butterfly"]);
 }
 
+/// A kind that is set alone leaves the settings of the other behind; the table that the message suggests does not.
+#[test]
+fn the_table_that_is_suggested_for_another_kind_fits_it() {
+    for kind in ["k-ary-n-tree", "mesh", "torus"] {
+        let sets = [format!("topology.kind={kind}"), "routing.algorithm=up-down".to_owned()];
+        let problems = Machine::load("dawning5000", &sets).unwrap_err().to_string();
+        let (_, rest) = problems.split_once("for example --set '").unwrap();
+        let (table, _) = rest.split_once('\'').unwrap();
+        load("dawning5000", &[table, "routing.algorithm=up-down"]);
+    }
+    let problems = Machine::load("dawning5000", &["topology.kind=k-ary-n-tree".to_owned()]).unwrap_err();
+    let table = "--set 'topology={kind=\"k-ary-n-tree\", arity=4, levels=3}'";
+    assert!(problems.to_string().contains(table), "{problems}");
+}
+
 #[test]
 fn tables_can_be_explained_and_what_is_not_there_says_so() {
     let page = explain("switch").unwrap();
