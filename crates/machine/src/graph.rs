@@ -162,7 +162,8 @@ impl Reader {
                     self.at(&name.span),
                     format!("`{}` is declared twice", show(&name.text)),
                 )
-                .related(self.at(first), "first here");
+                .related(self.at(first), "first here")
+                .expected("each name once, of a switch or of a node");
                 self.findings.push(problem);
                 continue;
             }
@@ -249,12 +250,16 @@ impl Reader {
 
     fn take(&mut self, taken: &mut BTreeMap<End, Range<usize>>, end: End, text: &EndText) {
         let Some(first) = taken.insert(end, text.span.clone()) else { return };
-        let message = match end {
-            End::Node(_) => format!("node `{}` is linked twice", show(&text.name)),
-            End::Switch(_, port) => format!("port {port} of switch `{}` is used twice", show(&text.name)),
+        let (message, expected) = match end {
+            End::Node(_) => (format!("node `{}` is linked twice", show(&text.name)), "one link of a node"),
+            End::Switch(_, port) => {
+                let message = format!("port {port} of switch `{}` is used twice", show(&text.name));
+                (message, "another port: a port carries one link")
+            }
         };
         let problem = Diagnostic::error(Code::GraphEndTaken, self.at(&text.span), message)
-            .related(self.at(&first), "first here");
+            .related(self.at(&first), "first here")
+            .expected(expected);
         self.findings.push(problem);
         taken.insert(end, first);
     }
@@ -301,8 +306,22 @@ impl Reader {
                 ),
             };
             let problem = Diagnostic::error(Code::GraphDisconnected, self.at(&first.span), message);
-            self.findings.push(problem.expected("links that join all switches"));
+            let help = format!("join them, for example `{}`", self.joining(&reached, taken));
+            self.findings.push(problem.expected("links that join all switches").help(help));
         }
+    }
+
+    /// A link from a switch that is `reached` to one that is not. It begins where a low port is left: there is most room.
+    fn joining(&self, reached: &[bool], taken: &BTreeMap<End, Range<usize>>) -> String {
+        let free = |number: usize| {
+            let is_taken = |port| taken.contains_key(&End::Switch(SwitchId::new(number), PortId(port)));
+            (0..).find(|&port| !is_taken(port)).unwrap_or(0)
+        };
+        let (near, far): (Vec<usize>, Vec<usize>) = (0..reached.len()).partition(|&number| reached[number]);
+        let near = near.into_iter().min_by_key(|&number| free(number));
+        let ends = near.into_iter().chain(far.into_iter().take(1));
+        let ends = ends.map(|number| format!("{}:{}", show(&self.switches[number].text), free(number)));
+        format!("link {}", ends.collect::<Vec<_>>().join(" - "))
     }
 }
 
