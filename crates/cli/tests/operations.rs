@@ -77,6 +77,7 @@ fn every_wrong_barrier_has_its_message_and_status_2() {
 fn every_wrong_train_has_its_message_and_status_2() {
     assert_refused(&[
         (&["run", "hpp-switch", "--train", "0-16"], &["--train", "no node 16"]),
+        (&["run", "hpp-switch", "--train", "3-3"], &["--train: `3-3`: this is one node; expected two"]),
         (&["run", "hpp-switch", "--train", "all"], &["--train", "two node numbers"]),
         (&["run", "hpp-switch", "--train", "0-1", "--count", "0"], &["--count", "from 1"]),
         (&["run", "hpp-switch", "--train", "0-1", "--packet", "2KiB"], &["--packet", "MTU"]),

@@ -33,12 +33,15 @@ pub struct TrainWorkload {
 fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
     let text = options.get("train").unwrap_or("");
-    let ends = text
+    let numbers = text
         .split_once('-')
         .and_then(|(from, to)| Some((from.trim().parse::<u32>().ok()?, to.trim().parse::<u32>().ok()?)));
+    // A switch would send the packets back, which says nothing of a network.
+    let ends = numbers.filter(|(from, to)| from != to);
     if ends.is_none() {
-        let message = format!("`{text}`: expected two node numbers, such as `0-15`");
-        problems.push(Problem::new("train", message));
+        let wrong =
+            if numbers.is_some() { "this is one node; expected two" } else { "expected two node numbers" };
+        problems.push(Problem::new("train", format!("`{text}`: {wrong}, such as `0-15`")));
     }
     let count_text = options.get("count").unwrap_or(COUNT_DEFAULT);
     let count = count_text.parse().ok().filter(|count| (1..=10_000_000).contains(count));
