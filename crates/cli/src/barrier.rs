@@ -12,6 +12,7 @@ use flitway_report::measure::Verdict;
 use flitway_report::page::time;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::Session;
+use flitway_report::shown::load;
 use std::fmt::Write;
 
 /// Runs `workload` as `arguments` say.
@@ -28,7 +29,7 @@ pub(crate) fn run(
         header: &|| header(&session, workload, &tasks[0]),
         heading,
         label: |task: &BarrierTask| match &task.background {
-            Some((_, load)) => format!("barriers beside load {load:.3}"),
+            Some((_, offered)) => format!("barriers beside load {}", load(*offered, 3)),
             None => "barriers".to_owned(),
         },
         row,
@@ -121,8 +122,8 @@ fn row(point: &Point) -> String {
         barrier.operations.to_string(),
         packets(|it| it.packets.map(|packets| packets.lost_by_fault + packets.lost_by_full_queue)),
         packets(|it| it.packets.map(|packets| packets.retransmissions + packets.duns)),
-        unicast(format!("{:.3}", point.offered_load)),
-        unicast(format!("{:.4}", point.accepted_load)),
+        unicast(load(point.offered_load, 3)),
+        unicast(load(point.accepted_load, 4)),
     ];
     let mut line: Vec<String> =
         cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();

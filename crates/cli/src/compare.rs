@@ -4,6 +4,7 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::table::bare_table;
+use flitway_report::shown::load;
 use serde_json::Value;
 
 /// Quantities that are compared: path in a point, and heading.
@@ -38,10 +39,10 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             let (Some(left), Some(right)) = (value(point), value(partner)) else { continue };
             let offered = point.get("offered_load").and_then(Value::as_f64);
             table.add_row([
-                offered.map_or_else(String::new, |load| format!("{load:.3}")),
+                offered.map_or_else(String::new, |offered| load(offered, 3)),
                 heading.to_owned(),
-                format!("{left:.4}"),
-                format!("{right:.4}"),
+                load(left, 4),
+                load(right, 4),
                 if left == 0.0 { "-".to_owned() } else { format!("{:.3}", right / left) },
             ]);
         }

@@ -11,6 +11,7 @@ use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
+use flitway_report::shown::load;
 use std::fmt::Write;
 
 /// Runs `workload` as `arguments` say.
@@ -26,7 +27,7 @@ pub(crate) fn run(
     let shown = Shown {
         header: &|| header(&session, workload, &tasks[0]),
         heading,
-        label: |task: &MulticastTask| format!("multicast load {:.3}", task.run.offered_load()),
+        label: |task: &MulticastTask| format!("multicast load {}", load(task.run.offered_load(), 3)),
         row,
         summary: &definitions,
         fault: |_| Ok(()),
@@ -99,8 +100,8 @@ fn row(point: &Point) -> String {
     let last = &multicast.last_copy_latency;
     let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
     let cells = [
-        format!("{:.3}", multicast.offered_load),
-        format!("{:.4}", multicast.accepted_load),
+        load(multicast.offered_load, 3),
+        load(multicast.accepted_load, 4),
         of(last, |latency| match latency.ci95 {
             Some(ci95) => format!("{:.1} +-{ci95:.1}", latency.mean),
             None => format!("{:.1}", latency.mean),
@@ -109,8 +110,8 @@ fn row(point: &Point) -> String {
         of(last, |latency| format!("{:.0}", latency.p99)),
         of(&multicast.mean_copy_latency, |latency| format!("{:.1}", latency.mean)),
         multicast.operations.to_string(),
-        unicast(format!("{:.3}", point.offered_load)),
-        unicast(format!("{:.4}", point.accepted_load)),
+        unicast(load(point.offered_load, 3)),
+        unicast(load(point.accepted_load, 4)),
         unicast(of(&point.packet_latency, |latency| format!("{:.1}", latency.mean))),
     ];
     let mut line: Vec<String> =

@@ -23,6 +23,7 @@ use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
+use flitway_report::shown;
 use flitway_report::theory::Theory;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -64,7 +65,7 @@ fn run_traffic(
     let shown = Shown {
         header: &|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()),
         heading: table::point_heading,
-        label: |(load, _): &(f64, _)| format!("load {load:.3}"),
+        label: |(load, _): &(f64, _)| format!("load {}", shown::load(*load, 3)),
         row: table::point,
         summary: &|points| summary(&session, points),
         fault: |_| Ok(()),

@@ -12,6 +12,7 @@ use flitway_report::measure::Verdict;
 use flitway_report::page::time;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
+use flitway_report::shown::load;
 use flitway_report::theory::Theory;
 use flitway_workload::graph::TaskGraph;
 use flitway_workload::traffic::Traffic;
@@ -95,8 +96,8 @@ pub(crate) fn point(point: &Point) -> String {
     let network = point.network_latency.as_ref().map_or_else(|| "-".to_owned(), |l| format!("{:.1}", l.mean));
     let verdict = if point.verdict == Verdict::Steady { "" } else { point.verdict.name() };
     let cells = [
-        format!("{:.3}", point.offered_load),
-        format!("{:.4}", point.accepted_load),
+        load(point.offered_load, 3),
+        load(point.accepted_load, 4),
         mean,
         latency(|latency| latency.p50),
         latency(|latency| latency.p99),
@@ -126,10 +127,10 @@ pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
         // Writing to a string does not fail.
         let _ = write!(
             text,
-            "\n\nat the last point: accepted payload {:.1} MB/s per node of {rate:.0} MB/s; load of single nodes {:.4} to {:.4}; {:.2} hops",
+            "\n\nat the last point: accepted payload {:.1} MB/s per node of {rate:.0} MB/s; load of single nodes {} to {}; {:.2} hops",
             point.accepted_payload * rate,
-            point.accepted_min_node,
-            point.accepted_max_node,
+            load(point.accepted_min_node, 4),
+            load(point.accepted_max_node, 4),
             point.hops_mean
         );
     }

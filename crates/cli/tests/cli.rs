@@ -84,6 +84,15 @@ fn the_readme_shows_what_is_printed() {
 }
 
 #[test]
+fn a_tiny_load_is_shown_as_it_is_offered() {
+    let output =
+        flitway(&["run", "hpp-switch", "--load", "0.0001,0.1", "--warm-up", "0us", "--duration", "1ms"]);
+    let text = stdout(&output);
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("offered")).skip(1).collect();
+    assert!(rows[0].starts_with(" 0.0001  0.0") && rows[1].starts_with("  0.100    0.1"), "{text}");
+}
+
+#[test]
 fn a_saturated_point_says_which_stage_limits_it() {
     let limit = |arguments: &[&str], duration: &str| {
         let result = json(&[&["run"], arguments, &["--warm-up", "50us", "--duration", duration]].concat());

@@ -15,6 +15,7 @@ pub mod page;
 pub mod point;
 pub mod recorder;
 pub mod session;
+pub mod shown;
 pub mod stages;
 pub mod stats;
 pub mod story;

@@ -2,6 +2,7 @@
 //! line for each quantity that was measured, a column for each point.
 
 use super::{Page, escape, words};
+use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -155,7 +156,7 @@ pub(super) fn section(page: &Page<'_>) -> String {
     let Some((name, quantities)) = Kind::of(points).section() else { return String::new() };
     let (has_tables, has_packets) = (has_tables(page), words::has_packets(points));
     let heads: String =
-        points.iter().map(|point| format!("<th>at load {:.3}</th>", words::offered(point))).collect();
+        points.iter().map(|point| format!("<th>at load {}</th>", words::load(point))).collect();
     let mut rows = String::new();
     for (quantity, path, written) in quantities {
         let applies = match *path {
@@ -190,5 +191,5 @@ fn count(value: f64) -> String {
 }
 
 fn load(value: f64) -> String {
-    format!("{value:.4}")
+    shown::load(value, 4)
 }

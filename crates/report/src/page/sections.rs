@@ -3,6 +3,7 @@
 use super::operations::Kind;
 use super::plot::{At, Axis, Line, Mark, Plot, Theory, log_range, zero_range};
 use super::{Page, distributions, escape, operations, picture, words};
+use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -137,12 +138,12 @@ fn summary(page: &Page<'_>) -> String {
         .max_by(|a, b| words::offered(a).total_cmp(&words::offered(b)));
     if let Some(best) = best {
         let note = format!("{:.1} % of {} is delivered", accepted(best) * 100.0, words::rate(best));
-        tiles.push_str(&tile("Highest load that is steady", &format!("{:.3}", words::offered(best)), &note));
+        tiles.push_str(&tile("Highest load that is steady", &words::load(best), &note));
     }
     let saturated = points.iter().filter(|point| point["saturated"] == true);
     if let Some(first) = saturated.min_by(|a, b| words::offered(a).total_cmp(&words::offered(b))) {
         let limit = first["limit"].as_str().map_or(String::new(), |limit| format!("limited by {limit}"));
-        tiles.push_str(&tile("Saturated from load", &format!("{:.3}", words::offered(first)), &limit));
+        tiles.push_str(&tile("Saturated from load", &words::load(first), &limit));
     }
     if let Some(nanos) = page.theory_ns().filter(|_| of == Kind::Packets) {
         tiles.push_str(&tile("Zero-load latency", &words::time(nanos), "theory: nothing in the way"));
@@ -151,7 +152,7 @@ fn summary(page: &Page<'_>) -> String {
         tiles.push_str(&tile("Zero-load latency", &words::time(nanos), of.zero_load()));
     }
     if let Some(mean) = points.first().and_then(|point| latency(point, "mean")) {
-        let at = if has_load { format!(" at load {:.3}", words::offered(&points[0])) } else { String::new() };
+        let at = if has_load { format!(" at load {}", words::load(&points[0])) } else { String::new() };
         tiles.push_str(&tile(of.mean(), &words::time(mean), &format!("measured{at}")));
     }
     if let Some(theory) = page.theory {
@@ -180,9 +181,9 @@ fn verdicts(points: &[Value]) -> String {
         let same = (first..points.len()).take_while(|&place| said(place) == said(first));
         let last = same.last().unwrap_or(first);
         let name = match last - first {
-            0 => format!("load {:.3}", words::offered(&points[first])),
+            0 => format!("load {}", words::load(&points[first])),
             _ => {
-                format!("loads {:.3} to {:.3}", words::offered(&points[first]), words::offered(&points[last]))
+                format!("loads {} to {}", words::load(&points[first]), words::load(&points[last]))
             }
         };
         // Writing to a string does not fail.
@@ -254,10 +255,10 @@ fn point_table(points: &[Value]) -> String {
         // Writing to a string does not fail.
         let _ = write!(
             rows,
-            "<tr data-row=\"{place}\"><td>{:.3}</td><td>{:.4}</td><td>{}{interval}</td><td>{}</td><td>{}</td><td>{}</td>\
+            "<tr data-row=\"{place}\"><td>{}</td><td>{}</td><td>{}{interval}</td><td>{}</td><td>{}</td><td>{}</td>\
              <td>{}</td><td>{}</td></tr>",
-            words::offered(point),
-            accepted(point),
+            words::load(point),
+            shown::load(accepted(point), 4),
             cell("mean"),
             cell("p50"),
             cell("p99"),
@@ -344,7 +345,7 @@ fn latency_plot(page: &Page<'_>) -> Plot {
                 let ci95 = if key == "mean" { latency(point, "ci95") } else { None };
                 let half = ci95.map_or(String::new(), |half| format!(" ± {}", words::time(half)));
                 let x = words::offered(point);
-                let tip = format!("load {x:.3}: {name} {}{half}", words::time(y));
+                let tip = format!("load {}: {name} {}{half}", words::load(point), words::time(y));
                 Some(Mark { x, y, ci95, tip, is_hollow: false })
             })
             .collect(),
@@ -379,7 +380,7 @@ fn accepted_plot(page: &Page<'_>) -> Plot {
                 let ci95 = if has_marks { point["accepted_load_ci95"].as_f64() } else { None };
                 let is_steady = point["verdict"] == "steady";
                 let word = if is_steady { "" } else { point["verdict"].as_str().unwrap_or("") };
-                let tip = format!("load {x:.3}: {name} {y:.4} {word}");
+                let tip = format!("load {}: {name} {} {word}", words::load(point), shown::load(y, 4));
                 Some(Mark { x, y, ci95, tip, is_hollow: !is_steady })
             })
             .collect(),
@@ -416,8 +417,8 @@ fn chosen_point(page: &Page<'_>) -> String {
         // Writing to a string does not fail.
         let _ = write!(
             options,
-            "<option value=\"{place}\">load {:.3}, {}</option>",
-            words::offered(point),
+            "<option value=\"{place}\">load {}, {}</option>",
+            words::load(point),
             point["verdict"].as_str().unwrap_or("")
         );
     }

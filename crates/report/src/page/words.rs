@@ -1,6 +1,7 @@
 //! What a page says in words: verdicts, units, commands.
 
 use crate::measure::Unsettled;
+use crate::shown;
 use serde_json::Value;
 
 /// A time with the unit that suits it.
@@ -53,6 +54,11 @@ pub(super) fn count(number: u64) -> String {
 pub(super) fn offered(point: &Value) -> f64 {
     let of = point.pointer("/multicast/offered_load").unwrap_or(&point["offered_load"]);
     of.as_f64().unwrap_or(0.0)
+}
+
+/// The offered load as it is shown.
+pub(super) fn load(point: &Value) -> String {
+    shown::load(offered(point), 3)
 }
 
 /// What the loads of a point are fractions of.
