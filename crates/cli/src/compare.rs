@@ -19,6 +19,10 @@ const QUANTITIES: [(&str, &str); 5] = [
 /// Compares the results that `arguments` name.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    if pairs(&a, &b).next().is_none() {
+        let help = "expected two results with a load in common, or two of task graphs";
+        return Err(Failure::input(nothing_in_common(&a, &b), Some(help.to_owned())));
+    }
     let name =
         |result: &Value| result.pointer("/machine/name").and_then(Value::as_str).unwrap_or("?").to_owned();
     say(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)))?;
@@ -31,9 +35,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         say(&format!("\nsettings that differ:\n{}", differences.join("\n")))?;
     }
     let mut table = bare_table(&["offered", "", "A", "B", "B / A"]);
-    let mut paired = 0;
     for (point, partner) in pairs(&a, &b) {
-        paired += 1;
         for (path, heading) in QUANTITIES {
             let value = |point: &Value| point.pointer(path).and_then(Value::as_f64);
             let (Some(left), Some(right)) = (value(point), value(partner)) else { continue };
@@ -46,9 +48,6 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
                 if left == 0.0 { "-".to_owned() } else { format!("{:.3}", right / left) },
             ]);
         }
-    }
-    if paired == 0 {
-        return Err(Failure::input(nothing_in_common(&a, &b), None));
     }
     say(&format!("\n{table}"))?;
     let mut remarks = Vec::new();

@@ -646,6 +646,7 @@ fn two_results_are_compared_with_the_settings_that_differ() {
     assert!(flitway(&run).status.success());
     let nothing = flitway(&["compare", &a, &d]);
     assert_eq!(nothing.status.code(), Some(2));
+    assert_eq!(stdout(&nothing), "", "what is not compared has no differences to show");
     assert!(
         stderr(&nothing).contains("A has the loads 0.2, 0.5, B has a task graph"),
         "{}",
