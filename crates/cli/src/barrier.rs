@@ -34,6 +34,7 @@ pub(crate) fn run(
         },
         row,
         summary: &definitions,
+        patience: workload.patience,
         fault: some_barriers,
     };
     let run = Task { arguments, session: &session, workload, targets, theory: None };

@@ -30,6 +30,7 @@ pub(crate) fn run(
         label: |task: &MulticastTask| format!("multicast load {}", load(task.run.offered_load(), 3)),
         row,
         summary: &definitions,
+        patience: workload.patience,
         fault: |_| Ok(()),
     };
     let run = Task { arguments, session: &session, workload, targets, theory: None };

@@ -7,7 +7,7 @@ use crate::experiment;
 use crate::failure::{Failure, colour};
 use crate::multicast;
 use crate::output::{Targets, complain, say};
-use crate::progress::{Line, stop_flag};
+use crate::progress::{Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
 use crate::trace;
@@ -22,7 +22,7 @@ use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
 use flitway_report::point::Point;
-use flitway_report::session::Session;
+use flitway_report::session::{Patience, Session};
 use flitway_report::shown;
 use flitway_report::theory::Theory;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +68,7 @@ fn run_traffic(
         label: |(load, _): &(f64, _)| format!("load {}", shown::load(*load, 3)),
         row: table::point,
         summary: &|points| summary(&session, points),
+        patience: workload.patience,
         fault: |_| Ok(()),
     };
     let task = Task { arguments, session: &session, workload, targets, theory: theory.as_ref() };
@@ -94,6 +95,8 @@ pub(crate) struct Shown<'a, T> {
     pub(crate) row: fn(&Point) -> String,
     /// Below the table.
     pub(crate) summary: &'a dyn Fn(&[Point]) -> String,
+    /// How long a point is measured.
+    pub(crate) patience: Patience,
     /// What is a fault of the network, beside a deadlock.
     pub(crate) fault: fn(&[Point]) -> Result<(), Failure>,
 }
@@ -231,11 +234,19 @@ fn measure_points<T>(
     measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
 ) -> Result<Vec<Point>, Failure> {
     let (line, started) = (Line::new(), Instant::now());
+    let Patience { warm_up, duration, .. } = shown.patience;
+    let cycles = duration.map(|duration| duration.0 + warm_up.map_or(0, |warm_up| warm_up.0));
+    let pace = Pace { points: tasks.len(), cycles };
     let mut measured = Vec::new();
     for (index, task) in tasks.iter().enumerate() {
-        let left = (index > 0).then(|| started.elapsed() / index as u32 * (tasks.len() - index) as u32);
         let label = format!("{} ({} of {})", (shown.label)(task), index + 1, tasks.len());
-        let point = measure(task, &mut |now| line.point(&label, now, left));
+        let begun = started.elapsed();
+        line.begin(&label, pace.left(begun, index, 0));
+        let point = measure(task, &mut |progress| {
+            // Where no duration is asked for nobody knows how much of the point is over.
+            let elapsed = if cycles.is_some() { started.elapsed() } else { begun };
+            line.point(&label, progress, pace.left(elapsed, index, progress.now.0));
+        });
         line.clear_for(|| voice.say(|| (shown.row)(&point)))?;
         measured.push(point);
         if stop.load(Ordering::Relaxed) {
