@@ -142,6 +142,25 @@ pub trait Course<A: Architecture, E: Endpoint> {
         simulation.run_until(until, stop)
     }
 
+    /// The same in strides, with a word to `tell` after each but the last. How often a run pauses changes nothing in it.
+    fn stride(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        until: Cycle,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(Cycle),
+    ) -> Outcome {
+        let nodes = simulation.endpoints().count().max(1) as u64;
+        let stride = (STRIDE / nodes).max(1).next_multiple_of(simulation.window_length());
+        loop {
+            let outcome = self.advance(simulation, until.min(simulation.now() + stride), stop);
+            if outcome == Outcome::Stopped || simulation.now() >= until {
+                return outcome;
+            }
+            tell(simulation.now());
+        }
+    }
+
     /// What has to be known.
     fn aim(&self) -> Aim {
         Aim::Packets
@@ -190,7 +209,10 @@ const SNAPSHOTS_MAX: usize = 16;
 /// The most channels whose flits are kept: snapshots of more take too much memory.
 const CHANNELS_MAX: usize = 1 << 20;
 
-/// Measures `simulation` as `plan` says; `progress` is called after every batch.
+/// Cycles of one node between two calls of `progress` within a batch; those of a large network take a second.
+const STRIDE: u64 = 1 << 22;
+
+/// Measures `simulation` as `plan` says; `progress` is called after every batch, and within one that takes long.
 pub fn measure<A: Architecture, E: Endpoint>(
     simulation: &mut Simulation<A, E, Recorder>,
     plan: &Plan,
@@ -210,7 +232,8 @@ pub fn measure<A: Architecture, E: Endpoint>(
         snapshots: Vec::new(),
     };
     if let Some(warm_up) = plan.warm_up {
-        course.advance(simulation, Cycle(warm_up), stop);
+        let mut tell = |now| progress(Progress { batches: 0, now, precision: None });
+        course.stride(simulation, Cycle(warm_up), stop, &mut tell);
         series.warmed_up = series.take(simulation, course);
     }
     let start = simulation.now();
@@ -218,7 +241,9 @@ pub fn measure<A: Architecture, E: Endpoint>(
     let (mut precision, mut deadlock) = (None, None);
     let (verdict, cut) = loop {
         let until = simulation.now() + length;
-        let outcome = course.advance(simulation, until, stop);
+        let batches = series.batches.len();
+        let mut tell = |now| progress(Progress { batches, now, precision });
+        let outcome = course.stride(simulation, until, stop, &mut tell);
         if outcome == Outcome::Stopped {
             break (Verdict::Stopped, series.fallback());
         }
