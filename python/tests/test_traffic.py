@@ -17,7 +17,8 @@ def test_a_matrix_is_a_pattern(tmp_path: Path) -> None:
     weights[5] = numpy.arange(16)
     weights[5, 5] = 0
     pattern = flitway.write_traffic(weights, tmp_path / "to-5.txt")
-    point = flitway.run("hpp-switch", traffic=pattern, **QUICK).points[0]  # type: ignore[arg-type]
+    filled = {**QUICK, "warm_up": "100 us"}
+    point = flitway.run("hpp-switch", traffic=pattern, **filled).points[0]  # type: ignore[arg-type]
     assert point.saturated and point["limit"] == "ejection"
     assert point["channel_load.busiest"] is not None and point["channel_load.busiest"][0]["to"]["node"] == 5
     loads = flitway.Machine("hpp-switch").check(traffic=pattern)["channel_loads"]

@@ -24,6 +24,12 @@ fn session(machine: &str, threads: u32) -> Session {
     Session::new(Machine::load(machine, &[]).unwrap(), 1, threads)
 }
 
+/// With timers that are long beside a batch.
+fn slow_session(machine: &str) -> Session {
+    let set = ["switch.barrier.retransmit=1ms", "switch.barrier.dun=5ms"].map(str::to_owned);
+    Session::new(Machine::load(machine, &set).unwrap(), 1, 1)
+}
+
 fn settings(groups: &str, by: Method) -> BarrierSettings {
     let choice = BarrierChoice { members: members::parse(groups).unwrap(), interval: 1_000, imbalance: 0 };
     BarrierSettings { choice, by, has_overheads: false, losses: Vec::new() }
@@ -95,6 +101,12 @@ fn an_operation_that_has_lost_a_packet_takes_as_long_as_its_timer() {
         assert!((timer..timer + 500.0).contains(&recovery.latency_max_ns), "{recovery:?}");
         assert!((timer - 200.0..timer + 200.0).contains(&recovery.mean_ns.unwrap()), "{recovery:?}");
     }
+    // Nothing is over for many batches, while the first but one waits; then it goes on as if nothing had been.
+    let mut early = lossy(PacketKind::Combine, 5);
+    early.losses[0].nth = 2;
+    let (_, late) = point(&slow_session("hpp-switch"), &early);
+    assert_eq!((late.verdict, late.unsettled), (Verdict::Steady, None));
+    assert!(late.barrier.unwrap().recovery.unwrap().latency_max_ns > 1e6);
     // A combine-ACK that is lost costs nothing: the distribute comes before the timer expires.
     let barrier = point(&session, &at_node(PacketKind::CombineAck)).1.barrier.unwrap();
     assert_eq!((barrier.recovery.unwrap().operations, barrier.packets.unwrap().retransmissions), (1, 0));
