@@ -25,6 +25,7 @@ use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::shown;
 use flitway_report::theory::Theory;
+use flitway_workload::traffic::Traffic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -67,7 +68,7 @@ fn run_traffic(
         heading: table::point_heading,
         label: |(load, _): &(f64, _)| format!("load {}", shown::load(*load, 3)),
         row: table::point,
-        summary: &|points| summary(&session, points),
+        summary: &|measured| summary(&session, &points[0].1, measured),
         patience: workload.patience,
         fault: |_| Ok(()),
     };
@@ -161,8 +162,8 @@ fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
 }
 
 /// What is printed below the table of load points.
-fn summary(session: &Session, measured: &[Point]) -> String {
-    let mut text = table::definitions(session, measured);
+fn summary(session: &Session, traffic: &Traffic, measured: &[Point]) -> String {
+    let mut text = table::definitions(session, traffic, measured);
     let latencies: Vec<(f64, f64)> = measured
         .iter()
         .filter(|point| matches!(point.verdict, Verdict::Steady))

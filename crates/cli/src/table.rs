@@ -112,7 +112,7 @@ pub(crate) fn point(point: &Point) -> String {
 }
 
 /// What the numbers of the table mean, and the rest of what was measured.
-pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
+pub(crate) fn definitions(session: &Session, traffic: &Traffic, points: &[Point]) -> String {
     let mut text = String::from(
         "\noffered, accepted  flits created, delivered; fraction of the injection rate, header and trailer included\n\
          latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, if steady\n\
@@ -133,6 +133,14 @@ pub(crate) fn definitions(session: &Session, points: &[Point]) -> String {
             load(point.accepted_max_node, 4),
             point.hops_mean
         );
+        let starved = point.starved_nodes.unwrap_or(0).saturating_sub(traffic.destinations().silent_nodes());
+        if starved > 0 {
+            let nodes = session.scale().nodes;
+            let _ = write!(
+                text,
+                "\nunfair: {starved} of {nodes} nodes get less than a tenth of the mean through"
+            );
+        }
     }
     if hops > 0 {
         let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops as f64);

@@ -17,6 +17,9 @@ use flitway_fabric::{Destination, Fabric};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
+/// A node that gets less through than this part of the mean is starved.
+const STARVED: f64 = 0.1;
+
 /// One latency, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
@@ -66,6 +69,9 @@ pub struct Point {
     pub accepted_min_node: f64,
     /// Accepted load of the node that got most through.
     pub accepted_max_node: f64,
+    /// If it is saturated, the nodes that got less than a tenth of the mean through: the network is unfair to them, unless the
+    /// pattern leaves them silent.
+    pub starved_nodes: Option<u32>,
     /// Simulated time measured, in nanoseconds.
     pub duration_ns: f64,
     /// Simulated time before that.
@@ -146,7 +152,11 @@ impl Point {
                 latency(known(measurement.network_latency), &total.network_latencies, max, scale.clock)
             }),
             accepted_min_node: nodes.clone().fold(f64::INFINITY, f64::min),
-            accepted_max_node: nodes.fold(0.0, f64::max),
+            accepted_max_node: nodes.clone().fold(0.0, f64::max),
+            starved_nodes: (measurement.verdict == Verdict::Saturated).then(|| {
+                let mean = nodes.clone().sum::<f64>() / f64::from(scale.nodes);
+                nodes.filter(|load| *load < mean * STARVED).count() as u32
+            }),
             duration_ns: scale.clock.nanos(measurement.duration as f64),
             warmup_ns: scale.clock.nanos(measurement.warm_up as f64),
             events: measurement.counters.events,
@@ -239,6 +249,7 @@ impl Point {
         ("network_latency_ns.max", "ns"),
         ("accepted_min_node", "fraction of the injection rate"),
         ("accepted_max_node", "fraction of the injection rate"),
+        ("starved_nodes", "nodes"),
         ("duration_ns", "ns"),
         ("warmup_ns", "ns"),
         ("events", "events"),
@@ -279,6 +290,7 @@ impl Point {
         put("network_latency_ns", self.network_latency.as_ref().map(Latency::to_json));
         put("accepted_min_node", finite(self.accepted_min_node).map(|load| json!(load)));
         put("accepted_max_node", Some(json!(self.accepted_max_node)));
+        put("starved_nodes", self.starved_nodes.map(|nodes| json!(nodes)));
         put("theory", self.theory.clone());
         put("channel_load", self.stages.as_ref().map(|(_, value)| value.clone()));
         put("duration_ns", Some(json!(self.duration_ns)));

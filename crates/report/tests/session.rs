@@ -4,7 +4,7 @@
 
 use flitway_engine::Cycle;
 use flitway_machine::Machine;
-use flitway_report::measure::Verdict;
+use flitway_report::measure::{Unsettled, Verdict};
 use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::theory::Theory;
@@ -61,6 +61,24 @@ fn an_overloaded_network_is_saturated_and_accepts_less_than_is_offered() {
         assert_eq!(point.verdict, Verdict::Saturated, "{percent} %");
         assert!((0.5..0.7).contains(&point.accepted_load), "{}", point.accepted_load);
     }
+}
+
+/// Tornado traffic on a ring: its channels fill, and nodes behind a full one get ever less. It is too early to say so while
+/// the network fills.
+#[test]
+fn a_network_that_fills_is_unsettled_and_a_full_one_may_starve_nodes() {
+    let point = |nodes: u32, warm_up: u64| {
+        let session = session("torus-8x8", &[&format!("topology.dimensions=[{nodes}]")]);
+        let patience = Patience { warm_up: Some(Cycle(warm_up)), duration: Some(Cycle(10_000)), ..PATIENT };
+        point(&session, "tornado", 90, patience)
+    };
+    let early = point(8, 600);
+    assert_eq!((early.verdict, early.unsettled), (Verdict::Unsettled, Some(Unsettled::Filling)));
+    assert!(early.packet_latency.unwrap().ci95.is_none() && early.starved_nodes.is_none());
+    let late = point(16, 60_000);
+    assert_eq!((late.verdict, late.unsettled), (Verdict::Saturated, None));
+    // A node that merges gets a half of what is left at each switch: one far down gets next to nothing.
+    assert!((4..16).contains(&late.starved_nodes.unwrap()), "{:?}", late.starved_nodes);
 }
 
 #[test]
