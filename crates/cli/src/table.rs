@@ -133,8 +133,8 @@ pub(crate) fn definitions(session: &Session, traffic: &Traffic, points: &[Point]
             load(point.accepted_max_node, 4),
             point.hops_mean
         );
-        let starved = point.starved_nodes.unwrap_or(0).saturating_sub(traffic.destinations().silent_nodes());
-        if starved > 0 {
+        let starved = point.starved_nodes.saturating_sub(traffic.destinations().silent_nodes());
+        if starved > 0 && point.verdict == Verdict::Saturated {
             let nodes = session.scale().nodes;
             let _ = write!(
                 text,

@@ -69,9 +69,9 @@ pub struct Point {
     pub accepted_min_node: f64,
     /// Accepted load of the node that got most through.
     pub accepted_max_node: f64,
-    /// If it is saturated, the nodes that got less than a tenth of the mean through: the network is unfair to them, unless the
+    /// Nodes that got less than a tenth of the mean through. Once it is saturated the network is unfair to them, unless the
     /// pattern leaves them silent.
-    pub starved_nodes: Option<u32>,
+    pub starved_nodes: u32,
     /// Simulated time measured, in nanoseconds.
     pub duration_ns: f64,
     /// Simulated time before that.
@@ -126,6 +126,7 @@ impl Point {
         let per_node = f64::from(scale.rails);
         let everything = f64::from(scale.nodes) * per_node;
         let nodes = measurement.accepted_of.iter().map(|flits| flits / per_node);
+        let starved = nodes.clone().sum::<f64>() / f64::from(scale.nodes) * STARVED;
         let payload_flits = total.payload as f64 / f64::from(scale.flit_bytes);
         // Without a steady mean an interval would tell how far the mean is from itself.
         let known = |estimate: Estimate| Estimate {
@@ -153,10 +154,7 @@ impl Point {
             }),
             accepted_min_node: nodes.clone().fold(f64::INFINITY, f64::min),
             accepted_max_node: nodes.clone().fold(0.0, f64::max),
-            starved_nodes: (measurement.verdict == Verdict::Saturated).then(|| {
-                let mean = nodes.clone().sum::<f64>() / f64::from(scale.nodes);
-                nodes.filter(|load| *load < mean * STARVED).count() as u32
-            }),
+            starved_nodes: nodes.filter(|load| *load < starved).count() as u32,
             duration_ns: scale.clock.nanos(measurement.duration as f64),
             warmup_ns: scale.clock.nanos(measurement.warm_up as f64),
             events: measurement.counters.events,
@@ -290,7 +288,7 @@ impl Point {
         put("network_latency_ns", self.network_latency.as_ref().map(Latency::to_json));
         put("accepted_min_node", finite(self.accepted_min_node).map(|load| json!(load)));
         put("accepted_max_node", Some(json!(self.accepted_max_node)));
-        put("starved_nodes", self.starved_nodes.map(|nodes| json!(nodes)));
+        put("starved_nodes", Some(json!(self.starved_nodes)));
         put("theory", self.theory.clone());
         put("channel_load", self.stages.as_ref().map(|(_, value)| value.clone()));
         put("duration_ns", Some(json!(self.duration_ns)));

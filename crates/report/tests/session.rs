@@ -74,11 +74,11 @@ fn a_network_that_fills_is_unsettled_and_a_full_one_may_starve_nodes() {
     };
     let early = point(8, 600);
     assert_eq!((early.verdict, early.unsettled), (Verdict::Unsettled, Some(Unsettled::Filling)));
-    assert!(early.packet_latency.unwrap().ci95.is_none() && early.starved_nodes.is_none());
+    assert!(early.packet_latency.unwrap().ci95.is_none());
     let late = point(16, 60_000);
     assert_eq!((late.verdict, late.unsettled), (Verdict::Saturated, None));
     // A node that merges gets a half of what is left at each switch: one far down gets next to nothing.
-    assert!((4..16).contains(&late.starved_nodes.unwrap()), "{:?}", late.starved_nodes);
+    assert!((4..16).contains(&late.starved_nodes), "{}", late.starved_nodes);
 }
 
 #[test]
