@@ -95,7 +95,7 @@ fn a_tiny_load_is_shown_as_it_is_offered() {
 #[test]
 fn a_saturated_point_says_which_stage_limits_it() {
     let limit = |arguments: &[&str], duration: &str| {
-        let result = json(&[&["run"], arguments, &["--warm-up", "50us", "--duration", duration]].concat());
+        let result = json(&[&["run"], arguments, &["--warm-up", "200us", "--duration", duration]].concat());
         assert_valid(&result);
         let point = &result["points"][0];
         assert_eq!(point["verdict"], "saturated");

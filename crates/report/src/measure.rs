@@ -19,8 +19,9 @@
 //! * **Unsettled**: none of these, when the limit of simulated time is reached, because latencies have a trend, so that no end
 //!   of the warm-up was found, or the interval is wider than asked for. A saturated network may still fill then.
 //!
-//! A time that is asked for is steady, however wide the interval, unless one of the others is found in it: it may be too
-//! early, while the network fills, or too short to tell a trend from chance (see [`stats::trend`]).
+//! What was created after the warm-up and not delivered must be chance, too, or less than a quarter of the precision.
+//! Otherwise a time that is asked for is steady, however wide the interval, unless one of the others is found in it: it may be
+//! too early, while the network fills, or too short to tell a trend from chance (see [`stats::trend`]).
 
 use crate::recorder::{Batch, Recorder};
 use crate::stats::{self, Estimate};
@@ -404,7 +405,7 @@ impl Series<'_> {
         let accepted = self.estimate(cut, Self::accepted);
         // How many operations begin in a batch is chance, and they are few.
         let is_known = self.aim != Aim::Packets || accepted.is_within(self.plan.precision);
-        if latency.is_within(self.plan.precision) && is_known {
+        if latency.is_within(self.plan.precision) && is_known && !self.has_grown(cut) {
             // Barriers may be steady in a network that is not.
             let is_saturated = is_saturated && self.aim == Aim::Barriers;
             return Judgement::Over(if is_saturated { Verdict::Saturated } else { Verdict::Steady }, cut);
@@ -429,7 +430,10 @@ impl Series<'_> {
         let latencies: Vec<f64> = latencies.filter(|latency| latency.is_finite()).collect();
         if self.is_saturated() {
             Verdict::Saturated
-        } else if self.is_filling(SURE) || stats::trend(&latencies).abs() > self.plan.precision {
+        } else if self.is_filling(SURE)
+            || self.has_grown(cut)
+            || stats::trend(&latencies).abs() > self.plan.precision
+        {
             Verdict::Unsettled
         } else {
             Verdict::Steady
@@ -513,18 +517,31 @@ impl Series<'_> {
             && quarters.map(Growth::of).all(|part| part.by + 2.0 * part.chance > 0.0)
     }
 
-    /// Whether more goes into the network than comes out of it, in the second half of the run, by more than `deviations` of
-    /// what chance does: then what is delivered is not what it will be. Barriers in the switches do not wait for that.
+    /// Whether more was created than delivered after the first `cut` batches, and not by chance: then queues grow, if slowly.
+    fn has_grown(&self, cut: usize) -> bool {
+        let sum = |of: fn(&Batch) -> u64| self.batches[cut..].iter().map(of).sum::<u64>() as f64;
+        let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
+        let packet = sum(|batch| batch.queued_flits) / sum(|batch| batch.created).max(1.0);
+        // By Little's law; what is under way comes and goes by itself, at the beginning and at the end.
+        let cycles = (self.batches.len() - cut) as f64 * self.length as f64;
+        let latency = sum(|batch| batch.packet_latency) / sum(|batch| batch.packets).max(1.0);
+        let chance = (2.0 * delivered / cycles * latency * packet).sqrt();
+        self.aim != Aim::Barriers
+            && created - delivered > (SURE * chance).max(self.plan.precision / 4.0 * created)
+    }
+
+    /// Whether more goes into the network than comes out of it, in the part of the run that is shown, by more than `deviations`
+    /// of what chance does: then what is delivered is not what it will be. Barriers in the switches do not wait for that.
     fn is_filling(&self, deviations: f64) -> bool {
         let sum = |batches: &[Batch], of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
-        let half = &self.batches[self.batches.len() / 2..];
-        let injected = sum(half, |batch| batch.injected_flits);
-        let delivered = sum(half, |batch| batch.delivered_flits);
+        let shown = &self.batches[self.fallback()..];
+        let injected = sum(shown, |batch| batch.injected_flits);
+        let delivered = sum(shown, |batch| batch.delivered_flits);
         let arrived =
             self.warmed_up.delivered_flits as f64 + sum(&self.batches, |batch| batch.delivered_flits);
         // Packets under way come and go by themselves, at the beginning and at the end.
         let under_way = (self.injected as f64 - arrived).max(0.0);
-        let packet = sum(half, |batch| batch.queued_flits) / sum(half, |batch| batch.created).max(1.0);
+        let packet = sum(shown, |batch| batch.queued_flits) / sum(shown, |batch| batch.created).max(1.0);
         let chance = (2.0 * under_way * packet).sqrt();
         self.aim != Aim::Barriers && injected > delivered * (1.0 + self.plan.precision) + deviations * chance
     }

@@ -495,10 +495,10 @@ impl Unsettled {
                 "more goes into the network than comes out, so what it accepts is not what it will be; measure later (--warm-up)"
             }
             Unsettled::Trend => {
-                "latencies grow or fall, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
+                "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
             }
             Unsettled::Imprecise => {
-                "the interval is wider than asked for; try --precision 5%, or --warm-up and --duration"
+                "the interval of the latency or of the accepted load is wider than asked for; try --precision 5%, or --warm-up and --duration"
             }
         }
     }

@@ -163,7 +163,7 @@ pub struct Stages {
     pub loads: [StageLoad; 3],
     /// The busiest channels, busiest first.
     pub busiest: Vec<(ChannelEnds, f64)>,
-    /// What limits it, if it is saturated.
+    /// What limits it, if it is saturated and has filled.
     pub limit: Option<Limit>,
     /// The channel that shows it: the fullest of the stage that limits, or of all. And about how much of it is taken, by
     /// adverts too.
@@ -188,7 +188,8 @@ impl Stages {
         let named = channels(fabric).zip(sent_of).filter_map(|(channel, &load)| Some((channel?, load)));
         let mut all: Vec<(ChannelEnds, f64)> = named.collect();
         let loads = stage_loads(&all);
-        let (limit, fullest) = (measurement.verdict == Verdict::Saturated)
+        // While it fills, what limits it is not yet full.
+        let (limit, fullest) = (measurement.verdict == Verdict::Saturated && measurement.unsettled.is_none())
             .then(|| what_limits(fabric, measurement, &all))
             .map_or((None, None), |(limit, fullest)| (Some(limit), fullest));
         // Stable: channels that are equally busy stay in order.
