@@ -15,7 +15,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def result() -> flitway.Result:
-    return flitway.run("hpp-switch", load=[0.2, 0.3, 1.5], packet="64B", warm_up="10 us", duration="100 us")
+    return flitway.run("hpp-switch", load=[0.2, 0.3, 1.5], packet="64B", warm_up="200 us", duration="100 us")
 
 
 def test_numbers_have_names_and_types(result: flitway.Result) -> None:
