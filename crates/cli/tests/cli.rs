@@ -351,7 +351,7 @@ fn a_name_of_several_things_is_explained_as_each_of_them() {
     for (name, meanings) in [
         ("butterfly", ["butterfly (traffic pattern): ", "topology.kind = \"butterfly\""]),
         ("matrix", ["matrix (traffic pattern): ", "switch.arbiter = \"matrix\""]),
-        ("random", ["random (multicast): ", "random (the root of a multicast): "]),
+        ("random", ["random (kind of group): ", "random (the root of a multicast): "]),
     ] {
         let text = stdout(&flitway(&["explain", name]));
         assert!(meanings.iter().all(|meaning| text.contains(meaning)), "{name}: {text}");

@@ -42,7 +42,8 @@ fn multicasts_do_not_depend_on_threads() {
 
 #[test]
 fn every_wrong_barrier_has_its_message_and_status_2() {
-    let wrong: [(&[&str], &[&str]); 13] = [
+    let wrong: [(&[&str], &[&str]); 14] = [
+        (&["--barrier", "al"], &["--barrier: there is no kind of group `al`; did you mean `all`?"]),
         (&["--barrier", "everybody"], &["--barrier", "broadcast"]),
         (&["--barrier", "nodes(99)"], &["--barrier", "no node 99"]),
         (&["--barrier", "nodes(3)"], &["--barrier", "two members"]),

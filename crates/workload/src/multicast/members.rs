@@ -80,7 +80,7 @@ pub struct MembersArguments(Choice);
 
 /// All kinds of groups.
 pub const CATALOG: Catalog<Reader> = Catalog::new(
-    "multicast",
+    "kind of group",
     &[
         (BROADCAST, |_| Ok(MembersChoice::Broadcast)),
         (RANDOM, |arguments| {
