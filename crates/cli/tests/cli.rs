@@ -237,7 +237,7 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--set", "switch.vc=2"], &["did you mean `switch.vcs`"]),
         (&["run", "hpp-switch", "--traffic", "tornadoo"], &["did you mean `tornado`"]),
         (&["run", "hpp-switch", "--traffic", "hotspot(fraction=2)"], &["--traffic", "`fraction`"]),
-        (&["run", "hpp-switch", "--packet", "256"], &["--packet", "with a unit"]),
+        (&["run", "hpp-switch", "--packet", "256"], &["--packet", "with a unit", "did you mean `256B`?"]),
         (&["run", "hpp-switch", "--packet", "2KiB"], &["--packet", "1024"]),
         (&["run", "hpp-switch", "--packet", "256KB"], &["--packet"]),
         (&["run", "hpp-switch", "--packet", &sizes], &["--packet", "big"]),

@@ -103,6 +103,8 @@ pub enum ChoiceError {
         read: String,
         /// What is expected.
         expected: &'static str,
+        /// What is likely meant.
+        meant: Option<String>,
     },
     /// A file that a parameter names cannot be read, or says something wrong.
     File {
@@ -154,8 +156,9 @@ impl fmt::Display for ChoiceError {
             ChoiceError::Missing { name, parameter, expected } => {
                 write!(f, "`{name}` needs `{parameter}`: {expected}")
             }
-            ChoiceError::BadValue { name, parameter, read, expected } => {
-                write!(f, "`{parameter}` of `{name}` cannot be `{read}`: expected {expected}")
+            ChoiceError::BadValue { name, parameter, read, expected, meant } => {
+                write!(f, "`{parameter}` of `{name}` cannot be `{read}`: expected {expected}")?;
+                meant.as_ref().map_or(Ok(()), |meant| write!(f, "; did you mean `{meant}`?"))
             }
             ChoiceError::File { path, mistakes } => write!(f, "{path}: {}", mistakes.join("; ")),
             ChoiceError::Malformed { subject, read } => {
@@ -304,6 +307,7 @@ impl Choice {
             parameter: self.entry.parameters[place].name,
             read: text.clone(),
             expected: self.entry.parameters[place].expected,
+            meant: None,
         })
     }
 
@@ -314,7 +318,13 @@ impl Choice {
 
     /// The value of the parameter at `place`: a number of bytes with its unit.
     pub(crate) fn bytes(&self, place: usize) -> Result<u16, ChoiceError> {
-        self.value(place, bytes)
+        self.value(place, bytes).map_err(|error| match error {
+            ChoiceError::BadValue { name, parameter, read, expected, .. } => {
+                let meant = meant_bytes(&read);
+                ChoiceError::BadValue { name, parameter, read, expected, meant }
+            }
+            other => other,
+        })
     }
 }
 
@@ -329,6 +339,16 @@ pub(crate) fn bytes(text: &str) -> Option<u16> {
         "KiB" => number.checked_mul(1_024),
         _ => None,
     }
+}
+
+/// The bytes that somebody meant who wrote no unit, or another name of it: `256`, `256b`, `256 bytes`.
+fn meant_bytes(text: &str) -> Option<String> {
+    let text = text.trim();
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let is_unit =
+        matches!(text[number.len()..].trim().to_ascii_lowercase().as_str(), "" | "b" | "byte" | "bytes");
+    let meant = format!("{number}B");
+    (is_unit && bytes(&meant).is_some_and(|size| size > 0)).then_some(meant)
 }
 
 /// The parts of a text between `separators` that do not stand in double quotes; at least one.
@@ -423,7 +443,7 @@ mod tests {
         let choice = parse("tw(3)").unwrap();
         assert_eq!(
             choice.bytes(0).unwrap_err().to_string(),
-            "`size` of `two-words` cannot be `3`: expected a size"
+            "`size` of `two-words` cannot be `3`: expected a size; did you mean `3B`?"
         );
         assert_eq!(choice.part(1), Ok(Fraction::percent(50)));
     }
@@ -454,6 +474,10 @@ mod tests {
         assert_eq!(bytes("1 kB"), Some(1000));
         for text in ["256", "256b", "1 KB", "B", "-1B", "65536B", "64 KiB", ""] {
             assert_eq!(bytes(text), None, "{text}");
+        }
+        assert_eq!(meant_bytes(" 256 bytes"), Some("256B".to_owned()));
+        for text in ["0", "65536", "-1", "1 KB", "1x2", ""] {
+            assert_eq!(meant_bytes(text), None, "{text}");
         }
     }
 }

@@ -194,7 +194,8 @@ mod tests {
         assert!(matches!(parse("list(sizes.txt)"), Ok(SizeChoice::File(path)) if path == "sizes.txt"));
         assert_eq!(
             parse("256").unwrap_err().to_string(),
-            "`size` of `fixed` cannot be `256`: expected 1 B to 65,535 B with a unit: B, kB (1,000 B) or KiB (1,024 B)"
+            "`size` of `fixed` cannot be `256`: expected 1 B to 65,535 B with a unit: B, kB (1,000 B) or KiB (1,024 B); \
+             did you mean `256B`?"
         );
     }
 }
