@@ -121,8 +121,8 @@ pub(crate) struct TrafficArguments {
     /// When: bernoulli (unless given), exponential, bursts(...), periodic, saturating
     #[arg(long, value_name = "ARRIVAL", conflicts_with = "graph")]
     pub(crate) arrival: Option<String>,
-    /// Offered load as a fraction of a node's injection rate: one (0.3), several (0.1,0.5), a range (0.1..0.9:0.1, unless
-    /// given) or `max` (sources that always have a packet)
+    /// Offered load as a fraction of a node's injection rate: one (0.3), a range (0.1..0.9:0.1, unless given), several of
+    /// both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)
     #[arg(long, value_name = "LOAD", conflicts_with = "graph", allow_negative_numbers = true)]
     pub(crate) load: Option<String>,
     /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless

@@ -211,7 +211,7 @@ pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     }
 }
 
-/// `max`, one load, several with commas, or `A..B:STEP`.
+/// `max`, one load, a range `A..B:STEP`, or several of both with commas.
 ///
 /// # Errors
 /// What is wrong, and what is expected.
@@ -219,18 +219,31 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
     if text == "max" {
         return Ok(vec![Load::Max]);
     }
-    let expected = "expected a load above 0 and up to 10 (0.3, 30% or 3/10), several (0.1,0.5), a range with a step \
-                    (0.1..0.9:0.1) or `max`";
-    let one = |text: &str| one_load(text, expected);
-    let Some((first, rest)) = text.split_once("..") else {
-        return text.split(',').map(|text| one(text.trim()).map(Load::Fraction)).collect();
-    };
-    let (last, step) = rest.split_once(':').ok_or_else(|| format!("`{text}` has no step: {expected}"))?;
+    let mut loads = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        match part.split_once("..") {
+            None => loads.push(Load::Fraction(one_load(part)?)),
+            Some((first, rest)) => range_of_loads(part, first, rest, &mut loads)?,
+        }
+        if loads.len() > LOADS_MAX {
+            return Err(format!("`{text}` has more than {LOADS_MAX} points"));
+        }
+    }
+    Ok(loads)
+}
+
+/// What a load may be.
+const EXPECTED: &str = "expected a load above 0 and up to 10 (0.3, 30% or 3/10), a range with a step (0.1..0.9:0.1), several of \
+                        both (0.1,0.3..0.9:0.2) or `max`";
+
+/// The loads of the range `text`, which is `first`, two points and the `rest`, to `loads`; no more than one too many.
+fn range_of_loads(text: &str, first: &str, rest: &str, loads: &mut Vec<Load>) -> Result<(), String> {
+    let (last, step) = rest.split_once(':').ok_or_else(|| format!("`{text}` has no step: {EXPECTED}"))?;
     let step_problem = |_| format!("`{step}`: a step is above 0, and at most 10");
-    let (first, last, step) = (one(first)?, one(last)?, one(step.trim()).map_err(step_problem)?);
+    let (first, last) = (one_load(first.trim())?, one_load(last.trim())?);
+    let step = one_load(step.trim()).map_err(step_problem)?;
     let parts = |load: Fraction| (u128::from(load.numerator()), u128::from(load.denominator()));
     let ((a, b), (s, t)) = (parts(first), parts(step));
-    let mut loads = Vec::new();
     for k in 0.. {
         // first + k step, exactly.
         let (top, bottom) = (a * t + k * s * b, b * t);
@@ -238,18 +251,18 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
             u64::try_from(top).ok().zip(u64::try_from(bottom).ok()).and_then(|(n, d)| Fraction::new(n, d));
         let load = load.ok_or_else(|| format!("`{text}`: too many digits"))?;
         if load.as_f64() > last.as_f64() + 1e-12 {
-            break;
-        }
-        if loads.len() == LOADS_MAX {
-            return Err(format!("`{text}` has more than {LOADS_MAX} points"));
+            return if k == 0 { Err(format!("`{text}` is empty: it begins above its end")) } else { Ok(()) };
         }
         loads.push(Load::Fraction(load));
+        if loads.len() > LOADS_MAX {
+            break;
+        }
     }
-    if loads.is_empty() { Err(format!("`{text}` is empty: it begins above its end")) } else { Ok(loads) }
+    Ok(())
 }
 
-/// One load; what is `expected` is said where `text` is none.
-fn one_load(text: &str, expected: &str) -> Result<Fraction, String> {
+/// One load.
+fn one_load(text: &str) -> Result<Fraction, String> {
     let is_load = |load: &Fraction| (0.0..=10.0).contains(&load.as_f64()) && *load != Fraction::ZERO;
     if text.strip_prefix('-').is_some_and(|rest| rest.parse::<Fraction>().is_ok()) {
         return Err(format!("`{text}`: a load is above 0"));
@@ -263,7 +276,7 @@ fn one_load(text: &str, expected: &str) -> Result<Fraction, String> {
             _ if text.bytes().filter(u8::is_ascii_digit).count() > Fraction::DIGITS_MAX => {
                 format!("`{text}`: too many digits, expected up to {}{meant}", Fraction::DIGITS_MAX)
             }
-            _ => format!("`{text}` is no load: {expected}{meant}"),
+            _ => format!("`{text}` is no load: {EXPECTED}{meant}"),
         }
     })?;
     match load {
@@ -398,6 +411,9 @@ mod tests {
         assert_eq!(loads("0.3").unwrap(), [Load::Fraction(Fraction::new(3, 10).unwrap())]);
         assert_eq!(loads("10%, 0.5").unwrap().len(), 2);
         assert_eq!(loads("max").unwrap(), [Load::Max]);
+        let mixed: Vec<String> =
+            loads("0.05, 0.1..0.3:0.1,0.7").unwrap().iter().map(|load| load.text()).collect();
+        assert_eq!(mixed, ["0.05", "0.1", "0.2", "0.3", "0.7"]);
     }
 
     #[test]
@@ -408,6 +424,10 @@ mod tests {
             ("0.1..0.9", "no step"),
             ("0.9..0.1:0.1", "empty"),
             ("0.1..0.9:0.0001", "more than 1000 points"),
+            ("0.1..0.9:0.001,0.1..0.9:0.001", "more than 1000 points"),
+            ("0.1,0.9..0.3:0.1", "`0.9..0.3:0.1` is empty"),
+            ("0.1..0.3:0.1,0.5..0.7", "`0.5..0.7` has no step"),
+            ("0.1,,0.3", "`` is no load"),
             ("30", "at most 10"),
             ("0.1..0.9:0", "above 0"),
             ("0.5,max", "`max` stands alone"),
