@@ -258,7 +258,10 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--precision", "2"], &["--precision", "between 0 and 1"]),
         (&["run", "hpp-switch", "--warm-up", "5"], &["--warm-up", "unit"]),
         (&["run", "hpp-switch", "--duration", "5 lightyears"], &["--duration"]),
-        (&["run", "hpp-switch", "--duration", "0us"], &["--duration", "more than nothing"]),
+        (
+            &["run", "hpp-switch", "--duration", "0us"],
+            &["--duration: `0us` is no time to measure", "write a time such as `100 us`"],
+        ),
         (&["run", "hpp-switch", "--threads", "0"], &["--threads"]),
         (&["run", "hpp-switch", "--seed", "x"], &["--seed"]),
         (&["run", "hpp-switch", "--laod", "0.3"], &["--load"]),

@@ -181,7 +181,9 @@ pub(super) fn patience(
     };
     let (warm_up, duration) = (span("warm_up", &options.warm_up), span("duration", &options.duration));
     if duration == Some(Some(Cycle::ZERO)) {
-        problems.push(Problem::new("duration", "expected more than nothing"));
+        let message = format!("`{}` is no time to measure", options.duration.as_deref().unwrap_or(""));
+        let help = "write a time such as `100 us`, or leave it out to run until the precision is reached";
+        problems.push(Problem::new("duration", message).help(help));
         return None;
     }
     Some(Patience { precision: fraction?, warm_up: warm_up?, duration: duration? })
