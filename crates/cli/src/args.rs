@@ -1,7 +1,10 @@
 //! The arguments. Scripts depend on them.
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 use flitway_experiment::WorkloadOptions;
+use flitway_machine::Dimension;
 
 /// Simulates HPC interconnection networks exactly, at the cost of packets.
 #[derive(Debug, Parser)]
@@ -94,7 +97,7 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 11] = [
+const OF_A_RUN: [&str; 22] = [
     "machine",
     "traffic",
     "packet",
@@ -102,9 +105,20 @@ const OF_A_RUN: [&str; 11] = [
     "load",
     "warm_up",
     "multicast",
+    "multicast_load",
+    "multicast_packet",
+    "by",
+    "root",
+    "staleness",
+    "overheads",
     "barrier",
+    "interval",
+    "imbalance",
+    "lose",
     "train",
+    "count",
     "graph",
+    "placement",
     "trace",
 ];
 
@@ -145,20 +159,20 @@ pub(crate) struct MulticastArguments {
     #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
     pub(crate) multicast: Option<String>,
     /// Copies to be delivered as a fraction of what the nodes can receive: 0.1 (unless given), several, a range, `max`
-    #[arg(long, value_name = "LOAD", requires = "multicast", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
     pub(crate) multicast_load: Option<String>,
     /// How large: 256B (unless given) and whatever --packet takes
-    #[arg(long, value_name = "SIZE", requires = "multicast", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) multicast_packet: Option<String>,
     /// How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given), node-root,
     /// three-trips, central-counter, pairwise
     #[arg(long, value_name = "METHOD")]
     pub(crate) by: Option<String>,
     /// By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse
-    #[arg(long, value_name = "POLICY", requires = "multicast")]
+    #[arg(long, value_name = "POLICY")]
     pub(crate) root: Option<String>,
     /// How old the load of switches becomes that llp, llp-ec and hlse know: 50 us unless given
-    #[arg(long, value_name = "TIME", requires = "multicast", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) staleness: Option<String>,
     /// Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also on each
     /// arrival and release
@@ -176,13 +190,13 @@ pub(crate) struct BarrierArguments {
     #[arg(long, value_name = "GROUPS", conflicts_with_all = ["graph", "multicast"])]
     pub(crate) barrier: Option<String>,
     /// From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given
-    #[arg(long, value_name = "TIME", requires = "barrier", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) interval: Option<String>,
     /// Each process is late by a random time of up to so much: 0 us unless given
-    #[arg(long, value_name = "TIME", requires = "barrier", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) imbalance: Option<String>,
     /// Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed
-    #[arg(long, value_name = "PACKET", requires = "barrier")]
+    #[arg(long, value_name = "PACKET")]
     pub(crate) lose: Vec<String>,
 }
 
@@ -194,7 +208,7 @@ pub(crate) struct TrainArguments {
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["graph", "multicast", "barrier", "report", "trace"])]
     pub(crate) train: Option<String>,
     /// How many: 10000 unless given
-    #[arg(long, value_name = "N", requires = "train", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) count: Option<String>,
 }
 
@@ -206,7 +220,7 @@ pub(crate) struct GraphArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<String>,
     /// Where ranks run: linear (unless given), random, or a file with a node number for each rank
-    #[arg(long, value_name = "PLACEMENT", requires = "graph")]
+    #[arg(long, value_name = "PLACEMENT")]
     pub(crate) placement: Option<String>,
 }
 
@@ -307,4 +321,25 @@ pub(crate) struct CompareArguments {
     pub(crate) a: String,
     /// Another one
     pub(crate) b: String,
+}
+
+/// Ends the process with what is wrong with the arguments, or with the help that they ask for.
+pub(crate) fn refuse(mut error: clap::Error) -> ! {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(quantity) = torn_quantity(&arguments).filter(|_| error.use_stderr()) {
+        let tip = format!("a value of two words is put in quotes: '{quantity}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    error.exit()
+}
+
+/// A quantity that a shell has torn in two, as in `--duration 5 us`.
+fn torn_quantity(arguments: &[String]) -> Option<String> {
+    let is_unit = |text: &str| {
+        Dimension::ALL.iter().flat_map(|dimension| dimension.units()).any(|unit| unit.symbol == text)
+    };
+    let torn = arguments
+        .windows(2)
+        .find(|two| two[0].ends_with(|last: char| last.is_ascii_digit()) && is_unit(&two[1]))?;
+    Some(torn.join(" "))
 }

@@ -32,7 +32,7 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
     let done = match &arguments.command {
         Command::Run(run) => run::run(run),
         Command::Check(check) => check::check(check),

@@ -281,14 +281,22 @@ fn every_wrong_argument_has_its_message_and_status_2() {
             &["expected `linear`, `random` or a file"],
         ),
         (&["run", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"], &["transpose"]),
+        (&["simulate"], &["simulate"]),
+    ];
+    assert_refused(cases);
+}
+
+#[test]
+fn every_wrong_question_has_its_message_and_status_2() {
+    let graph = scratch("no-result.goal", GRAPH);
+    let graph = graph.to_str().unwrap();
+    assert_refused(&[
         (&["list", "planets"], &["there is no list of `planets`", "machines"]),
         (&["explain", "switch.vsc"], &["did you mean `switch.vcs`"]),
         (&["explain", "FW-M999"], &["there is no code `FW-M999`", "expected: a code from FW-M001 to"]),
         (&["compare", "a.json", "b.json"], &["a.json: cannot read", "expected a result"]),
         (&["compare", graph, graph], &["this is no JSON"]),
-        (&["simulate"], &["simulate"]),
-    ];
-    assert_refused(cases);
+    ]);
 }
 
 #[test]
@@ -320,6 +328,17 @@ fn a_newcomer_is_told_what_to_do_instead() {
         (&["run", "hpp-switch", "--warm-up", "-5us"], &["--warm-up: `-5us` is below zero"]),
         (&["run", "hpp-switch", "--precision", "-2%"], &["--precision: `-2%`", "between 0 and 1"]),
         (&["run", "hpp-switch", "--packet", "-64B"], &["--packet", "`-64B`"]),
+        (&["run", "hpp-switch", "--duration", "5", "us"], &["a value of two words is put in quotes: '5 us'"]),
+        (&["run", "--duration", "5", "us", "hpp-switch"], &["in quotes: '5 us'"]),
+        (&["run", "hpp-switch", "--set", "switch.buffer=4", "KiB"], &["in quotes: 'switch.buffer=4 KiB'"]),
+        (
+            &["run", "hpp-switch", "--lose", "any(at=node 7)"],
+            &["--lose: `lose` is an option of barriers", "`--barrier all`"],
+        ),
+        (
+            &["run", "hpp-switch", "--root", "llp"],
+            &["--root: ", "of multicast", "as in `--multicast broadcast`"],
+        ),
         (&["run", "hpp-switch", "--threads", "-1"], &["--threads", "-1 is not in 1..=256"]),
         (&["run", "hpp-switch", "--seed", "-1"], &["--seed", "a whole number from 0"]),
         (&["run", "hpp-switch", "--traffic", "matrix(a,b.txt)"], &["`b.txt`", "in double quotes"]),

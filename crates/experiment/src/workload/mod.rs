@@ -230,6 +230,8 @@ pub struct Kind {
     pub name: &'static str,
     /// The option that asks for it.
     pub selector: &'static str,
+    /// A value of it.
+    pub example: &'static str,
     /// The options that it takes.
     pub options: &'static [&'static str],
     /// The option that has no one default: where each run is one point, it has to be given.
@@ -299,7 +301,11 @@ impl Workload {
                 let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
                 let message = format!("`{name}` is an option of {names}, not of {}", kind.name);
                 let selectors = listed(takers().map(|kind| format!("`{}`", kind.selector)), "or");
-                Problem::new(name, message).help(format!("what asks for that is {selectors}"))
+                let example =
+                    takers().next().filter(|_| takers().count() == 1).map_or_else(String::new, |kind| {
+                        format!(", as in `{} {}`", argument(kind.selector), kind.example)
+                    });
+                Problem::new(name, message).help(format!("what asks for that is {selectors}{example}"))
             })
             .collect();
         let checked = (kind.check)(options, surroundings);

@@ -21,6 +21,7 @@ use std::sync::atomic::AtomicBool;
 pub(super) const KIND: Kind = Kind {
     name: "multicast",
     selector: "multicast",
+    example: "broadcast",
     of_a_point: None,
     options: &[
         "multicast",

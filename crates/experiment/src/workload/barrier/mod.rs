@@ -22,6 +22,7 @@ use std::sync::atomic::AtomicBool;
 pub(super) const KIND: Kind = Kind {
     name: "barriers",
     selector: "barrier",
+    example: "all",
     of_a_point: None,
     options: &[
         "barrier",
