@@ -8,19 +8,23 @@ use flitway_report::shown::load;
 use serde_json::Value;
 
 /// Quantities that are compared: path in a point, and heading.
-const QUANTITIES: [(&str, &str); 5] = [
+const QUANTITIES: [(&str, &str); 9] = [
+    ("/multicast/accepted_load", "copies accepted"),
+    ("/multicast/last_copy_latency_ns/mean", "last copy ns"),
+    ("/barrier/latency_ns/mean", "barrier ns"),
     ("/accepted_load", "accepted"),
     ("/packet_latency_ns/mean", "latency ns"),
     ("/packet_latency_ns/p99", "p99 ns"),
     ("/network_latency_ns/mean", "network ns"),
     ("/graph/completion_ns", "completion ns"),
+    ("/train/time_ns", "train ns"),
 ];
 
 /// Compares the results that `arguments` name.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
     if pairs(&a, &b).next().is_none() {
-        let help = "expected two results with a load in common, or two of task graphs";
+        let help = "expected two results with a load in common, or two of barriers, task graphs or trains";
         return Err(Failure::input(nothing_in_common(&a, &b), Some(help.to_owned())));
     }
     let name =
@@ -39,9 +43,12 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         for (path, heading) in QUANTITIES {
             let value = |point: &Value| point.pointer(path).and_then(Value::as_f64);
             let (Some(left), Some(right)) = (value(point), value(partner)) else { continue };
-            let offered = point.get("offered_load").and_then(Value::as_f64);
+            // Beside operations there need not be other packets.
+            if left == 0.0 && right == 0.0 {
+                continue;
+            }
             table.add_row([
-                offered.map_or_else(String::new, |offered| load(offered, 3)),
+                offered(point),
                 heading.to_owned(),
                 load(left, 4),
                 load(right, 4),
@@ -56,14 +63,11 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             points(result)
                 .iter()
                 .filter(|point| partner(point, other).is_none())
-                .map(|point| format!("load {} is in {name} only", point["offered_load"])),
+                .map(|point| format!("{} is in {name} only", named(point))),
         );
         remarks.extend(points(result).iter().filter_map(|point| {
             let verdict = point.get("verdict")?.as_str().filter(|verdict| *verdict != "steady")?;
-            Some(format!(
-                "load {} of {name} is {verdict}: its latencies depend on how long it ran",
-                point["offered_load"]
-            ))
+            Some(format!("{} of {name} is {verdict}: its latencies depend on how long it ran", named(point)))
         }));
     }
     if remarks.is_empty() { Ok(()) } else { say(&format!("\n{}", remarks.join("\n"))) }
@@ -71,11 +75,47 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
 
 fn nothing_in_common(a: &Value, b: &Value) -> String {
     let what = |result: &Value| {
-        let loads: Vec<String> =
-            points(result).iter().filter_map(|point| Some(point.get("offered_load")?.to_string())).collect();
-        if loads.is_empty() { "a task graph".to_owned() } else { format!("the loads {}", loads.join(", ")) }
+        let names: Vec<String> = points(result).iter().map(named).collect();
+        let loads: Option<Vec<&str>> = names.iter().map(|name| name.strip_prefix("load ")).collect();
+        match loads {
+            _ if names.is_empty() => "no points".to_owned(),
+            Some(loads) => format!("the loads {}", loads.join(", ")),
+            None => names.join(", "),
+        }
     };
     format!("nothing to compare: A has {}, B has {}", what(a), what(b))
+}
+
+/// The kinds of workload that have one point without a load of its own, by the object that it has in the result.
+const WITHOUT_LOAD: [(&str, &str); 3] =
+    [("graph", "a task graph"), ("train", "a train"), ("barrier", "a run of barriers")];
+
+/// The load of synthetic traffic and that of multicast operations, as far as there are any.
+fn loads(point: &Value) -> [Option<&Value>; 2] {
+    let is_some = |load: &&Value| load.as_f64() != Some(0.0);
+    [point.get("offered_load").filter(is_some), point.pointer("/multicast/offered_load")]
+}
+
+/// A point as a sentence has it.
+fn named(point: &Value) -> String {
+    match loads(point) {
+        [None, Some(multicast)] => format!("multicast load {multicast}"),
+        [Some(unicast), Some(multicast)] => format!("multicast load {multicast} beside load {unicast}"),
+        [Some(unicast), None] => format!("load {unicast}"),
+        [None, None] => {
+            let kind = WITHOUT_LOAD.iter().find(|(key, _)| point.get(key).is_some());
+            kind.map_or("a point without load", |(_, name)| name).to_owned()
+        }
+    }
+}
+
+/// The load of a point as the table has it.
+fn offered(point: &Value) -> String {
+    let [unicast, multicast] = loads(point).map(|load_of| Some(load(load_of?.as_f64()?, 3)));
+    match (multicast, unicast) {
+        (Some(multicast), Some(unicast)) => format!("{multicast} beside {unicast}"),
+        (one, other) => one.or(other).unwrap_or_default(),
+    }
 }
 
 fn points(result: &Value) -> &[Value] {
@@ -83,7 +123,8 @@ fn points(result: &Value) -> &[Value] {
 }
 
 fn partner<'a>(point: &Value, other: &'a Value) -> Option<&'a Value> {
-    points(other).iter().find(|partner| partner.get("offered_load") == point.get("offered_load"))
+    let kind = |point: &Value| ["graph", "train", "multicast"].map(|kind| point.get(kind).is_some());
+    points(other).iter().find(|partner| loads(partner) == loads(point) && kind(partner) == kind(point))
 }
 
 /// What was run, where it is not the same.
@@ -95,7 +136,7 @@ fn workload_that_differs(a: &Value, b: &Value) -> Vec<String> {
     lines
 }
 
-/// Points of the same offered load, or the two runs of task graphs.
+/// Points of the same loads, or two that have none.
 fn pairs<'a>(a: &'a Value, b: &'a Value) -> impl Iterator<Item = (&'a Value, &'a Value)> {
     points(a).iter().filter_map(move |point| Some((point, partner(point, b)?)))
 }

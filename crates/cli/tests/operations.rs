@@ -5,6 +5,7 @@
 mod common;
 
 use common::*;
+use std::path::PathBuf;
 
 #[test]
 fn barriers_do_not_depend_on_threads() {
@@ -124,4 +125,38 @@ fn messages_of_barriers_end_with_the_traffic_that_saturates() {
     let result = json(&[&["run", "hpp-switch", "--barrier", "all"][..], &way].concat());
     assert_eq!(result["points"][0]["verdict"], "saturated");
     assert!(result["points"][0]["barrier"]["latency_ns"]["ci95"].is_null());
+}
+
+#[test]
+fn results_of_operations_are_compared_by_what_they_measure() {
+    let result = |name: &str, arguments: &[&str]| {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name).to_str().unwrap().to_owned();
+        let output = flitway(&[&["run", "hpp-switch", "--json", &path], arguments].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        path
+    };
+    let time = ["--warm-up", "5us", "--duration", "100us"];
+    let near = result("near.json", &["--train", "0-3", "--count", "50"]);
+    let far = result("far.json", &["--train", "0-9", "--count", "100"]);
+    let multicast = |name: &str, loads: &str| {
+        result(name, &[&["--multicast", "broadcast", "--multicast-load", loads], &time[..]].concat())
+    };
+    let (some, more) = (multicast("some.json", "0.1,0.2"), multicast("more.json", "0.2,0.4"));
+    let barrier = |name: &str, by: &str| {
+        result(name, &[&["--barrier", "all", "--interval", "2us", "--by", by], &time[..]].concat())
+    };
+    let (switches, messages) = (barrier("switches.json", "hardware"), barrier("messages.json", "pairwise"));
+    let compared = |a: &str, b: &str| {
+        let output = flitway(&["compare", a, b]);
+        (stdout(&output), stderr(&output))
+    };
+    assert!(compared(&near, &far).0.contains("train ns"), "{:?}", compared(&near, &far));
+    let (text, _) = compared(&some, &more);
+    let rows = text.lines().filter(|line| line.contains("last copy ns")).collect::<Vec<_>>();
+    assert!(rows.len() == 1 && rows[0].trim_start().starts_with("0.200 "), "{text}");
+    assert!(text.contains("multicast load 0.1 is in A only"), "{text}");
+    let (text, _) = compared(&switches, &messages);
+    assert!(text.contains("barrier ns") && !text.contains(" accepted"), "{text}");
+    let (_, message) = compared(&near, &some);
+    assert!(message.contains("A has a train, B has multicast load 0.1, multicast load 0.2"), "{message}");
 }
