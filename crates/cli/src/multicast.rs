@@ -3,6 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Targets;
+use crate::progress::Goal;
 use crate::run::{Shown, Task, session};
 use crate::table::{beside, plural, sizes_of, verdicts};
 use flitway_experiment::workload::MulticastWorkload;
@@ -30,7 +31,7 @@ pub(crate) fn run(
         label: |task: &MulticastTask| format!("multicast load {}", load(task.run.offered_load(), 3)),
         row,
         summary: &definitions,
-        patience: workload.patience,
+        goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: |_| Ok(()),
     };
     let run = Task { arguments, session: &session, workload, targets, theory: None };

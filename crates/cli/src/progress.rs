@@ -1,7 +1,10 @@
 //! Progress on a terminal, nothing when piped; and a clean end on Ctrl-C.
 
 use crate::failure::Failure;
+use flitway_engine::Clock;
 use flitway_report::measure::Progress;
+use flitway_report::page::time;
+use flitway_report::session::{BATCHES_MAX, Patience};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -23,10 +26,10 @@ impl Line {
         }))
     }
 
-    /// Shows how far a load point is, and of how many; `left` is the estimate for the rest.
-    pub(crate) fn point(&self, label: &str, progress: Progress, left: Option<Duration>) {
+    /// Shows how far a load point is on the way to `goal`; `left` is the estimate for the rest of the run.
+    pub(crate) fn point(&self, label: &str, progress: Progress, goal: &Goal, left: Option<Duration>) {
         if let Some(bar) = &self.0 {
-            bar.set_message(told(label, progress, left));
+            bar.set_message(told(label, progress, goal, left));
         }
     }
 
@@ -60,10 +63,42 @@ impl Line {
     }
 }
 
-fn told(label: &str, progress: Progress, left: Option<Duration>) -> String {
+/// When a point is over.
+pub(crate) struct Goal {
+    /// Whose cycles are counted.
+    pub(crate) clock: Clock,
+    /// After how much time, or how precisely known.
+    pub(crate) patience: Patience,
+}
+
+impl Goal {
+    /// Cycles of a point, if a duration is asked for; a warm-up that is found in the data comes to it.
+    pub(crate) fn cycles(&self) -> Option<u64> {
+        let Patience { warm_up, duration, .. } = self.patience;
+        duration.map(|duration| duration.0 + warm_up.map_or(0, |warm_up| warm_up.0))
+    }
+}
+
+fn told(label: &str, progress: Progress, goal: &Goal, left: Option<Duration>) -> String {
     let Progress { batches, now, precision } = progress;
+    let simulated = |cycles: u64| time(goal.clock.nanos(cycles as f64));
+    let now = simulated(now.0);
     let reached = precision.map_or_else(String::new, |reached| format!(", +-{:.1} %", reached * 100.0));
-    format!("{label}: {batches} batches, cycle {now}{reached}{}", told_left(left))
+    let far = match goal.cycles() {
+        Some(cycles) => {
+            let least = if goal.patience.warm_up.is_some() { "" } else { "at least " };
+            format!("{now} of {least}{} simulated{reached}", simulated(cycles))
+        }
+        None => {
+            let wanted = if reached.is_empty() {
+                String::new()
+            } else {
+                format!(" of {:.1} %", goal.patience.precision * 100.0)
+            };
+            format!("{now} simulated, {batches} of at most {BATCHES_MAX} batches{reached}{wanted}")
+        }
+    };
+    format!("{label}: {far}{}", told_left(left))
 }
 
 fn told_left(left: Option<Duration>) -> String {
@@ -126,12 +161,27 @@ mod tests {
     }
 
     #[test]
-    fn the_line_says_where_a_point_is() {
-        let progress = Progress { batches: 7, now: Cycle(900), precision: Some(0.031) };
+    fn the_line_says_where_a_point_is_and_where_it_goes() {
+        let goal = |warm_up, duration| {
+            let patience = Patience { precision: 0.02, warm_up, duration };
+            Goal { clock: Clock::new(100_000_000).unwrap(), patience }
+        };
+        let of = |progress, goal: &Goal, left| told("load 0.3", progress, goal, left);
+        let begun = Progress { batches: 1, now: Cycle(900), precision: None };
+        let further = Progress { precision: Some(0.031), ..begun };
+        let to_precision = goal(None, None);
+        assert_eq!(of(begun, &to_precision, None), "load 0.3: 9.00 µs simulated, 1 of at most 400 batches");
         let left = Some(Duration::from_secs(12));
         assert_eq!(
-            told("load 0.3", progress, left),
-            "load 0.3: 7 batches, cycle 900, +-3.1 %, about 12 s left"
+            of(further, &to_precision, left),
+            "load 0.3: 9.00 µs simulated, 1 of at most 400 batches, +-3.1 % of 2.0 %, about 12 s left"
         );
+        let timed = goal(Some(Cycle(500)), Some(Cycle(1_500)));
+        assert_eq!(
+            of(further, &timed, left),
+            "load 0.3: 9.00 µs of 20.0 µs simulated, +-3.1 %, about 12 s left"
+        );
+        let warming = goal(None, Some(Cycle(1_500)));
+        assert_eq!(of(begun, &warming, None), "load 0.3: 9.00 µs of at least 15.0 µs simulated");
     }
 }

@@ -7,7 +7,7 @@ use crate::experiment;
 use crate::failure::{Failure, colour};
 use crate::multicast;
 use crate::output::{Targets, complain, say};
-use crate::progress::{Line, Pace, stop_flag};
+use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
 use crate::trace;
@@ -22,7 +22,7 @@ use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
 use flitway_report::point::Point;
-use flitway_report::session::{Patience, Session};
+use flitway_report::session::Session;
 use flitway_report::shown;
 use flitway_report::theory::Theory;
 use flitway_workload::traffic::Traffic;
@@ -69,7 +69,7 @@ fn run_traffic(
         label: |(load, _): &(f64, _)| format!("load {}", shown::load(*load, 3)),
         row: table::point,
         summary: &|measured| summary(&session, &points[0].1, measured),
-        patience: workload.patience,
+        goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: |_| Ok(()),
     };
     let task = Task { arguments, session: &session, workload, targets, theory: theory.as_ref() };
@@ -97,7 +97,7 @@ pub(crate) struct Shown<'a, T> {
     /// Below the table.
     pub(crate) summary: &'a dyn Fn(&[Point]) -> String,
     /// How long a point is measured.
-    pub(crate) patience: Patience,
+    pub(crate) goal: Goal,
     /// What is a fault of the network, beside a deadlock.
     pub(crate) fault: fn(&[Point]) -> Result<(), Failure>,
 }
@@ -235,8 +235,7 @@ fn measure_points<T>(
     measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
 ) -> Result<Vec<Point>, Failure> {
     let (line, started) = (Line::new(), Instant::now());
-    let Patience { warm_up, duration, .. } = shown.patience;
-    let cycles = duration.map(|duration| duration.0 + warm_up.map_or(0, |warm_up| warm_up.0));
+    let cycles = shown.goal.cycles();
     let pace = Pace { points: tasks.len(), cycles };
     let mut measured = Vec::new();
     for (index, task) in tasks.iter().enumerate() {
@@ -246,7 +245,7 @@ fn measure_points<T>(
         let point = measure(task, &mut |progress| {
             // Where no duration is asked for nobody knows how much of the point is over.
             let elapsed = if cycles.is_some() { started.elapsed() } else { begun };
-            line.point(&label, progress, pace.left(elapsed, index, progress.now.0));
+            line.point(&label, progress, &shown.goal, pace.left(elapsed, index, progress.now.0));
         });
         line.clear_for(|| voice.say(|| (shown.row)(&point)))?;
         measured.push(point);

@@ -82,7 +82,7 @@ const PACKETS_PER_BATCH: f64 = 2_000.0;
 const BATCHES_ASKED: u64 = 50;
 
 /// Batches after which an unsettled run is given up.
-const BATCHES_MAX: usize = 400;
+pub const BATCHES_MAX: usize = 400;
 
 impl Session {
     /// Builds `machine`. Every random choice follows from `seed`; results do not depend on `threads`.
