@@ -20,6 +20,7 @@ mod list;
 mod multicast;
 mod output;
 mod progress;
+mod remarks;
 mod report;
 mod run;
 mod table;

@@ -1,5 +1,6 @@
 //! Tables for people: numbers with their definitions beside them, and theory beside measurement.
 
+use crate::remarks;
 use comfy_table::{CellAlignment, Table, presets};
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{TrafficWorkload, Written};
@@ -9,7 +10,6 @@ use flitway_machine::{Machine, Origin};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
-use flitway_report::page::time;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
 use flitway_report::shown::load;
@@ -118,6 +118,7 @@ pub(crate) fn definitions(session: &Session, traffic: &Traffic, points: &[Point]
          latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, if steady\n\
          network            head leaves the source to last flit delivered; mean",
     );
+    let (nodes, silent) = (session.scale().nodes, traffic.destinations().silent_nodes());
     text.push_str(&verdicts(points));
     let wall: f64 = points.iter().map(|point| point.wall_s).sum();
     let hops: u64 = points.iter().map(|point| point.packet_hops).sum();
@@ -133,15 +134,8 @@ pub(crate) fn definitions(session: &Session, traffic: &Traffic, points: &[Point]
             load(point.accepted_max_node, 4),
             point.hops_mean
         );
-        let starved = point.starved_nodes.saturating_sub(traffic.destinations().silent_nodes());
-        if starved > 0 && point.verdict == Verdict::Saturated {
-            let nodes = session.scale().nodes;
-            let _ = write!(
-                text,
-                "\nunfair: {starved} of {nodes} nodes get less than a tenth of the mean through"
-            );
-        }
     }
+    text.push_str(&remarks::unfair(points, nodes, silent));
     if hops > 0 {
         let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops as f64);
     }
@@ -156,56 +150,14 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
             "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
         );
     }
-    text.push_str(&limits(points));
-    text.push_str(&unsettled(points, Verdict::Saturated, "  not settled"));
+    text.push_str(&remarks::limits(points));
+    text.push_str(&remarks::unsettled(points, Verdict::Saturated, "  not settled"));
     if points.iter().any(|point| point.verdict == Verdict::Deadlock) {
         text.push_str("\ndeadlock           packets wait for each other for ever");
     }
-    text.push_str(&unsettled(points, Verdict::Unsettled, "unsettled"));
+    text.push_str(&remarks::unsettled(points, Verdict::Unsettled, "unsettled"));
     if points.iter().any(|point| point.verdict == Verdict::Stopped) {
         text.push_str("\nstopped            interrupted before the precision was reached");
-    }
-    text
-}
-
-/// Why those of `points` that ended with `verdict` are not settled, each reason once, with the first point that has it.
-fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> String {
-    let mut text = String::new();
-    let mut seen = Vec::new();
-    for point in points.iter().filter(|point| point.verdict == verdict) {
-        let Some(why) = point.unsettled.filter(|why| !seen.contains(why)) else { continue };
-        let title = if seen.is_empty() { title } else { "" };
-        seen.push(why);
-        let after = time(point.warmup_ns + point.duration_ns);
-        // Writing to a string does not fail.
-        let _ = write!(text, "\n{title:<19}{}after {after}: {}", at_load(point), why.meaning());
-    }
-    text
-}
-
-/// The load of `point`, if it has any, as the beginning of a sentence.
-fn at_load(point: &Point) -> String {
-    let load = if point.multicast.is_some() { 0.0 } else { point.offered_load };
-    if load > 0.0 { format!("at load {load:.3}, ") } else { String::new() }
-}
-
-/// What limits the saturated ones of `points`, each limit once, with the channel that is busiest at the first point.
-fn limits(points: &[Point]) -> String {
-    let mut text = String::new();
-    let mut seen = Vec::new();
-    for point in points {
-        let Some((stages, _)) = &point.stages else { continue };
-        let Some(limit) = stages.limit.filter(|limit| !seen.contains(limit)) else { continue };
-        seen.push(limit);
-        // Writing to a string does not fail.
-        let _ = write!(text, "\n  limited by       {}{}: {}", at_load(point), limit.name(), limit.meaning());
-        if let Some((channel, taken)) = &stages.fullest {
-            let percent = (taken * 100.0).min(100.0);
-            let _ = write!(
-                text,
-                "\n                   fullest channel: {channel}, about {percent:.1} % with adverts"
-            );
-        }
     }
     text
 }

@@ -76,6 +76,18 @@ impl ChannelEnds {
     }
 }
 
+impl Stage {
+    /// Where its channels are.
+    #[must_use]
+    pub fn place(self) -> &'static str {
+        match self {
+            Stage::Injection => "out of nodes",
+            Stage::Network => "between switches",
+            Stage::Ejection => "into nodes",
+        }
+    }
+}
+
 impl fmt::Display for ChannelEnds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = |end| match end {
@@ -136,8 +148,8 @@ impl Limit {
             Limit::Network => "a channel between switches is full",
             Limit::Ejection => "endpoint-limited: a node receives all that its channel can carry",
             Limit::Arbitration => {
-                "no class of channels is full in the mean, and no single one stands out: packets wait for outputs that others \
-                 have, behind packets that do, or for room"
+                "no class of channels is full in the mean: packets wait for outputs that others have, behind packets that do, \
+                 or for room"
             }
         }
     }
@@ -165,9 +177,21 @@ pub struct Stages {
     pub busiest: Vec<(ChannelEnds, f64)>,
     /// What limits it, if it is saturated and has filled.
     pub limit: Option<Limit>,
-    /// The channel that shows it: the fullest of the stage that limits, or of all. And about how much of it is taken, by
-    /// adverts too.
-    pub fullest: Option<(ChannelEnds, f64)>,
+    /// The channel that shows it: the fullest of the stage that limits, or of all.
+    pub fullest: Option<Fullest>,
+}
+
+/// The fullest channel, and how it stands to the others of its stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fullest {
+    /// Which one.
+    pub channel: ChannelEnds,
+    /// About how much of it is taken, by adverts too.
+    pub taken: f64,
+    /// The same in the mean over the channels of its stage that carry anything.
+    pub mean: f64,
+    /// Whether it is fuller than those by more than chance.
+    pub stands_out: bool,
 }
 
 impl Stages {
@@ -242,7 +266,7 @@ fn what_limits(
     fabric: &Fabric,
     measurement: &Measurement,
     all: &[(ChannelEnds, f64)],
-) -> (Limit, Option<(ChannelEnds, f64)>) {
+) -> (Limit, Option<Fullest>) {
     let total = &measurement.total;
     let flits = total.delivered_flits as f64;
     let packets = (total.packets + total.operations.copies).max(1) as f64;
@@ -267,12 +291,17 @@ fn what_limits(
     // Of packets for groups and sets of nodes it is not known what each node is to receive.
     let is_denied =
         total.operations.copies > 0 || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
-    let limit = limit(&stage_loads(&occupied), packet, is_denied);
+    let loads = stage_loads(&occupied);
+    let limit = limit(&loads, packet, is_denied);
     let shows =
         |&&(channel, _): &&(ChannelEnds, f64)| limit.stage().is_none_or(|stage| channel.stage() == stage);
     // The first of those that are equally full.
     let fullest = occupied.iter().filter(shows).rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
-    (limit, fullest.copied())
+    let beside = |&(channel, taken): &(ChannelEnds, f64)| {
+        let mean = loads[channel.stage() as usize].mean_busy;
+        Fullest { channel, taken, mean, stands_out: stands_out(taken, mean, packet) }
+    };
+    (limit, fullest.map(beside))
 }
 
 /// Flits of adverts that a channel sends for each flit that comes the other way, of packets of `payload` bytes and `flits` in

@@ -1,0 +1,133 @@
+//! Lines about some of the points of a table: which ones, by their loads, and what they have in common.
+
+use flitway_report::measure::{Unsettled, Verdict};
+use flitway_report::page::time;
+use flitway_report::point::Point;
+use flitway_report::shown::load;
+use flitway_report::stages::{FULL, Fullest, Limit};
+use std::fmt::Write;
+
+/// The load by which a table tells `point` from others, and the one beside it. None of either is 0.
+fn loads(point: &Point) -> (f64, f64) {
+    match &point.multicast {
+        Some(multicast) => (multicast.offered_load, point.offered_load),
+        None => (point.offered_load, 0.0),
+    }
+}
+
+/// The loads of those of `points` that are meant, as the beginning of a sentence: `at loads 0.1, 0.5 to 0.9, `. Nothing if
+/// they have none.
+pub(crate) fn at_loads(points: &[Point], is_meant: impl Fn(&Point) -> bool) -> String {
+    let (first, beside) = points.first().map_or((0.0, 0.0), loads);
+    let varies = points.iter().any(|point| loads(point).1 != beside);
+    // Only what is beside them tells the points apart.
+    let is_beside = varies && points.iter().all(|point| loads(point).0 == first);
+    let name = |point: &Point| match loads(point) {
+        (_, beside) if is_beside => load(beside, 3),
+        (own, beside) if varies => format!("{} beside {}", load(own, 3), load(beside, 3)),
+        (own, _) => load(own, 3),
+    };
+    let follows = |a: &Point, b: &Point| {
+        let ((a, beside_a), (b, beside_b)) = (loads(a), loads(b));
+        if is_beside { beside_a < beside_b } else { beside_a == beside_b && a < b }
+    };
+    let meant: Vec<bool> = points.iter().map(is_meant).collect();
+    let (mut runs, mut count, mut at) = (Vec::new(), 0, 0);
+    while at < points.len() {
+        let begin = at;
+        at += 1;
+        if !meant[begin] || loads(&points[begin]) == (0.0, 0.0) {
+            continue;
+        }
+        while at < points.len() && meant[at] && follows(&points[at - 1], &points[at]) {
+            at += 1;
+        }
+        count += at - begin;
+        match &points[begin..at] {
+            [first, _, .., last] => runs.push(format!("{} to {}", name(first), name(last))),
+            few => runs.extend(few.iter().map(name)),
+        }
+    }
+    let word = if is_beside { "unicast load" } else { "load" };
+    match count {
+        0 => String::new(),
+        all if all == points.len() && all > 1 => format!("at all {word}s, "),
+        1 => format!("at {word} {}, ", runs[0]),
+        _ => format!("at {word}s {}, ", runs.join(", ")),
+    }
+}
+
+/// Why those of `points` that ended with `verdict` are not settled, each reason once, with the points that have it.
+pub(crate) fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> String {
+    let mut text = String::new();
+    let mut seen: Vec<Unsettled> = Vec::new();
+    for point in points.iter().filter(|point| point.verdict == verdict) {
+        let Some(why) = point.unsettled.filter(|why| !seen.contains(why)) else { continue };
+        let title = if seen.is_empty() { title } else { "" };
+        seen.push(why);
+        let has_it = |point: &Point| point.verdict == verdict && point.unsettled == Some(why);
+        let spans = points.iter().filter(|point| has_it(point)).map(|it| it.warmup_ns + it.duration_ns);
+        let (least, most) = (spans.clone().fold(f64::INFINITY, f64::min), spans.fold(0.0, f64::max));
+        let mut after = time(least);
+        if time(most) != after {
+            after = format!("{after} to {}", time(most));
+        }
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{title:<19}{}after {after}: {}", at_loads(points, has_it), why.meaning());
+    }
+    text
+}
+
+/// What limits the saturated ones of `points`, each limit once, with the channel that shows it at the first point.
+pub(crate) fn limits(points: &[Point]) -> String {
+    let mut text = String::new();
+    let mut seen: Vec<Limit> = Vec::new();
+    let limit_of = |point: &Point| point.stages.as_ref().and_then(|(stages, _)| stages.limit);
+    for point in points {
+        let Some((stages, _)) = &point.stages else { continue };
+        let Some(limit) = stages.limit.filter(|limit| !seen.contains(limit)) else { continue };
+        seen.push(limit);
+        let has_it = |point: &Point| limit_of(point) == Some(limit);
+        let at = at_loads(points, has_it);
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning());
+        if let Some(fullest) = &stages.fullest {
+            let is_one = points.iter().filter(|point| has_it(point)).count() == 1;
+            let at = if is_one { String::new() } else { at_loads(points, |it| std::ptr::eq(it, point)) };
+            let at = at.trim_end_matches(", ");
+            let space = if at.is_empty() { "" } else { " " };
+            let _ = write!(text, "\n                   fullest channel{space}{at}: {}", told(fullest));
+        }
+    }
+    text
+}
+
+/// A channel beside the others of its stage.
+fn told(fullest: &Fullest) -> String {
+    let percent = |part: f64| format!("{:.1} %", (part * 100.0).min(100.0));
+    let contrast = match fullest.taken >= FULL && fullest.mean < FULL {
+        true if fullest.stands_out => ": the load is uneven",
+        true => ": in so short a time that may be chance",
+        false => "",
+    };
+    format!(
+        "{}, about {} with adverts; used channels {} about {} in the mean{contrast}",
+        fullest.channel,
+        percent(fullest.taken),
+        fullest.channel.stage().place(),
+        percent(fullest.mean),
+    )
+}
+
+/// How unfair saturated points are to their nodes, of which there are `nodes`, `silent` of them by the pattern.
+pub(crate) fn unfair(points: &[Point], nodes: u32, silent: u32) -> String {
+    let starved = |point: &Point| match point.verdict {
+        Verdict::Saturated => point.starved_nodes.saturating_sub(silent),
+        _ => 0,
+    };
+    let counts = points.iter().map(starved).filter(|count| *count > 0);
+    let (Some(least), Some(most)) = (counts.clone().min(), counts.max()) else { return String::new() };
+    let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let at = at_loads(points, |point| starved(point) > 0);
+    format!("\nunfair: {at}{count} of {nodes} nodes get less than a tenth of the mean through")
+}

@@ -1,0 +1,69 @@
+//! Lines under the table of `flitway run`: which points they hold for, and that they agree with each other.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::*;
+
+const WATCHED: [&str; 4] = ["--warm-up", "100us", "--duration", "50us"];
+
+/// The line of what is printed that begins with `start`.
+fn line(text: &str, start: &str) -> String {
+    let found = text.lines().find(|line| line.trim_start().starts_with(start));
+    found.unwrap_or_else(|| panic!("no line begins with {start}:\n{text}")).to_owned()
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = flitway(&[&["run"], arguments].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn a_reason_names_all_loads_that_it_holds_for() {
+    let one_fifo = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.2,0.7..1.0:0.1"];
+    let text = printed(&[&one_fifo[..], &WATCHED].concat());
+    assert!(line(&text, "limited by").contains("  at loads 0.700 to 1.000, arbitration: "), "{text}");
+    assert!(line(&text, "fullest channel").contains("channel at load 0.700: "), "{text}");
+    let ring = ["torus-8x8", "--set", "topology.dimensions=[16]", "--traffic", "tornado"];
+    let text = printed(&[&ring[..], &["--load", "0.1,0.5,0.8"], &WATCHED].concat());
+    assert!(line(&text, "unfair").starts_with("unfair: at loads 0.500, 0.800, "), "{text}");
+}
+
+#[test]
+fn a_reason_of_multicasts_names_their_load_and_the_one_beside() {
+    let of = |loads: &str, beside: &[&str]| {
+        let arguments = ["hpp-switch", "--multicast", "broadcast", "--by", "binomial", "--multicast-load"];
+        let text = printed(&[&arguments[..], &[loads], beside, &WATCHED].concat());
+        line(&text, "limited by")
+    };
+    assert!(of("0.1,2,3", &[]).contains("  at loads 2.000, 3.000, "));
+    assert!(of("2,3,4", &[]).contains("  at all loads, "));
+    assert!(
+        of("0.1,2", &["--load", "0.1,0.2"]).contains("  at loads 2.000 beside 0.100, 2.000 beside 0.200, ")
+    );
+    assert!(of("0.1", &["--load", "0.1,0.9"]).contains("  at unicast load 0.900, "));
+}
+
+#[test]
+fn a_full_channel_is_set_beside_its_stage() {
+    let fullest = |arguments: &[&str]| {
+        let text = printed(arguments);
+        assert!(!text.contains("stands out"), "{text}");
+        line(&text, "fullest channel")
+    };
+    let crowded =
+        ["mesh-8x8", "--set", "topology.dimensions=[4, 4]", "--traffic", "transpose", "--load", "0.9"];
+    let uneven = fullest(&[&crowded[..], &WATCHED].concat());
+    assert!(
+        uneven.contains("used channels between switches about") && uneven.ends_with(": the load is uneven")
+    );
+    let short = fullest(&["hpp-switch", "--load", "1.5", "--warm-up", "200us", "--duration", "20us"]);
+    assert!(
+        short.contains("about 100.0 %") && short.ends_with(": in so short a time that may be chance"),
+        "{short}"
+    );
+    let one_fifo = ["hpp-switch", "--set", "switch.vcs=1", "--load", "0.9"];
+    assert!(fullest(&[&one_fifo[..], &WATCHED].concat()).ends_with(" % in the mean"), "no channel is full");
+}
