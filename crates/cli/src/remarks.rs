@@ -131,3 +131,33 @@ pub(crate) fn unfair(points: &[Point], nodes: u32, silent: u32) -> String {
     let at = at_loads(points, |point| starved(point) > 0);
     format!("\nunfair: {at}{count} of {nodes} nodes get less than a tenth of the mean through")
 }
+
+/// As a fraction of the offered load, from which on it is worth saying that something else was created.
+const NOTICEABLE: f64 = 0.02;
+
+/// The most points whose created load is told one by one.
+const TOLD_MAX: usize = 3;
+
+/// What was created where that is noticeably not what is offered, when the part `sending` of the nodes send.
+pub(crate) fn created(points: &[Point], sending: f64) -> String {
+    let off = |point: &Point| {
+        let created = point.created_load.filter(|_| point.offered_load > 0.0)? / sending;
+        Some(created / point.offered_load - 1.0).filter(|off| off.abs() > NOTICEABLE)
+    };
+    let mut told: Vec<(&Point, f64)> = points.iter().filter_map(|point| Some((point, off(point)?))).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    // Stable: those that are equally far off stay in order.
+    told.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
+    let more = told.len().saturating_sub(TOLD_MAX);
+    told.truncate(TOLD_MAX);
+    let each = points.iter().filter(|point| told.iter().any(|(it, _)| std::ptr::eq(*it, *point)));
+    let each = each.map(|point| {
+        let created = point.created_load.unwrap_or(0.0);
+        format!("{} at load {}", load(created, 4), load(point.offered_load, 3))
+    });
+    let each: Vec<String> = each.collect();
+    let more = if more > 0 { format!(", less far off at {more} more") } else { String::new() };
+    format!("\ncreated            {}{more}: so few packets are a sample of what is offered", each.join(", "))
+}

@@ -68,7 +68,7 @@ fn run_traffic(
         heading: table::point_heading,
         label: |(load, _): &(f64, _)| format!("load {}", shown::load(*load, 3)),
         row: table::point,
-        summary: &|measured| summary(&session, &points[0].1, measured),
+        summary: &|measured| summary(&session, workload, &points[0].1, measured),
         goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: |_| Ok(()),
     };
@@ -162,8 +162,8 @@ fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
 }
 
 /// What is printed below the table of load points.
-fn summary(session: &Session, traffic: &Traffic, measured: &[Point]) -> String {
-    let mut text = table::definitions(session, traffic, measured);
+fn summary(session: &Session, workload: &TrafficWorkload, traffic: &Traffic, measured: &[Point]) -> String {
+    let mut text = table::definitions(session, workload, traffic, measured);
     let latencies: Vec<(f64, f64)> = measured
         .iter()
         .filter(|point| matches!(point.verdict, Verdict::Steady))

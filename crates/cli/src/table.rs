@@ -3,7 +3,7 @@
 use crate::remarks;
 use comfy_table::{CellAlignment, Table, presets};
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
-use flitway_experiment::workload::{TrafficWorkload, Written};
+use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_fabric::sp::Cost;
 use flitway_machine::{Machine, Origin};
@@ -38,8 +38,10 @@ pub(crate) fn traffic_header(
         // Writing to a string does not fail.
         let _ = write!(
             text,
-            "\nsilent, since the pattern sends them to nobody else: {}; offered is per sending node, accepted per node",
-            plural(silent, "node", "s")
+            "\nsilent, since the pattern sends them to nobody else: {}; offered is per sending node, accepted per node, and so \
+             up to {:.3} of it",
+            plural(silent, "node", "s"),
+            sending_part(session.scale().nodes, silent)
         );
     }
     if let Some(theory) = theory {
@@ -58,6 +60,11 @@ pub(crate) fn traffic_header(
         }
     }
     text
+}
+
+/// The part of the `nodes` that send, when so many are `silent`.
+fn sending_part(nodes: u32, silent: u32) -> f64 {
+    f64::from(nodes - silent) / f64::from(nodes.max(1))
 }
 
 const COLUMNS: [(&str, usize); 9] = [
@@ -112,13 +119,21 @@ pub(crate) fn point(point: &Point) -> String {
 }
 
 /// What the numbers of the table mean, and the rest of what was measured.
-pub(crate) fn definitions(session: &Session, traffic: &Traffic, points: &[Point]) -> String {
+pub(crate) fn definitions(
+    session: &Session,
+    workload: &TrafficWorkload,
+    traffic: &Traffic,
+    points: &[Point],
+) -> String {
     let mut text = String::from(
         "\noffered, accepted  flits created, delivered; fraction of the injection rate, header and trailer included\n\
          latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, if steady\n\
          network            head leaves the source to last flit delivered; mean",
     );
     let (nodes, silent) = (session.scale().nodes, traffic.destinations().silent_nodes());
+    if workload.loads != [Load::Max] {
+        text.push_str(&remarks::created(points, sending_part(nodes, silent)));
+    }
     text.push_str(&verdicts(points));
     let wall: f64 = points.iter().map(|point| point.wall_s).sum();
     let hops: u64 = points.iter().map(|point| point.packet_hops).sum();

@@ -47,6 +47,23 @@ fn a_reason_of_multicasts_names_their_load_and_the_one_beside() {
 }
 
 #[test]
+fn what_was_created_is_told_where_it_is_not_what_is_offered() {
+    let of =
+        |arguments: &[&str]| printed(&[arguments, &["--warm-up", "50us", "--duration", "50us"]].concat());
+    let sample = of(&["hpp-switch", "--load", "0.5"]);
+    assert!(line(&sample, "created").contains(" at load 0.500: so few packets"), "{sample}");
+    let exact = of(&["hpp-switch", "--load", "0.5", "--arrival", "periodic"]);
+    assert!(!exact.contains("\ncreated"), "{exact}");
+    let greedy = of(&["hpp-switch", "--load", "max"]);
+    assert!(!greedy.contains("\ncreated"), "{greedy}");
+    let silent = of(&["mesh-8x8", "--traffic", "transpose", "--load", "0.05", "--arrival", "periodic"]);
+    assert!(
+        !silent.contains("\ncreated") && line(&silent, "silent").ends_with("up to 0.875 of it"),
+        "{silent}"
+    );
+}
+
+#[test]
 fn a_full_channel_is_set_beside_its_stage() {
     let fullest = |arguments: &[&str]| {
         let text = printed(arguments);
