@@ -69,9 +69,7 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
     // Writing to a string does not fail.
     let groups = plural(barrier.groups().len() as u32, "group", "s");
     let _ = write!(text, "\n{groups}; {:.1} members in the mean", barrier.members_mean());
-    if workload.beside.is_some() {
-        text.push_str(&beside(&workload.written));
-    }
+    text.push_str(&beside(workload.beside.as_ref(), &workload.written));
     let nanos = session.machine().clock.nanos(task.run.zero_load() as f64);
     let when = if task.run.plan().is_of_switches() {
         "the slowest comes alone, after all others"

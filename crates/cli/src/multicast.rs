@@ -4,6 +4,7 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::Targets;
 use crate::progress::Goal;
+use crate::remarks;
 use crate::run::{Shown, Task, session};
 use crate::table::{beside, plural, sizes_of, verdicts};
 use flitway_experiment::workload::MulticastWorkload;
@@ -65,9 +66,8 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
         plural(multicast.senders() as u32, "node", "s"),
         multicast.receivers_mean(),
     );
-    if workload.beside.is_some() {
-        text.push_str(&beside(&workload.written));
-    }
+    text.push_str(&remarks::above_one(&workload.loads, false));
+    text.push_str(&beside(workload.beside.as_ref(), &workload.written));
     let nanos = session.machine().clock.nanos(task.run.zero_load_last_copy());
     let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
     if matches!(workload.written.text("by"), "sequence" | "binomial" | "postal") {

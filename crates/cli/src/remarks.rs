@@ -1,11 +1,23 @@
 //! Lines about some of the points of a table: which ones, by their loads, and what they have in common.
 
+use flitway_experiment::workload::Load;
 use flitway_report::measure::{Unsettled, Verdict};
 use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::shown::load;
 use flitway_report::stages::{FULL, Fullest, Limit};
 use std::fmt::Write;
+
+/// That there are `loads` above 1: for a node's links to send, or for those of all nodes to receive.
+pub(crate) fn above_one(loads: &[Load], is_sent: bool) -> String {
+    let is_above = |load: &Load| matches!(load, Load::Fraction(load) if load.as_f64() > 1.0);
+    match loads.iter().any(is_above) {
+        true if is_sent => "\nload above 1: more than the links of a node can carry, so not all of it can be accepted",
+        true => "\nmulticast load above 1: more than the links of the nodes can carry, so not all of it can be accepted",
+        false => "",
+    }
+    .to_owned()
+}
 
 /// The load by which a table tells `point` from others, and the one beside it. None of either is 0.
 fn loads(point: &Point) -> (f64, f64) {

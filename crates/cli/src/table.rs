@@ -2,6 +2,7 @@
 
 use crate::remarks;
 use comfy_table::{CellAlignment, Table, presets};
+use flitway_experiment::workload::beside::Beside;
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
@@ -44,6 +45,7 @@ pub(crate) fn traffic_header(
             sending_part(session.scale().nodes, silent)
         );
     }
+    text.push_str(&remarks::above_one(&workload.loads, true));
     if let Some(theory) = theory {
         let zero_load = session.machine().clock.nanos(theory.zero_load_cycles);
         let _ = write!(
@@ -397,14 +399,15 @@ fn headline(machine: &Machine) -> String {
     }
 }
 
-/// The line on the traffic beside operations, whose options are given by `text`.
-pub(crate) fn beside(written: &Written) -> String {
+/// The line on the `traffic` beside operations, if there is some.
+pub(crate) fn beside(traffic: Option<&Beside>, written: &Written) -> String {
+    let Some(Beside { loads, .. }) = traffic else { return String::new() };
     let or = |option: &str, default: &'static str| match written.text(option) {
         "" => default.to_owned(),
         text => text.to_owned(),
     };
     let (traffic, packet) = (or("traffic", TRAFFIC_DEFAULT), or("packet", PACKET_DEFAULT));
-    format!("\nbeside it {traffic} traffic, {packet} packets")
+    format!("\nbeside it {traffic} traffic, {packet} packets{}", remarks::above_one(loads, true))
 }
 
 /// `1 switch`, `2 switches`.

@@ -47,6 +47,19 @@ fn a_reason_of_multicasts_names_their_load_and_the_one_beside() {
 }
 
 #[test]
+fn a_load_above_one_is_more_than_links_carry() {
+    let short = ["--warm-up", "1us", "--duration", "2us"];
+    let of = |arguments: &[&str]| printed(&[&["hpp-switch"], arguments, &short[..]].concat());
+    let (own, of_copies) = ("\nload above 1: more than", "\nmulticast load above 1: more than");
+    assert!(of(&["--load", "0.1,1.01"]).contains(own));
+    assert!(!of(&["--load", "1"]).contains(own) && !of(&["--load", "max"]).contains(own));
+    let multicast = ["--multicast", "broadcast", "--load", "1.5", "--multicast-load"];
+    let text = of(&[&multicast[..], &["0.1"]].concat());
+    assert!(text.contains(own) && !text.contains(of_copies), "{text}");
+    assert!(of(&[&multicast[..], &["2"]].concat()).contains(of_copies));
+}
+
+#[test]
 fn what_was_created_is_told_where_it_is_not_what_is_offered() {
     let of =
         |arguments: &[&str]| printed(&[arguments, &["--warm-up", "50us", "--duration", "50us"]].concat());
