@@ -43,7 +43,7 @@ class Machine:
     >>> machine["switch.vc"] = 3
     >>> machine.check()
     Traceback (most recent call last):
-    flitway.MachineError: error[FW-M010]: there is no setting `vc` in [switch]
+    flitway.MachineError: error[FW-M010]: there is no setting `vc` in `switch`
     ...
     """
 

@@ -389,7 +389,10 @@ fn every_wrong_argument_of_check_has_its_message_and_status_2() {
             &["check", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"],
             &["--traffic", "square"],
         ),
-        (&["check", "mesh-8x8", "--set", "topology.dimensions=4x4"], &["= help: write [4, 4]"]),
+        (
+            &["check", "mesh-8x8", "--set", "topology.dimensions=4x4"],
+            &["= help: write --set 'topology.dimensions=[4, 4]'"],
+        ),
         (&["check", "mesh-8x8", "--set", "routing.dateline=false"], &["FW-M018", "topology.kind"]),
     ]);
 }

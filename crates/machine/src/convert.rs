@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::document::Raw;
 use crate::nearest::nearest;
 use crate::options::Entry;
+use crate::overrides;
 use crate::schema::{Kind, Setting};
 use crate::units::{self, Dimension, QuantityError, Reason, show};
 
@@ -46,7 +47,7 @@ pub(crate) fn convert(setting: &Setting, entry: &Entry) -> Result<Value, Diagnos
         Kind::Quantity { dimension, min, max } => read.quantity(&[*dimension], |_| (*min, *max)),
         Kind::SpanOrOff => match &entry.raw {
             Raw::Text(text) if text == "off" => Ok(Value::Off),
-            Raw::Flag(false) => Err(read.wrong_type().help("write \"off\"")),
+            Raw::Flag(false) => Err(read.wrong_type().help(read.write("\"off\""))),
             _ => read.quantity(&[Dimension::Time, Dimension::Cycles], |dimension| match dimension {
                 Dimension::Cycles => (1, CYCLES_MAX),
                 _ => (1, SPAN_MAX),
@@ -64,6 +65,13 @@ struct Read<'a> {
 impl Read<'_> {
     fn problem(&self, code: Code, message: String) -> Diagnostic {
         Diagnostic::error(code, self.entry.location.clone(), message).expected(self.setting.accepts())
+    }
+
+    /// What to write instead, as a file or an override has it.
+    fn write(&self, value: &str) -> String {
+        let Entry { path, location, .. } = self.entry;
+        let is_override = overrides::is_value_of(location, path);
+        format!("write {}", if is_override { overrides::written(path, value) } else { value.to_owned() })
     }
 
     fn wrong_type(&self) -> Diagnostic {
@@ -107,7 +115,10 @@ impl Read<'_> {
                     if std::ptr::eq(raw, &self.entry.raw) { "is a count" } else { "is a list of counts" };
                 let message = format!("`{path}` {what}, but `{}` is text", show(text));
                 let digits: String = text.trim().chars().take_while(char::is_ascii_digit).collect();
-                let help = (!digits.is_empty()).then(|| format!("write {digits}, without quotes"));
+                let is_override = std::ptr::eq(raw, &self.entry.raw) && overrides::is_value_of(at, path);
+                let help = (!digits.is_empty()).then(|| {
+                    if is_override { self.write(&digits) } else { format!("write {digits}, without quotes") }
+                });
                 Err(Diagnostic::error(Code::CountWithUnit, at.clone(), message)
                     .expected(self.setting.accepts())
                     .maybe_help(help))
@@ -124,7 +135,7 @@ impl Read<'_> {
             let meant = meant_counts(&self.entry.raw).filter(|counts| {
                 counts.len() <= longest && counts.iter().all(|count| (min..=max).contains(count))
             });
-            let help = meant.map(|counts| format!("write {}", Value::Counts(counts)));
+            let help = meant.map(|counts| self.write(&Value::Counts(counts).to_string()));
             return Err(self.wrong_type().maybe_help(help));
         };
         if items.is_empty() || items.len() > longest {
@@ -150,8 +161,10 @@ impl Read<'_> {
             }
             Err(_) => true,
         };
-        let help = |error: &QuantityError| {
-            if error.meant().is_some_and(|meant| is_wrong(&meant)) { None } else { error.help() }
+        let help = |error: &QuantityError| match error.meant() {
+            Some(meant) if is_wrong(&meant) => None,
+            Some(meant) => Some(format!("{} if that is meant", self.write(&format!("\"{meant}\"")))),
+            None => error.help(),
         };
         let text = match &self.entry.raw {
             Raw::Text(text) => text.as_str(),

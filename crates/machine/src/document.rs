@@ -168,6 +168,7 @@ fn syntax_error(message: &str, at: Location) -> Diagnostic {
         }
         ("invalid multi-line basic string", Some("`\"`")) => ("the text is not closed", Some("`\"\"\"`")),
         ("invalid multi-line literal string", Some("`'`")) => ("the text is not closed", Some("`'''`")),
+        ("invalid boolean", _) => (what, Some("`true`, `false`, or text in quotes")),
         (_, Some("nothing")) => (what, None),
         _ => (what, expected),
     };

@@ -26,7 +26,7 @@
 //!   |               ^^^^
 //!   |
 //!   = expected: a size from 1 B to 1 GiB, in B, KiB, MiB, GiB, kB, MB, GB
-//!   = help: write "4096 B" if that is meant"#.trim_start());
+//!   = help: write --set 'switch.buffer=4096 B' if that is meant"#.trim_start());
 //! ```
 
 pub mod code;
@@ -40,6 +40,7 @@ mod load;
 pub mod machine;
 mod nearest;
 pub mod options;
+mod overrides;
 mod render;
 pub mod schema;
 mod section;

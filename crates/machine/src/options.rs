@@ -13,6 +13,7 @@ use crate::document::{Document, Field, Raw, read_value};
 use crate::load;
 use crate::machine::Machine;
 use crate::nearest::{nearest, nearest_within};
+use crate::overrides;
 use crate::schema;
 use crate::units::show;
 
@@ -34,7 +35,7 @@ impl Origin {
         match self {
             Origin::File => "file",
             Origin::Default => "default",
-            Origin::Set => "--set",
+            Origin::Set => overrides::SOURCE,
         }
     }
 }
@@ -107,7 +108,7 @@ impl Options {
 
     /// Applies one override, `path=value`.
     pub fn set(&mut self, text: &str) {
-        let source = Arc::new(Source { name: "--set".to_owned(), text: text.to_owned() });
+        let source = Arc::new(Source { name: overrides::SOURCE.to_owned(), text: text.to_owned() });
         self.sets.push(Arc::clone(&source));
         if let Err(problem) = self.apply(&source) {
             self.findings.push(problem);
@@ -136,7 +137,10 @@ impl Options {
                 .expected("path=value, for example switch.vcs=2")
         };
         let Some((before, after)) = text.split_once('=') else {
-            return Err(bad(0..text.len(), format!("`{}` has no `=`", show(text))));
+            let problem = bad(0..text.len(), format!("`{}` has no `=`", show(text)));
+            let example = schema::named(text.trim()).next();
+            let example = example.map(|setting| overrides::written(text.trim(), setting.example));
+            return Err(problem.maybe_help(example.map(|example| format!("write {example}, for example"))));
         };
         let path = before.trim();
         let path_start = before.len() - before.trim_start().len();
@@ -169,7 +173,11 @@ impl Options {
         if !schema::is_table(&path) {
             return Err(unknown(&path, name_at));
         }
-        let Raw::Table(fields) = raw else { return Err(not_a_table(&path, at)) };
+        let fields = match raw {
+            Raw::Table(fields) => fields,
+            raw if overrides::holds(&at) => return Err(overrides::not_a_table(&path, raw, at)),
+            _ => return Err(not_a_table(&path, at)),
+        };
         self.entries.retain(|entry| !schema::is_within(&entry.path, &path));
         self.tables.retain(|(name, _)| *name != path && !schema::is_within(name, &path));
         self.tables.push((path.clone(), name_at));
@@ -191,8 +199,8 @@ impl Options {
                 at.clone(),
                 format!("`{path}` is set by two --set options"),
             )
-            .related(Location::new(first, 0..first.text.len()), "the other")
-            .help("delete one of them")),
+            .related(Location::new(first, 0..first.text.len()), "the first")
+            .help(keep_one(first, &at.source))),
             None => Ok(()),
         }
     }
@@ -217,6 +225,20 @@ impl Options {
                 self.spoilt.push(path);
             }
         }
+    }
+}
+
+/// Which of two overrides could stay; the same one twice is one too many.
+fn keep_one(first: &Source, second: &Source) -> String {
+    let quoted = |source: &Source| {
+        let (path, value) = source.text.split_once('=').unwrap_or((&source.text, ""));
+        overrides::written(path.trim(), value.trim())
+    };
+    let (first, second) = (quoted(first), quoted(second));
+    if first == second {
+        format!("keep one {first}")
+    } else {
+        format!("keep {first} or {second}, and leave the other out")
     }
 }
 
@@ -245,7 +267,12 @@ pub(crate) fn unknown(path: &str, at: Location) -> Diagnostic {
     let rest = if known.is_empty() { path } else { &path[known.len() + 1..] };
     let name = rest.split('.').next().unwrap_or(rest);
     let names = schema::names_in(known);
-    let place = if known.is_empty() { "at the top of the file".to_owned() } else { format!("in [{known}]") };
+    let place = match (overrides::holds(&at), known) {
+        (true, "") => "of a machine".to_owned(),
+        (true, table) => format!("in `{table}`"),
+        (false, "") => "at the top of the file".to_owned(),
+        (false, table) => format!("in [{table}]"),
+    };
     let problem =
         Diagnostic::error(Code::UnknownSetting, at, format!("there is no setting `{}` {place}", show(name)))
             .expected(format!("one of: {}", names.join(", ")));

@@ -13,6 +13,7 @@ use crate::convert::{Value, convert};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::load::BUILT_IN;
 use crate::options::{Entry, Options, Origin, default_entry};
+use crate::overrides;
 use crate::schema::{self, Kind, Presence, Setting};
 use crate::units::Dimension;
 
@@ -164,7 +165,7 @@ impl Values {
         let table = chosen.setting.table();
         let is_alone = schema::settings().all(|other| !schema::is_within(other.table(), table));
         let is_left_over = entry.origin == Origin::File && entry.path.starts_with(&format!("{table}."));
-        if chosen.location.as_ref()?.source.name != "--set" || !is_left_over || !is_alone {
+        if chosen.location.as_ref()?.source.name != overrides::SOURCE || !is_left_over || !is_alone {
             return None;
         }
         let value = |setting: &'static Setting| {
@@ -296,6 +297,27 @@ fn quoted(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
+/// Whether nobody can write `setting` into the file, or nobody would who has only overridden its selector.
+fn is_out_of_reach(options: &Options, setting: &Setting) -> bool {
+    let is_overridden = |when: &schema::When| {
+        let of = |entry: &&Entry| when.selector.matches(&entry.path);
+        options.entries.iter().find(of).is_some_and(|entry| overrides::holds(&entry.location))
+    };
+    options.file.name.ends_with(BUILT_IN) || setting.when.as_ref().is_some_and(is_overridden)
+}
+
+/// How to add `setting`, which is missing in a table that begins at `at`.
+fn how_to_add(options: &Options, setting: &Setting, at: &Location) -> String {
+    let Setting { path, example, .. } = setting;
+    if overrides::holds(at) {
+        return format!("add `{} = {example}` between the braces, for example", setting.key());
+    }
+    if is_out_of_reach(options, setting) {
+        return format!("add {}, for example", overrides::written(path, example));
+    }
+    format!("add `{} = {example}`, for example", setting.key())
+}
+
 /// One problem for each missing setting, or for each missing table.
 fn report_missing(options: &Options, missing: &[&'static Setting], findings: &mut Diagnostics) {
     let mut tables: Vec<&str> = Vec::new();
@@ -311,24 +333,23 @@ fn report_missing(options: &Options, missing: &[&'static Setting], findings: &mu
             let at = header.unwrap_or_else(|| Location::whole(&options.file));
             let message = format!("`{}` is missing", setting.path);
             findings.push(
-                Diagnostic::error(Code::Missing, at, message).expected(setting.accepts()).help(format!(
-                    "add `{} = {}`, for example",
-                    setting.key(),
-                    setting.example
-                )),
+                Diagnostic::error(Code::Missing, at.clone(), message)
+                    .expected(setting.accepts())
+                    .help(how_to_add(options, setting, &at)),
             );
         } else if !tables.contains(&table) {
             tables.push(table);
             let keys = missing.iter().filter(|other| other.table() == table);
             let lines: Vec<String> =
                 keys.map(|other| format!("{} = {}", other.key(), other.example)).collect();
+            let lines = lines.join(", ");
+            let at = Location::whole(&options.file);
+            let whole = overrides::written(table, &format!("{{{lines}}}"));
+            let help = is_out_of_reach(options, setting).then(|| format!("add {whole}, for example"));
             findings.push(
-                Diagnostic::error(
-                    Code::Missing,
-                    Location::whole(&options.file),
-                    format!("the table [{table}] is missing"),
-                )
-                .expected(format!("[{table}] with at least: {}", lines.join(", "))),
+                Diagnostic::error(Code::Missing, at, format!("the table [{table}] is missing"))
+                    .expected(format!("[{table}] with at least: {lines}"))
+                    .maybe_help(help),
             );
         }
     }
