@@ -1,8 +1,8 @@
 //! The arguments. Scripts depend on them.
 
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use flitway_experiment::WorkloadOptions;
 use flitway_machine::Dimension;
 
@@ -60,28 +60,28 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
     /// Seed of every random choice; 1 unless given
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Threads, no more than there are idle cores; the result does not depend on them. An experiment runs so many points
     /// side by side
-    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, help_heading = OF_ANY_RUN, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) threads: u32,
     /// Write the result as JSON to a file, or to standard output with `-` (then nothing else is printed there)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) json: Option<String>,
     /// Write the points as Parquet, a row for each, to a file, or to standard output with `-`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) parquet: Option<String>,
     /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
     /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Of what: the slowest packets (slowest), all packets that nodes send (nodes(0+4-7)), or all that cross switches
     /// (switches(0+1))
-    #[arg(long, value_name = "WHAT", default_value = "slowest", requires = "trace")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "WHAT", default_value = "slowest", requires = "trace")]
     pub(crate) trace_of: String,
 }
 
@@ -95,6 +95,9 @@ impl RunArguments {
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
+
+/// What any run takes.
+const OF_ANY_RUN: &str = "Any run";
 
 /// What an experiment says itself, and so nobody else does.
 const OF_A_RUN: [&str; 22] = [
@@ -310,8 +313,8 @@ pub(crate) struct ListArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
-    /// A setting, a table of settings, anything that `flitway list` names, or an error code
-    #[arg(value_name = "PATH|NAME|CODE")]
+    /// A setting, a table of settings, anything that `flitway list` names, an option of `flitway run`, or an error code
+    #[arg(value_name = "PATH|NAME|CODE", allow_hyphen_values = true)]
     pub(crate) topic: String,
 }
 
@@ -326,11 +329,34 @@ pub(crate) struct CompareArguments {
 /// Ends the process with what is wrong with the arguments, or with the help that they ask for.
 pub(crate) fn refuse(mut error: clap::Error) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(quantity) = torn_quantity(&arguments).filter(|_| error.use_stderr()) {
-        let tip = format!("a value of two words is put in quotes: '{quantity}'");
+    let tip = torn_quantity(&arguments)
+        .map(|quantity| format!("a value of two words is put in quotes: '{quantity}'"))
+        .or_else(|| option_of_another_command(&error));
+    if let Some(tip) = tip.filter(|_| error.use_stderr()) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error.exit()
+}
+
+/// Whose option it is that the command does not take.
+fn option_of_another_command(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
+    let name = wrong.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let arguments = Arguments::command();
+    let mut commands = arguments.get_subcommands();
+    let takes = |command: &&clap::Command| command.get_arguments().any(|it| it.get_long() == Some(name));
+    let owner = commands.find(takes)?.get_name();
+    Some(format!("`{wrong}` is an option of `flitway {owner}`"))
+}
+
+/// What the help of `flitway run` says of an option, named with or without hyphens before it.
+pub(crate) fn explained(name: &str) -> Option<String> {
+    let name = name.trim_start_matches('-');
+    let arguments = Arguments::command();
+    let run = arguments.find_subcommand("run")?;
+    let option = run.get_arguments().find(|it| it.get_long() == Some(name))?;
+    let values = option.get_value_names().unwrap_or_default().join(" ");
+    Some(format!("--{name} {values} (option of `flitway run`): {}", option.get_help()?))
 }
 
 /// A quantity that a shell has torn in two, as in `--duration 5 us`.

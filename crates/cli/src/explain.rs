@@ -1,6 +1,6 @@
 //! `flitway explain`: one setting, one name, one error code.
 
-use crate::args::ExplainArguments;
+use crate::args::{self, ExplainArguments};
 use crate::failure::Failure;
 use crate::output::say;
 use flitway_experiment::workload::barrier::losses;
@@ -18,6 +18,7 @@ use std::fmt::Write;
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let topic = arguments.topic.trim();
     let mut pages = names(topic);
+    pages.extend(args::explained(topic));
     match flitway_machine::explain(topic) {
         Ok(page) => pages.push(page),
         Err(problems) if pages.is_empty() => return Err(problems.into()),

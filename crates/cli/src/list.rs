@@ -4,7 +4,7 @@ use crate::args::ListArguments;
 use crate::failure::Failure;
 use crate::output::say;
 use flitway_experiment::workload::barrier::losses;
-use flitway_machine::{architectures, builtin};
+use flitway_machine::{architectures, builtin, nearest};
 use flitway_nic::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
@@ -25,9 +25,11 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
             let found: Vec<&Section> = sections.iter().filter(|section| section.0 == what).collect();
             if found.is_empty() {
                 let names: Vec<&str> = sections.iter().map(|section| section.0).collect();
+                let meant = nearest(what, names.iter().copied());
+                let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
                 return Err(Failure::input(
                     format!("there is no list of `{what}`"),
-                    Some(format!("expected one of: {}", names.join(", "))),
+                    Some(format!("expected one of: {}{meant}", names.join(", "))),
                 ));
             }
             found

@@ -291,6 +291,9 @@ fn every_wrong_question_has_its_message_and_status_2() {
     let graph = scratch("no-result.goal", GRAPH);
     let graph = graph.to_str().unwrap();
     assert_refused(&[
+        (&["list", "machine"], &["there is no list of `machine`", "did you mean `machines`?"]),
+        (&["check", "hpp-switch", "--load", "0.3"], &["tip: `--load` is an option of `flitway run`"]),
+        (&["explain", "--nothing"], &["there is nothing to explain named `--nothing`"]),
         (&["list", "planets"], &["there is no list of `planets`", "machines"]),
         (&["explain", "switch.vsc"], &["did you mean `switch.vcs`"]),
         (&["explain", "FW-M999"], &["there is no code `FW-M999`", "expected: a code from FW-M001 to"]),
