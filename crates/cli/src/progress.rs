@@ -90,12 +90,13 @@ fn told(label: &str, progress: Progress, goal: &Goal, left: Option<Duration>) ->
             format!("{now} of {least}{} simulated{reached}", simulated(cycles))
         }
         None => {
+            let batch = (batches + 1).min(BATCHES_MAX);
             let wanted = if reached.is_empty() {
                 String::new()
             } else {
                 format!(" of {:.1} %", goal.patience.precision * 100.0)
             };
-            format!("{now} simulated, {batches} of at most {BATCHES_MAX} batches{reached}{wanted}")
+            format!("{now} simulated, batch {batch} of at most {BATCHES_MAX}{reached}{wanted}")
         }
     };
     format!("{label}: {far}{}", told_left(left))
@@ -170,11 +171,11 @@ mod tests {
         let begun = Progress { batches: 1, now: Cycle(900), precision: None };
         let further = Progress { precision: Some(0.031), ..begun };
         let to_precision = goal(None, None);
-        assert_eq!(of(begun, &to_precision, None), "load 0.3: 9.00 µs simulated, 1 of at most 400 batches");
+        assert_eq!(of(begun, &to_precision, None), "load 0.3: 9.00 µs simulated, batch 2 of at most 400");
         let left = Some(Duration::from_secs(12));
         assert_eq!(
             of(further, &to_precision, left),
-            "load 0.3: 9.00 µs simulated, 1 of at most 400 batches, +-3.1 % of 2.0 %, about 12 s left"
+            "load 0.3: 9.00 µs simulated, batch 2 of at most 400, +-3.1 % of 2.0 %, about 12 s left"
         );
         let timed = goal(Some(Cycle(500)), Some(Cycle(1_500)));
         assert_eq!(
