@@ -5,6 +5,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use flitway_experiment::WorkloadOptions;
 use flitway_machine::Dimension;
+use flitway_machine::schema::named;
 
 /// Simulates HPC interconnection networks exactly, at the cost of packets.
 #[derive(Debug, Parser)]
@@ -331,11 +332,20 @@ pub(crate) fn refuse(mut error: clap::Error) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     let tip = torn_quantity(&arguments)
         .map(|quantity| format!("a value of two words is put in quotes: '{quantity}'"))
+        .or_else(|| torn_override(&arguments))
         .or_else(|| option_of_another_command(&error));
     if let Some(tip) = tip.filter(|_| error.use_stderr()) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error.exit()
+}
+
+/// What to write for an override without `=`, as in `--set rails 2`.
+fn torn_override(arguments: &[String]) -> Option<String> {
+    let torn = arguments.windows(3).find(|three| {
+        three[0] == "--set" && named(&three[1]).next().is_some() && !three[2].starts_with('-')
+    })?;
+    Some(format!("an override has a `=`: --set {}={}", torn[1], torn[2]))
 }
 
 /// Whose option it is that the command does not take.

@@ -332,6 +332,9 @@ fn a_newcomer_is_told_what_to_do_instead() {
         (&["run", "hpp-switch", "--precision", "-2%"], &["--precision: `-2%`", "between 0 and 1"]),
         (&["run", "hpp-switch", "--packet", "-64B"], &["--packet", "`-64B`"]),
         (&["run", "hpp-switch", "--duration", "5", "us"], &["a value of two words is put in quotes: '5 us'"]),
+        (&["run", "hpp-switch", "--set", "rails", "2"], &["an override has a `=`: --set rails=2"]),
+        (&["run", "hpp-switch", "--load", "0.1,30"], &["--load: `30`", "did you mean `30%`?"]),
+        (&["run", "hpp-switch", "--precision", "5"], &["--precision: `5`", "did you mean `5%`?"]),
         (&["run", "--duration", "5", "us", "hpp-switch"], &["in quotes: '5 us'"]),
         (&["run", "hpp-switch", "--set", "switch.buffer=4", "KiB"], &["in quotes: 'switch.buffer=4 KiB'"]),
         (

@@ -167,7 +167,9 @@ pub(super) fn patience(
     let fraction = precision.parse().map(Fraction::as_f64).ok().filter(|value| *value > 0.0 && *value < 1.0);
     if fraction.is_none() {
         let message = format!("`{precision}`: expected a fraction between 0 and 1, such as `2%`");
-        problems.push(Problem::new("precision", message));
+        let is_percent = precision.parse::<f64>().is_ok_and(|number| (1.0..100.0).contains(&number));
+        let help = is_percent.then(|| format!("did you mean `{precision}%`?"));
+        problems.push(Problem { help, ..Problem::new("precision", message) });
     }
     let mut span = |option: &'static str, text: &Option<String>| match text {
         None => Some(None),
@@ -285,7 +287,11 @@ fn one_load(text: &str) -> Result<Fraction, String> {
     match load {
         Fraction::ZERO => Err(format!("`{text}`: a load is above 0")),
         load if is_load(&load) => Ok(load),
-        _ => Err(format!("`{text}`: a load is a fraction of the injection rate, at most 10")),
+        load => {
+            let is_percent = load.as_f64() <= 100.0 && text.parse::<f64>().is_ok();
+            let meant = if is_percent { format!("; did you mean `{text}%`?") } else { String::new() };
+            Err(format!("`{text}`: a load is a fraction of the injection rate, at most 10{meant}"))
+        }
     }
 }
 
@@ -431,7 +437,8 @@ mod tests {
             ("0.1,0.9..0.3:0.1", "`0.9..0.3:0.1` is empty"),
             ("0.1..0.3:0.1,0.5..0.7", "`0.5..0.7` has no step"),
             ("0.1,,0.3", "`` is no load"),
-            ("30", "at most 10"),
+            ("30", "at most 10; did you mean `30%`?"),
+            ("120", "the injection rate, at most 10"),
             ("0.1..0.9:0", "above 0"),
             ("0.5,max", "`max` stands alone"),
             (
