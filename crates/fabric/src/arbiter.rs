@@ -74,6 +74,13 @@ impl ArbiterBank {
         }
     }
 
+    /// Asks the memory for all of it.
+    #[inline]
+    pub(crate) fn prefetch_all(&self) {
+        let (State::Last(state) | State::Stamps(state)) = &self.state;
+        prefetch::slice(state);
+    }
+
     /// Grants one of `requests` at `arbiter`.
     ///
     /// # Panics

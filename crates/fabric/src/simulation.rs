@@ -67,8 +67,59 @@ pub struct Rest {
     pub waits: bool,
 }
 
-/// Stages in which the memory is asked for what a component will need, if it does not fit the caches.
-pub const STAGES: usize = 5;
+/// What of a component the memory is asked for before it runs. It gains time, and changes nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ahead {
+    /// Nothing, where the cache of one core holds everything.
+    Nothing,
+    /// All of a switch, needed or not, where the cache that cores share holds everything: to ask takes fewer instructions than
+    /// to find out what is needed.
+    All,
+    /// What is known to be needed of switches and nodes.
+    Needed,
+}
+
+impl Ahead {
+    /// What gains time where there are `bytes` of state.
+    fn of(bytes: u64) -> Self {
+        const OWN: u64 = 512 << 10;
+        const SHARED: u64 = 4 << 20;
+        if bytes <= OWN {
+            Ahead::Nothing
+        } else if bytes <= SHARED {
+            Ahead::All
+        } else {
+            Ahead::Needed
+        }
+    }
+
+    fn stages(self) -> &'static [Stage] {
+        match self {
+            Ahead::Nothing => &[],
+            Ahead::All => &[Stage::Itself, Stage::Ports, Stage::Queues],
+            Ahead::Needed => &[Stage::Itself, Stage::Mail, Stage::First, Stage::Second, Stage::Third],
+        }
+    }
+}
+
+/// A step in asking the memory for what a component will need. Each may read what the one before asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The component itself.
+    Itself,
+    /// What has come for it, and when it has something to do.
+    Mail,
+    /// Of what is known to be needed: what is known from that.
+    First,
+    /// What is known from the first.
+    Second,
+    /// What is known from the second.
+    Third,
+    /// Of all of a switch: what has come, and ports.
+    Ports,
+    /// The queues of the ports, and what is in what has come.
+    Queues,
+}
 
 /// A switch, driven from outside.
 pub trait SwitchModel<A: Architecture>: Send {
@@ -76,9 +127,9 @@ pub trait SwitchModel<A: Architecture>: Send {
     /// it carries.
     fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox, start: Cycle);
 
-    /// Asks the memory for what a run until `until` will need at `place`. Called for each of the [`STAGES`], last one
-    /// first, each time a little later, so that a stage may read what the one before asked for.
-    fn prefetch(&self, shared: &A::Shared, post: &Post<A>, place: usize, until: Cycle, stage: usize);
+    /// Asks the memory for what a run until `until` will need at `place`. Called for one stage after the other, each time a
+    /// little later.
+    fn prefetch(&self, shared: &A::Shared, post: &Post<A>, place: usize, until: Cycle, stage: Stage);
 
     /// Does everything due before `until`.
     fn run<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;
@@ -115,7 +166,7 @@ pub trait PortModel<A: Architecture>: Send + Sized {
 
     /// Asks the memory for what a run of a node with these `ports` will need, of which those in the mask `due` have something
     /// to do without mail; see [`SwitchModel::prefetch`].
-    fn prefetch(ports: &[Self], due: u64, shared: &A::Shared, inbox: &A::Inbox, stage: usize);
+    fn prefetch(ports: &[Self], due: u64, shared: &A::Shared, inbox: &A::Inbox, stage: Stage);
 
     /// Takes a packet of `source` into the source queue, in cycle `now`; `sets` are those that it can be for.
     fn submit(

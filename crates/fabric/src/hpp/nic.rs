@@ -10,7 +10,7 @@ use super::{Cx, Hpp, Shared};
 use crate::bits::bits;
 use crate::observer::{Departure, Observer};
 use crate::pool::{List, Slot};
-use crate::simulation::{Conservation, PortModel, Rest, Wire};
+use crate::simulation::{Conservation, PortModel, Rest, Stage, Wire};
 use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, PortId, RailId};
 use flitway_engine::{Cycle, prefetch};
 use leaf::Leaf;
@@ -398,7 +398,7 @@ impl PortModel<Hpp> for Port {
     }
 
     #[inline]
-    fn prefetch(ports: &[Port], due: u64, shared: &Shared, inbox: &Inbox, stage: usize) {
+    fn prefetch(ports: &[Port], due: u64, shared: &Shared, inbox: &Inbox, stage: Stage) {
         let tokens = &shared.pools.tokens;
         let mail = inbox.packets.iter().map(|&slot| usize::from(tokens[slot].port));
         let queues = |port: &Port| {
@@ -406,19 +406,20 @@ impl PortModel<Hpp> for Port {
             prefetch::slice(&port.voices);
         };
         match stage {
-            3 => prefetch::slice(&inbox.packets),
-            2 => {
+            Stage::Mail => prefetch::slice(&inbox.packets),
+            Stage::First => {
                 inbox.packets.iter().for_each(|&slot| tokens.prefetch(slot));
                 bits(due).for_each(|port| prefetch::item(&ports[port]));
             }
-            1 => {
+            Stage::Second => {
                 mail.for_each(|port| prefetch::item(&ports[port]));
                 for port in bits(due).map(|port| &ports[port]) {
                     queues(port);
                     tokens.prefetch(port.undelivered);
                 }
             }
-            _ => mail.for_each(|port| queues(&ports[port])),
+            Stage::Third => mail.for_each(|port| queues(&ports[port])),
+            Stage::Itself | Stage::Ports | Stage::Queues => {}
         }
     }
 

@@ -20,7 +20,7 @@ use crate::bits::bits;
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::pool::List;
-use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire};
+use crate::simulation::{Conservation, Post, Rest, Stage, SwitchModel, Wire};
 use barrier::Barrier;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
@@ -202,17 +202,29 @@ impl SwitchModel<Hpp> for Switch {
     }
 
     #[inline]
-    fn prefetch(&self, shared: &Shared, post: &Post<Hpp>, place: usize, until: Cycle, stage: usize) {
+    fn prefetch(&self, shared: &Shared, post: &Post<Hpp>, place: usize, until: Cycle, stage: Stage) {
         let packets = &post.inbox_of(place).packets;
         match stage {
-            4 => prefetch::item(self),
-            3 => {
+            Stage::Itself => prefetch::item(self),
+            Stage::Mail => {
                 self.agenda.prefetch(until);
                 prefetch::slice(packets);
             }
-            2 => self.prefetch_first(shared, packets, until),
-            1 => self.prefetch_second(shared, packets, until),
-            _ => self.prefetch_third(shared, packets, until, post),
+            Stage::First => self.prefetch_first(shared, packets, until),
+            Stage::Second => self.prefetch_second(shared, packets, until),
+            Stage::Third => self.prefetch_third(shared, packets, until, post),
+            Stage::Ports => {
+                self.agenda.prefetch(until);
+                prefetch::slice(packets);
+                prefetch::slice(&self.links);
+                prefetch::slice(&self.voices);
+            }
+            Stage::Queues => {
+                packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
+                prefetch::slice(&self.inputs);
+                prefetch::slice(&self.outputs);
+                self.arbiters.prefetch_all();
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::node::Node;
 use super::shard::{FabricShard, Parts};
 use super::sides::Sides;
-use super::{Address, Architecture, Simulation, Wire, Wires};
+use super::{Address, Ahead, Architecture, Simulation, Wire, Wires};
 use crate::barrier::Root;
 use crate::hpp::{BarrierSettings, Gathering, HppSettings, PacketFormat};
 use crate::observer::Observer;
@@ -259,9 +259,6 @@ impl Fabric {
     }
 }
 
-/// State that is expected to stay in the caches next to a processor core.
-const CACHE_BYTES: u64 = 4 << 20;
-
 /// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.
 #[derive(Debug)]
 struct Wiring<'a> {
@@ -382,7 +379,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
             window_length,
             sides: sides.count(),
             side: Vec::new(),
-            is_large: fabric.bytes() / u64::from(shards) > CACHE_BYTES,
+            ahead: Ahead::of(fabric.bytes() / u64::from(shards)),
             shared: A::shared(fabric),
             switches: Vec::new(),
             nodes: Vec::new(),

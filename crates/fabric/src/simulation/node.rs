@@ -1,6 +1,6 @@
 //! A node: its NIC ports, one per rail, and the endpoint on top.
 
-use super::{Architecture, Context, PortModel, Rest};
+use super::{Architecture, Context, PortModel, Rest, Stage};
 use crate::bits::bits;
 use crate::observer::Observer;
 use crate::{Endpoint, NodeId, Outgoing};
@@ -42,14 +42,14 @@ impl<P, E: Endpoint> Node<P, E> {
         shared: &A::Shared,
         inbox: &A::Inbox,
         until: Cycle,
-        stage: usize,
+        stage: Stage,
     ) where
         P: PortModel<A>,
     {
         let watches = &self.watches;
         match stage {
-            4 => prefetch::item(self),
-            3 => {
+            Stage::Itself => prefetch::item(self),
+            Stage::Mail => {
                 prefetch::slice(watches);
                 P::prefetch(&self.ports, 0, shared, inbox, stage);
             }

@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::post::Letter;
-use super::{Architecture, Context, PortModel, Post, STAGES, SwitchModel};
+use super::{Ahead, Architecture, Context, PortModel, Post, Stage, SwitchModel};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::{Endpoint, Outgoing, PortId};
@@ -161,8 +161,7 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
     // Kept between windows for their memory.
     due: Vec<u32>,
     out: Outgoing,
-    /// It does not fit the caches.
-    is_large: bool,
+    ahead: Ahead,
 }
 
 /// What a shard is made of.
@@ -175,8 +174,8 @@ pub(super) struct Parts<A: Architecture, E, O> {
     pub(super) sides: u64,
     /// On which each switch is, then each node.
     pub(super) side: Vec<u8>,
-    /// It will not fit the caches.
-    pub(super) is_large: bool,
+    /// What the memory is asked for ahead.
+    pub(super) ahead: Ahead,
     pub(super) shared: A::Shared,
     pub(super) switches: Vec<A::Switch>,
     pub(super) nodes: Vec<Node<A::Port, E>>,
@@ -199,7 +198,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             counters: Counters::default(),
             due: Vec::new(),
             out: Outgoing::new(),
-            is_large: parts.is_large,
+            ahead: parts.ahead,
         }
     }
 
@@ -280,8 +279,8 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
 
     /// Asks the memory for what the component at `place` will need.
     #[inline]
-    fn prefetch(&self, place: usize, until: Cycle, stage: usize) {
-        if stage + 1 == STAGES {
+    fn prefetch(&self, place: usize, until: Cycle, stage: Stage) {
+        if stage == Stage::Itself {
             self.post.prefetch(place);
         }
         if let Some(switch) = self.switches.get(place) {
@@ -332,18 +331,28 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
         let mut due = std::mem::take(&mut self.due);
         self.post.open(window, &mut due);
-        // A component runs this many steps after the memory is asked for it first, and is asked for more in each of them.
-        let lead = if self.is_large { STAGES } else { 0 };
-        for step in 0..due.len() + lead {
-            let due_before = |steps: usize| step.checked_sub(steps).and_then(|index| due.get(index));
-            for steps in 0..lead {
+        // A component runs so many steps after the memory is asked for it first, and is asked for more in each of them.
+        let stages = self.ahead.stages();
+        let asked = match self.ahead {
+            Ahead::Nothing => 0,
+            // What is next to each other comes without being asked for.
+            Ahead::All => due.partition_point(|&place| (place as usize) < self.switches.len()),
+            Ahead::Needed => due.len(),
+        };
+        let (asked, others) = due.split_at(asked);
+        for step in 0..asked.len() + stages.len() {
+            let due_before = |steps: usize| step.checked_sub(steps).and_then(|index| asked.get(index));
+            for (steps, &stage) in stages.iter().enumerate() {
                 if let Some(&place) = due_before(steps) {
-                    self.prefetch(place as usize, window.end, lead - 1 - steps);
+                    self.prefetch(place as usize, window.end, stage);
                 }
             }
-            if let Some(&place) = due_before(lead) {
+            if let Some(&place) = due_before(stages.len()) {
                 self.run_place(place as usize, window);
             }
+        }
+        for &place in others {
+            self.run_place(place as usize, window);
         }
         self.due = due;
         self.post.close(outbox);

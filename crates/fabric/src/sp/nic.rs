@@ -4,7 +4,7 @@ use super::link::{self, Supply};
 use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use crate::observer::{Departure, Observer};
-use crate::simulation::{Conservation, PortModel, Rest, Wire};
+use crate::simulation::{Conservation, PortModel, Rest, Stage, Wire};
 use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, PortId, RailId};
 use flitway_engine::Cycle;
 use std::collections::VecDeque;
@@ -71,7 +71,7 @@ impl PortModel<Sp> for Port {
         mail
     }
 
-    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: usize) {}
+    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: Stage) {}
 
     fn submit(
         &mut self,

@@ -19,7 +19,7 @@ use super::{Cx, Shared, Sp};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::reach::{Ports, ports};
-use crate::simulation::{Conservation, Post, Rest, SwitchModel, Wire, Wires};
+use crate::simulation::{Conservation, Post, Rest, Stage, SwitchModel, Wire, Wires};
 use crate::topology::End;
 use crate::{Destination, NodeId, PortId, SwitchId};
 use flitway_engine::{Cycle, prefetch};
@@ -384,8 +384,8 @@ impl SwitchModel<Sp> for Switch {
         }
     }
 
-    fn prefetch(&self, _: &Shared, _: &Post<Sp>, _: usize, _: Cycle, stage: usize) {
-        if stage == 0 {
+    fn prefetch(&self, _: &Shared, _: &Post<Sp>, _: usize, _: Cycle, stage: Stage) {
+        if matches!(stage, Stage::Third | Stage::Queues) {
             prefetch::slice(&self.inputs);
             prefetch::slice(&self.outputs);
         }
