@@ -26,6 +26,8 @@ struct Place<I> {
     side: u8,
     /// It waits for mail without a date.
     waits: bool,
+    /// It runs in the next window of its side. So it reads what comes, and asks for a later one itself.
+    runs_next: bool,
 }
 
 /// Mail between shards.
@@ -45,7 +47,7 @@ impl<A: Architecture> std::fmt::Debug for Post<A> {
 impl<A: Architecture> Post<A> {
     /// That of `shard`, whose component at each place is on that side of `sides`.
     pub(super) fn new(shard: u32, shards: u32, places: &[u8], window_length: u64, sides: u64) -> Self {
-        let place = |&side| Place { inbox: A::Inbox::default(), side, waits: false };
+        let place = |&side| Place { inbox: A::Inbox::default(), side, waits: false, runs_next: false };
         Post {
             shard,
             calendar: Calendar::new(places.len()),
@@ -80,8 +82,8 @@ impl<A: Architecture> Post<A> {
         if by != Cycle::NEVER {
             return self.schedule(place, by);
         }
-        let Place { side, waits, .. } = self.places[place as usize];
-        if waits {
+        let Place { side, waits, runs_next, .. } = self.places[place as usize];
+        if waits & !runs_next {
             self.calendar.schedule(place, self.next[usize::from(side)].0);
         }
     }
@@ -89,10 +91,15 @@ impl<A: Architecture> Post<A> {
     /// Has the component at `place` run in the window of its side that cycle `at` is in, which is a later one.
     #[inline(always)]
     pub(super) fn schedule(&mut self, place: u32, at: Cycle) {
-        let (next, start) = self.next[usize::from(self.places[place as usize].side)];
+        let Place { side, runs_next, .. } = &mut self.places[place as usize];
+        if *runs_next {
+            return;
+        }
+        let (next, start) = self.next[usize::from(*side)];
         let (ahead, length) = (at.0 - start.0, self.sides * self.window_length);
         // Most of what is to come comes soon, and then nothing is divided nor guessed.
         let later = if ahead < 2 * length { u64::from(ahead >= length) } else { ahead / length };
+        *runs_next = later == 0;
         self.calendar.schedule(place, next + later * self.sides);
     }
 
@@ -105,9 +112,12 @@ impl<A: Architecture> Post<A> {
         }
     }
 
+    /// The inbox of the component at `place`, which runs now.
     #[inline]
     pub(super) fn inbox_at(&mut self, place: usize) -> &mut A::Inbox {
-        &mut self.places[place].inbox
+        let Place { inbox, runs_next, .. } = &mut self.places[place];
+        *runs_next = false;
+        inbox
     }
 
     /// What has come so far for the component at `place`.
@@ -169,5 +179,35 @@ impl<A: Architecture> Post<A> {
     /// Whether nothing is on its way to another shard.
     pub(super) fn is_quiet(&self) -> bool {
         self.away.iter().all(Vec::is_empty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hpp::Hpp;
+    use crate::simulation::Rest;
+
+    fn open(post: &mut Post<Hpp>, number: u64) -> Vec<u32> {
+        let (start, end) = (Cycle(10 * number), Cycle(10 * number + 10));
+        let mut due = Vec::new();
+        post.open(Window { number, start, end, horizon: Cycle::NEVER, is_last: false }, &mut due);
+        due
+    }
+
+    /// Component 1 gets mail for the next window, and then some for a later one: it has read that by then.
+    #[test]
+    fn who_runs_next_is_not_called_for_later_but_asks() {
+        let mut post = Post::<Hpp>::new(0, 1, &[0, 0], 10, 1);
+        let to = Address { shard: 0, place: 1 };
+        assert_eq!(open(&mut post, 0), []);
+        post.inbox(to, Cycle(15));
+        post.inbox(to, Cycle(35));
+        assert_eq!((open(&mut post, 1), post.next_window()), (vec![1], None));
+        post.inbox_at(1);
+        post.inbox(to, Cycle(47));
+        post.rest(1, Rest { next: Cycle(35), waits: false });
+        assert_eq!((open(&mut post, 2), post.next_window()), (vec![], Some(3)));
+        assert_eq!((open(&mut post, 3), open(&mut post, 4)), (vec![1], vec![1]));
     }
 }
