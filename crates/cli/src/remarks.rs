@@ -69,6 +69,15 @@ pub(crate) fn at_loads(points: &[Point], is_meant: impl Fn(&Point) -> bool) -> S
     }
 }
 
+/// How far what the saturated ones of `points` accept is known, as far as it is: the widest of their intervals.
+pub(crate) fn accepted(points: &[Point]) -> String {
+    let saturated = points.iter().filter(|point| point.verdict == Verdict::Saturated);
+    let halves = saturated.filter_map(|point| Some(point.accepted_load_ci95? / point.accepted_load));
+    halves.max_by(f64::total_cmp).map_or_else(String::new, |half| {
+        format!("\n  accepted         known to {:.1} % or better, half of the 95 % interval", half * 100.0)
+    })
+}
+
 /// Why those of `points` that ended with `verdict` are not settled, each reason once, with the points that have it.
 pub(crate) fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> String {
     let mut text = String::new();

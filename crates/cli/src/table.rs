@@ -167,6 +167,7 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
             "\nsaturated          packets are created faster than delivered: latencies of these points would grow for ever",
         );
     }
+    text.push_str(&remarks::accepted(points));
     text.push_str(&remarks::limits(points));
     text.push_str(&remarks::unsettled(points, Verdict::Saturated, "  not settled"));
     if points.iter().any(|point| point.verdict == Verdict::Deadlock) {

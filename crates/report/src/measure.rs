@@ -10,14 +10,21 @@
 //!   by more than the precision, as a fraction of the flits created, and by no less than four fifths of the fraction by
 //!   which it grew in the quarter of the run before. How many packets are created is chance, with a deviation of
 //!   the root of their number: the growth over the half has to be three of them, and what two of them explain does not speak
-//!   against it. The run goes on until the network itself has filled: until NIC ports send no more flits than arrive, within
-//!   the precision. Latencies of a saturated run are those of the packets delivered while it was watched; they would grow for
+//!   against it.
+//!
+//!   The run goes on until the network itself has filled, so that NIC ports send no more flits than arrive, and delivers what
+//!   it will: until the 95 % confidence interval of what the second half of the run delivers is within the precision, that
+//!   half delivers as much as the quarter before it, and the flits under way in it have no trend (of three deviations), each
+//!   within the precision. That is asked after 40, 57, 80, ... batches, so that chance has few tries. What is still open at
+//!   the limit is said.
+//!
+//!   Latencies of a saturated run are those of the packets delivered while it was watched; they would grow for
 //!   ever. Those of barriers do not: the next one begins when the last one is over. So with barriers in the switches a
 //!   saturated run goes on until their latency is known. Where the warm-up is given, the three deviations are asked of the
 //!   whole of the measured time, and its first half is what was before.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
 //! * **Unsettled**: none of these, when the limit of simulated time is reached, because latencies have a trend, so that no end
-//!   of the warm-up was found, or the interval is wider than asked for. A saturated network may still fill then.
+//!   of the warm-up was found, or the interval is wider than asked for.
 //!
 //! What was created after the warm-up and not delivered must be chance, too, or less than a quarter of the precision.
 //! Otherwise a time that is asked for is steady, however wide the interval, unless one of the others is found in it: it may be
@@ -71,6 +78,8 @@ pub enum Verdict {
 pub enum Unsettled {
     /// More goes into the network than comes out of it.
     Filling,
+    /// What a saturated network delivers, or holds, grows or falls.
+    Drift,
     /// Latencies grow or fall.
     Trend,
     /// The interval is wider than asked for.
@@ -86,10 +95,12 @@ pub struct Measurement {
     pub deadlock: Option<Deadlock>,
     /// Everything created and delivered after the warm-up.
     pub total: Batch,
-    /// Why it is unsettled, if it is; a saturated network may still fill.
+    /// Why it is unsettled, if it is; a saturated one may be, too.
     pub unsettled: Option<Unsettled>,
     /// Whether the estimates are of a time without a trend, so that their intervals mean something.
     pub has_intervals: bool,
+    /// Whether that of the accepted flits does: latencies of a saturated network grow for ever, what it accepts does not.
+    pub has_accepted_interval: bool,
     /// Mean packet latency.
     pub packet_latency: Estimate,
     /// Mean network latency.
@@ -393,10 +404,16 @@ impl Series<'_> {
         let over_packets =
             |sum: u64, estimate: Estimate| Estimate { mean: sum as f64 / total.packets as f64, ..estimate };
         let unsettled = self.unsettled(verdict, cut);
+        let is_saturated = verdict == Verdict::Saturated;
+        let is_imprecise = unsettled == Some(Unsettled::Imprecise);
+        let has_intervals = verdict == Verdict::Steady || (is_imprecise && !is_saturated);
+        // Where barriers are looked at, nobody has looked whether what is accepted changes.
+        let is_even = is_saturated && self.aim != Aim::Barriers && (is_imprecise || unsettled.is_none());
         Measurement {
             verdict,
             unsettled,
-            has_intervals: verdict == Verdict::Steady || unsettled == Some(Unsettled::Imprecise),
+            has_intervals,
+            has_accepted_interval: has_intervals || is_even,
             deadlock: None,
             packet_latency: over_packets(
                 total.packet_latency,

@@ -133,10 +133,12 @@ impl Point {
             half_width: if measurement.has_intervals { estimate.half_width } else { f64::INFINITY },
             ..estimate
         };
+        let accepted = measurement.accepted;
+        let accepted_ci95 = measurement.has_accepted_interval.then_some(accepted.half_width / everything);
         Point {
             offered_load,
-            accepted_load: measurement.accepted.mean / everything,
-            accepted_load_ci95: finite(known(measurement.accepted).half_width / everything),
+            accepted_load: accepted.mean / everything,
+            accepted_load_ci95: accepted_ci95.and_then(finite),
             accepted_payload: payload_flits / (everything * measurement.duration.max(1) as f64),
             created_load: finite(total.created_flits as f64 / (everything * measurement.duration as f64)),
             verdict: measurement.verdict,
@@ -477,11 +479,16 @@ impl Verdict {
 }
 
 impl Unsettled {
+    /// All of them.
+    pub const ALL: [Unsettled; 4] =
+        [Unsettled::Filling, Unsettled::Drift, Unsettled::Trend, Unsettled::Imprecise];
+
     /// The word for it in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Unsettled::Filling => "filling",
+            Unsettled::Drift => "drift",
             Unsettled::Trend => "trend",
             Unsettled::Imprecise => "imprecise",
         }
@@ -493,6 +500,9 @@ impl Unsettled {
         match self {
             Unsettled::Filling => {
                 "more goes into the network than comes out, so what it accepts is not what it will be; measure later (--warm-up)"
+            }
+            Unsettled::Drift => {
+                "what the network accepts, or holds, still grows or falls, so what it accepts is not what it will be; measure later and longer (--warm-up, --duration)"
             }
             Unsettled::Trend => {
                 "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer (--warm-up, --duration)"

@@ -9,7 +9,7 @@
 //! A channel could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a channel whose
 //! other direction is busy too is full somewhat below 1, the more so the shorter packets are.
 
-use crate::measure::{Measurement, Verdict};
+use crate::measure::{Measurement, Unsettled, Verdict};
 use flitway_engine::NodeId;
 use flitway_fabric::topology::{End, Topology};
 use flitway_fabric::{Fabric, PortId, SwitchId};
@@ -212,8 +212,9 @@ impl Stages {
         let named = channels(fabric).zip(sent_of).filter_map(|(channel, &load)| Some((channel?, load)));
         let mut all: Vec<(ChannelEnds, f64)> = named.collect();
         let loads = stage_loads(&all);
-        // While it fills, what limits it is not yet full.
-        let (limit, fullest) = (measurement.verdict == Verdict::Saturated && measurement.unsettled.is_none())
+        // While it changes, what will limit it is not yet full.
+        let is_even = matches!(measurement.unsettled, None | Some(Unsettled::Imprecise));
+        let (limit, fullest) = (measurement.verdict == Verdict::Saturated && is_even)
             .then(|| what_limits(fabric, measurement, &all))
             .map_or((None, None), |(limit, fullest)| (Some(limit), fullest));
         // Stable: channels that are equally busy stay in order.

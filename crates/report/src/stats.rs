@@ -6,7 +6,7 @@
 //! * **Warm-up**: MSER (White, *Simulation* 69(6), 1997): of all prefixes up to half of the batches, the one is cut off
 //!   that leaves the smallest standard error of the mean. If that is a quarter of them or more, the series has not settled.
 //! * **Trend**: Mann (*Econometrica* 13(3), 1945): of how many pairs of batches the later one is the larger. What chance
-//!   gives once in ten thousand times is none.
+//!   gives often enough is none; how often, says who asks.
 //! * **Confidence**: batch means with Student's t. Neighbouring batches are first joined until their lag-1
 //!   autocorrelation is no longer significant, and so before a trend is looked for. What is left of it, and what an estimate
 //!   from so few misses of it, widens the interval as if it were that of a first-order autoregressive process.
@@ -80,9 +80,9 @@ pub fn estimate(batches: &[f64]) -> Estimate {
 const AUTOCORRELATION_MAX: f64 = 0.9;
 
 /// By how much the second half of a series of batches of equal weight lies above the first, as a fraction of its mean, if it
-/// has a trend that is not chance, and 0 otherwise.
+/// has a trend that is more than so many `deviations` of chance, and 0 otherwise.
 #[must_use]
-pub fn trend(batches: &[f64]) -> f64 {
+pub fn trend(batches: &[f64], deviations: f64) -> f64 {
     let joined = join(batches);
     if joined.len() < BATCHES_MIN {
         return 0.0;
@@ -94,7 +94,7 @@ pub fn trend(batches: &[f64]) -> f64 {
     });
     let (score, count) = (signs.sum::<f64>(), joined.len() as f64);
     let deviation = (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt();
-    if score.abs() <= TREND_DEVIATIONS * deviation {
+    if score.abs() <= deviations * deviation {
         return 0.0;
     }
     let mean = |batches: &[f64]| batches.iter().sum::<f64>() / batches.len() as f64;
@@ -102,8 +102,8 @@ pub fn trend(batches: &[f64]) -> f64 {
     (mean(second) - mean(first)) / mean(&joined)
 }
 
-/// Two-sided, one in ten thousand.
-const TREND_DEVIATIONS: f64 = 3.89;
+/// Deviations that chance has once in ten thousand times, on either side.
+pub const ONE_IN_TEN_THOUSAND: f64 = 3.89;
 
 /// Joins neighbours until they are no longer correlated, or would be too few.
 fn join(batches: &[f64]) -> Vec<f64> {
@@ -202,17 +202,17 @@ mod tests {
         for seed in 0..1_000 {
             let mut stream = Stream::new(seed, 3, Purpose::Test);
             let growing: Vec<f64> = (0..50).map(|i| 10.0 + f64::from(i) / 5.0 + noise(&mut stream)).collect();
-            found += u32::from(trend(&growing) > 0.1);
+            found += u32::from(trend(&growing, ONE_IN_TEN_THOUSAND) > 0.1);
             let mut state = 0.0;
             let correlated = (0..50).map(|_| {
                 state = 0.5 * state + noise(&mut stream);
                 10.0 + state
             });
-            imagined += u32::from(trend(&correlated.collect::<Vec<_>>()) != 0.0);
+            imagined += u32::from(trend(&correlated.collect::<Vec<_>>(), ONE_IN_TEN_THOUSAND) != 0.0);
         }
         assert!(found >= 950 && imagined <= 5, "{found} and {imagined} of 1000");
-        assert!(trend(&(0..50).map(|i| -f64::from(i) - 1.0).collect::<Vec<_>>()) > 0.9);
-        assert_eq!(trend(&[1.0, 2.0, 3.0]), 0.0);
+        assert!(trend(&(0..50).map(|i| -f64::from(i) - 1.0).collect::<Vec<_>>(), ONE_IN_TEN_THOUSAND) > 0.9);
+        assert_eq!(trend(&[1.0, 2.0, 3.0], ONE_IN_TEN_THOUSAND), 0.0);
     }
 
     #[test]

@@ -60,6 +60,9 @@ fn an_overloaded_network_is_saturated_and_accepts_less_than_is_offered() {
         let point = point(&session, "uniform", percent, PATIENT);
         assert_eq!(point.verdict, Verdict::Saturated, "{percent} %");
         assert!((0.5..0.7).contains(&point.accepted_load), "{}", point.accepted_load);
+        // Latencies grow for ever, what is accepted does not.
+        assert!(point.accepted_load_ci95.unwrap() <= 0.02 * point.accepted_load);
+        assert!(point.unsettled.is_none() && point.packet_latency.unwrap().ci95.is_none());
     }
 }
 

@@ -16,6 +16,13 @@ const SURE: f64 = 3.0;
 /// Batches between two looks for packets that wait for each other.
 const LOOK_EVERY: usize = 20;
 
+/// Whether a saturated run may end after `count` batches: after √2 times as many as the time before, so that chance has few
+/// tries, and every try has much that the one before had not.
+fn is_look(count: usize) -> bool {
+    let octave = |count: usize| (count * count / (BATCHES_SATURATED * BATCHES_SATURATED)).checked_ilog2();
+    octave(count) > octave(count - 1)
+}
+
 pub(super) enum Judgement {
     /// It ends so, with the first batches cut off.
     Over(Verdict, usize),
@@ -46,8 +53,8 @@ impl Series<'_> {
             return Judgement::GoOn(None);
         }
         let is_saturated = self.is_saturated();
-        let is_flat = self.estimate(count / 2, Self::accepted).is_within(self.plan.precision);
-        if is_saturated && is_flat && !self.is_filling(0.0) && self.aim != Aim::Barriers {
+        let is_asked = is_saturated && is_look(count) && self.aim != Aim::Barriers;
+        if is_asked && self.why_open(0.0).is_none() {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
         let Some(cut) = self.found_warm_up() else { return self.give_up_or_go_on(None, None) };
@@ -82,7 +89,7 @@ impl Series<'_> {
             Verdict::Saturated
         } else if self.is_filling(SURE)
             || self.has_grown(cut)
-            || stats::trend(&latencies).abs() > self.plan.precision
+            || stats::trend(&latencies, stats::ONE_IN_TEN_THOUSAND).abs() > self.plan.precision
         {
             Verdict::Unsettled
         } else {
@@ -94,10 +101,26 @@ impl Series<'_> {
     pub(super) fn unsettled(&self, verdict: Verdict, cut: usize) -> Option<Unsettled> {
         let is_moving = self.plan.duration.is_some() || self.found_warm_up() != Some(cut);
         match verdict {
-            Verdict::Saturated | Verdict::Unsettled if self.is_filling(SURE) => Some(Unsettled::Filling),
+            Verdict::Saturated if self.aim != Aim::Barriers => self.why_open(SURE),
+            Verdict::Unsettled if self.is_filling(SURE) => Some(Unsettled::Filling),
             Verdict::Unsettled if is_moving => Some(Unsettled::Trend),
             Verdict::Unsettled => Some(Unsettled::Imprecise),
             Verdict::Steady | Verdict::Saturated | Verdict::Deadlock | Verdict::Stopped => None,
+        }
+    }
+
+    /// Why it is not known what a saturated network accepts; that it fills has to be so many `deviations` from chance.
+    fn why_open(&self, deviations: f64) -> Option<Unsettled> {
+        let is_asked = self.plan.duration.is_some();
+        let accepted = self.estimate(self.fallback(), Self::accepted);
+        if self.is_filling(deviations) {
+            Some(Unsettled::Filling)
+        } else if self.has_shifted() || (!is_asked && self.has_moved()) {
+            Some(Unsettled::Drift)
+        } else if !is_asked && !accepted.is_within(self.plan.precision) {
+            Some(Unsettled::Imprecise)
+        } else {
+            None
         }
     }
 
@@ -155,16 +178,48 @@ impl Series<'_> {
         if count < fewest {
             return false;
         }
-        let is_warm = self.plan.warm_up.is_some();
-        let (before, half) = self.batches.split_at(count / 2);
+        let (before, half) = self.parts();
         let quarters = half.chunks(half.len().div_ceil(4));
-        let before = if is_warm { before } else { &before[count / 4..] };
-        let all = Growth::of(if is_warm { &self.batches } else { half });
+        let all = Growth::of(if self.plan.warm_up.is_some() { &self.batches } else { half });
         let (before, half) = (Growth::of(before), Growth::of(half));
         half.by > self.plan.precision
             && all.by > self.plan.precision.max(SURE * all.chance)
             && half.by + 2.0 * half.chance >= 0.8 * (before.by - 2.0 * before.chance)
             && quarters.map(Growth::of).all(|part| part.by + 2.0 * part.chance > 0.0)
+    }
+
+    /// What is compared where a network may still change: the second half, and the quarter before it. The half before it, where
+    /// the warm-up is given.
+    fn parts(&self) -> (&[Batch], &[Batch]) {
+        let count = self.batches.len();
+        let (before, half) = self.batches.split_at(count / 2);
+        (if self.plan.warm_up.is_some() { before } else { &before[count / 4..] }, half)
+    }
+
+    /// Whether the second half of the run delivers more or less than was delivered before, by more than the precision. In a
+    /// time that is asked for, which may be short, it has to be a trend, so that it is not chance.
+    fn has_shifted(&self) -> bool {
+        let (before, half) = self.parts();
+        let values: Vec<f64> = before.iter().chain(half).map(Self::accepted).collect();
+        if self.plan.duration.is_some() {
+            return stats::trend(&values, stats::ONE_IN_TEN_THOUSAND).abs() > self.plan.precision;
+        }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let (earlier, later) = values.split_at(before.len());
+        (mean(later) - mean(earlier)).abs() > self.plan.precision * mean(later)
+    }
+
+    /// Whether the flits under way in the network have a trend over the second half of the run, by more than the precision: if
+    /// so, what is delivered may follow much later.
+    fn has_moved(&self) -> bool {
+        let mut under_way = self.warmed_up.injected_flits as f64 - self.warmed_up.delivered_flits as f64;
+        let contents = self.batches.iter().map(|batch| {
+            under_way += batch.injected_flits as f64 - batch.delivered_flits as f64;
+            under_way
+        });
+        let contents: Vec<f64> = contents.skip(self.batches.len() / 2).collect();
+        // Copies of a packet are more than the packet.
+        self.aim == Aim::Packets && stats::trend(&contents, SURE).abs() > self.plan.precision
     }
 
     /// Whether more was created than delivered after the first `cut` batches, and not by chance: then queues grow, if slowly.
@@ -220,26 +275,88 @@ mod tests {
     use super::super::Plan;
     use super::*;
 
+    const PLAN: Plan = Plan { precision: 0.02, batch: 1, warm_up: None, duration: None, batches_max: 400 };
+
+    fn series(plan: &Plan, batches: Vec<Batch>) -> Series<'_> {
+        Series {
+            length: 1,
+            plan,
+            aim: Aim::Packets,
+            warmed_up: Batch::default(),
+            injected: batches.iter().map(|batch| batch.injected_flits).sum(),
+            batches,
+            snapshots: Vec::new(),
+        }
+    }
+
     /// A hundred flits come out in each of 40 batches; of the second half it counts whether more than 2 % more go in.
     #[test]
     fn a_network_fills_while_more_goes_in_than_comes_out() {
-        let plan = Plan { precision: 0.02, batch: 1, warm_up: None, duration: None, batches_max: 400 };
         let fills = |first: u64, second: u64| {
             let batch = |sent| Batch { injected_flits: sent, delivered_flits: 100, ..Batch::default() };
-            let batches: Vec<_> =
-                (0..40).map(|place| batch(if place < 20 { first } else { second })).collect();
-            let series = Series {
-                length: 1,
-                plan: &plan,
-                aim: Aim::Packets,
-                warmed_up: Batch::default(),
-                injected: batches.iter().map(|batch| batch.injected_flits).sum(),
-                batches,
-                snapshots: Vec::new(),
-            };
-            series.is_filling(0.0)
+            let batches = (0..40).map(|place| batch(if place < 20 { first } else { second }));
+            series(&PLAN, batches.collect()).is_filling(0.0)
         };
         assert!(fills(100, 103) && fills(130, 110));
         assert!(!fills(103, 102) && !fills(150, 100) && !fills(100, 90));
+    }
+
+    /// Batches of a saturated network, of which each delivers and holds what the functions say.
+    fn saturated(count: u64, delivered: impl Fn(u64) -> u64, held: impl Fn(u64) -> u64) -> Vec<Batch> {
+        let before = |place| if place == 0 { 0 } else { held(place) };
+        let batch = |place| Batch {
+            created: 10_000,
+            created_flits: 20_000,
+            queued_flits: 20_000,
+            injected_flits: delivered(place) + held(place + 1) - before(place),
+            delivered_flits: delivered(place),
+            packets: delivered(place),
+            packet_latency: 1_000 * delivered(place) * (place + 1),
+            ..Batch::default()
+        };
+        (0..count).map(batch).collect()
+    }
+
+    /// What is accepted by then is 10,000 flits a batch at last: at once, after it has fallen, while it has not, and while the
+    /// network slowly takes more.
+    #[test]
+    fn a_saturated_run_goes_on_while_what_it_accepts_or_holds_changes() {
+        let is_over = |batches| match series(&PLAN, batches).judge() {
+            Judgement::Over(verdict, cut) => {
+                assert_eq!(verdict, Verdict::Saturated);
+                cut > 0
+            }
+            Judgement::GoOn(_) => false,
+        };
+        let falling = |place: u64| 10_000 + 40 * 100_u64.saturating_sub(place);
+        assert!(is_over(saturated(40, |_| 10_000, |_| 5_000)));
+        assert!(
+            !is_over(saturated(39, |_| 10_000, |_| 5_000)) && !is_over(saturated(41, |_| 10_000, |_| 5_000))
+        );
+        assert!(!is_over(saturated(80, falling, |_| 5_000)) && is_over(saturated(400, falling, |_| 5_000)));
+        assert!(!is_over(saturated(80, |_| 10_000, |place| 5_000 + 100 * place)));
+        assert!(is_over(saturated(80, |_| 10_000, |place| 50_000 + 10 * place)));
+    }
+
+    #[test]
+    fn what_a_saturated_run_leaves_open_at_its_limit_is_said() {
+        let why = |plan: &Plan, batches| series(plan, batches).unsettled(Verdict::Saturated, 0);
+        let limited = Plan { batches_max: 80, ..PLAN };
+        let asked = Plan { duration: Some(80), warm_up: Some(0), ..PLAN };
+        let falling = |place: u64| 12_000 - 20 * place;
+        let uneven = |place: u64| if place % 30 < 15 { 12_000 } else { 9_000 };
+        for plan in [&limited, &asked] {
+            assert_eq!(why(plan, saturated(80, |_| 10_000, |_| 5_000)), None);
+            assert_eq!(why(plan, saturated(80, falling, |_| 5_000)), Some(Unsettled::Drift));
+        }
+        // A few batches are no trend, and an interval as wide as this one is nothing that a time asked for has to reach.
+        assert_eq!(why(&limited, saturated(120, uneven, |_| 5_000)), Some(Unsettled::Imprecise));
+        assert_eq!(why(&asked, saturated(120, uneven, |_| 5_000)), None);
+    }
+
+    #[test]
+    fn looks_are_apart_by_a_root_of_two() {
+        let looks: Vec<usize> = (1..=400).filter(|&count| is_look(count)).collect();
+        assert_eq!(looks, [40, 57, 80, 114, 160, 227, 320]);
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn verdict(points: &[Value]) -> String {
 
 /// Why an unsettled point is.
 fn unsettled(why: &str) -> &'static str {
-    let known = [Unsettled::Filling, Unsettled::Trend, Unsettled::Imprecise];
+    let known = Unsettled::ALL;
     known.into_iter().find(|known| known.name() == why).map_or("", Unsettled::meaning)
 }
 
