@@ -78,15 +78,21 @@ pub(crate) fn accepted(points: &[Point]) -> String {
     })
 }
 
-/// Why those of `points` that ended with `verdict` are not settled, each reason once, with the points that have it.
+/// Why those of `points` that ended with `verdict` are not settled: each reason once, with the points that have it, or where
+/// it has numbers each point for itself.
 pub(crate) fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> String {
     let mut text = String::new();
     let mut seen: Vec<Unsettled> = Vec::new();
     for point in points.iter().filter(|point| point.verdict == verdict) {
-        let Some(why) = point.unsettled.filter(|why| !seen.contains(why)) else { continue };
+        let is_told = |why: &Unsettled| seen.contains(why) && grown(point).is_empty();
+        let Some(why) = point.unsettled.filter(|why| !is_told(why)) else { continue };
         let title = if seen.is_empty() { title } else { "" };
         seen.push(why);
-        let has_it = |point: &Point| point.verdict == verdict && point.unsettled == Some(why);
+        let numbers = grown(point);
+        let has_it = |it: &Point| match numbers.is_empty() {
+            true => it.verdict == verdict && it.unsettled == Some(why),
+            false => std::ptr::eq(it, point),
+        };
         let spans = points.iter().filter(|point| has_it(point)).map(|it| it.warmup_ns + it.duration_ns);
         let (least, most) = (spans.clone().fold(f64::INFINITY, f64::min), spans.fold(0.0, f64::max));
         let mut after = time(least);
@@ -94,9 +100,22 @@ pub(crate) fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> Stri
             after = format!("{after} to {}", time(most));
         }
         // Writing to a string does not fail.
-        let _ = write!(text, "\n{title:<19}{}after {after}: {}", at_loads(points, has_it), why.meaning());
+        let _ = write!(
+            text,
+            "\n{title:<19}{}after {after}: {numbers}{}",
+            at_loads(points, has_it),
+            why.meaning()
+        );
     }
     text
+}
+
+/// What is created and accepted at `point`, where the difference tells, as the beginning of a sentence.
+fn grown(point: &Point) -> String {
+    let created = point.created_load.filter(|_| point.unsettled == Some(Unsettled::Growing));
+    created.map_or_else(String::new, |created| {
+        format!("created {}, accepted {}: ", load(created, 4), load(point.accepted_load, 4))
+    })
 }
 
 /// What limits the saturated ones of `points`, each limit once, with the channel that shows it at the first point.

@@ -126,6 +126,21 @@ fn a_saturated_point_says_which_stage_limits_it() {
     }
 }
 
+/// It accepts 0.83 for ever.
+#[test]
+fn a_point_that_is_probably_saturated_says_so_with_both_numbers() {
+    let arguments = ["run", "hpp-switch", "--load", "0.84", "--warm-up", "500us", "--duration", "3ms"];
+    let result = json(&arguments);
+    assert_valid(&result);
+    let point = &result["points"][0];
+    assert_eq!([&point["verdict"], &point["unsettled"]], ["unsettled", "growing"]);
+    let shown = |field: &str| format!("{:.4}", point[field].as_f64().unwrap());
+    let expected =
+        format!("created {}, accepted {}: source queues grow", shown("created_load"), shown("accepted_load"));
+    let text = stdout(&flitway(&arguments));
+    assert!(text.contains(&expected) && text.contains("probably saturated"), "{text}");
+}
+
 #[test]
 fn results_do_not_depend_on_threads_and_repeat() {
     let run = |threads: &str, seed: &str| {

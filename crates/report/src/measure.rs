@@ -24,7 +24,8 @@
 //!   whole of the measured time, and its first half is what was before.
 //! * **Deadlock**: packets wait for each other for ever, which is proved by their ring ([`flitway_fabric::deadlock`]).
 //! * **Unsettled**: none of these, when the limit of simulated time is reached, because latencies have a trend, so that no end
-//!   of the warm-up was found, or the interval is wider than asked for.
+//!   of the warm-up was found, or the interval is wider than asked for. Where source queues grow as those of a
+//!   saturated network do, if by less than the precision, it is said to be probably saturated.
 //!
 //! What was created after the warm-up and not delivered must be chance, too, or less than a quarter of the precision.
 //! Otherwise a time that is asked for is steady, however wide the interval, unless one of the others is found in it: it may be
@@ -80,6 +81,8 @@ pub enum Unsettled {
     Filling,
     /// What a saturated network delivers, or holds, grows or falls.
     Drift,
+    /// Source queues grow at an even pace, by less than the precision: it is probably saturated.
+    Growing,
     /// Latencies grow or fall.
     Trend,
     /// The interval is wider than asked for.

@@ -480,8 +480,8 @@ impl Verdict {
 
 impl Unsettled {
     /// All of them.
-    pub const ALL: [Unsettled; 4] =
-        [Unsettled::Filling, Unsettled::Drift, Unsettled::Trend, Unsettled::Imprecise];
+    pub const ALL: [Unsettled; 5] =
+        [Unsettled::Filling, Unsettled::Drift, Unsettled::Growing, Unsettled::Trend, Unsettled::Imprecise];
 
     /// The word for it in JSON.
     #[must_use]
@@ -489,6 +489,7 @@ impl Unsettled {
         match self {
             Unsettled::Filling => "filling",
             Unsettled::Drift => "drift",
+            Unsettled::Growing => "growing",
             Unsettled::Trend => "trend",
             Unsettled::Imprecise => "imprecise",
         }
@@ -503,6 +504,9 @@ impl Unsettled {
             }
             Unsettled::Drift => {
                 "what the network accepts, or holds, still grows or falls, so what it accepts is not what it will be; measure later and longer (--warm-up, --duration)"
+            }
+            Unsettled::Growing => {
+                "source queues grow at an even pace, if slowly, so it is probably saturated; a longer measurement with a smaller --precision tells"
             }
             Unsettled::Trend => {
                 "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
