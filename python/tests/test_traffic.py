@@ -8,7 +8,7 @@ import flitway
 import numpy
 import pytest
 
-QUICK = {"load": 0.3, "warm_up": "2 us", "duration": "20 us"}
+QUICK = {"load": 0.3, "warm_up": "2 us", "duration": "100 us"}
 
 
 def test_a_matrix_is_a_pattern(tmp_path: Path) -> None:

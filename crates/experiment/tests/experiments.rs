@@ -41,7 +41,7 @@ fn load_with(text: &str, overrides: &Overrides) -> Experiment {
 
 /// An experiment on one switch with the rest of its file in `text`.
 fn on_a_switch(text: &str) -> Experiment {
-    load(&format!("name = \"test\"\n[run]\nmachine = \"hpp-switch\"\nduration = \"5 us\"\n{text}"))
+    load(&format!("name = \"test\"\n[run]\nmachine = \"hpp-switch\"\nduration = \"20 us\"\n{text}"))
 }
 
 fn values(experiment: &Experiment) -> Vec<String> {

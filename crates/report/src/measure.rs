@@ -29,7 +29,9 @@
 //!
 //! What was created after the warm-up and not delivered must be chance, too, or less than a quarter of the precision.
 //! Otherwise a time that is asked for is steady, however wide the interval, unless one of the others is found in it: it may be
-//! too early, while the network fills, or too short to tell a trend from chance (see [`crate::stats::trend`]).
+//! too early, while the network fills, or too short to tell a trend from chance (see [`crate::stats::trend`]). Less than ten
+//! mean latencies, or so few packets that three deviations of chance hide a difference of the precision between what is
+//! created and what is delivered, are too little for any verdict.
 
 mod judgement;
 
@@ -85,6 +87,8 @@ pub enum Unsettled {
     Growing,
     /// Latencies grow or fall.
     Trend,
+    /// Too little was measured for any verdict.
+    Short,
     /// The interval is wider than asked for.
     Imprecise,
 }

@@ -491,6 +491,7 @@ impl Unsettled {
             Unsettled::Drift => "drift",
             Unsettled::Growing => "growing",
             Unsettled::Trend => "trend",
+            Unsettled::Short => "short",
             Unsettled::Imprecise => "imprecise",
         }
     }
@@ -510,6 +511,9 @@ impl Unsettled {
             }
             Unsettled::Trend => {
                 "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
+            }
+            Unsettled::Short => {
+                "too little was measured for a verdict: less than ten mean latencies, or so few packets that chance hides what is not delivered; measure longer (--duration)"
             }
             Unsettled::Imprecise => {
                 "the interval of the latency or of the accepted load is wider than asked for; try --precision 5%, or --warm-up and --duration"

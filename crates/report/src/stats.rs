@@ -57,7 +57,7 @@ pub fn warm_up(batches: &[f64]) -> Option<usize> {
 }
 
 /// The fewest joined batches from which an interval is made.
-const BATCHES_MIN: usize = 10;
+pub const BATCHES_MIN: usize = 10;
 
 /// Mean and confidence interval of a settled series of batches of equal weight.
 #[must_use]

@@ -84,6 +84,26 @@ fn a_network_that_fills_is_unsettled_and_a_full_one_may_starve_nodes() {
     assert!((4..16).contains(&late.starved_nodes), "{}", late.starved_nodes);
 }
 
+/// A network that is saturated looks steady for a while: source queues have had no time to grow.
+#[test]
+fn a_time_that_is_too_short_is_not_called_steady() {
+    let verdicts = |cycles: u64, percent: u64| {
+        let verdict = |seed| {
+            let session = Session::new(Machine::load("hpp-switch", &[]).unwrap(), seed, 1);
+            let patience =
+                Patience { warm_up: Some(Cycle(cycles)), duration: Some(Cycle(cycles)), ..PATIENT };
+            let point = point(&session, "uniform", percent, patience);
+            assert_eq!(point.verdict == Verdict::Steady, point.unsettled.is_none());
+            point.verdict
+        };
+        (1..=8).map(verdict).collect::<Vec<_>>()
+    };
+    for cycles in [1_500, 6_000] {
+        assert!(!verdicts(cycles, 90).contains(&Verdict::Steady), "{cycles} cycles");
+    }
+    assert_eq!(verdicts(25_000, 50), [Verdict::Steady; 8]);
+}
+
 #[test]
 fn a_time_that_is_asked_for_is_kept_to_a_batch() {
     let session = session("hpp-switch", &[]);

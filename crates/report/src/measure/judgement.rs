@@ -62,7 +62,8 @@ impl Series<'_> {
         let accepted = self.estimate(cut, Self::accepted);
         // How many operations begin in a batch is chance, and they are few.
         let is_known = self.aim != Aim::Packets || accepted.is_within(self.plan.precision);
-        if latency.is_within(self.plan.precision) && is_known && !self.has_grown(cut) {
+        let is_steady = latency.is_within(self.plan.precision) && is_known;
+        if is_steady && !self.has_grown(cut) && !self.is_short(cut) {
             // Barriers may be steady in a network that is not.
             let is_saturated = is_saturated && self.aim == Aim::Barriers;
             return Judgement::Over(if is_saturated { Verdict::Saturated } else { Verdict::Steady }, cut);
@@ -83,14 +84,9 @@ impl Series<'_> {
 
     /// What to say of a time that was asked for, which begins after `cut` batches.
     fn verdict_of_all(&self, cut: usize) -> Verdict {
-        let latencies = self.batches[cut..].iter().map(|batch| self.latency(batch));
-        let latencies: Vec<f64> = latencies.filter(|latency| latency.is_finite()).collect();
         if self.is_saturated() {
             Verdict::Saturated
-        } else if self.is_filling(SURE)
-            || self.has_grown(cut)
-            || stats::trend(&latencies, stats::ONE_IN_TEN_THOUSAND).abs() > self.plan.precision
-        {
+        } else if self.is_filling(SURE) || self.has_grown(cut) || self.has_trend(cut) || self.is_short(cut) {
             Verdict::Unsettled
         } else {
             Verdict::Steady
@@ -99,12 +95,17 @@ impl Series<'_> {
 
     /// Why a run that has ended so, with the first `cut` batches cut off, is unsettled.
     pub(super) fn unsettled(&self, verdict: Verdict, cut: usize) -> Option<Unsettled> {
-        let is_moving = self.plan.duration.is_some() || self.found_warm_up() != Some(cut);
+        // A time that is asked for need not be precise: if it is not short, no end of the warm-up was found.
+        let is_moving = match self.plan.duration {
+            Some(_) => self.has_grown(cut) || self.has_trend(cut) || !self.is_short(cut),
+            None => self.found_warm_up() != Some(cut),
+        };
         match verdict {
             Verdict::Saturated if self.aim != Aim::Barriers => self.why_open(SURE),
             Verdict::Unsettled if self.is_filling(SURE) => Some(Unsettled::Filling),
             Verdict::Unsettled if self.is_growing() => Some(Unsettled::Growing),
             Verdict::Unsettled if is_moving => Some(Unsettled::Trend),
+            Verdict::Unsettled if self.is_short(cut) => Some(Unsettled::Short),
             Verdict::Unsettled => Some(Unsettled::Imprecise),
             Verdict::Steady | Verdict::Saturated | Verdict::Deadlock | Verdict::Stopped => None,
         }
@@ -233,15 +234,28 @@ impl Series<'_> {
 
     /// Whether more was created than delivered after the first `cut` batches, and not by chance: then queues grow, if slowly.
     fn has_grown(&self, cut: usize) -> bool {
-        let sum = |of: fn(&Batch) -> u64| self.batches[cut..].iter().map(of).sum::<u64>() as f64;
-        let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
-        let packet = sum(|batch| batch.queued_flits) / sum(|batch| batch.created).max(1.0);
-        // By Little's law; what is under way comes and goes by itself, at the beginning and at the end.
-        let cycles = (self.batches.len() - cut) as f64 * self.length as f64;
-        let latency = sum(|batch| batch.packet_latency) / sum(|batch| batch.packets).max(1.0);
-        let chance = (2.0 * delivered / cycles * latency * packet).sqrt();
-        self.aim != Aim::Barriers
-            && created - delivered > (SURE * chance).max(self.plan.precision / 4.0 * created)
+        let Excess { by, chance } = Excess::of(&self.batches[cut..], self.length);
+        self.aim != Aim::Barriers && by > (SURE * chance).max(self.plan.precision / 4.0)
+    }
+
+    /// Whether latencies have a trend after the first `cut` batches.
+    fn has_trend(&self, cut: usize) -> bool {
+        let latencies = self.batches[cut..].iter().map(|batch| self.latency(batch));
+        let latencies: Vec<f64> = latencies.filter(|latency| latency.is_finite()).collect();
+        stats::trend(&latencies, stats::ONE_IN_TEN_THOUSAND).abs() > self.plan.precision
+    }
+
+    /// Whether what comes after the first `cut` batches is too little for any verdict. An interval, and a trend, are made of at
+    /// least ten batches that know nothing of each other: what is under way when one begins has to be over before the next,
+    /// or all of them see the same. And if chance can do with so few packets what [`Self::has_grown`] looks for, beyond the
+    /// precision, it finds nothing in a network that is saturated.
+    fn is_short(&self, cut: usize) -> bool {
+        let latency = self.estimate(cut, |batch| self.latency(batch));
+        let time = (self.batches.len() - cut) as f64 * self.length as f64;
+        let is_blind = SURE * Excess::of(&self.batches[cut..], self.length).chance > self.plan.precision;
+        latency.half_width.is_infinite()
+            || time < stats::BATCHES_MIN as f64 * latency.mean
+            || (self.aim == Aim::Packets && is_blind)
     }
 
     /// Whether more goes into the network than comes out of it, in the part of the run that is shown, by more than `deviations`
@@ -276,6 +290,27 @@ impl Growth {
         // Operations are not created by chance.
         let chance = if packets > 0.0 { packets.sqrt().recip() } else { 0.0 };
         Growth { by: (queued - injected) / queued.max(1.0), chance }
+    }
+}
+
+/// By how much more was created than delivered, as a fraction of what was created, and how much of that may be chance: a
+/// standard deviation.
+struct Excess {
+    by: f64,
+    chance: f64,
+}
+
+impl Excess {
+    /// Of `batches` of `length` cycles.
+    fn of(batches: &[Batch], length: u64) -> Excess {
+        let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
+        let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
+        let packet = sum(|batch| batch.queued_flits) / sum(|batch| batch.created).max(1.0);
+        // By Little's law; what is under way comes and goes by itself, at the beginning and at the end.
+        let cycles = batches.len() as f64 * length as f64;
+        let latency = sum(|batch| batch.packet_latency) / sum(|batch| batch.packets).max(1.0);
+        let chance = (2.0 * delivered / cycles * latency * packet).sqrt();
+        Excess { by: (created - delivered) / created.max(1.0), chance: chance / created.max(1.0) }
     }
 }
 
@@ -372,6 +407,35 @@ mod tests {
         let slower = |place: u64| if place < 200 { 19_400 } else { 19_800 };
         assert_ne!(why(saturated(400, slower, |_| 5_000)), Some(Unsettled::Growing));
         assert!(!series(&PLAN, saturated(400, |_| 19_800, |_| 5_000)).is_saturated());
+    }
+
+    /// Fifty batches that create and deliver so many packets of ten flits each, which take so many cycles.
+    #[test]
+    fn a_verdict_needs_time_and_packets() {
+        let asked = Plan { warm_up: Some(0), duration: Some(50_000), ..PLAN };
+        let verdict = |packets: u64, latency: u64| {
+            let batch = Batch {
+                created: packets,
+                created_flits: 10 * packets,
+                queued_flits: 10 * packets,
+                injected_flits: 10 * packets,
+                delivered_flits: 10 * packets,
+                packets,
+                packet_latency: packets * latency,
+                ..Batch::default()
+            };
+            let series = Series { length: 1_000, ..series(&asked, vec![batch; 50]) };
+            let verdict = series.verdict_of_all(0);
+            (verdict, series.unsettled(verdict, 0))
+        };
+        let short = (Verdict::Unsettled, Some(Unsettled::Short));
+        // Ten times 5,000 cycles were measured; of 100,000 packets 10,000 are under way, and 0.4 % may be chance.
+        assert_eq!(verdict(2_000, 5_000), (Verdict::Steady, None));
+        assert_eq!(verdict(2_000, 5_001), short);
+        // Of 500 packets one is under way, which makes 0.8 %; with ten it is 2.7 %.
+        assert_eq!(verdict(10, 100), (Verdict::Steady, None));
+        assert_eq!(verdict(10, 1_000), short);
+        assert_eq!(verdict(0, 0), short);
     }
 
     #[test]
