@@ -1,0 +1,202 @@
+//! `flitway check` as a user meets it: deadlocks, loads of channels, facts.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+
+#[test]
+fn every_wrong_argument_of_check_has_its_message_and_status_2() {
+    assert_refused(&[
+        (&["check", "hpp-switch", "--packet", "9KiB"], &["to the MTU"]),
+        (&["check", "hpp-switch", "--traffic", "tornadoo"], &["--traffic", "did you mean `tornado`"]),
+        (
+            &["check", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"],
+            &["--traffic", "square"],
+        ),
+        (
+            &["check", "mesh-8x8", "--set", "topology.dimensions=4x4"],
+            &["= help: write --set 'topology.dimensions=[4, 4]'"],
+        ),
+        (&["check", "mesh-8x8", "--set", "routing.dateline=false"], &["FW-M018", "topology.kind"]),
+    ]);
+}
+
+#[test]
+fn check_tells_the_facts_of_dawning_5000() {
+    let output = flitway(&["check", "dawning5000"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    for fact in ["1024 nodes, 4 rails", "320 switches and 3072 links", "1.600 Gbit/s", "diameter: 5 hops"] {
+        assert!(text.contains(fact), "{fact}: {text}");
+    }
+    // 5 switches of 130 ns, 6 links of 100 ns, 133 flits and a cycle to transmit, 10 ns each.
+    assert!(text.contains("2590.0"), "{text}");
+    let facts = json(&["check", "hpp-switch", "--packet", "8B"]);
+    // NIC and switch save a cycle each by show-ahead: 0 and 11 cycles, two links of one, 9 flits, in 3.2 ns.
+    let latency = facts["facts"]["distances"][0]["latency_min_ns"].as_f64().unwrap();
+    assert!((latency - 3.2 * (0.0 + 1.0 + 11.0 + 1.0 + 9.0)).abs() < 1e-6, "{latency}");
+}
+
+/// The sections of `flitway check` from `Deadlock` on, without blanks at line ends.
+fn sections(arguments: &[&str]) -> String {
+    let output = flitway(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let (_, sections) = text.split_once("\nDeadlock\n").unwrap();
+    sections.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn check_tells_when_copies_can_deadlock() {
+    for (machine, setting) in [
+        ("hpp-switch", "switch.multicast.gathering=one-by-one"),
+        ("sp-switch-16", "switch.multicast.replication=lock-step"),
+    ] {
+        let text = sections(&["check", machine, "--set", setting]);
+        assert!(
+            text.lines().next().unwrap().contains("copies of a multicast can deadlock with switch.multicast"),
+            "{text}"
+        );
+        let text = sections(&["check", machine]);
+        assert!(text.starts_with("free of cyclic dependence: no deadlock is possible\n"), "{text}");
+    }
+}
+
+#[test]
+fn check_tells_that_a_mesh_cannot_deadlock_and_how_busy_it_will_be() {
+    assert_eq!(
+        sections(&["check", "mesh-8x8", "--set", "topology.dimensions=[3]"]),
+        "free of cyclic dependence: no deadlock is possible
+in each rail 10 channels, counted by VC class, with 10 dependencies; every node reaches every other
+credits come back after 55 cycles on the longest link (2 cycles); a VC alone keeps it busy with 17 units: 64 are enough
+
+Channels
+expected loads of uniform traffic at load 1, if there were room for all of it; 1 is a flit in every cycle
+       links     direction  channels  mean load  max load
+        node    into nodes         3     1.0000    1.0000
+        node  out of nodes         3     1.0000    1.0000
+ dimension-0        higher         2     1.0000    1.0000
+ dimension-0         lower         2     1.0000    1.0000
+         all                      10     1.0000    1.0000
+
+busiest: switch 0 port 0, switch 0 port 1, switch 1 port 0, switch 1 port 1, switch 1 port 2 and 5 more
+the busiest channel is full at load 1.0000; beyond that, those who send over it get no more"
+    );
+}
+
+/// A ring of five switches without its dateline, as the page on checks shows it.
+const RING: [&str; 7] = [
+    "torus-8x8",
+    "--set",
+    "topology.dimensions=[5]",
+    "--set",
+    "routing.dateline=false",
+    "--set",
+    "switch.vcs=3",
+];
+
+#[test]
+fn check_shows_the_ring_of_a_torus_without_dateline_and_run_warns_of_it() {
+    let arguments = [&["check"], &RING[..], &["--traffic", "tornado"]].concat();
+    let text = sections(&arguments);
+    assert_eq!(
+        text,
+        "cyclic dependence: packets can wait for each other for ever
+in each rail 20 channels, counted by VC class, with 30 dependencies; every node reaches every other
+the smallest cycle: 5 channels, each waits for the next, and the last for the first
+ switch  port  VC class  a route over this channel and the next
+      0     1         0                        node 0 to node 2
+      1     1         0                        node 1 to node 3
+      2     1         0                        node 2 to node 4
+      3     1         0                        node 3 to node 0
+      4     1         0                        node 4 to node 1
+fix: routing.dateline = true and switch.vcs = 4, for its 2 classes; or routing.algorithm = \"up-down\"
+credits come back after 55 cycles on the longest link (2 cycles); a VC alone keeps it busy with 17 units: 64 are enough
+
+Channels
+expected loads of tornado traffic at load 1, if there were room for all of it; 1 is a flit in every cycle
+       links     direction  channels  mean load  max load
+ dimension-0        higher         5     2.0000    2.0000
+        node    into nodes         5     1.0000    1.0000
+        node  out of nodes         5     1.0000    1.0000
+ dimension-0         lower         5     0.0000    0.0000
+         all                      20     1.0000    2.0000
+
+busiest: switch 0 port 1, switch 1 port 1, switch 2 port 1, switch 3 port 1, switch 4 port 1
+the busiest channel is full at load 0.5000; beyond that, those who send over it get no more"
+    );
+    let page = include_str!("../../../docs/checks.md");
+    assert!(text.split("\n\n").all(|part| page.contains(part)), "docs/checks.md shows this output");
+    let run =
+        flitway(&[&["run"], &RING[..], &["--load", "0.1", "--duration", "5us", "--warm-up", "1us"]].concat());
+    assert!(run.status.success());
+    for output in [flitway(&arguments), run] {
+        assert!(stderr(&output).starts_with("warning[FW-M042]: cyclic dependence: "), "{}", stderr(&output));
+    }
+    // What it says helps.
+    let fixed = [&["check"], &RING[..3], &["--set", "switch.vcs=4"]].concat();
+    assert!(sections(&fixed).starts_with("free of cyclic dependence"));
+    let other = [&["check"], &RING[..3], &["--set", "routing.algorithm=up-down"]].concat();
+    assert!(sections(&other).starts_with("free of cyclic dependence"));
+}
+
+#[test]
+fn checks_as_json_keep_to_their_schema() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/check.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let checked = |arguments: &[&str]| {
+        let checked = json(arguments);
+        let errors: Vec<String> = validator.iter_errors(&checked).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{arguments:?}: {errors:#?}");
+        checked
+    };
+    let dawning = checked(&["check", "dawning5000"]);
+    assert_eq!(
+        (&dawning["deadlock"]["free"], &dawning["deadlock"]["channels"]),
+        (&true.into(), &6144.into())
+    );
+    assert_eq!(dawning["channel_loads"]["traffic"], "uniform");
+    assert_eq!(dawning["credits"]["units"], 64);
+    let ring = checked(&[&["check"], &RING[..]].concat());
+    assert_eq!(ring["deadlock"]["cycle"].as_array().unwrap().len(), 5);
+    assert_eq!(ring["deadlock"]["cycle"][1]["from"], serde_json::json!({"switch": 1, "port": 1, "class": 0}));
+    assert_eq!(ring["deadlock"]["cycle"][1]["destination"]["node"], 3);
+    let alone = checked(&["check", "hpp-switch", "--set", "topology.nodes=1"]);
+    assert!(alone.get("channel_loads").is_none(), "absent means not computed");
+}
+
+#[test]
+fn check_uses_the_names_of_a_graph_file_and_says_what_it_does_not_compute() {
+    scratch(
+        "named.graph",
+        "switch left right\nnode a b\nlink left:0 - a\nlink right:3 - b\nlink left:1 - right:1\n",
+    );
+    let machine = include_str!("../../../machines/hpp-switch.toml")
+        .replace("kind = \"single\"", "kind = \"graph\"\nfile = \"named.graph\"")
+        .lines()
+        .filter(|line| !line.starts_with("nodes"))
+        .map(|line| {
+            if line.starts_with("node =") {
+                format!("{line}\nswitch = \"1 m\"\n")
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect::<String>();
+    let path = scratch("named.toml", &machine);
+    let text = sections(&["check", path.to_str().unwrap()]);
+    assert!(
+        text.contains(
+            "busiest: switch left port 0, switch left port 1, switch right port 1, switch right port 3"
+        ),
+        "{text}"
+    );
+    let tree = "topology={kind=\"fat-tree\", ports=16, levels=4}";
+    let text = sections(&["check", "dawning5000", "--set", tree]);
+    assert!(text.contains("expected loads are not computed: the machine has more than 4096 nodes"), "{text}");
+    let alone = sections(&["check", "hpp-switch", "--set", "topology.nodes=1"]);
+    assert!(alone.starts_with("a single node has nobody to send to: no deadlock is possible"), "{alone}");
+}
