@@ -4,7 +4,7 @@ The same machines, workloads, experiments and results as in files and on the com
 
 >>> import flitway
 >>> machine = flitway.Machine("hpp-switch", {"switch.vcs": 2})
->>> result = flitway.run(machine, load=0.3, duration="50 us")
+>>> result = flitway.run(machine, load=0.3, duration="200 us")
 >>> result.points[0].verdict
 'steady'
 >>> 0.25 < result.points[0].accepted_load < 0.35

@@ -53,7 +53,7 @@ def write_traffic(weights: Weights, path: str | os.PathLike[str], *, nodes: int 
     ...     return {(source + 1) % nodes: 3, (source - 1) % nodes: 1}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pattern = write_traffic(neighbours, pathlib.Path(folder, "neighbours.txt"), nodes=16)
-    ...     flitway.run("hpp-switch", traffic=pattern, load=0.3, duration="20 us").points[0].verdict
+    ...     flitway.run("hpp-switch", traffic=pattern, load=0.3, duration="200 us").points[0].verdict
     'steady'
     """
     if callable(weights):
