@@ -148,12 +148,14 @@ impl<T: Linked> Pool<T> {
         *item
     }
 
-    /// Frees the slots of `list`, which has some.
-    #[inline]
-    pub(crate) fn free_all(&mut self, list: &mut List) {
-        let free = self.free;
-        self[list.tail].set_next(free);
-        self.free = std::mem::replace(&mut list.head, Slot::NONE);
+    /// Frees `slot` and those linked behind it.
+    pub(crate) fn free_chain(&mut self, slot: Slot) {
+        let mut slot = slot;
+        while slot != Slot::NONE {
+            let next = self[slot].next();
+            self.take(slot);
+            slot = next;
+        }
     }
 
     /// Appends the item in `slot`, which is in no list, to `list`.
@@ -196,7 +198,13 @@ impl<T: Linked> Pool<T> {
 
     /// The items of `list`, first to last.
     pub(crate) fn iter(&self, list: &List) -> impl Iterator<Item = &T> {
-        let mut at = list.head;
+        self.chain(list.head)
+    }
+
+    /// The item in `slot` and those linked behind it.
+    #[inline]
+    pub(crate) fn chain(&self, slot: Slot) -> impl Iterator<Item = &T> {
+        let mut at = slot;
         std::iter::from_fn(move || {
             let item = (at != Slot::NONE).then(|| &self[at])?;
             at = item.next();
@@ -249,8 +257,8 @@ mod tests {
         assert_eq!(pool.items.len(), 8, "the freed slot was used again");
         assert_eq!(numbers(&pool, &a), [2, 3]);
         assert_eq!(numbers(&pool, &b), [10, 11, 12, 13, 14, 51]);
-        pool.free_all(&mut b);
-        assert!(pool.unlink(&mut b) == Slot::NONE && pool.first(&b).is_none() && b.tail() == Slot::NONE);
+        pool.free_chain(b.head());
+        b = List::default();
         for number in 20..26 {
             push(&mut pool, &mut b, number);
         }

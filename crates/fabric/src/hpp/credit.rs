@@ -6,7 +6,7 @@
 
 use super::timing::Timing;
 use super::token::Limit;
-use crate::pool::{List, Pool, Slot};
+use crate::pool::{Pool, Slot};
 use crate::simulation::Conservation;
 use flitway_engine::Cycle;
 
@@ -15,28 +15,29 @@ use flitway_engine::Cycle;
 pub(super) struct Sender {
     limit: u32,
     sent: u32,
-    /// Adverts that have been received but do not count yet.
-    pending: List,
-    /// Somebody waits for credits and no pending advert can help.
-    pub(super) starved: bool,
+    /// The last advert that has come and is not known to count yet: from which cycle on it does (`NEVER`: there is none), and
+    /// what it says.
+    from: Cycle,
+    position: u32,
+    /// Those before it, the latest first. There are hardly ever any.
+    before: Slot,
 }
 
 impl Sender {
     pub(super) fn new(timing: &Timing) -> Self {
-        Sender { limit: timing.capacity, sent: 0, pending: List::default(), starved: false }
+        Sender { limit: timing.capacity, sent: 0, from: Cycle::NEVER, position: 0, before: Slot::NONE }
     }
 
-    /// Takes in the advert in `slot`. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
-    /// Says whether somebody waits for it.
+    /// Takes in an advert. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
     #[inline(always)]
-    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, slot: Slot, passed: Cycle) -> bool {
-        let last = self.pending.tail();
-        if last != Slot::NONE && limits[last].from <= passed {
-            self.limit = limits[last].position;
-            limits.free_all(&mut self.pending);
+    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, advert: &Limit, passed: Cycle) {
+        if self.from <= passed {
+            self.count_last(limits);
+        } else if self.from != Cycle::NEVER {
+            self.before =
+                limits.put(Limit { from: self.from, position: self.position, next: self.before, ..*advert });
         }
-        limits.append(&mut self.pending, slot);
-        std::mem::take(&mut self.starved)
+        (self.from, self.position) = (advert.from, advert.position);
     }
 
     /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed, or when more of them come.
@@ -45,31 +46,58 @@ impl Sender {
         self.limit.wrapping_sub(self.sent) >= units || self.has_more(limits, now, units)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn has_more(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
-        while let Some(pending) = limits.first(&self.pending)
-            && pending.from <= now
-        {
-            self.limit = pending.position;
-            let slot = limits.unlink(&mut self.pending);
-            limits.take(slot);
+        if self.from <= now {
+            self.count_last(limits);
+        } else if self.before != Slot::NONE {
+            self.count_before(limits, now);
         }
         self.limit.wrapping_sub(self.sent) >= units
     }
 
-    /// The same, without taking anything in: for a look from outside.
+    /// The last advert counts.
+    #[inline(always)]
+    fn count_last(&mut self, limits: &mut Pool<Limit>) {
+        (self.limit, self.from) = (self.position, Cycle::NEVER);
+        if self.before != Slot::NONE {
+            limits.free_chain(std::mem::replace(&mut self.before, Slot::NONE));
+        }
+    }
+
+    /// The latest of the adverts before the last one that counts in cycle `now` counts, if there is one.
+    #[inline(never)]
+    fn count_before(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
+        let (mut later, mut slot) = (Slot::NONE, self.before);
+        while slot != Slot::NONE && limits[slot].from > now {
+            (later, slot) = (slot, limits[slot].next);
+        }
+        if slot == Slot::NONE {
+            return;
+        }
+        self.limit = limits[slot].position;
+        let link = if later == Slot::NONE { &mut self.before } else { &mut limits[later].next };
+        *link = Slot::NONE;
+        limits.free_chain(slot);
+    }
+
+    /// The adverts that have come and are not known to count yet, the latest first: from when on they do, and what they say.
+    fn coming<'a>(&self, limits: &'a Pool<Limit>) -> impl Iterator<Item = (Cycle, u32)> + use<'a> {
+        let last = (self.from != Cycle::NEVER).then_some((self.from, self.position));
+        last.into_iter().chain(limits.chain(self.before).map(|advert| (advert.from, advert.position)))
+    }
+
+    /// The same as [`has`](Self::has), without taking anything in: for a look from outside.
     pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
-        let known = limits.iter(&self.pending).take_while(|pending| pending.from <= now).last();
-        let limit = known.map_or(self.limit, |pending| pending.position);
+        let known = self.coming(limits).find(|coming| coming.0 <= now);
+        let limit = known.map_or(self.limit, |coming| coming.1);
         limit.wrapping_sub(self.sent) >= units
     }
 
-    /// When the next advert begins to count; `None` marks the sender as starved, so that the next one is noticed.
-    #[inline]
-    pub(super) fn next_advert(&mut self, limits: &Pool<Limit>) -> Option<Cycle> {
-        let next = limits.first(&self.pending).map(|pending| pending.from);
-        self.starved = next.is_none();
-        next
+    /// When the next advert begins to count, if one has come that does not yet.
+    #[inline(never)]
+    pub(super) fn next_advert(&self, limits: &Pool<Limit>) -> Option<Cycle> {
+        self.coming(limits).last().map(|coming| coming.0)
     }
 
     /// Takes `units` credits.
@@ -349,16 +377,16 @@ mod tests {
         for seed in 0..50 {
             let mut stream = Stream::new(seed, 0, Purpose::Test);
             let mut limits = Pool::default();
-            let mut sender = Sender { limit: 10, sent: 0, pending: List::default(), starved: false };
+            let mut sender =
+                Sender { limit: 10, sent: 0, from: Cycle::NEVER, position: 0, before: Slot::NONE };
             let (mut adverts, mut position, mut from, mut told) = (vec![(0, 10)], 10, 0, 0);
             for now in 0..2_000 {
                 for _ in 0..stream.below(3) * stream.below(2) {
                     from = now.max(from) + stream.below(3);
                     position += stream.below(4) as u32;
                     adverts.push((from, position));
-                    let next = Slot::NONE;
-                    let slot = limits.put(Limit { from: Cycle(from), position, next, port: 0, vc: 0 });
-                    sender.advertise(&mut limits, slot, Cycle(now));
+                    let advert = Limit { from: Cycle(from), position, next: Slot::NONE, port: 0, vc: 0 };
+                    sender.advertise(&mut limits, &advert, Cycle(now));
                     told += 1;
                 }
                 let known = adverts.iter().rev().find(|advert| advert.0 <= now).unwrap().1;

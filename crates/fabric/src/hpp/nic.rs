@@ -5,7 +5,7 @@ mod leaf;
 
 use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receives, first_after};
-use super::token::{Inbox, Kind, Run, Token};
+use super::token::{Inbox, Kind, Limit, Run, Token};
 use super::{Cx, Hpp, Shared};
 use crate::bits::bits;
 use crate::observer::{Departure, Observer};
@@ -71,6 +71,8 @@ impl Gapped {
 struct Lane {
     receiver: Receiver,
     sender: Sender,
+    /// It waits for credits, and no advert that has come can help.
+    is_starved: bool,
     queue: List,
 }
 
@@ -84,8 +86,12 @@ impl Receives for Lane {
 impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Self {
         let timing = &shared.timing;
-        let lane =
-            Lane { receiver: Receiver::new(timing), sender: Sender::new(timing), queue: List::default() };
+        let lane = Lane {
+            receiver: Receiver::new(timing),
+            sender: Sender::new(timing),
+            is_starved: false,
+            queue: List::default(),
+        };
         Port {
             rail,
             link: Link::new(timing, number, rail.0, Some(wire), true),
@@ -266,13 +272,14 @@ impl Port {
         self.decide_at = Cycle::NEVER;
         for vc in bits(self.link.waiting.into()) {
             let units = self.queued_units(shared, vc);
-            let sender = &mut self.lanes[vc].sender;
+            let Lane { sender, is_starved, .. } = &mut self.lanes[vc];
             let at = if sender.has(&mut shared.pools.limits, now, units) {
                 now
             } else {
-                let starved = sender.starved;
                 let next = sender.next_advert(&shared.pools.limits);
-                self.starving += u16::from(sender.starved && !starved);
+                if next.is_none() && !std::mem::replace(is_starved, true) {
+                    self.starving += 1;
+                }
                 next.unwrap_or(Cycle::NEVER)
             };
             self.decide_at = self.decide_at.min(at.max(self.link.free_at));
@@ -352,13 +359,13 @@ impl Port {
         packet.and_then(Gapped::end).map_or(Cycle::NEVER, |end| end + 1)
     }
 
-    /// Takes in the advert in `slot`.
-    fn hear(&mut self, shared: &mut Shared, slot: Slot) {
-        let limit = shared.pools.limits[slot];
-        let sender = &mut self.lanes[usize::from(limit.vc)].sender;
-        if sender.advertise(&mut shared.pools.limits, slot, self.link.free_at) {
+    /// Takes in an advert.
+    fn hear(&mut self, shared: &mut Shared, advert: Limit) {
+        let Lane { sender, is_starved, .. } = &mut self.lanes[usize::from(advert.vc)];
+        sender.advertise(&mut shared.pools.limits, &advert, self.link.free_at);
+        if std::mem::take(is_starved) {
             self.starving -= 1;
-            self.decide_at = self.decide_at.min(limit.from.max(self.link.free_at));
+            self.decide_at = self.decide_at.min(advert.from.max(self.link.free_at));
         }
     }
 }
@@ -373,8 +380,9 @@ impl PortModel<Hpp> for Port {
         let mut mail = 0;
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
-            let port = usize::from(shared.pools.limits[slot].port);
-            ports[port].hear(shared, slot);
+            let advert = shared.pools.limits.take(slot);
+            let port = usize::from(advert.port);
+            ports[port].hear(shared, advert);
             mail |= 1 << port;
         }
         for slot in inbox.packets.drain(..) {

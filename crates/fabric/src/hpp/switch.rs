@@ -81,8 +81,10 @@ struct Output {
     sender: Sender,
     port: u8,
     vc: u8,
-    /// The input that a packet crosses from.
-    from: u16,
+    /// The input port that a packet crosses from.
+    from: u8,
+    /// Somebody waits for credits, and no advert that has come can help.
+    is_starved: bool,
     /// Flits of the packets granted and not yet chosen by the link.
     granted_flits: u32,
     granted: List,
@@ -123,6 +125,7 @@ impl Switch {
             port: (index / vcs) as u8,
             vc: (index % vcs) as u8,
             from: 0,
+            is_starved: false,
             granted_flits: 0,
             granted: List::default(),
             ready: Cycle::NEVER,

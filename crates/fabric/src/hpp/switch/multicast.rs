@@ -295,10 +295,8 @@ impl Parts<'_> {
         for output in self.columns(outputs, vc) {
             let sender = &mut self.outputs[output].sender;
             if !sender.has(&mut shared.pools.limits, now, units) {
-                let starved = sender.starved;
-                match sender.next_advert(&shared.pools.limits) {
-                    Some(at) => self.wake_multicast(at),
-                    None => *self.starving += u32::from(!starved),
+                if let Some(at) = self.next_advert(shared, output) {
+                    self.wake_multicast(at);
                 }
                 return false;
             }
@@ -319,7 +317,7 @@ impl Parts<'_> {
         for output in self.columns(outputs, vc) {
             let output = &mut self.outputs[output];
             output.sender.take(u32::from(units));
-            output.from = input as u16;
+            output.from = from as u8;
             let (output, input) = (PortId(output.port.into()), PortId::new(from));
             cx.observer.granted(&Grant { cycle: now, switch: self.number, output, vc: vc as u8, input });
         }
@@ -336,7 +334,7 @@ impl Parts<'_> {
         let output = &mut self.outputs[index];
         output.sender.take(units);
         output.requests &= !(1 << from);
-        output.from = input as u16;
+        output.from = from as u8;
         output.crossed = Cycle::NEVER;
         let port = usize::from(output.port);
         let (output, number) = (PortId::new(port), self.number);
@@ -489,7 +487,8 @@ impl Parts<'_> {
     pub(super) fn send_any<O: Observer>(&mut self, index: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
         let flits = cx.shared.pools.tokens[slot].flits;
         let output = &self.outputs[index];
-        let input = usize::from(output.from);
+        let (from, vc) = (usize::from(output.from), output.vc);
+        let input = from * self.vcs + usize::from(vc);
         // An output that is kept until the others come is not being crossed to yet.
         let is_open = output.crossed == Cycle::NEVER && !self.inputs[input].gathers;
         let to_many = is_open && self.is_crossing_to_many(input);
@@ -503,14 +502,14 @@ impl Parts<'_> {
         if to_many {
             self.allow(input, index, now, flits, cx);
         } else if is_open {
-            self.extend::<true, O>(input, index, now, flits, cx);
+            self.extend::<true, O>((from, vc), index, now, flits, cx);
         }
     }
 
     /// Puts the copy in `slot`, chosen in cycle `now` and still crossing, on the link of `output`, flit by flit as they come.
     fn transmit_open<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
         let Output { port, vc, from, .. } = self.outputs[output];
-        let (port, from) = (usize::from(port), usize::from(self.inputs[usize::from(from)].port));
+        let (port, from) = (usize::from(port), usize::from(from));
         cx.shared.pools.tokens[slot].kind = Kind::Gapped;
         let lead = self.transmit::<true, O>(port, vc, slot, now, cx).since(now);
         self.links[port].free_at = Cycle::NEVER;

@@ -8,7 +8,7 @@ use crate::arbiter::ArbiterBank;
 use crate::bits::bits;
 use crate::hpp::credit::Voice;
 use crate::hpp::link::{Link, first_after};
-use crate::hpp::token::Inbox;
+use crate::hpp::token::{Inbox, Limit};
 use crate::hpp::{Cx, Shared};
 use crate::observer::{Departure, Grant, Observer, Passage};
 use crate::pool::Slot;
@@ -161,7 +161,7 @@ impl Parts<'_> {
                 self.links[port].waiting &= !(1 << output.vc);
             }
         }
-        let (vc, input, is_open) = (output.vc, usize::from(output.from), output.crossed == Cycle::NEVER);
+        let (vc, from, is_open) = (output.vc, usize::from(output.from), output.crossed == Cycle::NEVER);
         if in_order {
             self.expose_signal(index);
         }
@@ -171,7 +171,7 @@ impl Parts<'_> {
         self.transmit::<COLLECTIVE, O>(port, vc, slot, now, cx);
         if is_open {
             // Its flits make room for the packet that is still crossing, which may be this one.
-            self.extend::<COLLECTIVE, O>(input, index, now, flits, cx);
+            self.extend::<COLLECTIVE, O>((from, vc), index, now, flits, cx);
         }
     }
 
@@ -222,20 +222,20 @@ impl Parts<'_> {
         });
     }
 
-    /// The packet crossing from `input` to `output` may go on by `flits`.
+    /// The packet crossing from input port `from` in crossbar `vc` to `output` may go on by `flits`.
     #[inline(always)]
     pub(super) fn extend<const COLLECTIVE: bool, O: Observer>(
         &mut self,
-        input: usize,
+        (from, vc): (usize, u8),
         output: usize,
         now: Cycle,
         flits: u16,
         cx: &mut Cx<'_, O>,
     ) {
-        let Input { port, vc, .. } = self.inputs[input];
-        self.go_on(port.into(), input, flits, now, cx);
+        let input = from * self.vcs + usize::from(vc);
+        self.go_on(from, input, flits, now, cx);
         if !self.inputs[input].receiver.is_open() {
-            self.links[usize::from(port)].open &= !(1 << vc);
+            self.links[from].open &= !(1 << vc);
             self.close::<COLLECTIVE>(cx.shared, input, output);
         }
     }
@@ -354,13 +354,21 @@ impl Parts<'_> {
                 continue;
             }
             let next = if fifo.gathers { output } else { usize::from(fifo.next) };
-            let sender = &mut self.outputs[next].sender;
-            let starved = sender.starved;
-            match sender.next_advert(&shared.pools.limits) {
-                Some(at) => self.wake_arbiter(output, at),
-                None => *self.starving += u32::from(!starved),
+            if let Some(at) = self.next_advert(shared, next) {
+                self.wake_arbiter(output, at);
             }
         }
+    }
+
+    /// When the next advert for the sender of `output` counts. If none is known the next to come will be noticed.
+    #[inline]
+    pub(super) fn next_advert(&mut self, shared: &Shared, output: usize) -> Option<Cycle> {
+        let Output { sender, is_starved, .. } = &mut self.outputs[output];
+        let next = sender.next_advert(&shared.pools.limits);
+        if next.is_none() && !std::mem::replace(is_starved, true) {
+            *self.starving += 1;
+        }
+        next
     }
 
     /// The packet from input port `from` may cross to `index` from the next cycle on.
@@ -415,7 +423,7 @@ impl Parts<'_> {
         self.outputs[usize::from(fifo.next)].sender.take(u32::from(fifo.units));
         let output = &mut self.outputs[index];
         output.requests &= !(1 << fifo.port);
-        output.from = input as u16;
+        output.from = fifo.port;
         let (from, to) = (PortId(fifo.port.into()), PortId(output.port.into()));
         let (slot, token) = pools.tokens.pop(&mut fifo.waiting);
         token.advance(routing, self.number, (usize::from(fifo.next) - to.index() * self.vcs) as u8);
@@ -531,15 +539,15 @@ impl Parts<'_> {
         }
     }
 
-    /// Takes in the advert in `slot`.
+    /// Takes in an advert.
     #[inline(always)]
-    fn hear<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, slot: Slot) {
-        let limit = shared.pools.limits[slot];
-        let (port, vc, lanes) = (usize::from(limit.port), usize::from(limit.vc), shared.timing.lanes);
-        let sender = &mut self.outputs[port * self.vcs + vc].sender;
-        if sender.advertise(&mut shared.pools.limits, slot, self.until) {
+    fn hear<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, advert: Limit) {
+        let (port, vc, lanes) = (usize::from(advert.port), usize::from(advert.vc), shared.timing.lanes);
+        let Output { sender, is_starved, .. } = &mut self.outputs[port * self.vcs + vc];
+        sender.advertise(&mut shared.pools.limits, &advert, self.until);
+        if std::mem::take(is_starved) {
             *self.starving -= 1;
-            let from = limit.from.max(self.until);
+            let from = advert.from.max(self.until);
             // Every crossbar whose packets may be relabelled to this VC.
             for lane in (vc % lanes..self.vcs).step_by(lanes) {
                 self.wake_arbiter(port * self.vcs + lane, from);
@@ -554,7 +562,8 @@ impl Parts<'_> {
     pub(super) fn receive<const COLLECTIVE: bool>(mut self, shared: &mut Shared, inbox: &mut Inbox) {
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
-            self.hear::<COLLECTIVE>(shared, slot);
+            let advert = shared.pools.limits.take(slot);
+            self.hear::<COLLECTIVE>(shared, advert);
         }
         inbox.packets.drain(..).for_each(|slot| self.expect::<COLLECTIVE>(shared, slot));
         if !COLLECTIVE {

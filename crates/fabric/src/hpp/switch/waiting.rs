@@ -52,8 +52,9 @@ impl Switch {
     /// `output` is kept for another packet than that of input `port`.
     fn kept(&self, output: usize, port: usize) -> Option<Need> {
         let column = &self.outputs[output];
-        let holder = &self.inputs[usize::from(column.from)];
-        let gathered = (column.crossed == Cycle::NEVER && holder.gathers).then_some(usize::from(holder.port));
+        let from = usize::from(column.from);
+        let holder = &self.inputs[from * self.vcs + usize::from(column.vc)];
+        let gathered = (column.crossed == Cycle::NEVER && holder.gathers).then_some(from);
         let favoured = self.multicast.as_ref().and_then(|copier| copier.favours(column.port, column.vc));
         let by = gathered.or(favoured).filter(|&by| by != port)?;
         Some(Need::Output { output: PortId(column.port.into()), by: PortId::new(by) })
