@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
-use crate::output::{Targets, complain};
+use crate::output::{Targets, broken, complain};
 use crate::progress::{Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
@@ -13,6 +13,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+/// Columns before what is left of a line that is too long.
+const FINDING: usize = 4;
 
 /// Runs the experiment `name`.
 pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
@@ -30,7 +33,7 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     let command: Vec<String> = std::env::args().collect();
     let value = experiment.to_json(&gathered, &command);
     let files = write_plots(&gathered, &value, &store)?;
-    voice.say(|| table::experiment(&experiment, &gathered, &files))?;
+    voice.say(|| broken(&table::experiment(&experiment, &gathered, &files), FINDING))?;
     targets.write(&value)?;
     if arguments.report.is_some() {
         report::write(arguments, || page::experiment::html(&value))?;

@@ -18,6 +18,38 @@ fn unsaid(error: &std::io::Error) -> Failure {
     }
 }
 
+/// The longest line of a remark.
+const COLUMNS: usize = 150;
+
+/// `text` with its long lines broken; what is left of them begins `indent` columns in.
+pub(crate) fn broken(text: &str, indent: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(COLUMNS)
+        .subsequent_indent(&indent)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    let lines = text.lines().map(|line| match line.chars().count() > COLUMNS {
+        true => textwrap::fill(line, &options),
+        false => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether `a` and `b` name the same file, which need not be there yet.
+pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
+    let place = |path: &str| {
+        std::fs::canonicalize(path).unwrap_or_else(|_| {
+            let path = Path::new(path);
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or_else(|| Path::new(".")).canonicalize();
+            folder
+                .map_or_else(|_| path.to_owned(), |folder| folder.join(path.file_name().unwrap_or_default()))
+        })
+    };
+    a == b || (a != "-" && b != "-" && place(a) == place(b))
+}
+
 /// Prints `text` and a line end to standard error. If even that fails there is nobody to tell.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
@@ -130,7 +162,9 @@ pub(crate) struct Targets {
 impl Targets {
     /// What the two options name, once it is known that it can be written.
     pub(crate) fn new(json: Option<&str>, parquet: Option<&str>) -> Result<Self, Failure> {
-        if let (Some(path), true) = (parquet, json == parquet) {
+        if let (Some(path), Some(json)) = (parquet, json)
+            && is_same_file(path, json)
+        {
             let message = format!("--parquet {path}: --json writes to the same place");
             return Err(Failure::input(message, None));
         }
@@ -181,5 +215,35 @@ impl Place {
         let mut draft = file.clone().into_os_string();
         draft.push(format!(".{}.part", std::process::id()));
         Place::File { draft: draft.into(), file }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_and_others_are_not() {
+        let short = "limited by         nothing";
+        let long = format!("unsettled          {}", "word ".repeat(40).trim_end());
+        let lines: Vec<String> = broken(&format!("{short}\n{long}"), 19).lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0], short);
+        assert!(lines[1].starts_with("unsettled          word") && (141..=COLUMNS).contains(&lines[1].len()));
+        assert!(lines[2].starts_with(&format!("{}word", " ".repeat(19))));
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&lines[1..].join(" ")), words(&long), "nothing is lost");
+    }
+
+    #[test]
+    fn a_file_is_the_same_however_it_is_spelled() {
+        for (a, b) in
+            [("x", "./x"), ("src/../x", "x"), ("src/x", "./src//x"), ("Cargo.toml", "src/../Cargo.toml")]
+        {
+            assert!(is_same_file(a, b), "{a} {b}");
+        }
+        for (a, b) in [("x", "y"), ("src/x", "x"), ("-", "./-")] {
+            assert!(!is_same_file(a, b), "{a} {b}");
+        }
     }
 }

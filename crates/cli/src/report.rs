@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::output::{Target, complain};
+use crate::output::{Target, complain, is_same_file};
 
 /// The file that the page goes to, if one is asked for, once it is known that it can be written.
 fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
@@ -11,7 +11,7 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
         return Err(Failure::input("--report -: a page goes to a file, not to standard output", None));
     }
     for (option, other) in [("--json", &arguments.json), ("--parquet", &arguments.parquet)] {
-        if other.as_ref() == Some(path) {
+        if other.as_ref().is_some_and(|other| is_same_file(other, path)) {
             let message = format!("--report {path}: {option} writes to the same file");
             return Err(Failure::input(message, None));
         }

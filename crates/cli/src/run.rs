@@ -6,7 +6,7 @@ use crate::chart;
 use crate::experiment;
 use crate::failure::{Failure, colour};
 use crate::multicast;
-use crate::output::{Targets, complain, say};
+use crate::output::{Targets, broken, complain, say};
 use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
@@ -84,6 +84,12 @@ pub(crate) fn session(arguments: &RunArguments, machine: Machine) -> Session {
     Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details())
 }
 
+/// Columns before what is left of a line that is too long: those of what a remark is about, and two.
+const REMARK: usize = 21;
+
+/// The same of what theory says.
+const THEORY: usize = 8;
+
 /// How the points of a run are shown.
 pub(crate) struct Shown<'a, T> {
     /// What is about to be measured, and what theory says of it.
@@ -123,13 +129,13 @@ impl Task<'_> {
         fits_memory(self.session.fabric().bytes())?;
         trace::probe(self.arguments, self.session)?;
         let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
-        voice.say(shown.header)?;
+        voice.say(|| broken(&(shown.header)(), THEORY))?;
         let stop = stop_flag()?;
         voice.say(shown.heading)?;
         let measured = measure_points(points, shown, &stop, &mut voice, |point, progress| {
             measure(point, &stop, progress)
         })?;
-        voice.say(|| (shown.summary)(&measured))?;
+        voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
         let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
         let measured: Vec<Measured> = measured.into_iter().map(Measured::from).collect();
         self.write(&measured, &stop)?;
@@ -240,12 +246,9 @@ fn measure_points<T>(
     let mut measured = Vec::new();
     for (index, task) in tasks.iter().enumerate() {
         let label = format!("{} ({} of {})", (shown.label)(task), index + 1, tasks.len());
-        let begun = started.elapsed();
-        line.begin(&label, pace.left(begun, index, 0));
+        line.begin(&label, pace.left(started.elapsed(), index, 0));
         let point = measure(task, &mut |progress| {
-            // Where no duration is asked for nobody knows how much of the point is over.
-            let elapsed = if cycles.is_some() { started.elapsed() } else { begun };
-            line.point(&label, progress, &shown.goal, pace.left(elapsed, index, progress.now.0));
+            line.point(&label, progress, &shown.goal, pace.left(started.elapsed(), index, progress.now.0));
         });
         line.clear_for(|| voice.say(|| (shown.row)(&point)))?;
         measured.push(point);

@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::output::{Target, complain};
+use crate::output::{Target, complain, is_same_file};
 use flitway_experiment::views::{self, Views};
 use flitway_report::session::Session;
 use flitway_report::trace::STEPS_MAX;
@@ -15,7 +15,7 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
         return Err(Failure::input("--trace -: a trace goes to a file, not to standard output", None));
     }
     let others = [&arguments.json, &arguments.parquet, &arguments.report];
-    if others.into_iter().flatten().any(|other| other == path) {
+    if others.into_iter().flatten().any(|other| is_same_file(other, path)) {
         return Err(Failure::input(format!("--trace {path}: another result goes to the same file"), None));
     }
     Ok(Some(Target::new("--trace", path)))
