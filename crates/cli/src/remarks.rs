@@ -71,11 +71,17 @@ pub(crate) fn at_loads(points: &[Point], is_meant: impl Fn(&Point) -> bool) -> S
 
 /// How far what the saturated ones of `points` accept is known, as far as it is: the widest of their intervals.
 pub(crate) fn accepted(points: &[Point]) -> String {
-    let saturated = points.iter().filter(|point| point.verdict == Verdict::Saturated);
-    let halves = saturated.filter_map(|point| Some(point.accepted_load_ci95? / point.accepted_load));
-    halves.max_by(f64::total_cmp).map_or_else(String::new, |half| {
-        format!("\n  accepted         known to {:.1} % or better, half of the 95 % interval", half * 100.0)
-    })
+    let is_saturated = |point: &Point| point.verdict == Verdict::Saturated;
+    let half = |point: &Point| {
+        let half = point.accepted_load_ci95.filter(|_| is_saturated(point))?;
+        Some(half / point.accepted_load)
+    };
+    let Some(widest) = points.iter().filter_map(half).max_by(f64::total_cmp) else { return String::new() };
+    let is_known_of_all = points.iter().all(|point| !is_saturated(point) || half(point).is_some());
+    let at = if is_known_of_all { String::new() } else { at_loads(points, |point| half(point).is_some()) };
+    // What is known better than that is known to that, too.
+    let percent = (widest * 100.0).max(0.1);
+    format!("\n  accepted         {at}known to {percent:.1} % or better, half of the 95 % interval")
 }
 
 /// Why those of `points` that ended with `verdict` are not settled: each reason once, with the points that have it, or where
@@ -151,9 +157,10 @@ fn told(fullest: &Fullest) -> String {
         false => "",
     };
     format!(
-        "{}, about {} with adverts; used channels {} about {} in the mean{contrast}",
+        "{}, about {}{}; used channels {} about {} in the mean{contrast}",
         fullest.channel,
         percent(fullest.taken),
+        if fullest.has_adverts { " with adverts" } else { "" },
         fullest.channel.stage().place(),
         percent(fullest.mean),
     )
@@ -198,6 +205,6 @@ pub(crate) fn created(points: &[Point], sending: f64) -> String {
         format!("{} at load {}", load(created, 4), load(point.offered_load, 3))
     });
     let each: Vec<String> = each.collect();
-    let more = if more > 0 { format!(", less far off at {more} more") } else { String::new() };
+    let more = if more > 0 { format!(", and nearer to it at {more} other loads") } else { String::new() };
     format!("\ncreated            {}{more}: so few packets are a sample of what is offered", each.join(", "))
 }

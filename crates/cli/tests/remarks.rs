@@ -8,16 +8,20 @@ use common::*;
 
 const WATCHED: [&str; 4] = ["--warm-up", "100us", "--duration", "50us"];
 
-/// The line of what is printed that begins with `start`.
+/// The line of what is printed that begins with `start`, all of it.
 fn line(text: &str, start: &str) -> String {
-    let found = text.lines().find(|line| line.trim_start().starts_with(start));
-    found.unwrap_or_else(|| panic!("no line begins with {start}:\n{text}")).to_owned()
+    let is_rest = |line: &&str| line.starts_with(&" ".repeat(21));
+    let mut lines = text.lines().skip_while(|line| !line.trim_start().starts_with(start) || is_rest(line));
+    let first = lines.next().unwrap_or_else(|| panic!("no line begins with {start}:\n{text}"));
+    lines.take_while(is_rest).fold(first.to_owned(), |all, rest| all + " " + rest.trim_start())
 }
 
 fn printed(arguments: &[&str]) -> String {
     let output = flitway(&[&["run"], arguments].concat());
     assert!(output.status.success(), "{}", stderr(&output));
-    stdout(&output)
+    let text = stdout(&output);
+    assert!(text.lines().all(|line| line.chars().count() <= 150), "{text}");
+    text
 }
 
 #[test]
@@ -59,6 +63,31 @@ fn a_load_above_one_is_more_than_links_carry() {
     assert!(of(&[&multicast[..], &["2"]].concat()).contains(of_copies));
 }
 
+/// Half of the nodes send at their limit to the others, one to one: the rest of the channels out of nodes carry adverts alone.
+#[test]
+fn channels_that_carry_adverts_alone_do_not_count() {
+    let row =
+        |node: usize| (0..16).map(|to| if node + 8 == to { "1" } else { "0" }).collect::<Vec<_>>().join(" ");
+    let path = scratch("half.txt", &(0..16).map(row).collect::<Vec<_>>().join("\n"));
+    let traffic = format!("matrix(file={})", path.display());
+    let text = printed(&[&["hpp-switch", "--traffic", &traffic, "--load", "1.2"][..], &WATCHED].concat());
+    assert!(line(&text, "limited by").contains("injection: "), "{text}");
+    assert!(!text.contains("uneven"), "{text}");
+}
+
+#[test]
+fn how_well_accepted_load_is_known_is_said_of_the_points_that_it_is_known_of() {
+    let of = |loads: &str| {
+        let tornado = ["torus-8x8", "--traffic", "tornado", "--load", loads];
+        line(&printed(&[&tornado[..], &["--warm-up", "100us", "--duration", "60us"]].concat()), "accepted  ")
+    };
+    assert!(
+        of("0.4,0.8").starts_with("  accepted         at load 0.800, known to "),
+        "the other one is filling"
+    );
+    assert!(of("0.8").starts_with("  accepted         known to "));
+}
+
 #[test]
 fn what_was_created_is_told_where_it_is_not_what_is_offered() {
     let of =
@@ -85,7 +114,7 @@ fn a_full_channel_is_set_beside_its_stage() {
     };
     let crowded =
         ["mesh-8x8", "--set", "topology.dimensions=[4, 4]", "--traffic", "transpose", "--load", "0.9"];
-    let uneven = fullest(&[&crowded[..], &WATCHED].concat());
+    let uneven = fullest(&[&crowded[..], &["--warm-up", "100us", "--duration", "500us"]].concat());
     assert!(
         uneven.contains("used channels between switches about") && uneven.ends_with(": the load is uneven")
     );

@@ -162,7 +162,7 @@ pub struct StageLoad {
     pub channels: u32,
     /// Their mean load.
     pub mean: f64,
-    /// The mean over those that carry anything.
+    /// The mean over those that carry packets.
     pub mean_busy: f64,
     /// The load of the busiest.
     pub max: f64,
@@ -188,7 +188,9 @@ pub struct Fullest {
     pub channel: ChannelEnds,
     /// About how much of it is taken, by adverts too.
     pub taken: f64,
-    /// The same in the mean over the channels of its stage that carry anything.
+    /// Whether there are adverts on it.
+    pub has_adverts: bool,
+    /// The same in the mean over the channels of its stage that carry packets.
     pub mean: f64,
     /// Whether it is fuller than those by more than chance.
     pub stands_out: bool,
@@ -211,7 +213,7 @@ impl Stages {
         let sent_of = measurement.sent_of.as_ref()?;
         let named = channels(fabric).zip(sent_of).filter_map(|(channel, &load)| Some((channel?, load)));
         let mut all: Vec<(ChannelEnds, f64)> = named.collect();
-        let loads = stage_loads(&all);
+        let loads = stage_loads(&all, &all);
         // While it changes, what will limit it is not yet full.
         let is_even = matches!(measurement.unsettled, None | Some(Unsettled::Imprecise));
         let (limit, fullest) = (measurement.verdict == Verdict::Saturated && is_even)
@@ -245,18 +247,21 @@ impl Stages {
     }
 }
 
-/// The loads of the stages, of the loads of all channels.
-fn stage_loads(all: &[(ChannelEnds, f64)]) -> [StageLoad; 3] {
-    let (mut loads, mut busy) = ([StageLoad::default(); 3], [0_u32; 3]);
-    for (channel, load) in all {
+/// The loads of the stages, of the loads of all channels, if `carried` is what they carry of packets.
+fn stage_loads(all: &[(ChannelEnds, f64)], carried: &[(ChannelEnds, f64)]) -> [StageLoad; 3] {
+    let (mut loads, mut busy) = ([StageLoad::default(); 3], [(0_u32, 0.0); 3]);
+    for ((channel, load), (_, carried)) in all.iter().zip(carried) {
         let stage = &mut loads[channel.stage() as usize];
         stage.channels += 1;
         stage.mean += load;
-        busy[channel.stage() as usize] += u32::from(*load > 0.0);
         stage.max = stage.max.max(*load);
+        if *carried > 0.0 {
+            let (count, sum) = &mut busy[channel.stage() as usize];
+            (*count, *sum) = (*count + 1, *sum + load);
+        }
     }
-    for (stage, busy) in loads.iter_mut().zip(busy) {
-        stage.mean_busy = stage.mean / f64::from(busy.max(1));
+    for (stage, (count, sum)) in loads.iter_mut().zip(busy) {
+        stage.mean_busy = sum / f64::from(count.max(1));
         stage.mean /= f64::from(stage.channels.max(1));
     }
     loads
@@ -292,7 +297,8 @@ fn what_limits(
     // Of packets for groups and sets of nodes it is not known what each node is to receive.
     let is_denied =
         total.operations.copies > 0 || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
-    let loads = stage_loads(&occupied);
+    // A channel that carries nothing but adverts is none that is used.
+    let loads = stage_loads(&occupied, all);
     let limit = limit(&loads, packet, is_denied);
     let shows =
         |&&(channel, _): &&(ChannelEnds, f64)| limit.stage().is_none_or(|stage| channel.stage() == stage);
@@ -300,7 +306,13 @@ fn what_limits(
     let fullest = occupied.iter().filter(shows).rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
     let beside = |&(channel, taken): &(ChannelEnds, f64)| {
         let mean = loads[channel.stage() as usize].mean_busy;
-        Fullest { channel, taken, mean, stands_out: stands_out(taken, mean, packet) }
+        Fullest {
+            channel,
+            taken,
+            has_adverts: share > 0.0,
+            mean,
+            stands_out: stands_out(taken, mean, packet),
+        }
     };
     (limit, fullest.map(beside))
 }
@@ -364,6 +376,18 @@ fn end(end: End) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_channel_that_carries_adverts_alone_does_not_count_as_used() {
+        let injection = |node: u32, load| {
+            let (from, to) = (End::Node(NodeId(node)), End::Switch(SwitchId(0), PortId(node)));
+            (ChannelEnds { rail: 0, from, to }, load)
+        };
+        let carried = [injection(0, 0.5), injection(1, 0.75), injection(2, 0.0)];
+        let taken = [injection(0, 0.5), injection(1, 1.0), injection(2, 0.25)];
+        let [injection, ..] = stage_loads(&taken, &carried);
+        assert_eq!((injection.mean, injection.mean_busy, injection.max), (1.75 / 3.0, 0.75, 1.0));
+    }
 
     #[test]
     fn the_limit_is_the_last_full_stage_unless_all_that_send_are_at_their_limit() {
