@@ -253,7 +253,7 @@ pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[Path
     for (data, file) in report.plots.iter().zip(files) {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{}\n{}\ndata: {}", data.plot.title, plot(data), file.display());
-        let _ = writeln!(text, "; picture: {}.svg", data.plot.name);
+        let _ = writeln!(text, "; picture: {}", file.with_extension("svg").display());
     }
     if report.plots.iter().flat_map(|data| &data.series).flat_map(|series| &series.marks).any(is_doubtful) {
         text.push_str("\n*  not steady: what is shown depends on how long the point ran\n");
