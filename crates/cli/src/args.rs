@@ -150,7 +150,8 @@ pub(crate) struct TrafficArguments {
     /// Warm-up in simulated time, instead of finding it from the data
     #[arg(long, value_name = "TIME", conflicts_with = "graph", allow_hyphen_values = true)]
     pub(crate) warm_up: Option<String>,
-    /// Simulated time to measure after the warm-up, instead of running to the precision
+    /// Simulated time to measure after the warm-up, instead of running to the precision; without --warm-up at least this
+    /// long, since a warm-up is found in twenty fiftieths of it or more
     #[arg(long, value_name = "TIME", conflicts_with = "graph", allow_hyphen_values = true)]
     pub(crate) duration: Option<String>,
 }

@@ -153,7 +153,7 @@ fn definitions(points: &[Point]) -> String {
     let in_switches = barriers().any(|barrier| barrier.packets.is_some());
     if in_switches && points.iter().any(|point| point.verdict == Verdict::Saturated) {
         text.push_str(
-            "\n                   (those of packets: a barrier begins when the one before is over)",
+            "\nbarriers           their latency does not grow for ever where the network is saturated: one begins when the one before is over",
         );
     }
     for recovery in barriers().filter_map(|barrier| barrier.recovery) {

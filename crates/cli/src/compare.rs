@@ -67,7 +67,11 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         );
         remarks.extend(points(result).iter().filter_map(|point| {
             let verdict = point.get("verdict")?.as_str().filter(|verdict| *verdict != "steady")?;
-            Some(format!("{} of {name} is {verdict}: its latencies depend on how long it ran", named(point)))
+            let why = match point.get("unsettled").and_then(Value::as_str) {
+                Some("imprecise") if verdict == "unsettled" => "its interval is wider than asked for",
+                _ => "its latencies depend on how long it ran",
+            };
+            Some(format!("{} of {name} is {verdict}: {why}", named(point)))
         }));
     }
     if remarks.is_empty() { Ok(()) } else { say(&format!("\n{}", remarks.join("\n"))) }

@@ -507,7 +507,7 @@ impl Unsettled {
                 "what the network accepts, or holds, still grows or falls, so what it accepts is not what it will be; measure later and longer (--warm-up, --duration)"
             }
             Unsettled::Growing => {
-                "source queues grow at an even pace, if slowly, so it is probably saturated; a longer measurement with a smaller --precision tells"
+                "source queues grow at an even pace, so it is probably saturated; a longer measurement with a smaller --precision tells"
             }
             Unsettled::Trend => {
                 "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
@@ -516,7 +516,7 @@ impl Unsettled {
                 "too little was measured for a verdict: less than ten mean latencies, or so few packets that chance hides what is not delivered; measure longer (--duration)"
             }
             Unsettled::Imprecise => {
-                "the interval of the latency or of the accepted load is wider than asked for; try --precision 5%, or --warm-up and --duration"
+                "the interval of the latency or of the accepted load is wider than asked for; ask for less (--precision), or measure longer (--warm-up, --duration)"
             }
         }
     }

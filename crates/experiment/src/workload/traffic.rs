@@ -167,8 +167,12 @@ pub(super) fn patience(
     let fraction = precision.parse().map(Fraction::as_f64).ok().filter(|value| *value > 0.0 && *value < 1.0);
     if fraction.is_none() {
         let message = format!("`{precision}`: expected a fraction between 0 and 1, such as `2%`");
-        let is_percent = precision.parse::<f64>().is_ok_and(|number| (1.0..100.0).contains(&number));
-        let help = is_percent.then(|| format!("did you mean `{precision}%`?"));
+        let help = precision.parse::<f64>().ok().and_then(|number| match number {
+            1.0..100.0 => Some(format!("did you mean `{precision}%`?")),
+            // A power of ten.
+            0.000_001..1.0 => Some(format!("did you mean `{number}`?")),
+            _ => None,
+        });
         problems.push(Problem { help, ..Problem::new("precision", message) });
     }
     let mut span = |option: &'static str, text: &Option<String>| match text {

@@ -152,7 +152,7 @@ impl fmt::Display for TrafficError {
         match self {
             TrafficError::Misfit(misfit) => misfit.fmt(f),
             TrafficError::AboveMtu { largest, mtu } => {
-                write!(f, "packets of {largest} B exceed the MTU of {mtu} B")
+                write!(f, "packets of {largest} B exceed the MTU of {mtu} B (`packet.mtu` of the machine)")
             }
             TrafficError::TooManyDigits => {
                 f.write_str("the packet rate has too many digits: write loads and fractions with fewer")
