@@ -38,6 +38,20 @@ pub(crate) fn run(
     voice.end(&stop)
 }
 
+/// What there was of a train that somebody stopped.
+fn stopped(result: &TrainResult) -> String {
+    let (packets, time) = (result.counters.packets_delivered, result.last_ns());
+    if packets == 0 {
+        return "stopped before a packet was delivered".to_owned();
+    }
+    let rate = packets as f64 / time * 1_000.0;
+    format!(
+        "time       {time:12.1} ns: to packet {packets}, the last one delivered before it was stopped\n\
+         rate       {rate:12.3} packets/us, {:.1} MB/s of payload",
+        rate * f64::from(result.choice.payload)
+    )
+}
+
 fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> String {
     let choice = workload.choice;
     let head = format!(
@@ -48,7 +62,7 @@ fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> St
         choice.from,
         choice.to,
     );
-    let Some(time) = result.time_ns() else { return head + "stopped before its end" };
+    let Some(time) = result.time_ns() else { return head + &stopped(result) };
     let rate = f64::from(choice.count) / time * 1_000.0;
     let payload = rate * f64::from(choice.payload);
     let repeats = session.fabric().switch.hpp().map_or(0.0, HppSettings::repeat_share);

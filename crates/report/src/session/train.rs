@@ -67,6 +67,8 @@ pub struct TrainResult {
     pub choice: TrainChoice,
     /// Cycles from the beginning to the last packet delivered; `None` if somebody stopped it.
     pub time: Option<u64>,
+    /// Cycles to the last packet that was delivered by then.
+    pub last: u64,
     /// Cycles by the multi-rail model (dawning5000.txt section 3.1, in the form of `mechanisms.md` 1.9; OQ-D1): a switch
     /// passes a packet of a rail every T_switch, or as fast as the link is.
     pub model: f64,
@@ -99,6 +101,12 @@ impl TrainResult {
     #[must_use]
     pub fn time_ns(&self) -> Option<f64> {
         self.time.map(|cycles| self.clock.nanos(cycles as f64))
+    }
+
+    /// The time to the last packet that was delivered, in nanoseconds, whether somebody stopped it or not.
+    #[must_use]
+    pub fn last_ns(&self) -> f64 {
+        self.clock.nanos(self.last as f64)
     }
 
     /// The time of the model in nanoseconds.
@@ -197,12 +205,13 @@ impl Session {
         }
         simulation.settle();
         let receiver = simulation.endpoint(settings.to);
-        let time = (receiver.received() == choice.count).then(|| receiver.last().0);
+        let last = receiver.last().0;
+        let time = (receiver.received() == choice.count).then_some(last);
         let [model, pipelined] = self.train_theory(choice);
         let (counters, wall) = (simulation.counters(), started.elapsed());
         let peak_rss_bytes = peak_rss_bytes();
         let clock = self.machine.clock;
-        TrainResult { choice, time, model, pipelined, counters, wall, peak_rss_bytes, clock }
+        TrainResult { choice, time, last, model, pipelined, counters, wall, peak_rss_bytes, clock }
     }
 
     /// Cycles by the multi-rail model, and if links alone set the pace.
