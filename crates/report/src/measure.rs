@@ -34,6 +34,7 @@
 //! created and what is delivered, are too little for any verdict.
 
 mod judgement;
+mod unsettled;
 
 use crate::recorder::{Batch, Recorder};
 use crate::stats::Estimate;
@@ -45,6 +46,8 @@ use flitway_fabric::{Endpoint, Simulation};
 use judgement::Judgement;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+pub use unsettled::Unsettled;
 
 /// How to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,23 +77,6 @@ pub enum Verdict {
     Unsettled,
     /// Somebody stopped it.
     Stopped,
-}
-
-/// Why what a measurement says is not what a longer one would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unsettled {
-    /// More goes into the network than comes out of it.
-    Filling,
-    /// What a saturated network delivers, or holds, grows or falls.
-    Drift,
-    /// Source queues grow at an even pace, by less than the precision: it is probably saturated.
-    Growing,
-    /// Latencies grow or fall.
-    Trend,
-    /// Too little was measured for any verdict.
-    Short,
-    /// The interval is wider than asked for.
-    Imprecise,
 }
 
 /// What was measured, in cycles and flits.

@@ -478,50 +478,6 @@ impl Verdict {
     }
 }
 
-impl Unsettled {
-    /// All of them.
-    pub const ALL: [Unsettled; 5] =
-        [Unsettled::Filling, Unsettled::Drift, Unsettled::Growing, Unsettled::Trend, Unsettled::Imprecise];
-
-    /// The word for it in JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Unsettled::Filling => "filling",
-            Unsettled::Drift => "drift",
-            Unsettled::Growing => "growing",
-            Unsettled::Trend => "trend",
-            Unsettled::Short => "short",
-            Unsettled::Imprecise => "imprecise",
-        }
-    }
-
-    /// What it means, and what helps, for people.
-    #[must_use]
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Unsettled::Filling => {
-                "more goes into the network than comes out, so what it accepts is not what it will be; measure later (--warm-up)"
-            }
-            Unsettled::Drift => {
-                "what the network accepts, or holds, still grows or falls, so what it accepts is not what it will be; measure later and longer (--warm-up, --duration)"
-            }
-            Unsettled::Growing => {
-                "source queues grow at an even pace, so it is probably saturated; a longer measurement with a smaller --precision tells"
-            }
-            Unsettled::Trend => {
-                "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
-            }
-            Unsettled::Short => {
-                "too little was measured for a verdict: less than ten mean latencies, or so few packets that chance hides what is not delivered; measure longer (--duration)"
-            }
-            Unsettled::Imprecise => {
-                "the interval of the latency or of the accepted load is wider than asked for; ask for less (--precision), or measure longer (--warm-up, --duration)"
-            }
-        }
-    }
-}
-
 fn latency(estimate: Estimate, histogram: &Latencies, max: u64, clock: Clock) -> Latency {
     // A bucket's upper edge may lie above the largest value in it.
     let quantile = |quantile| clock.nanos(histogram.value_at_quantile(quantile).min(max) as f64);

@@ -103,8 +103,7 @@ pub(super) fn verdict(points: &[Value]) -> String {
 
 /// Why an unsettled point is.
 fn unsettled(why: &str) -> &'static str {
-    let known = Unsettled::ALL;
-    known.into_iter().find(|known| known.name() == why).map_or("", Unsettled::meaning)
+    Unsettled::ALL.iter().find(|known| known.name() == why).map_or("", |known| known.meaning())
 }
 
 /// What limits a saturated point.
@@ -157,6 +156,15 @@ mod tests {
         assert_eq!([tick_time(500.0), tick_time(2_500.0), tick_time(1e6)], ["500 ns", "2.5 µs", "1 ms"]);
         assert_eq!([tick_share(1.0), tick_share(0.01), tick_share(0.0001)], ["100 %", "1 %", "0.01 %"]);
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+    }
+
+    #[test]
+    fn every_reason_is_told() {
+        for why in Unsettled::ALL {
+            let of = |word: &str| verdict(&[json!({ "verdict": word, "unsettled": why.name() })]);
+            let said = [of("unsettled"), of("saturated")];
+            assert!(said.iter().all(|said| said.contains(why.meaning())), "{said:?}");
+        }
     }
 
     #[test]
