@@ -174,7 +174,7 @@ fn summary(page: &Page<'_>) -> String {
 
 /// What became of the points, in words; those of which the same is to be said stand together.
 fn verdicts(points: &[Value]) -> String {
-    let said = |place: usize| (&points[place]["verdict"], &points[place]["limit"]);
+    let said = |place: usize| ["verdict", "limit", "unsettled"].map(|key| &points[place][key]);
     let mut html = String::new();
     let mut first = 0;
     while first < points.len() {
@@ -551,5 +551,50 @@ fn leaves(path: &str, value: &Value, rows: &mut String) {
             // Writing to a string does not fail.
             let _ = write!(rows, "<tr><td><code>{}</code></td><td>{}</td></tr>", escape(path), escape(&text));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Points at loads of 0.1, 0.2, ..., with these verdicts, limits and reasons.
+    fn points(all: &[(&str, Option<&str>, Option<&str>)]) -> Vec<Value> {
+        (1..)
+            .zip(all)
+            .map(|(tenths, (verdict, limit, unsettled))| {
+                let load = f64::from(tenths) / 10.0;
+                json!({ "offered_load": load, "accepted_load": load, "verdict": verdict, "limit": limit, "unsettled": unsettled })
+            })
+            .collect()
+    }
+
+    /// The items of the list of verdicts, without the tags.
+    fn said(points: &[Value]) -> Vec<String> {
+        let text = |item: &str| {
+            item.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect::<String>()
+        };
+        verdicts(points).split("<li").skip(1).map(text).collect()
+    }
+
+    #[test]
+    fn points_with_other_reasons_do_not_stand_together() {
+        let said = said(&points(&[
+            ("unsettled", None, Some("imprecise")),
+            ("unsettled", None, Some("trend")),
+            ("saturated", Some("network"), None),
+            ("saturated", Some("network"), Some("imprecise")),
+            ("saturated", Some("network"), None),
+            ("saturated", Some("network"), None),
+        ]));
+        let begins = ["load 0.100 ", "load 0.200 ", "load 0.300 ", "load 0.400 ", "loads 0.500 to 0.600 "];
+        assert!(
+            said.len() == 5 && said.iter().zip(begins).all(|(it, begin)| it.starts_with(begin)),
+            "{said:?}"
+        );
+        assert!(said[0].contains("wider than asked for") && said[1].contains("grow or fall"), "{said:?}");
+        let has_doubts: Vec<bool> = said[2..].iter().map(|it| it.contains(" But ")).collect();
+        assert_eq!(has_doubts, [false, true, false]);
     }
 }

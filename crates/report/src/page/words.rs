@@ -71,7 +71,7 @@ pub(super) fn has_packets(points: &[Value]) -> bool {
     points.iter().any(|point| point["offered_load"].as_f64() != Some(0.0))
 }
 
-/// What became of points that ended alike, for somebody who has never heard of it.
+/// What became of points that ended alike, for the same reason, for somebody who has never heard of it.
 pub(super) fn verdict(points: &[Value]) -> String {
     let accepted = |point: &Value| {
         let accepted = point.pointer("/multicast/accepted_load").unwrap_or(&point["accepted_load"]);
@@ -84,11 +84,11 @@ pub(super) fn verdict(points: &[Value]) -> String {
         "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
         "saturated" => {
             let limit = point["limit"].as_str().map_or("", limit);
-            let filling = points.iter().find_map(|point| point["unsettled"].as_str()).map_or("", unsettled);
-            let filling = if filling.is_empty() { String::new() } else { format!(" But {filling}.") };
+            let doubt =
+                point["unsettled"].as_str().map_or(String::new(), |why| format!(" But {}.", unsettled(why)));
             format!(
                 "Saturated: packets are created faster than they are delivered; {through} of {} gets \
-                 through. {limit} Latencies of packets would grow for ever and mean nothing.{filling}",
+                 through. {limit} Latencies of packets would grow for ever and mean nothing.{doubt}",
                 rate(point)
             )
         }
