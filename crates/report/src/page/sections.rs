@@ -137,7 +137,7 @@ fn summary(page: &Page<'_>) -> String {
         .filter(|_| has_load)
         .max_by(|a, b| words::offered(a).total_cmp(&words::offered(b)));
     if let Some(best) = best {
-        let note = format!("{:.1} % of {} is delivered", accepted(best) * 100.0, words::rate(best));
+        let note = format!("{:.1} % of {} is delivered", words::accepted(best) * 100.0, words::rate(best));
         tiles.push_str(&tile("Highest load that is steady", &words::load(best), &note));
     }
     let saturated = points.iter().filter(|point| point["saturated"] == true);
@@ -180,12 +180,8 @@ fn verdicts(points: &[Value]) -> String {
     while first < points.len() {
         let same = (first..points.len()).take_while(|&place| said(place) == said(first));
         let last = same.last().unwrap_or(first);
-        let name = match last - first {
-            0 => format!("load {}", words::load(&points[first])),
-            _ => {
-                format!("loads {} to {}", words::load(&points[first]), words::load(&points[last]))
-            }
-        };
+        let loads = words::span(points[first..=last].iter().map(words::offered), |load| shown::load(load, 3));
+        let name = format!("{} {loads}", if first == last { "load" } else { "loads" });
         // Writing to a string does not fail.
         let _ = write!(
             html,
@@ -224,11 +220,6 @@ fn deadlock(points: &[Value]) -> String {
     )
 }
 
-fn accepted(point: &Value) -> f64 {
-    let of = point.pointer("/multicast/accepted_load").unwrap_or(&point["accepted_load"]);
-    of.as_f64().unwrap_or(0.0)
-}
-
 /// A number of the latency of a point: of its operations, if it has some.
 fn latency(point: &Value, key: &str) -> Option<f64> {
     let of = match (point.get("multicast"), point.get("barrier")) {
@@ -258,7 +249,7 @@ fn point_table(points: &[Value]) -> String {
             "<tr data-row=\"{place}\"><td>{}</td><td>{}</td><td>{}{interval}</td><td>{}</td><td>{}</td><td>{}</td>\
              <td>{}</td><td>{}</td></tr>",
             words::load(point),
-            shown::load(accepted(point), 4),
+            shown::load(words::accepted(point), 4),
             cell("mean"),
             cell("p50"),
             cell("p99"),
@@ -385,7 +376,7 @@ fn accepted_plot(page: &Page<'_>) -> Plot {
             })
             .collect(),
     };
-    let mut lines = vec![line("accepted", 0, true, &|point| Some(accepted(point)))];
+    let mut lines = vec![line("accepted", 0, true, &|point| Some(words::accepted(point)))];
     if points.iter().all(|point| point.get("multicast").is_none()) {
         lines.push(line("worst node", 2, false, &|point| point["accepted_min_node"].as_f64()));
         lines.push(line("best node", 1, false, &|point| point["accepted_max_node"].as_f64()));
@@ -596,5 +587,12 @@ mod tests {
         assert!(said[0].contains("wider than asked for") && said[1].contains("grow or fall"), "{said:?}");
         let has_doubts: Vec<bool> = said[2..].iter().map(|it| it.contains(" But ")).collect();
         assert_eq!(has_doubts, [false, true, false]);
+    }
+
+    #[test]
+    fn loads_that_fall_are_told_from_the_least_on() {
+        let mut points = points(&[("steady", None, None); 3]);
+        points.swap(0, 1);
+        assert!(said(&points)[0].starts_with("loads 0.100 to 0.300 "));
     }
 }

@@ -61,6 +61,19 @@ pub(super) fn load(point: &Value) -> String {
     shown::load(offered(point), 3)
 }
 
+/// The accepted load of a point, likewise.
+pub(super) fn accepted(point: &Value) -> f64 {
+    let of = point.pointer("/multicast/accepted_load").unwrap_or(&point["accepted_load"]);
+    of.as_f64().unwrap_or(0.0)
+}
+
+/// From the least of `values` to the greatest, as they are `shown`.
+pub(super) fn span(values: impl Iterator<Item = f64>, shown: impl Fn(f64) -> String) -> String {
+    let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), it| (a.min(it), b.max(it)));
+    let (least, most) = (shown(least), shown(most));
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
 /// What the loads of a point are fractions of.
 pub(super) fn rate(point: &Value) -> &'static str {
     if point.get("multicast").is_some() { "what the nodes can receive" } else { "the injection rate" }
@@ -73,13 +86,7 @@ pub(super) fn has_packets(points: &[Value]) -> bool {
 
 /// What became of points that ended alike, for the same reason, for somebody who has never heard of it.
 pub(super) fn verdict(points: &[Value]) -> String {
-    let accepted = |point: &Value| {
-        let accepted = point.pointer("/multicast/accepted_load").unwrap_or(&point["accepted_load"]);
-        format!("{:.1} %", accepted.as_f64().unwrap_or(0.0) * 100.0)
-    };
-    let (Some(point), Some(last)) = (points.first(), points.last()) else { return String::new() };
-    let (low, high) = (accepted(point), accepted(last));
-    let through = if low == high { low } else { format!("{low} to {high}") };
+    let Some(point) = points.first() else { return String::new() };
     match point["verdict"].as_str().unwrap_or("") {
         "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
         "saturated" => {
@@ -87,8 +94,9 @@ pub(super) fn verdict(points: &[Value]) -> String {
             let doubt =
                 point["unsettled"].as_str().map_or(String::new(), |why| format!(" But {}.", unsettled(why)));
             format!(
-                "Saturated: packets are created faster than they are delivered; {through} of {} gets \
+                "Saturated: packets are created faster than they are delivered; {} of {} gets \
                  through. {limit} Latencies of packets would grow for ever and mean nothing.{doubt}",
+                span(points.iter().map(accepted), |load| format!("{:.1} %", load * 100.0)),
                 rate(point)
             )
         }
@@ -165,6 +173,16 @@ mod tests {
             let said = [of("unsettled"), of("saturated")];
             assert!(said.iter().all(|said| said.contains(why.meaning())), "{said:?}");
         }
+    }
+
+    #[test]
+    fn a_range_is_from_the_least_to_the_greatest() {
+        let of = |loads: &[f64]| {
+            let point = |load: &f64| json!({ "verdict": "saturated", "accepted_load": load });
+            verdict(&loads.iter().map(point).collect::<Vec<_>>())
+        };
+        assert!(of(&[0.0951, 0.0788, 0.0835]).contains("; 7.9 % to 9.5 % of"));
+        assert!(of(&[0.0788, 0.0789]).contains("; 7.9 % of"));
     }
 
     #[test]
