@@ -4,6 +4,7 @@
 //! Curves and the picture of the fabric are drawn here, as SVG whose colours the style sheet gives; the script colours
 //! channels by load, switches between points, and makes tables and CSV of the same data.
 
+mod curves;
 mod distributions;
 pub mod experiment;
 mod operations;
