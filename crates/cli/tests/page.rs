@@ -38,6 +38,10 @@ setTimeout(() => {
   const tables = Object.fromEntries(all('figure').map((figure) => [figure.id, figure.querySelectorAll('details.data tr').length]));
   if (flitway.choose) flitway.choose(0);
   const marks = all('.mark');
+  const dashed = all('#fig-accepted .theory').map((line) => line.getAttribute('d').match(/[0-9.]+/g).map(Number));
+  const [x1, y1, x2, y2] = dashed.find(([from, , to]) => from !== to) || [];
+  const below = all('#fig-accepted .m0').map((mark) => mark.cy.baseVal.value - y1
+    - (mark.cx.baseVal.value - x1) * (y2 - y1) / (x2 - x1));
   if (marks.length) marks[0].focus();
   const facts = { problems, wide, theme, first, busy, stages, tables, second: chosen(), width: innerWidth,
     heat: [...new Set(heat)], shapes: heat.length, ids: all('[id]').map((element) => element.id),
@@ -45,7 +49,7 @@ setTimeout(() => {
     links: all('a[href]').map((link) => link.getAttribute('href')).filter((href) => !href.startsWith('#')),
     broken: all('a[href^=\"#\"]').filter((link) => !document.querySelector(link.getAttribute('href'))).length,
     requests: performance.getEntriesByType('resource').map((entry) => entry.name),
-    tip: document.getElementById('tip').textContent, ring: all('#ring li').length, lines: all('path.line').length,
+    tip: document.getElementById('tip').textContent, ring: all('#ring li').length, silent: text('#silent').join(), below, lines: all('path.line').length,
     operations: Object.fromEntries(all('table.operations tr[data-path]').map((row) => [row.dataset.path,
       [...row.querySelectorAll('td')].slice(1).map((cell) => Number(cell.dataset.value))])),
     csv: Object.fromEntries(all('figure').map((figure) => [figure.id, flitway.csv(figure.id)])),
@@ -174,6 +178,28 @@ fn a_page_of_load_points_shows_what_the_result_says() {
         assert!(facts["lines"].as_u64() >= Some(7), "four percentiles, three loads");
         assert_eq!(facts["width"], width);
     }
+}
+
+#[test]
+fn a_page_of_a_pattern_that_leaves_nodes_silent_says_what_loads_mean() {
+    let arguments = ["hpp-switch", "--traffic", "transpose", "--load", "0.3,0.6", "--arrival", "periodic"];
+    let (page, result) = run("page-silent", &[&arguments[..], &SHORT].concat());
+    let facts = look(&page, 700);
+    assert_sound(&facts, &result);
+    let silent = facts["silent"].as_str().unwrap();
+    assert!(
+        silent.starts_with("4 of 16 nodes are silent") && silent.contains("up to 0.750 of it"),
+        "{silent}"
+    );
+    // Everything gets through, also what the worst of the senders has.
+    let number = |text: &String| text.parse::<f64>().unwrap();
+    for row in &rows(&facts["csv"]["fig-accepted"])[1..] {
+        assert!(number(&row[4]) > 0.9 * number(&row[0]) && row[1] == "steady", "{row:?}");
+    }
+    let bars = rows(&facts["csv"]["fig-stages"]);
+    assert!((number(&bars[1][1]) - number(&bars[1][2])).abs() < 0.02, "created as offered: {:?}", bars[1]);
+    let below = facts["below"].as_array().unwrap();
+    assert!(below.len() == 2 && below.iter().all(|off| off.as_f64().unwrap().abs() < 5.0), "{below:?}");
 }
 
 #[test]

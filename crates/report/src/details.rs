@@ -3,8 +3,9 @@
 use crate::measure::Measurement;
 use crate::recorder::Latencies;
 use crate::story::Story;
-use flitway_engine::{Clock, Cycle};
+use flitway_engine::{Clock, Cycle, NodeId};
 use flitway_fabric::Fabric;
+use flitway_workload::traffic::Traffic;
 use serde_json::{Value, json};
 
 /// Marks of a distribution, at most.
@@ -19,6 +20,8 @@ pub struct Details {
     pub distributions: Vec<(&'static str, Value)>,
     /// Accepted load of each node, by sender, as a fraction of its injection rate.
     pub accepted_of: Option<Vec<f64>>,
+    /// Nodes that the pattern of synthetic traffic leaves silent.
+    pub silent: Vec<NodeId>,
     /// Flits per cycle of each channel, in the order of [`channels`](crate::stages::channels).
     pub load_of: Option<Vec<f64>>,
     /// The slowest packets, slowest first.
@@ -26,15 +29,19 @@ pub struct Details {
 }
 
 impl Details {
-    /// Those of `measurement`, without stories.
+    /// Those of `measurement` of a run with `traffic`, without stories.
     #[must_use]
-    pub fn new(measurement: &Measurement, fabric: &Fabric, clock: Clock) -> Self {
+    pub fn new(measurement: &Measurement, fabric: &Fabric, traffic: Option<&Traffic>, clock: Clock) -> Self {
         let per_node = f64::from(fabric.rails);
         let total = &measurement.total;
         let until = measurement.warm_up + measurement.duration;
         let mut details = Details {
             span: [Cycle(measurement.warm_up), Cycle(until)],
             accepted_of: Some(measurement.accepted_of.iter().map(|flits| flits / per_node).collect()),
+            silent: traffic.map_or_else(Vec::new, |traffic| {
+                let nodes = (0..fabric.nodes()).map(NodeId);
+                nodes.filter(|node| traffic.destinations().is_silent(*node)).collect()
+            }),
             load_of: measurement.sent_of.clone(),
             ..Details::default()
         };
@@ -55,6 +62,14 @@ impl Details {
         }
     }
 
+    /// Accepted load of the node that got least through, of those that send.
+    #[must_use]
+    pub fn accepted_min_sender(&self) -> Option<f64> {
+        let of = (0..).map(NodeId).zip(self.accepted_of.as_ref()?);
+        let sending = of.filter(|(node, _)| self.silent.binary_search(node).is_err());
+        sending.map(|(_, load)| *load).min_by(f64::total_cmp)
+    }
+
     /// As an object, but for the channels.
     #[must_use]
     pub fn to_json(&self, clock: Clock) -> Value {
@@ -63,6 +78,7 @@ impl Details {
         details["distributions"] = self.distributions.iter().map(distribution).collect();
         if let Some(accepted_of) = &self.accepted_of {
             details["accepted_of"] = rounded(accepted_of.iter().copied());
+            details["accepted_min_sender"] = json!(self.accepted_min_sender());
         }
         details["slowest"] = self.stories.iter().map(|story| story.to_json(clock)).collect();
         details

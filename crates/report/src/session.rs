@@ -28,7 +28,7 @@ use flitway_nic::{Exchange, ExchangeError, Messenger, MessengerSettings};
 use flitway_workload::Fraction;
 use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
-use job::Injectors;
+use job::{Injectors, Job};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -172,13 +172,14 @@ impl Session {
 
     /// The details of `measurement`; `follow` runs the same again until the cycle that it is given, seen by the watch that it
     /// is given, and says what that has seen.
-    fn details(
+    fn details<J: Job>(
         &self,
-        fabric: &Fabric,
+        job: &J,
         measurement: &Measurement,
         follow: impl FnOnce(Watch, Cycle) -> Vec<Steps>,
     ) -> Box<Details> {
-        let details = Details::new(measurement, fabric, self.machine.clock);
+        let fabric = job.fabric();
+        let details = Details::new(measurement, fabric, job.traffic(), self.machine.clock);
         Box::new(details.with_stories(stories(fabric, &measurement.total.slowest, follow)))
     }
 

@@ -17,9 +17,21 @@ pub(super) fn section(page: &Page<'_>) -> String {
         figure(
             "fig-accepted",
             "Accepted over offered load",
-            "On the dashed diagonal everything that is offered gets through. Hollow: not steady.",
+            &accepted_note(page),
             &accepted_plot(page).svg()
         )
+    )
+}
+
+fn accepted_note(page: &Page<'_>) -> String {
+    let part = page.sending_part();
+    if part == 1.0 {
+        return "On the dashed diagonal everything that is offered gets through. Hollow: not steady."
+            .to_owned();
+    }
+    format!(
+        "On the dashed line everything that is offered gets through: {part:.3} of the load of a sending node, since the others are \
+         silent. The worst and the best node are of those that send. Hollow: not steady."
     )
 }
 
@@ -90,14 +102,15 @@ fn latency_plot(page: &Page<'_>) -> Plot {
 
 fn accepted_plot(page: &Page<'_>) -> Plot {
     let points = page.points();
-    let line = |name: &str, colour: usize, has_marks: bool, of: &dyn Fn(&Value) -> Option<f64>| Line {
+    let line = |name: &str, colour: usize, has_marks: bool, of: &dyn Fn(usize, &Value) -> Option<f64>| Line {
         name: name.to_owned(),
         colour,
         has_marks,
         marks: points
             .iter()
-            .filter_map(|point| {
-                let (x, y) = (words::offered(point), of(point)?);
+            .enumerate()
+            .filter_map(|(place, point)| {
+                let (x, y) = (words::offered(point), of(place, point)?);
                 let ci95 = if has_marks { point["accepted_load_ci95"].as_f64() } else { None };
                 let is_steady = point["verdict"] == "steady";
                 let word = if is_steady { "" } else { point["verdict"].as_str().unwrap_or("") };
@@ -106,17 +119,19 @@ fn accepted_plot(page: &Page<'_>) -> Plot {
             })
             .collect(),
     };
-    let mut lines = vec![line("accepted", 0, true, &|point| Some(words::accepted(point)))];
+    let mut lines = vec![line("accepted", 0, true, &|_, point| Some(words::accepted(point)))];
     if points.iter().all(|point| point.get("multicast").is_none()) {
-        lines.push(line("worst node", 2, false, &|point| point["accepted_min_node"].as_f64()));
-        lines.push(line("best node", 1, false, &|point| point["accepted_max_node"].as_f64()));
+        let worst = |place: usize| page.details.get(place)?.as_ref()?.accepted_min_sender();
+        lines.push(line("worst node", 2, false, &|place, _| worst(place)));
+        lines.push(line("best node", 1, false, &|_, point| point["accepted_max_node"].as_f64()));
     }
     let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
     let x = load_axis(page, "offered load");
     let range = zero_range(values.collect::<Vec<_>>().into_iter());
     let mut theory = bounds(page);
-    let to = range.end.min(x.range.end);
-    theory.push(Theory { name: "all".to_owned(), at: At::Equal(to) });
+    let slope = page.sending_part();
+    let until = x.range.end.min(range.end / slope);
+    theory.push(Theory { name: "all".to_owned(), at: At::Rising { slope, until } });
     let y = Axis {
         title: "accepted load".to_owned(),
         range,

@@ -100,11 +100,17 @@ fn fairness(page: &Page<'_>, of: Kind) -> String {
         Some(nodes_plot(details.accepted_of.as_ref()?, "accepted load", mean).svg())
     });
     let beside = if of == Kind::Packets { "" } else { ", of packets beside them only" };
+    let silent = match page.silent_nodes() {
+        0 => "",
+        _ => " Nodes at 0 may be silent by the pattern; the mean is that of all nodes.",
+    };
     figure(
         "fig-fairness",
         &format!("Accepted load of each node{beside}"),
-        "Flits of what each node sent that were delivered, as a fraction of its injection rate. Steps downward are nodes \
-         that get less than others.",
+        &format!(
+            "Flits of what each node sent that were delivered, as a fraction of its injection rate. Steps downward are nodes \
+             that get less than others.{silent}"
+        ),
         &drawings,
     )
 }

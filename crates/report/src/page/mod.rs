@@ -79,6 +79,20 @@ impl Page<'_> {
         self.points().iter().any(|point| point.get("graph").is_some())
     }
 
+    /// How many nodes the pattern leaves silent.
+    fn silent_nodes(&self) -> usize {
+        self.details.iter().flatten().map(|details| details.silent.len()).max().unwrap_or(0)
+    }
+
+    /// The part of the nodes that send: offered load is per sending node, accepted load per node. That of copies is both per
+    /// node.
+    fn sending_part(&self) -> f64 {
+        match operations::Kind::of(self.points()) {
+            operations::Kind::Multicasts => 1.0,
+            _ => 1.0 - self.silent_nodes() as f64 / f64::from(self.fabric.nodes().max(1)),
+        }
+    }
+
     fn theory_ns(&self) -> Option<f64> {
         self.theory.map(|theory| self.clock.nanos(theory.zero_load_cycles))
     }
@@ -112,6 +126,7 @@ impl Page<'_> {
             "groups": groups.names,
             "rails": self.fabric.rails,
             "nodes": self.fabric.nodes(),
+            "sending_part": self.sending_part(),
             "has_vcs": self.fabric.switch.hpp().is_some(),
             "waits": waits(&self.fabric.switch),
         });

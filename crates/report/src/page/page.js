@@ -97,7 +97,8 @@ const stageRows = () => {
   const of = point.channel_load;
   const rows = [];
   if (point.created_load !== undefined) {
-    rows.push(["Source queue: created of offered", point.offered_load, point.created_load, point.created_load]);
+    const offered = point.offered_load * details.sending_part;
+    rows.push(["Source queue: created of offered", offered, point.created_load, point.created_load]);
   }
   if (of) {
     // Theory: fixed routes give the load that is expected of the busiest channel of each stage, as far as it is possible.
@@ -226,9 +227,9 @@ const figures = {
     const of = latencyOf(it);
     return [loadOf(it), it.verdict, of.mean, of.ci95, of.p50, of.p99, of.p999, of.max];
   })],
-  "fig-accepted": () => [["offered_load", "verdict", "accepted_load", "accepted_load_ci95", "accepted_min_node", "accepted_max_node"],
-    ...points.map((it) => [loadOf(it), it.verdict, it.multicast ? it.multicast.accepted_load : it.accepted_load,
-      it.accepted_load_ci95, it.accepted_min_node, it.accepted_max_node])],
+  "fig-accepted": () => [["offered_load", "verdict", "accepted_load", "accepted_load_ci95", "accepted_min_sender", "accepted_max_node"],
+    ...points.map((it, place) => [loadOf(it), it.verdict, it.multicast ? it.multicast.accepted_load : it.accepted_load,
+      it.accepted_load_ci95, details.points[place].accepted_min_sender, it.accepted_max_node])],
   "fig-stages": () => [["stage", "configured", "mean", "max", "theory_max"], ...stageRows()],
   "fig-busiest": () => [["rail", "class", "from", "to", "load"],
     ...((points[chosen].channel_load || {}).busiest || []).map((it) => [it.rail, it.class, end(it.from), end(it.to), it.load])],

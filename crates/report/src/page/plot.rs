@@ -102,8 +102,8 @@ pub(super) enum At {
     X(f64),
     /// Across.
     Y(f64),
-    /// Where both axes are equal, up to a value.
-    Equal(f64),
+    /// From the origin on, up to a value of the axis across.
+    Rising { slope: f64, until: f64 },
 }
 
 /// A figure.
@@ -294,10 +294,7 @@ impl Plot {
         let ends = match theory.at {
             At::X(at) if x.contains(&at) || at == x.end => [pixel(at, y.start), pixel(at, y.end)],
             At::Y(at) if y.contains(&at) => [pixel(x.start, at), pixel(x.end, at)],
-            At::Equal(to) => {
-                let from = x.start.max(y.start);
-                [pixel(from, from), pixel(to, to)]
-            }
+            At::Rising { slope, until } => [pixel(0.0, 0.0), pixel(until, slope * until)],
             At::X(_) | At::Y(_) => return,
         };
         let [(x1, y1), (x2, y2)] = ends;
@@ -313,7 +310,7 @@ impl Plot {
                     escape(&theory.name)
                 );
             }
-            At::Y(_) | At::Equal(_) => names.push(Name {
+            At::Y(_) | At::Rising { .. } => names.push(Name {
                 at: (f64::from(MARGINS.0 + WIDTH) + 7.0, y2),
                 text: theory.name.clone(),
                 class: "name".to_owned(),

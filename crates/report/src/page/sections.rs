@@ -163,11 +163,26 @@ fn summary(page: &Page<'_>) -> String {
         }
     }
     format!(
-        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div>\
+        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div>{}\
          <ul class=\"verdicts\">{}</ul>{}{}</section>\n",
+        silence(page),
         verdicts(points),
         deadlock(points),
         point_table(points)
+    )
+}
+
+/// What loads mean where nodes are silent.
+fn silence(page: &Page<'_>) -> String {
+    let part = page.sending_part();
+    if part == 1.0 {
+        return String::new();
+    }
+    format!(
+        "<p class=\"note\" id=\"silent\">{} of {} nodes are silent, since the pattern sends them to nobody else. Offered load \
+         is per sending node, accepted load per node, and so up to {part:.3} of it.</p>",
+        words::count(page.silent_nodes() as u64),
+        words::count(page.fabric.nodes().into()),
     )
 }
 

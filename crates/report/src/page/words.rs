@@ -76,7 +76,11 @@ pub(super) fn span(values: impl Iterator<Item = f64>, shown: impl Fn(f64) -> Str
 
 /// What the loads of a point are fractions of.
 pub(super) fn rate(point: &Value) -> &'static str {
-    if point.get("multicast").is_some() { "what the nodes can receive" } else { "the injection rate" }
+    if point.get("multicast").is_some() {
+        "what the nodes can receive"
+    } else {
+        "the injection rate of all nodes"
+    }
 }
 
 /// Whether there are packets besides those of operations.

@@ -253,6 +253,10 @@ impl Job for Synchronisation<'_> {
         Synchroniser::new(&self.run.plan, node, injector)
     }
 
+    fn traffic(&self) -> Option<&Traffic> {
+        self.traffic.map(Arc::as_ref)
+    }
+
     fn instruct(&self, recorder: Recorder) -> Recorder {
         recorder.with_groups(&copies_of(self.run.plan.groups()))
     }

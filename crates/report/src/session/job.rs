@@ -23,6 +23,9 @@ pub(super) trait Job {
     /// What stands on `node`.
     fn endpoint(&self, node: NodeId) -> Self::Endpoint;
 
+    /// The synthetic traffic, if there is some.
+    fn traffic(&self) -> Option<&Traffic>;
+
     /// `recorder`, with what it has to know to see what happens.
     fn instruct(&self, recorder: Recorder) -> Recorder;
 
@@ -45,6 +48,10 @@ impl Job for Injectors<'_> {
 
     fn endpoint(&self, node: NodeId) -> Injector {
         self.session.injector(self.traffic, node)
+    }
+
+    fn traffic(&self) -> Option<&Traffic> {
+        Some(self.traffic)
     }
 
     fn instruct(&self, recorder: Recorder) -> Recorder {
@@ -74,7 +81,7 @@ impl Session {
             let measurement = measure(&mut simulation, plan, &mut job.course(), stop, progress);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
             let details = self.has_details.then(|| {
-                self.details(job.fabric(), &measurement, |watch, until| self.again(job, &watch, until, stop))
+                self.details(job, &measurement, |watch, until| self.again(job, &watch, until, stop))
             });
             (Point { details, ..point }, measurement)
         })

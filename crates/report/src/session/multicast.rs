@@ -284,6 +284,10 @@ impl Job for Operations<'_> {
         Multicaster::new(&self.run.plan, node, injector)
     }
 
+    fn traffic(&self) -> Option<&Traffic> {
+        self.traffic.map(Arc::as_ref)
+    }
+
     fn instruct(&self, recorder: Recorder) -> Recorder {
         recorder.with_groups(&copies_of(self.run.plan.groups())).with_worms(&self.session.machine().switch)
     }
