@@ -39,8 +39,8 @@ reasons! {
     Drift "drift": "what the network accepts, or holds, still grows or falls, so what it accepts is not what it will be; \
         measure later and longer (--warm-up, --duration)"
     /// Source queues grow at an even pace, by less than the precision: it is probably saturated.
-    Growing "growing": "source queues grow at an even pace, if slowly, so it is probably saturated; a longer measurement with a \
-        smaller --precision tells"
+    Growing "growing": "source queues grow at an even pace, so it is probably saturated; a longer measurement with a smaller \
+        --precision tells"
     /// Latencies grow or fall.
     Trend "trend": "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer \
         (--warm-up, --duration)"
@@ -48,8 +48,8 @@ reasons! {
     Short "short": "too little was measured for a verdict: less than ten mean latencies, or so few packets that chance hides \
         what is not delivered; measure longer (--duration)"
     /// The interval is wider than asked for.
-    Imprecise "imprecise": "the interval of the latency or of the accepted load is wider than asked for; try --precision 5%, \
-        or --warm-up and --duration"
+    Imprecise "imprecise": "the interval of the latency or of the accepted load is wider than asked for; ask for less \
+        (--precision), or measure longer (--warm-up, --duration)"
 }
 
 #[cfg(test)]
