@@ -61,12 +61,7 @@ fn load_axis(page: &Page<'_>, title: &str) -> Axis {
 }
 
 fn latency_plot(page: &Page<'_>) -> Plot {
-    // The latency of a barrier is known in a saturated network, too.
-    let is_known = |point: &Value| match point["verdict"].as_str() {
-        Some("saturated") => point.get("barrier").is_some(),
-        verdict => verdict == Some("steady"),
-    };
-    let steady: Vec<&Value> = page.points().iter().filter(|point| is_known(point)).collect();
+    let steady: Vec<&Value> = page.points().iter().filter(|point| words::has_latency(point)).collect();
     let line = |name: &str, key: &str, colour: usize| Line {
         name: name.to_owned(),
         colour,

@@ -150,10 +150,7 @@ fn summary(page: &Page<'_>) -> String {
     if let Some(nanos) = points.first().and_then(zero_load_of_operations) {
         tiles.push_str(&tile("Zero-load latency", &words::time(nanos), of.zero_load()));
     }
-    if let Some(mean) = points.first().and_then(|point| latency(point, "mean")) {
-        let at = if has_load { format!(" at load {}", words::load(&points[0])) } else { String::new() };
-        tiles.push_str(&tile(of.mean(), &words::time(mean), &format!("measured{at}")));
-    }
+    tiles.push_str(&mean_tile(points));
     if let Some(theory) = page.theory {
         let note = "theory: then the busiest channel is full";
         tiles.push_str(&tile("Channel bound", &format!("{:.3}", theory.channel_bound), note));
@@ -170,6 +167,21 @@ fn summary(page: &Page<'_>) -> String {
         deadlock(points),
         point_table(points)
     )
+}
+
+/// The mean latency of the first point that has one.
+fn mean_tile(points: &[Value]) -> String {
+    let name = Kind::of(points).mean();
+    let mut known = points.iter().filter(|point| words::has_latency(point)).peekable();
+    if known.peek().is_none() {
+        return tile(name, "–", "unknown: no point is steady");
+    }
+    let has_load = points.iter().any(|point| words::offered(point) > 0.0);
+    let with_mean = known.find_map(|point| Some((point, latency(point, "mean")?)));
+    with_mean.map_or_else(String::new, |(point, mean)| {
+        let at = if has_load { format!(" at load {}", words::load(point)) } else { String::new() };
+        tile(name, &words::time(mean), &format!("measured{at}"))
+    })
 }
 
 /// What loads mean where nodes are silent.
@@ -482,6 +494,25 @@ mod tests {
         assert!(said[0].contains("wider than asked for") && said[1].contains("grow or fall"), "{said:?}");
         let has_doubts: Vec<bool> = said[2..].iter().map(|it| it.contains(" But ")).collect();
         assert_eq!(has_doubts, [false, true, false]);
+    }
+
+    #[test]
+    fn the_mean_latency_is_that_of_a_point_that_has_one() {
+        let mut points = points(&[
+            ("saturated", None, None),
+            ("unsettled", None, Some("trend")),
+            ("steady", None, None),
+            ("steady", None, None),
+        ]);
+        for (place, point) in points.iter_mut().enumerate() {
+            point["packet_latency_ns"] = json!({ "mean": 100 + place });
+        }
+        let tile = mean_tile(&points);
+        assert!(tile.contains(">102 ns<") && tile.contains("measured at load 0.300"), "{tile}");
+        let tile = mean_tile(&points[..2]);
+        assert!(tile.contains(">–<") && tile.contains("no point is steady"), "{tile}");
+        points[0]["barrier"] = json!({ "latency_ns": { "mean": 7 } });
+        assert!(mean_tile(&points).contains(">7 ns<"), "barriers have one in a saturated network, too");
     }
 
     #[test]

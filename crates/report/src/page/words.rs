@@ -83,6 +83,11 @@ pub(super) fn rate(point: &Value) -> &'static str {
     }
 }
 
+/// Whether the latency of a point means something: that of a barrier does in a saturated network, too.
+pub(super) fn has_latency(point: &Value) -> bool {
+    point["verdict"] == "steady" || (point["verdict"] == "saturated" && point.get("barrier").is_some())
+}
+
 /// Whether there are packets besides those of operations.
 pub(super) fn has_packets(points: &[Value]) -> bool {
     points.iter().any(|point| point["offered_load"].as_f64() != Some(0.0))
