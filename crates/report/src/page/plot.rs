@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Height of a figure; the browser scales it.
+/// Height of a figure without the names of theory above it; the browser scales it.
 const HEIGHT: u32 = 340;
 
 /// Room at the left for values and the title of the axis, above, and below.
@@ -179,7 +179,29 @@ impl Plot {
     }
 
     fn size(&self) -> (u32, u32) {
-        (MARGINS.0 + WIDTH + self.names_room(), HEIGHT)
+        (MARGINS.0 + WIDTH + self.names_room(), self.bottom() + MARGINS.2)
+    }
+
+    /// What theory says that stands up and down, with its name, from the left on.
+    fn uprights(&self) -> Vec<(f64, &str)> {
+        let range = &self.x.range;
+        let upright = |theory: &'_ Theory| match theory.at {
+            At::X(at) if range.contains(&at) || at == range.end => Some(at),
+            _ => None,
+        };
+        let all = self.theory.iter().filter_map(|theory| Some((upright(theory)?, theory.name.as_str())));
+        let mut all: Vec<(f64, &str)> = all.collect();
+        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        all
+    }
+
+    /// The upper edge of what is plotted, and the lower one.
+    fn top(&self) -> u32 {
+        MARGINS.1 + self.uprights().len() as u32 * LINE_HEIGHT as u32
+    }
+
+    fn bottom(&self) -> u32 {
+        self.top() + HEIGHT - MARGINS.1 - MARGINS.2
     }
 
     fn draw<X, Y>(
@@ -193,7 +215,7 @@ impl Plot {
         Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
         let mut chart = ChartBuilder::on(root)
-            .margin_top(MARGINS.1)
+            .margin_top(self.top())
             .margin_right(self.names_room())
             .x_label_area_size(MARGINS.2)
             .y_label_area_size(MARGINS.0)
@@ -228,7 +250,7 @@ impl Plot {
             ((scale(value) - start) / (end - start)).clamp(0.0, 1.0)
         };
         let (left, right) = (f64::from(MARGINS.0), f64::from(MARGINS.0 + WIDTH));
-        let (top, bottom) = (f64::from(MARGINS.1), f64::from(HEIGHT - MARGINS.2));
+        let (top, bottom) = (f64::from(self.top()), f64::from(self.bottom()));
         (left + part(&self.x, x) * (right - left), bottom - part(&self.y, y) * (bottom - top))
     }
 
@@ -236,6 +258,7 @@ impl Plot {
         let pixel: Pixel<'_> = &|x, y| self.place(x, y);
         let mut svg = self.log_ticks();
         let mut names: Vec<Name> = Vec::new();
+        self.draw_uprights(&mut svg);
         for theory in &self.theory {
             self.draw_theory(theory, pixel, &mut svg, &mut names);
         }
@@ -254,7 +277,7 @@ impl Plot {
                 });
             }
         }
-        draw_names(names, &mut svg);
+        draw_names(names, (f64::from(self.top()), f64::from(self.bottom())), &mut svg);
         svg
     }
 
@@ -274,7 +297,7 @@ impl Plot {
                 escape(&(self.y.format)(value))
             );
         }
-        let bottom = HEIGHT - MARGINS.2;
+        let bottom = self.bottom();
         for value in if self.x.is_log { log_ticks(&self.x.range, 7) } else { Vec::new() } {
             let x = self.place(value, self.y.range.start).0;
             let _ = write!(
@@ -289,10 +312,26 @@ impl Plot {
         svg
     }
 
+    /// Each name stands above the plot, right of its line and in a row of its own: on no mark and on no other line.
+    fn draw_uprights(&self, svg: &mut String) {
+        for (row, (at, name)) in (0..).zip(self.uprights()) {
+            let (x, bottom) = self.place(at, self.y.range.start);
+            let y = f64::from(MARGINS.1) + f64::from(row) * LINE_HEIGHT;
+            // Writing to a string does not fail.
+            let _ = write!(
+                svg,
+                "<path class=\"theory\" d=\"M{x:.1} {bottom:.1}L{x:.1} {:.1}\"/><text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                y - 7.0,
+                x + 4.0,
+                y + 2.0,
+                escape(name)
+            );
+        }
+    }
+
     fn draw_theory(&self, theory: &Theory, pixel: Pixel<'_>, svg: &mut String, names: &mut Vec<Name>) {
         let (x, y) = (&self.x.range, &self.y.range);
         let ends = match theory.at {
-            At::X(at) if x.contains(&at) || at == x.end => [pixel(at, y.start), pixel(at, y.end)],
             At::Y(at) if y.contains(&at) => [pixel(x.start, at), pixel(x.end, at)],
             At::Rising { slope, until } => [pixel(0.0, 0.0), pixel(until, slope * until)],
             At::X(_) | At::Y(_) => return,
@@ -300,23 +339,12 @@ impl Plot {
         let [(x1, y1), (x2, y2)] = ends;
         // Writing to a string does not fail.
         let _ = write!(svg, "<path class=\"theory\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>");
-        match theory.at {
-            At::X(_) => {
-                let _ = write!(
-                    svg,
-                    "<text class=\"name\" transform=\"translate({:.1} {:.1}) rotate(-90)\">{}</text>",
-                    x1 - 4.0,
-                    y1 - 6.0,
-                    escape(&theory.name)
-                );
-            }
-            At::Y(_) | At::Rising { .. } => names.push(Name {
-                at: (f64::from(MARGINS.0 + WIDTH) + 7.0, y2),
-                text: theory.name.clone(),
-                class: "name".to_owned(),
-                sign: None,
-            }),
-        }
+        names.push(Name {
+            at: (f64::from(MARGINS.0 + WIDTH) + 7.0, y2),
+            text: theory.name.clone(),
+            class: "name".to_owned(),
+            sign: None,
+        });
     }
 }
 
@@ -379,9 +407,9 @@ fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
 }
 
 /// Names beside the ends of their lines, moved apart where they would cover each other.
-fn draw_names(mut names: Vec<Name>, svg: &mut String) {
+fn draw_names(mut names: Vec<Name>, (top, bottom): (f64, f64), svg: &mut String) {
     names.sort_by(|a, b| a.at.1.total_cmp(&b.at.1));
-    let mut before = 2.0;
+    let mut before = top - 10.0;
     let mut places: Vec<f64> = names
         .iter()
         .map(|name| {
@@ -389,7 +417,7 @@ fn draw_names(mut names: Vec<Name>, svg: &mut String) {
             before
         })
         .collect();
-    let mut limit = f64::from(HEIGHT - MARGINS.2) + 4.0;
+    let mut limit = bottom + 4.0;
     for place in places.iter_mut().rev() {
         *place = place.min(limit);
         limit = *place - LINE_HEIGHT;
@@ -452,6 +480,37 @@ pub(super) fn zero_range(values: impl Iterator<Item = f64>) -> Range<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The numbers `x` and `y` of the element of `svg` that ends with `text`.
+    fn place_of(svg: &str, text: &str) -> (f64, f64) {
+        let element = svg.split("<text ").find(|part| part.contains(&format!(">{text}<")));
+        let number = |key: &str| {
+            let (_, rest) = element?.split_once(&format!(" {key}=\""))?;
+            rest.split_once('"')?.0.parse::<f64>().ok()
+        };
+        (number("x").expect("an x"), number("y").expect("a y"))
+    }
+
+    #[test]
+    fn names_of_theory_stand_above_the_plot() {
+        let axis = |end: f64| Axis {
+            title: String::new(),
+            range: 0.0..end,
+            is_log: false,
+            format: |value| value.to_string(),
+            names: Vec::new(),
+        };
+        let marks = [0.2, 0.9].map(|x| Mark { x, y: x, ..Mark::default() }).into();
+        let lines = vec![Line { name: "mean".to_owned(), marks, has_marks: true, ..Line::default() }];
+        let bound = |name: &str, at: f64| Theory { name: name.to_owned(), at: At::X(at) };
+        let theory = vec![bound("late", 0.95), bound("early", 0.9), bound("outside", 2.0)];
+        let plot = Plot { label: String::new(), x: axis(1.0), y: axis(1.0), lines, theory };
+        let svg = plot.svg();
+        let (early, late, mean) = (place_of(&svg, "early"), place_of(&svg, "late"), place_of(&svg, "mean"));
+        assert!(early.1 + LINE_HEIGHT <= late.1 && early.0 < late.0, "{early:?} {late:?}");
+        assert!(late.1 < plot.place(0.0, 1.0).1 && mean.1 > plot.place(0.0, 1.0).1, "{late:?} {mean:?}");
+        assert!(!svg.contains("outside"));
+    }
 
     #[test]
     fn axes_in_factors_have_ticks_that_fit() {
