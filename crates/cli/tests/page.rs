@@ -49,7 +49,8 @@ setTimeout(() => {
     links: all('a[href]').map((link) => link.getAttribute('href')).filter((href) => !href.startsWith('#')),
     broken: all('a[href^=\"#\"]').filter((link) => !document.querySelector(link.getAttribute('href'))).length,
     requests: performance.getEntriesByType('resource').map((entry) => entry.name),
-    tip: document.getElementById('tip').textContent, ring: all('#ring li').length, silent: text('#silent').join(), below, lines: all('path.line').length,
+    tip: document.getElementById('tip').textContent, ring: all('#ring li').length, silent: text('#silent').join(), below,
+    drawn: all('#curves figure').filter((figure) => figure.querySelector('svg')).map((figure) => figure.id), lines: all('path.line').length,
     operations: Object.fromEntries(all('table.operations tr[data-path]').map((row) => [row.dataset.path,
       [...row.querySelectorAll('td')].slice(1).map((cell) => Number(cell.dataset.value))])),
     csv: Object.fromEntries(all('figure').map((figure) => [figure.id, flitway.csv(figure.id)])),
@@ -212,6 +213,7 @@ fn a_page_of_a_deadlock_shows_its_ring() {
     let ring = result["points"][0]["deadlock"].as_array().unwrap();
     assert_eq!(facts["ring"].as_u64(), Some(ring.len() as u64));
     assert!(facts["verdicts"].to_string().contains("wait for each other for ever"));
+    assert_eq!(facts["drawn"], serde_json::json!(["fig-accepted"]), "no point is steady");
 }
 
 #[test]

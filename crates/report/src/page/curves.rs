@@ -10,10 +10,15 @@ use serde_json::Value;
 /// The section.
 pub(super) fn section(page: &Page<'_>) -> String {
     let of = Kind::of(page.points()).curve();
-    let latency_note = format!("{of} The band is the 95 % interval of the mean; dashed is theory.");
+    let (latency_note, latency_drawing) = if page.points().iter().any(words::has_latency) {
+        let note = format!("{of} The band is the 95 % interval of the mean; dashed is theory.");
+        (note, latency_plot(page).svg())
+    } else {
+        (of.to_owned(), "<p class=\"note\">No point is steady, so there is no curve to draw.</p>".to_owned())
+    };
     format!(
         "<section id=\"curves\"><h2>Load and latency</h2><div class=\"pair\">{}{}</div></section>\n",
-        figure("fig-latency", "Latency over offered load", &latency_note, &latency_plot(page).svg()),
+        figure("fig-latency", "Latency over offered load", &latency_note, &latency_drawing),
         figure(
             "fig-accepted",
             "Accepted over offered load",
