@@ -268,7 +268,7 @@ impl Plot {
             if let Some(last) = line.marks.last() {
                 let (x, y) = pixel(last.x, last.y);
                 // Beside the end of the line, unless all names stand at the right with a sign.
-                let x = if self.has_signs() { right } else { x };
+                let x = if self.has_signs() { right } else { self.beside_uprights(x) };
                 names.push(Name {
                     at: (x + 7.0, y),
                     text: line.name.clone(),
@@ -310,6 +310,14 @@ impl Plot {
             );
         }
         svg
+    }
+
+    /// Where names of lines stand that end at `x`: right of what theory says that would go through one of them.
+    fn beside_uprights(&self, x: f64) -> f64 {
+        let longest = self.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+        let width = 7.0 + longest as f64 * LETTER;
+        let places = self.uprights().into_iter().map(|(at, _)| self.place(at, self.y.range.start).0);
+        places.fold(x, |x, at| if (x..x + width).contains(&at) { at } else { x })
     }
 
     /// Each name stands above the plot, right of its line and in a row of its own: on no mark and on no other line.
@@ -500,7 +508,7 @@ mod tests {
             format: |value| value.to_string(),
             names: Vec::new(),
         };
-        let marks = [0.2, 0.9].map(|x| Mark { x, y: x, ..Mark::default() }).into();
+        let marks = [0.2, 0.88].map(|x| Mark { x, y: x, ..Mark::default() }).into();
         let lines = vec![Line { name: "mean".to_owned(), marks, has_marks: true, ..Line::default() }];
         let bound = |name: &str, at: f64| Theory { name: name.to_owned(), at: At::X(at) };
         let theory = vec![bound("late", 0.95), bound("early", 0.9), bound("outside", 2.0)];
@@ -510,6 +518,7 @@ mod tests {
         assert!(early.1 + LINE_HEIGHT <= late.1 && early.0 < late.0, "{early:?} {late:?}");
         assert!(late.1 < plot.place(0.0, 1.0).1 && mean.1 > plot.place(0.0, 1.0).1, "{late:?} {mean:?}");
         assert!(!svg.contains("outside"));
+        assert!(mean.0 > plot.place(0.95, 0.0).0, "{mean:?} lies across no line");
     }
 
     #[test]
