@@ -125,8 +125,8 @@ def test_a_run_is_shown_as_page_and_trace(workload: dict[str, Any]) -> None:
 
 def test_a_page_is_that_of_the_command_line(cli: Cli) -> None:
     machine = flitway.Machine("hpp-switch")
-    machine.run(load=0.3, warm_up="5 us", duration="20 us", report="ours.html", trace="ours.json", trace_of="nodes(3)")
-    times = ("--load", "0.3", "--warm-up", "5 us", "--duration", "20 us")
+    machine.run(load=0.3, warm_up="5 us", duration="100 us", report="ours.html", trace="ours.json", trace_of="nodes(3)")
+    times = ("--load", "0.3", "--warm-up", "5 us", "--duration", "100 us")
     cli("run", "hpp-switch", *times, "--report", "theirs.html", "--trace", "theirs.json", "--trace-of", "nodes(3)")
     figures = [re.findall(r"<svg viewBox.*?</svg>", Path(f"{name}.html").read_text(), re.DOTALL) for name in ("ours", "theirs")]
     assert len(figures[0]) > 3 and figures[0] == figures[1]
