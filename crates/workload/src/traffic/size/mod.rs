@@ -121,17 +121,27 @@ impl Sizes {
         }
     }
 
-    /// The sum of `cost` over all payloads by their weights, and the sum of the weights: the mean cost as an exact
-    /// fraction. `None` if it does not fit 128 bits.
+    /// The smallest payload in bytes that may be drawn.
     #[must_use]
-    pub fn total(&self, cost: impl Fn(u16) -> u64) -> Option<(u128, u128)> {
-        let mut outcomes: Box<dyn Iterator<Item = (u16, u64)> + '_> = match self {
+    pub fn smallest(&self) -> u16 {
+        self.outcomes().filter(|&(_, weight)| weight > 0).map(|(size, _)| size).min().unwrap_or(0)
+    }
+
+    /// All payloads, each with its weight.
+    fn outcomes(&self) -> Box<dyn Iterator<Item = (u16, u64)> + '_> {
+        match self {
             Sizes::Fixed(size) => Box::new(std::iter::once((*size, 1))),
             Sizes::Bimodal(bimodal) => Box::new(bimodal.outcomes()),
             Sizes::Range(range) => Box::new(range.outcomes()),
             Sizes::List(list) => Box::new(list.outcomes()),
-        };
-        outcomes.try_fold((0u128, 0u128), |(sum, weights), (size, weight)| {
+        }
+    }
+
+    /// The sum of `cost` over all payloads by their weights, and the sum of the weights: the mean cost as an exact
+    /// fraction. `None` if it does not fit 128 bits.
+    #[must_use]
+    pub fn total(&self, cost: impl Fn(u16) -> u64) -> Option<(u128, u128)> {
+        self.outcomes().try_fold((0u128, 0u128), |(sum, weights), (size, weight)| {
             let part = u128::from(weight).checked_mul(cost(size).into())?;
             Some((sum.checked_add(part)?, weights.checked_add(weight.into())?))
         })
@@ -172,9 +182,11 @@ mod tests {
                 let expected = f64::from(draws) * weight as f64 / weights as f64;
                 let count = f64::from(counts[usize::from(payload)]);
                 assert!((count - expected).abs() <= 4.5 * expected.sqrt(), "{sizes:?}: {payload} B");
-                assert!(weight == 0 || payload <= sizes.largest());
+                assert!(weight == 0 || (sizes.smallest()..=sizes.largest()).contains(&payload));
             }
-            assert!(sizes.total(|size| u64::from(size == sizes.largest())).unwrap().0 > 0);
+            for end in [sizes.smallest(), sizes.largest()] {
+                assert!(sizes.total(|size| u64::from(size == end)).unwrap().0 > 0);
+            }
         }
     }
 
