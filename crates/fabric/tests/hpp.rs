@@ -9,7 +9,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
-use flitway_fabric::hpp::{Gathering, Hpp, HppSettings, MulticastSettings};
+use flitway_fabric::hpp::{AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::routing::RoutingKind;
@@ -279,4 +279,33 @@ impl Observer for Journeys {
     fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries.push(*delivery);
     }
+}
+
+#[test]
+fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
+    let topology = TopologySettings::FatTree { ports: 8, levels: 3 };
+    let with = |settings: HppSettings, least_payload| Fabric {
+        least_payload,
+        ..fabric(&topology, RoutingKind::DModK, 13, settings)
+    };
+    let plain = HppSettings { unit_flits: 32, tx_fifo: 16, ..hpp(8) };
+    // 5 flits around the payload of 2 bytes a flit: 32 flits, 16 beyond the TX FIFO.
+    assert!(with(plain.clone(), 54).works_by_stretches());
+    assert!(!with(plain.clone(), 52).works_by_stretches(), "too short");
+    assert!(!with(plain.clone(), 0).works_by_stretches(), "nothing is promised");
+    assert!(!with(HppSettings { tx_fifo: 17, ..plain.clone() }, 54).works_by_stretches());
+    assert!(
+        !with(HppSettings { unit_flits: 27, ..plain.clone() }, 200).works_by_stretches(),
+        "frees too soon"
+    );
+    assert!(!with(HppSettings { vcs: 5, ..plain.clone() }, 54).works_by_stretches());
+    let advert = AdvertSettings { flits: 0, ..plain.advert };
+    assert!(!with(HppSettings { advert, ..plain.clone() }, 54).works_by_stretches(), "on wires of their own");
+}
+
+#[test]
+#[should_panic(expected = "no packet is shorter than was promised")]
+fn a_packet_shorter_than_promised_is_refused() {
+    let fabric = fabric(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, 5, hpp(6));
+    one_packet(&Fabric { least_payload: 55, ..fabric }, 0, 1, 54);
 }

@@ -4,7 +4,7 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Faults;
-use flitway_fabric::hpp::{Gathering, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, Gathering, MulticastSettings, PacketFormat, Pipeline};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{Destination, GroupId, NodeId, Packet, RailId};
@@ -21,7 +21,13 @@ fn engine_and_reference_agree_on_random_cases() {
         Err(_) => campaign(0, Extent::Cases(CASES), workers),
     };
     match outcome {
-        Ok(coverage) => println!("{coverage:?}"),
+        Ok(coverage) => {
+            println!("{coverage:?}");
+            assert!(
+                coverage.cases == 1 || coverage.by_stretches > CASES / 20,
+                "both models of the HPP Switch"
+            );
+        }
         Err(finding) => panic!("{finding}"),
     }
 }
@@ -75,6 +81,49 @@ fn an_output_that_is_kept_is_certain_for_nobody() {
         case.scripts[5] = vec![packet(node(1), 1, 1, 0), packet(node(1), 1, 20, created)];
         if let Err(failure) = compare(&case) {
             panic!("{case}{failure}");
+        }
+    }
+}
+
+/// Packets just long enough for stretches of 16 cycles, in a single switch that is looked at from outside in every window:
+/// links do not decide ahead then, and of a packet that has stalled another one behind it may request 15 cycles later.
+#[test]
+fn a_look_from_outside_does_not_change_stretches() {
+    let single = TopologySettings::Single { nodes: 4 };
+    let packet = |to, lane, created| Packet {
+        destination: Destination::Node(NodeId(to)),
+        rail: RailId(0),
+        lane,
+        payload: 27,
+        created: Cycle(created),
+        tag: created,
+    };
+    let mut case = (0..)
+        .map(generate)
+        .find(|case| case.sp.is_none() && matches!(case.topology, TopologySettings::Single { .. }))
+        .expect("single switches are common");
+    case.topology = single;
+    (case.settings.ports, case.settings.vcs, case.settings.show_ahead) = (4, 2, true);
+    (case.settings.buffer_units, case.settings.unit_flits, case.settings.tx_fifo) = (64, 32, 16);
+    case.settings.format = PacketFormat { flit_bytes: 1, header_flits: 4, trailer_flits: 1, mtu_bytes: 64 };
+    case.settings.pipeline = Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 };
+    case.settings.advert = AdvertSettings { flits: 2, refresh: None, position_bits: 16 };
+    case.settings.multicast = MulticastSettings::published(0);
+    (case.rails, case.latencies, case.promises, case.threads) = (1, vec![13; 4], true, 1);
+    (case.groups, case.barriers, case.arrivals) = (Vec::new(), Vec::new(), vec![Vec::new(); 4]);
+    (case.faults, case.limit, case.margin) = (Faults::default(), Cycle(2_000), 50);
+    case.pauses = (1..500).map(Cycle).collect();
+    for created in 0..64 {
+        for after in 0..4 {
+            // The second one waits for the link that the first one has, on the other VC; the third stands behind it.
+            let second = created + after;
+            case.scripts = vec![Vec::new(); 4];
+            case.scripts[2] = vec![packet(1, 1, created)];
+            case.scripts[0] = vec![packet(1, 0, second), packet(3, 0, second + 1)];
+            match compare(&case) {
+                Ok(coverage) => assert_eq!(coverage.by_stretches, 1),
+                Err(failure) => panic!("first at {created}, second at {second}: {failure}"),
+            }
         }
     }
 }

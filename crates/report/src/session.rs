@@ -112,6 +112,12 @@ impl Session {
         &self.fabric
     }
 
+    /// The fabric, which is promised that no packet is shorter than those of `traffic`.
+    #[must_use]
+    pub fn fabric_for(&self, traffic: &Traffic) -> Fabric {
+        Fabric { least_payload: traffic.sizes().smallest().into(), ..self.fabric.clone() }
+    }
+
     /// The seed of every random choice.
     #[must_use]
     pub fn seed(&self) -> u64 {
@@ -167,7 +173,7 @@ impl Session {
     ) -> Point {
         let packets = packets_per_cycle(self.fabric.nodes(), traffic);
         let plan = self.plan(packets, traffic.sizes().mean(), patience);
-        self.measured(&Injectors { session: self, traffic }, offered_load, &plan, stop, progress).0
+        self.measured(&Injectors::new(self, traffic), offered_load, &plan, stop, progress).0
     }
 
     /// The details of `measurement`; `follow` runs the same again until the cycle that it is given, seen by the watch that it

@@ -4,6 +4,7 @@
 //! `sent` units taken by the sender + `limit - sent` it may still take = `limit`; the receiver's position is its
 //! capacity plus what has left its FIFO. Since positions are absolute, a lost advert is healed by the next.
 
+use super::link::ReceiverHalf;
 use super::timing::Timing;
 use super::token::Limit;
 use crate::pool::{Pool, Slot};
@@ -44,6 +45,12 @@ impl Sender {
     #[inline]
     pub(super) fn has(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
         self.limit.wrapping_sub(self.sent) >= units || self.has_more(limits, now, units)
+    }
+
+    /// Whether it may send `units` in any cycle from now on, as far as is known without taking adverts in.
+    #[inline]
+    pub(super) fn has_known(&self, units: u32) -> bool {
+        self.limit.wrapping_sub(self.sent) >= units
     }
 
     #[inline(never)]
@@ -321,33 +328,11 @@ impl Receiver {
         Some((self.told, self.base + u64::from(end) + 1))
     }
 
-    /// Advertises in cycle `now`, when there is something to say; the link is free of the advert from cycle `sent` on. Returns
-    /// the position, and when there will be more to say, as far as known.
-    #[inline(always)]
-    pub(super) fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
-        let news = self.count(timing, now);
-        debug_assert_ne!(self.position, self.advertised, "there is something to say");
-        (self.advertised, self.said) = (self.position, sent);
-        (self.position, news)
-    }
-
     /// `units` have arrived. Says whether the sender may come to need what it has not been told.
     #[inline]
     pub(super) fn arrive(&mut self, units: u16, slack: u32) -> bool {
         self.arrived = self.arrived.wrapping_add(u32::from(units));
         self.is_tight(slack)
-    }
-
-    /// Whether the sender may come to need what it has not been told; see [`Timing::slack`].
-    #[inline]
-    pub(super) fn is_tight(&self, slack: u32) -> bool {
-        self.told.wrapping_sub(self.arrived) < slack
-    }
-
-    /// Marks the last advert as told, and gives it if it had not been.
-    #[inline]
-    pub(super) fn tell(&mut self) -> Option<u32> {
-        (std::mem::replace(&mut self.told, self.advertised) != self.advertised).then_some(self.advertised)
     }
 
     /// The position at the start of cycle `now`, for a look from outside.
@@ -363,6 +348,27 @@ impl Receiver {
         receiver.count(timing, now);
         books.units_freed += u64::from(receiver.position.wrapping_sub(timing.capacity));
         books.units_held += u64::from(receiver.uncounted);
+    }
+}
+
+impl ReceiverHalf for Receiver {
+    #[inline(always)]
+    fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
+        let news = self.count(timing, now);
+        debug_assert_ne!(self.position, self.advertised, "there is something to say");
+        (self.advertised, self.said) = (self.position, sent);
+        (self.position, news)
+    }
+
+    #[inline]
+    fn tell(&mut self) -> Option<(u32, Cycle)> {
+        let is_new = std::mem::replace(&mut self.told, self.advertised) != self.advertised;
+        is_new.then_some((self.advertised, self.said))
+    }
+
+    #[inline]
+    fn is_tight(&self, slack: u32) -> bool {
+        self.told.wrapping_sub(self.arrived) < slack
     }
 }
 

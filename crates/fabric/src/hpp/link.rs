@@ -50,7 +50,22 @@ const _: () = assert!(size_of::<Link>() == 64, "one cache line");
 
 /// What holds the receiver half of one VC.
 pub(super) trait Receives {
-    fn receiver(&mut self) -> &mut Receiver;
+    type Half: ReceiverHalf;
+
+    fn receiver(&mut self) -> &mut Self::Half;
+}
+
+/// The receiver half of one VC, as its link asks it.
+pub(super) trait ReceiverHalf {
+    /// Advertises in cycle `now`, when there is something to say; the link is free of the advert from cycle `sent` on. Returns
+    /// the position, and when there will be more to say, as far as known.
+    fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle);
+
+    /// Marks the last advert as told, if it had not been. Then gives its position, and when the link was free of it.
+    fn tell(&mut self) -> Option<(u32, Cycle)>;
+
+    /// Whether the sender may come to need what it has not been told; see [`Timing::slack`].
+    fn is_tight(&self, slack: u32) -> bool;
 }
 
 /// The first VC of the mask `wanted` after the one served `last`, going round.
@@ -196,6 +211,12 @@ impl Link {
         self.due_at <= now
     }
 
+    /// Whether an advert could have been sent in the cycles up to `now`, barrier packets aside.
+    #[inline]
+    pub(super) fn could_advertise(&self, now: Cycle) -> bool {
+        self.due_at.max(self.free_at) <= now
+    }
+
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
     pub(super) fn catch_up<O: Observer>(
         &mut self,
@@ -211,7 +232,7 @@ impl Link {
             let Some(before) = self.barrier_at.0.checked_sub(1) else { return };
             now = Cycle(before);
         }
-        if self.due_at.max(self.free_at) > now {
+        if !self.could_advertise(now) {
             return;
         }
         // A few VCs are looked over without a loop, for every advert.
@@ -226,7 +247,7 @@ impl Link {
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one, of `N` VCs, if that is not 0.
     #[inline(always)]
-    fn send_adverts<const N: usize, O: Observer>(
+    pub(super) fn send_adverts<const N: usize, O: Observer>(
         &mut self,
         voices: &mut [Voice],
         receivers: &mut [impl Receives],
@@ -269,7 +290,7 @@ impl Link {
     #[inline(always)]
     fn say<O: Observer>(
         &mut self,
-        receiver: &mut Receiver,
+        receiver: &mut impl ReceiverHalf,
         vc: usize,
         at: Cycle,
         sent: Cycle,
@@ -323,16 +344,17 @@ impl Link {
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
     #[inline(never)]
-    fn tell<O: Observer>(&mut self, receiver: &mut Receiver, vc: usize, cx: &mut Cx<'_, O>) {
-        let Some(position) = receiver.tell() else { return };
-        self.tell_position(receiver, vc as u8, position, receiver.said, cx);
+    fn tell<O: Observer>(&mut self, receiver: &mut impl ReceiverHalf, vc: usize, cx: &mut Cx<'_, O>) {
+        if let Some((position, said)) = receiver.tell() {
+            self.tell_position(receiver, vc as u8, position, said, cx);
+        }
     }
 
     /// Tells the other end `position` of `receiver`, that of `vc`, whose advert takes the link up to cycle `said`.
     #[inline(always)]
     fn tell_position<O: Observer>(
         &mut self,
-        receiver: &Receiver,
+        receiver: &impl ReceiverHalf,
         vc: u8,
         position: u32,
         said: Cycle,
@@ -347,6 +369,21 @@ impl Link {
         cx.shared.pools.tell(cx.post, self.wire.peer, limit);
     }
 
+    /// Ends a window, where adverts have wires of their own: what the other end may come to need is said now. Nothing is
+    /// urgent after that.
+    pub(super) fn finish_sideband<O: Observer>(
+        &mut self,
+        receivers: &mut [impl Receives<Half = Receiver>],
+        cx: &mut Cx<'_, O>,
+    ) -> Cycle {
+        if self.tight != 0 {
+            for vc in bits(self.untold.into()) {
+                self.tell_sideband(receivers[vc].receiver(), vc as u8, cx);
+            }
+        }
+        Cycle::NEVER
+    }
+
     /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
     /// to say, if that is urgent. A barrier packet that was ready before `until` has been sent, or the link is busy up to
     /// then; so none keeps back an advert that could have been sent in this window.
@@ -358,12 +395,6 @@ impl Link {
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
         if self.tight == 0 {
-            return Cycle::NEVER;
-        }
-        if cx.shared.timing.sideband {
-            for vc in bits(self.untold.into()) {
-                self.tell_sideband(receivers[vc].receiver(), vc as u8, cx);
-            }
             return Cycle::NEVER;
         }
         let mut next = self.next_urgent(voices);

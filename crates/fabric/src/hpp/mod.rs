@@ -141,8 +141,10 @@
 //! whatever the link does; they arrive like an advert of one flit that was not sent ahead, and are never repeated.
 
 mod barrier;
+mod chip;
 mod credit;
 mod link;
+mod long;
 mod nic;
 pub mod settings;
 mod switch;
@@ -157,8 +159,8 @@ use crate::arbiter::ArbiterKind;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
 use crate::{Barriers, Groups, RailId};
+use chip::Chip;
 use nic::Port;
-use switch::Switch;
 use timing::Timing;
 use token::{Inbox, Mail, Pools};
 
@@ -168,6 +170,11 @@ const VCS_MAX: usize = 16;
 /// The settings of a fabric of HPP Switches.
 fn settings(fabric: &Fabric) -> &HppSettings {
     fabric.switch.hpp().expect("a fabric of HPP Switches has their settings")
+}
+
+/// Whether the switches of a fabric of HPP Switches work by stretches.
+pub(crate) fn works_by_stretches(fabric: &Fabric) -> bool {
+    Timing::new(fabric).is_long
 }
 
 type Cx<'a, O> = Context<'a, Hpp, O>;
@@ -181,6 +188,8 @@ pub struct Hpp;
 pub struct Shared {
     timing: Timing,
     format: PacketFormat,
+    /// No packet has fewer bytes.
+    least_payload: u32,
     arbiter: ArbiterKind,
     routing: Routing,
     groups: Groups,
@@ -196,7 +205,7 @@ impl Architecture for Hpp {
     type Shared = Shared;
     type Mail = Mail;
     type Inbox = Inbox;
-    type Switch = Switch;
+    type Switch = Chip;
     type Port = Port;
 
     fn shared(fabric: &Fabric) -> Shared {
@@ -211,6 +220,7 @@ impl Architecture for Hpp {
         Shared {
             timing: Timing::new(fabric),
             format: settings.format,
+            least_payload: fabric.least_payload,
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),
             groups: fabric.groups.clone(),
@@ -222,10 +232,10 @@ impl Architecture for Hpp {
         }
     }
 
-    fn switch(shared: &Shared, number: u32, wires: &[Wires]) -> Switch {
+    fn switch(shared: &Shared, number: u32, wires: &[Wires]) -> Chip {
         assert!(wires.iter().all(|it| it.out == it.back), "adverts go back on the link that packets come by");
         let wires: Vec<Option<Wire>> = wires.iter().map(|it| it.out).collect();
-        Switch::new(shared, number, &wires)
+        Chip::new(shared, number, &wires)
     }
 
     fn port(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Port {

@@ -77,6 +77,8 @@ struct Lane {
 }
 
 impl Receives for Lane {
+    type Half = Receiver;
+
     #[inline]
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
@@ -442,6 +444,7 @@ impl PortModel<Hpp> for Port {
     ) {
         let timing = &shared.timing;
         let payload = u32::from(packet.payload);
+        assert!(payload >= shared.least_payload, "no packet is shorter than was promised");
         let (route, to, vc, kind) = match packet.destination {
             Destination::Node(node) => {
                 let vc = packet.lane as usize % timing.lanes;
@@ -535,7 +538,11 @@ impl PortModel<Hpp> for Port {
             self.catch_up(until - 1, cx);
         }
         if self.is_newsy {
-            next = self.link.finish(&mut self.voices, &mut self.lanes, until, cx);
+            next = if cx.shared.timing.sideband {
+                self.link.finish_sideband(&mut self.lanes, cx)
+            } else {
+                self.link.finish(&mut self.voices, &mut self.lanes, until, cx)
+            };
             if self.link.is_tight() {
                 next = next.min(self.drains_at(cx.shared));
             }

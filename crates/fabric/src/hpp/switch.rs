@@ -99,6 +99,8 @@ struct Output {
 const _: () = assert!(size_of::<Input>() == 64 && size_of::<Output>() == 64, "one cache line each");
 
 impl Receives for Input {
+    type Half = Receiver;
+
     #[inline]
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
@@ -242,7 +244,13 @@ impl SwitchModel<Hpp> for Switch {
         for port in bits(self.newsy) {
             let vcs = port * self.vcs..(port + 1) * self.vcs;
             let (voices, inputs) = (&mut self.voices[vcs.clone()], &mut self.inputs[vcs]);
-            match self.links[port].finish(voices, inputs, until, cx) {
+            let link = &mut self.links[port];
+            let news = if cx.shared.timing.sideband {
+                link.finish_sideband(inputs, cx)
+            } else {
+                link.finish(voices, inputs, until, cx)
+            };
+            match news {
                 Cycle::NEVER => self.newsy &= !(1 << port),
                 news => next = next.min(news),
             }

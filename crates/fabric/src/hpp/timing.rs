@@ -1,7 +1,7 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
-use super::{Hpp, HppSettings};
+use super::{Hpp, HppSettings, long};
 use crate::simulation::{Architecture, Fabric};
 use flitway_engine::Cycle;
 
@@ -24,6 +24,9 @@ pub(super) struct Timing {
     /// A packet that finds its TX FIFO empty and its link free never fills the former before it goes on to the latter, and
     /// in the meantime no packet that is granted later can have freed a unit whose advert takes the link.
     pub(super) cuts_through: bool,
+    /// Every packet is so long, and there is nothing beside packets, that switches can decide by stretches: see
+    /// [`long`](super::long).
+    pub(super) is_long: bool,
     /// What a sent-ahead start flit saves: one cycle, or none without show-ahead.
     pub(super) show_ahead: u64,
     pub(super) advert_flits: u64,
@@ -67,6 +70,7 @@ impl Timing {
             transmit: u64::from(pipeline.transmit),
             tx_fifo: settings.tx_fifo,
             cuts_through: false,
+            is_long: false,
             show_ahead: u64::from(settings.show_ahead),
             advert_flits: u64::from(settings.advert.flits),
             sideband: settings.advert.flits == 0,
@@ -87,9 +91,24 @@ impl Timing {
         let first_unit = timing.felt_by_node(settings.format.packet_flits(1));
         let frees_later = timing.sideband || first_unit > timing.transmit_buffer;
         timing.cuts_through = settings.tx_fifo >= pipeline.transmit_buffer && frees_later;
+        timing.is_long = timing.is_long(fabric, settings);
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
         timing
+    }
+
+    /// See [`is_long`](Self::is_long). Nothing that is decided acts on what the others of the switch decide for a stretch.
+    fn is_long(&self, fabric: &Fabric, settings: &HppSettings) -> bool {
+        let is_plain =
+            fabric.groups.is_empty() && fabric.barriers.is_empty() && fabric.routing.classes() == 1;
+        let shortest = u64::from(settings.format.packet_flits(fabric.least_payload));
+        // From the grant of a packet and from its choice until it has crossed, and from its choice until it has freed a unit.
+        let crossed = (shortest + self.transmit_buffer).saturating_sub(self.tx_fifo.into());
+        let freed = shortest.min(self.first_unit.into()).saturating_sub(self.tx_fifo.into());
+        is_plain
+            && self.vcs <= long::VCS
+            && !self.sideband
+            && shortest.min(crossed).min(freed) >= long::STRETCH
     }
 
     /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
@@ -135,6 +154,12 @@ impl Timing {
     /// know whether it comes to a switch or to a node.
     pub(super) fn felt_of_copy(&self, flits: u32) -> u64 {
         self.felt_by_switch().min(self.felt_by_node(flits))
+    }
+
+    /// Cycles from the grant of a packet until it is ready for the link.
+    #[inline]
+    pub(super) fn to_link(&self) -> u64 {
+        1 + self.transmit_buffer
     }
 
     /// Credit units of a packet.

@@ -29,6 +29,9 @@ pub struct Fabric {
     pub groups: Groups,
     /// What their registers say of barrier groups.
     pub barriers: Barriers,
+    /// Payload bytes that every packet has at least which nodes send: a promise, without which (0) the simulation takes longer.
+    /// NIC ports of HPP Switches panic at a shorter one.
+    pub least_payload: u32,
 }
 
 /// The settings of one switch architecture.
@@ -136,6 +139,12 @@ impl Fabric {
             (0..topology.switches()).map(|switch| u64::from(topology.ports(SwitchId(switch)))).sum();
         let [switch_port, nic_port] = self.switch.bytes_per_port();
         u64::from(self.rails) * (ports * switch_port + u64::from(self.nodes()) * nic_port)
+    }
+
+    /// Whether its switches decide for many cycles at a time, since all packets are long.
+    #[must_use]
+    pub fn works_by_stretches(&self) -> bool {
+        self.switch.hpp().is_some() && crate::hpp::works_by_stretches(self)
     }
 
     /// Whether packets for one node choose among several ports up: on a tree, with adaptive ascent.

@@ -50,6 +50,7 @@ pub(crate) fn fabric(
         switch: SwitchSettings::Hpp(settings),
         groups: Groups::none(),
         barriers: Barriers::none(),
+        least_payload: 0,
     }
 }
 

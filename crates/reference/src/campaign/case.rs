@@ -44,6 +44,8 @@ pub struct Case {
     pub faults: Faults,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
+    /// Whether the fast engine is promised that no packet is shorter than the shortest.
+    pub promises: bool,
     /// Threads of the fast engine.
     pub threads: u32,
     /// Cycles in which the fast engine is stopped, settled and audited, before it goes on; in order.
@@ -89,7 +91,13 @@ impl Case {
             switch,
             groups,
             barriers,
+            least_payload: if self.promises { self.least_payload() } else { 0 },
         })
+    }
+
+    /// Bytes of the shortest packet. Replies are as long as what asks for them.
+    fn least_payload(&self) -> u32 {
+        self.scripts.iter().flatten().map(|packet| u32::from(packet.payload)).min().unwrap_or(0)
     }
 
     /// Packets of all nodes.
@@ -124,8 +132,11 @@ impl fmt::Display for Case {
             }
             None => writeln!(f, "{:#?}", self.settings)?,
         }
-        let Case { threads, pauses, limit, margin, .. } = self;
-        writeln!(f, "{threads} threads, pauses at {pauses:?}, limit {limit}, margin {margin}")?;
+        let Case { promises, threads, pauses, limit, margin, .. } = self;
+        writeln!(
+            f,
+            "shortest packet promised: {promises}, {threads} threads, pauses at {pauses:?}, limit {limit}, margin {margin}"
+        )?;
         if !self.groups.is_empty() {
             writeln!(f, "{:?} groups {:?}", self.ascent, self.groups)?;
         }

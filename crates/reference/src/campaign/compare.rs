@@ -72,6 +72,8 @@ impl Failure {
 pub struct Coverage {
     /// Cases.
     pub cases: u64,
+    /// Those of them in which switches work by stretches.
+    pub by_stretches: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Flits that have left a switch.
@@ -89,6 +91,7 @@ pub struct Coverage {
 impl AddAssign for Coverage {
     fn add_assign(&mut self, other: Coverage) {
         self.cases += other.cases;
+        self.by_stretches += other.by_stretches;
         self.packets += other.packets;
         self.flit_hops += other.flit_hops;
         self.cycles += other.cycles;
@@ -168,6 +171,7 @@ fn compare_with<A: Architecture, R: Model>(
     }
     Ok(Coverage {
         cases: 1,
+        by_stretches: u64::from(fabric.works_by_stretches()),
         packets: ours.packets_delivered,
         flit_hops: ours.flit_hops,
         cycles: reference.now().0,

@@ -44,22 +44,27 @@ pub fn generate(seed: u64) -> Case {
     if sparse {
         repeat_often(&mut dice, &mut switch);
     }
-    let (ascent, groups) = if classes == 1 && routing != RoutingKind::DimensionOrder && dice.one_in(2) {
-        groups(&mut dice, &topology)
-    } else {
-        (Ascent::Table, Vec::new())
-    };
+    // Such that switches may work by stretches; the other cases of older campaigns stay as they were.
+    let mut other_dice = Dice(Stream::new(seed, 1, Purpose::Test));
+    let is_long = !sparse && classes == 1 && other_dice.one_in(3);
+    let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
+    let (ascent, groups) =
+        if !is_long && classes == 1 && routing != RoutingKind::DimensionOrder && dice.one_in(2) {
+            groups(&mut dice, &topology)
+        } else {
+            (Ascent::Table, Vec::new())
+        };
     // They do not share a virtual channel.
     switch.barrier.dedicated |= !groups.is_empty() && switch.multicast.vc == 0;
     let rails = if dice.one_in(4) { 2 } else { 1 };
-    let has_barriers = !sparse && dice.one_in(3);
+    let has_barriers = !sparse && !is_long && dice.one_in(3);
     let latencies = latencies(&mut dice, topology.links().len());
     let fifos = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
     let longest = u64::from(latencies.iter().copied().max().unwrap_or(1));
     let budget = if sparse || dice.one_in(16) { 8 * BUDGET } else { BUDGET };
     let length = (budget / (fifos + 8)).clamp(200, 6_000) + 2 * longest;
     let (nodes, format) = (topology.nodes(), switch.format);
-    let traffic = Traffic { nodes, rails, format, length, sparse, groups: groups.len() as u32 };
+    let traffic = Traffic { nodes, rails, format, least, length, sparse, groups: groups.len() as u32 };
     let scripts = traffic.scripts(&mut dice);
     let barriers::Plan { groups: barriers, faults, arrivals } = if has_barriers {
         barriers::plan(&mut dice, &topology, rails, length)
@@ -80,16 +85,18 @@ pub fn generate(seed: u64) -> Case {
         barriers,
         faults,
         arrivals,
+        promises: is_long || other_dice.one_in(2),
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
-        pauses: pauses(&mut dice, length),
+        pauses: pauses(&mut dice, length, is_long && other_dice.one_in(2)),
         limit: Cycle(2 * length + 500),
         margin: dice.below(600),
     }
 }
 
-/// Half the time none, else up to five, now and then in the same window or in the same cycle.
-fn pauses(dice: &mut Dice, length: u64) -> Vec<Cycle> {
+/// Half the time none, else up to five, or very many; now and then in the same window or in the same cycle.
+fn pauses(dice: &mut Dice, length: u64, are_many: bool) -> Vec<Cycle> {
     let count = if dice.one_in(2) { 0 } else { dice.between(1, 5) };
+    let count = if are_many { 100 } else { count };
     let reach = dice.pick(&[length, length, 40]);
     let first = dice.below(length);
     let mut pauses: Vec<Cycle> = (0..count).map(|_| Cycle(first + dice.below(reach))).collect();
@@ -268,6 +275,26 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
     }
 }
 
+/// Makes packets so much longer than TX FIFOs that switches decide by stretches, or just not. Returns the bytes of the
+/// shortest one.
+fn lengthen(dice: &mut Dice, settings: &mut HppSettings) -> u32 {
+    /// What switches need beyond a TX FIFO.
+    const STRETCH: u32 = 16;
+    let HppSettings { format, advert, pipeline, .. } = settings;
+    settings.tx_fifo = dice.scaled(pipeline.transmit_buffer + 1, 20);
+    let needed = settings.tx_fifo + STRETCH;
+    let unit = needed.saturating_sub(format.header_flits);
+    settings.unit_flits = settings.unit_flits.max(dice.corner(unit - 1, unit + 60));
+    format.mtu_bytes = format.mtu_bytes.max(dice.between(needed, 300) * format.flit_bytes);
+    let units = format.mtu_bytes.div_ceil(format.flit_bytes).div_ceil(settings.unit_flits);
+    settings.buffer_units = settings.buffer_units.max(units);
+    advert.flits = advert.flits.max(1);
+    advert.refresh = advert.refresh.map(|refresh| refresh.max(2 * settings.vcs * advert.flits + 1));
+    advert.position_bits = 16;
+    let payload = needed - format.header_flits - format.trailer_flits;
+    (dice.corner(payload - 1, payload + 60) * format.flit_bytes).min(format.mtu_bytes)
+}
+
 fn multicast(dice: &mut Dice, vcs: u32) -> MulticastSettings {
     let gathering = match dice.below(5) {
         0 => Gathering::OneByOne,
@@ -333,6 +360,8 @@ struct Traffic {
     nodes: u32,
     rails: u32,
     format: PacketFormat,
+    /// Bytes of the shortest packet.
+    least: u32,
     length: u64,
     /// Hardly any, with long silences between.
     sparse: bool,
@@ -385,8 +414,8 @@ impl Traffic {
             Pattern::Few(node),
         ]);
         let mtu = self.format.mtu_bytes;
-        let one = dice.scaled(1, mtu.max(2)).min(mtu);
-        let flit = self.format.flit_bytes.min(mtu);
+        let one = dice.scaled(1, mtu.max(2)).clamp(self.least, mtu);
+        let flit = self.format.flit_bytes.clamp(self.least, mtu);
         let sizes = dice.pick(&[
             Sizes::Fixed(flit),
             Sizes::Fixed(mtu),
@@ -400,7 +429,7 @@ impl Traffic {
         let sizes = if self.sparse { Sizes::Fixed(flit) } else { sizes };
         let mean = match sizes {
             Sizes::Fixed(size) => size,
-            Sizes::Upto(size) => size.div_ceil(2),
+            Sizes::Upto(size) => (self.least + size).div_ceil(2),
             Sizes::Either(a, b) => (a + b).div_ceil(2),
         };
         let burst = dice.pick(&[1, 1, 1, 2, 5]);
@@ -458,7 +487,7 @@ impl Traffic {
         };
         let payload = match phase.sizes {
             Sizes::Fixed(size) => size,
-            Sizes::Upto(size) => dice.between(1, size),
+            Sizes::Upto(size) => dice.between(self.least, size),
             Sizes::Either(a, b) => {
                 if dice.one_in(2) {
                     a

@@ -122,6 +122,7 @@ fn without(case: &Case, start: usize, count: usize) -> Case {
 
 /// Changes that make a case plainer. Each may be tried several times over.
 const CHANGES: &[fn(&mut Case)] = &[
+    |case| case.promises = false,
     |case| case.threads = 1,
     |case| case.margin = 0,
     |case| case.pauses.clear(),

@@ -38,7 +38,7 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        self.follow(&Injectors { session: self, traffic }, follow, stop)
+        self.follow(&Injectors::new(self, traffic), follow, stop)
     }
 
     /// The same of a task graph.

@@ -35,15 +35,22 @@ pub(super) trait Job {
 
 /// Synthetic traffic on every node.
 pub(super) struct Injectors<'a> {
-    pub(super) session: &'a Session,
-    pub(super) traffic: &'a Arc<Traffic>,
+    session: &'a Session,
+    traffic: &'a Arc<Traffic>,
+    fabric: Fabric,
+}
+
+impl<'a> Injectors<'a> {
+    pub(super) fn new(session: &'a Session, traffic: &'a Arc<Traffic>) -> Self {
+        Injectors { session, traffic, fabric: session.fabric_for(traffic) }
+    }
 }
 
 impl Job for Injectors<'_> {
     type Endpoint = Injector;
 
     fn fabric(&self) -> &Fabric {
-        self.session.fabric()
+        &self.fabric
     }
 
     fn endpoint(&self, node: NodeId) -> Injector {

@@ -5,7 +5,7 @@ use crate::memory::peak_rss_bytes;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle, NodeId};
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{Simulation, SwitchSettings, Unobserved};
+use flitway_fabric::{Fabric, Simulation, SwitchSettings, Unobserved};
 use flitway_nic::Train;
 use flitway_nic::train::TrainSettings;
 use serde_json::{Value, json};
@@ -195,7 +195,8 @@ impl Session {
             seed: self.seed,
         };
         let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
-        let mut simulation = Simulation::<A, _, _>::new(&self.fabric, nodes, self.threads, || Unobserved);
+        let fabric = Fabric { least_payload: choice.payload, ..self.fabric.clone() };
+        let mut simulation = Simulation::<A, _, _>::new(&fabric, nodes, self.threads, || Unobserved);
         loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
             if outcome != Outcome::Reached || simulation.endpoint(settings.to).received() == choice.count {

@@ -61,7 +61,7 @@ impl Running {
     fn new(case: Case, threads: u32) -> Outcome<Self> {
         let session = case.session(threads)?;
         let traffic = case.traffic(&session)?;
-        let (fabric, format) = (session.fabric(), session.machine().packet);
+        let (fabric, format) = (&session.fabric_for(&traffic), session.machine().packet);
         let nodes = fabric.nodes();
         let injectors =
             (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
@@ -129,7 +129,7 @@ pub(super) fn measure(case: Case, effort: Effort, threads: u32) -> Outcome<Measu
 pub(super) fn simulate(case: Case, cycles: u64) -> Outcome<u64> {
     let session = case.session(1)?;
     let traffic = case.traffic(&session)?;
-    let fabric = session.fabric();
+    let fabric = &session.fabric_for(&traffic);
     let nodes = fabric.nodes();
     let injectors =
         (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();

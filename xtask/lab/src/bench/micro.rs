@@ -148,6 +148,7 @@ fn credits() -> Part {
         rails: 1,
         groups: Groups::none(),
         barriers: Barriers::none(),
+        least_payload: 0,
         switch: SwitchSettings::Hpp(HppSettings {
             ports: 2,
             vcs: 1,

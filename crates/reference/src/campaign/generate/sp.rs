@@ -41,7 +41,7 @@ pub(super) fn generate(seed: u64) -> Case {
     let budget = if dice.one_in(16) { 8 * BUDGET } else { BUDGET };
     let length = (budget / (fifos + 8)).clamp(200, 6_000) + 2 * longest;
     let groups = sets.len() as u32;
-    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups };
+    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups, least: 1 };
     let mut scripts = traffic.scripts(&mut dice);
     for packet in scripts.iter_mut().flatten() {
         if let Destination::Group(group, _) = packet.destination {
@@ -64,8 +64,9 @@ pub(super) fn generate(seed: u64) -> Case {
         barriers,
         faults,
         arrivals,
+        promises: false,
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
-        pauses: pauses(&mut dice, length),
+        pauses: pauses(&mut dice, length, false),
         limit: Cycle(3 * length + 500),
         margin: dice.below(600),
     }

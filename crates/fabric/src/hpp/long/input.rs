@@ -1,0 +1,160 @@
+//! An input FIFO, and the receiver half of absolute credits, where it is known when each flit will have left.
+
+use crate::hpp::link::{ReceiverHalf, Receives};
+use crate::hpp::timing::Timing;
+use crate::pool::List;
+use crate::simulation::Conservation;
+use flitway_engine::Cycle;
+
+/// An input FIFO, how much has left it, and what has been said of that. Units are counted when somebody looks, and nobody
+/// looks back in time.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Input {
+    /// Packets that no link has chosen yet, some of them still on the way.
+    pub(super) waiting: List,
+    /// When the first of them begins to request; `NEVER` once it has been granted.
+    pub(super) requests_from: Cycle,
+    /// Its credit units.
+    pub(super) units: u16,
+    /// Units of the packet that is leaving that have not been counted.
+    uncounted: u16,
+    /// Capacity plus units counted so far.
+    position: u32,
+    advertised: u32,
+    /// The last position that the sender was told of, and units that have arrived from it.
+    told: u32,
+    arrived: u32,
+    /// When the link was free of the last advert with news.
+    said: Cycle,
+    /// The first cycle at whose start one unit more has left; `NEVER` if all have been counted.
+    next: Cycle,
+    /// The cycle in which the last flit of the packet that is leaving leaves, or that of the last one left.
+    end: Cycle,
+}
+
+const _: () = assert!(size_of::<Input>() == 64, "one cache line");
+
+/// A packet that leaves from cycle `base` on, or as if it had from then on without a stop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    pub(super) base: Cycle,
+    pub(super) flits: u16,
+    pub(super) units: u16,
+}
+
+impl Leaving {
+    /// The cycle in which its last flit leaves.
+    #[inline(always)]
+    pub(super) fn end(&self) -> Cycle {
+        self.base + u64::from(self.flits - 1)
+    }
+}
+
+impl Input {
+    pub(super) fn new(timing: &Timing) -> Self {
+        Input {
+            waiting: List::default(),
+            requests_from: Cycle::NEVER,
+            units: 0,
+            said: Cycle::ZERO,
+            next: Cycle::NEVER,
+            end: Cycle::ZERO,
+            position: timing.capacity,
+            advertised: timing.capacity,
+            told: timing.capacity,
+            arrived: 0,
+            uncounted: 0,
+        }
+    }
+
+    /// The next packet begins to leave. Those units of the one before that have not been advertised have left. Returns when
+    /// its first unit will have left.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, timing: &Timing, leaving: &Leaving) -> Cycle {
+        let Leaving { base, flits, units } = *leaving;
+        self.position = self.position.wrapping_add(u32::from(self.uncounted));
+        (self.uncounted, self.end) = (units, leaving.end());
+        self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
+        self.next
+    }
+
+    /// Whether units of the packet that is leaving or left last have not been counted: then what is advertised has to be
+    /// settled before the next one begins to leave.
+    #[inline]
+    pub(super) fn is_uncounted(&self) -> bool {
+        self.uncounted > 0
+    }
+
+    /// The cycle in which the last flit leaves or left.
+    #[inline]
+    pub(super) fn end(&self) -> Cycle {
+        self.end
+    }
+
+    /// Counts the units that have left before cycle `now`.
+    #[inline(always)]
+    fn count(&mut self, timing: &Timing, now: Cycle) {
+        while self.next <= now {
+            self.position = self.position.wrapping_add(1);
+            self.uncounted -= 1;
+            self.next = match self.uncounted {
+                0 => Cycle::NEVER,
+                1 => self.end + 1,
+                _ => self.next + u64::from(timing.unit_flits),
+            };
+        }
+    }
+
+    /// `units` have arrived. Says whether the sender may come to need what it has not been told.
+    #[inline]
+    pub(super) fn arrive(&mut self, units: u16, slack: u32) -> bool {
+        self.arrived = self.arrived.wrapping_add(u32::from(units));
+        self.is_tight(slack)
+    }
+
+    /// The position at the start of cycle `now`, for a look from outside.
+    pub(super) fn position(&self, timing: &Timing, now: Cycle) -> u32 {
+        let mut input = self.clone();
+        input.count(timing, now);
+        input.position
+    }
+
+    /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.
+    pub(super) fn audit(&self, timing: &Timing, now: Cycle, books: &mut Conservation) {
+        let mut input = self.clone();
+        input.count(timing, now);
+        books.units_freed += u64::from(input.position.wrapping_sub(timing.capacity));
+        books.units_held += u64::from(input.uncounted);
+    }
+}
+
+impl Receives for Input {
+    type Half = Input;
+
+    #[inline]
+    fn receiver(&mut self) -> &mut Input {
+        self
+    }
+}
+
+impl ReceiverHalf for Input {
+    #[inline(always)]
+    fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
+        self.count(timing, now);
+        debug_assert_ne!(self.position, self.advertised, "there is something to say");
+        (self.advertised, self.said) = (self.position, sent);
+        (self.position, self.next)
+    }
+
+    #[inline]
+    fn tell(&mut self) -> Option<(u32, Cycle)> {
+        let is_new = std::mem::replace(&mut self.told, self.advertised) != self.advertised;
+        is_new.then_some((self.advertised, self.said))
+    }
+
+    #[inline]
+    fn is_tight(&self, slack: u32) -> bool {
+        self.told.wrapping_sub(self.arrived) < slack
+    }
+}
