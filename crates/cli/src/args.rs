@@ -24,7 +24,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// List machines, experiments, traffic, packet sizes, arrivals and switch architectures
     List(ListArguments),
-    /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`) or a code
+    /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`), a word of the
+    /// output (`saturated`) or a code
     Explain(ExplainArguments),
     /// Compare two results point by point
     Compare(CompareArguments),
@@ -74,10 +75,11 @@ pub(crate) struct RunArguments {
     /// Write the points as Parquet, a row for each, to a file, or to standard output with `-`
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) parquet: Option<String>,
-    /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it
+    /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it. Not for
+    /// trains
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
-    /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer
+    /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer. Not for trains
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Of what: the slowest packets (slowest), all packets that nodes send (nodes(0+4-7)), or all that cross switches
@@ -315,8 +317,9 @@ pub(crate) struct ListArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
-    /// A setting, a table of settings, anything that `flitway list` names, an option of `flitway run`, or an error code
-    #[arg(value_name = "PATH|NAME|CODE", allow_hyphen_values = true)]
+    /// A setting, a table of settings, anything that `flitway list` names, an option of `flitway run`, a word or field of
+    /// results, or an error code
+    #[arg(value_name = "PATH|NAME|WORD|CODE", allow_hyphen_values = true)]
     pub(crate) topic: String,
 }
 
@@ -334,7 +337,8 @@ pub(crate) fn refuse(mut error: clap::Error) -> ! {
     let tip = torn_quantity(&arguments)
         .map(|quantity| format!("a value of two words is put in quotes: '{quantity}'"))
         .or_else(|| torn_override(&arguments))
-        .or_else(|| option_of_another_command(&error));
+        .or_else(|| option_of_another_command(&error))
+        .or_else(|| machine_of_an_experiment(&error));
     if let Some(tip) = tip.filter(|_| error.use_stderr()) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
@@ -347,6 +351,13 @@ fn torn_override(arguments: &[String]) -> Option<String> {
         three[0] == "--set" && named(&three[1]).next().is_some() && !three[2].starts_with('-')
     })?;
     Some(format!("an override has a `=`: --set {}={}", torn[1], torn[2]))
+}
+
+/// That an experiment says itself what it runs on.
+fn machine_of_an_experiment(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_machine = error.kind() == ErrorKind::ArgumentConflict && wrong == "[MACHINE]";
+    is_machine.then(|| "an experiment names its machines itself: leave the machine out".to_owned())
 }
 
 /// Whose option it is that the command does not take.

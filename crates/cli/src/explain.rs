@@ -1,8 +1,9 @@
-//! `flitway explain`: one setting, one name, one error code.
+//! `flitway explain`: one setting, one name, one word of the output, one error code.
 
 use crate::args::{self, ExplainArguments};
 use crate::failure::Failure;
 use crate::output::say;
+use crate::words;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::builtin;
 use flitway_nic::multicaster::RootPolicy;
@@ -19,6 +20,7 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let topic = arguments.topic.trim();
     let mut pages = names(topic);
     pages.extend(args::explained(topic));
+    pages.extend(words::explained(topic));
     match flitway_machine::explain(topic) {
         Ok(page) => pages.push(page),
         Err(problems) if pages.is_empty() => return Err(problems.into()),

@@ -26,6 +26,7 @@ mod run;
 mod table;
 mod trace;
 mod train;
+mod words;
 
 use args::{Arguments, Command};
 use clap::Parser;

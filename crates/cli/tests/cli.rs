@@ -341,6 +341,14 @@ fn a_newcomer_is_told_what_to_do_instead() {
         (&["run", "hpp"], &["did you mean `hpp-switch`?"]),
         (&["check", "."], &["`.` is a directory"]),
         (&["run", "--experiment", ".."], &["`..` is a directory", "the path of an experiment file"]),
+        (
+            &["run", "hpp-switch", "--experiment", "hpp-vcs"],
+            &["names its machines itself: leave the machine out"],
+        ),
+        (
+            &["run", "hpp-switch", "--multicast", "broadcast", "--by", "ranges"],
+            &["--by: only a fat tree has several roots", "use `--by hardware`, or a fat tree"],
+        ),
         (&["run", "hpp-switch", "--load", "-0.1"], &["--load", "`-0.1`: a load is above 0"]),
         (&["run", "hpp-switch", "--load", "0.1..0.9:0"], &["`0`: a step is above 0"]),
         (&["run", "hpp-switch", "--warm-up", "-5us"], &["--warm-up: `-5us` is below zero"]),
@@ -395,6 +403,8 @@ fn a_name_of_several_things_is_explained_as_each_of_them() {
         ("butterfly", ["butterfly (traffic pattern): ", "topology.kind = \"butterfly\""]),
         ("matrix", ["matrix (traffic pattern): ", "switch.arbiter = \"matrix\""]),
         ("random", ["random (kind of group): ", "random (the root of a multicast): "]),
+        ("Saturated", ["saturation, saturated: packets are created faster", "saturated, verdict (field): "]),
+        ("network", ["network latency: head leaves the source", "(What limits a saturated point, limit): "]),
     ] {
         let text = stdout(&flitway(&["explain", name]));
         assert!(meanings.iter().all(|meaning| text.contains(meaning)), "{name}: {text}");

@@ -105,7 +105,7 @@ fn code_page(page: &Page) -> String {
 fn unknown_topic(topic: &str) -> Diagnostic {
     let message = format!("there is nothing to explain named `{}`", show(topic));
     let problem = Diagnostic::error(Code::UnknownSetting, None, message).expected(
-        "a setting (switch.vcs), a table (switch), a name (torus, tornado, dawning5000) or a code (FW-M013)",
+        "a setting (switch.vcs), a table (switch), a name (torus, tornado, dawning5000), a word of the output (saturated) or a code (FW-M013)",
     );
     let names = schema::settings().flat_map(choices).map(|choice| choice.name);
     let paths = schema::settings().map(|setting| setting.path).chain(names);
