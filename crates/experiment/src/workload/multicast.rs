@@ -132,7 +132,8 @@ impl MulticastWorkload {
         let mut tasks = Vec::new();
         for background in beside::fit(self.beside.as_ref(), session)? {
             for load in &self.loads {
-                let run = session.multicast(&self.settings, load.fraction()).map_err(misfit)?;
+                let run = session.multicast(&self.settings, load.fraction());
+                let run = run.map_err(|error| misfit(error, &self.settings))?;
                 tasks.push(Task { run, background: background.clone() });
             }
         }
@@ -141,7 +142,7 @@ impl MulticastWorkload {
 }
 
 /// The option that is most likely at fault.
-fn misfit(error: MulticastMisfit) -> Problem {
+fn misfit(error: MulticastMisfit, settings: &MulticastSettings) -> Problem {
     let message = error.to_string();
     match error {
         MulticastMisfit::Operations(MulticastError::Members(_)) => Problem::new("multicast", message),
@@ -149,11 +150,11 @@ fn misfit(error: MulticastMisfit) -> Problem {
             Problem::new("multicast_packet", message)
         }
         MulticastMisfit::Operations(MulticastError::Traffic(_)) => Problem::new("multicast_load", message),
-        MulticastMisfit::Plan(plan) => plan_misfit(&plan, message),
+        MulticastMisfit::Plan(plan) => plan_misfit(&plan, message, settings),
     }
 }
 
-fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
+fn plan_misfit(plan: &flitway_nic::PlanError, message: String, settings: &MulticastSettings) -> Problem {
     use flitway_fabric::multicast::GroupError;
     use flitway_nic::PlanError;
     match plan {
@@ -162,8 +163,12 @@ fn plan_misfit(plan: &flitway_nic::PlanError, message: String) -> Problem {
         PlanError::Groups(GroupError::Routing) => Problem::new("by", message).help(
             "use `--set routing.algorithm=up-down`, or `--by binomial`, which needs nothing of the switches",
         ),
-        PlanError::Groups(GroupError::NoRoots) => Problem::new("root", message)
-            .help("use `--root table`, and `--by` anything but `ranges`, or a fat tree"),
+        PlanError::Groups(GroupError::NoRoots) if settings.by == By::Ranges => {
+            Problem::new("by", message).help("use `--by hardware`, or a fat tree")
+        }
+        PlanError::Groups(GroupError::NoRoots) => {
+            Problem::new("root", message).help("use `--root table`, or a fat tree")
+        }
         PlanError::SameChannel | PlanError::Groups(_) => {
             Problem::new("root", message).help("use `--root table`")
         }

@@ -220,7 +220,7 @@ pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     }
 }
 
-/// `max`, one load, a range `A..B:STEP`, or several of both with commas.
+/// `max`, one load, a range `A..B:STEP`, or several of both with commas. What is in it twice is there once.
 ///
 /// # Errors
 /// What is wrong, and what is expected.
@@ -231,7 +231,7 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
     let mut loads = Vec::new();
     for part in text.split(',').map(str::trim) {
         match part.split_once("..") {
-            None => loads.push(Load::Fraction(one_load(part)?)),
+            None => push(Load::Fraction(one_load(part)?), &mut loads),
             Some((first, rest)) => range_of_loads(part, first, rest, &mut loads)?,
         }
         if loads.len() > LOADS_MAX {
@@ -239,6 +239,13 @@ pub fn loads(text: &str) -> Result<Vec<Load>, String> {
         }
     }
     Ok(loads)
+}
+
+/// Adds `load` to `loads`, if it is not one of them.
+fn push(load: Load, loads: &mut Vec<Load>) {
+    if !loads.contains(&load) {
+        loads.push(load);
+    }
 }
 
 /// What a load may be.
@@ -262,7 +269,7 @@ fn range_of_loads(text: &str, first: &str, rest: &str, loads: &mut Vec<Load>) ->
         if load.as_f64() > last.as_f64() + 1e-12 {
             return if k == 0 { Err(format!("`{text}` is empty: it begins above its end")) } else { Ok(()) };
         }
-        loads.push(Load::Fraction(load));
+        push(Load::Fraction(load), loads);
         if loads.len() > LOADS_MAX {
             break;
         }
@@ -427,6 +434,7 @@ mod tests {
         let mixed: Vec<String> =
             loads("0.05, 0.1..0.3:0.1,0.7").unwrap().iter().map(|load| load.text()).collect();
         assert_eq!(mixed, ["0.05", "0.1", "0.2", "0.3", "0.7"]);
+        assert_eq!(loads("0.3,0.1..0.3:0.1,30%").unwrap().len(), 3, "what is there is not added again");
     }
 
     #[test]
@@ -437,7 +445,7 @@ mod tests {
             ("0.1..0.9", "no step"),
             ("0.9..0.1:0.1", "empty"),
             ("0.1..0.9:0.0001", "more than 1000 points"),
-            ("0.1..0.9:0.001,0.1..0.9:0.001", "more than 1000 points"),
+            ("0.1..0.9:0.001,1..2:0.001", "more than 1000 points"),
             ("0.1,0.9..0.3:0.1", "`0.9..0.3:0.1` is empty"),
             ("0.1..0.3:0.1,0.5..0.7", "`0.5..0.7` has no step"),
             ("0.1,,0.3", "`` is no load"),
