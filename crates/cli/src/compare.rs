@@ -39,24 +39,31 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         say(&format!("\nsettings that differ:\n{}", differences.join("\n")))?;
     }
     let mut table = bare_table(&["offered", "", "A", "B", "B / A"]);
+    let mut is_any_unclear = false;
     for (point, partner) in pairs(&a, &b) {
         for (path, heading) in QUANTITIES {
-            let value = |point: &Value| point.pointer(path).and_then(Value::as_f64);
-            let (Some(left), Some(right)) = (value(point), value(partner)) else { continue };
+            let (Some(left), Some(right)) = (Estimate::of(point, path), Estimate::of(partner, path)) else {
+                continue;
+            };
             // Beside operations there need not be other packets.
-            if left == 0.0 && right == 0.0 {
+            if left.mean == 0.0 && right.mean == 0.0 {
                 continue;
             }
+            let ratio = right.over(&left);
+            let is_unclear = ratio.as_ref().is_some_and(Estimate::may_be_one);
+            is_any_unclear |= is_unclear;
+            let mark = if is_unclear { " ~" } else { "" };
             table.add_row([
                 offered(point),
                 heading.to_owned(),
-                load(left, 4),
-                load(right, 4),
-                if left == 0.0 { "-".to_owned() } else { format!("{:.3}", right / left) },
+                left.shown(heading),
+                right.shown(heading),
+                ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{}{mark}", ratio.shown_as_ratio())),
             ]);
         }
     }
-    say(&format!("\n{table}"))?;
+    let legend = if is_any_unclear { "\n+- is half of the 95 % interval; ~ may be chance" } else { "" };
+    say(&format!("\n{table}{legend}"))?;
     let mut remarks = Vec::new();
     for (name, result, other) in [("A", &a, &b), ("B", &b, &a)] {
         remarks.extend(
@@ -75,6 +82,49 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         }));
     }
     if remarks.is_empty() { Ok(()) } else { say(&format!("\n{}", remarks.join("\n"))) }
+}
+
+/// A value, and half of its 95 % interval where there is one.
+struct Estimate {
+    mean: f64,
+    half: Option<f64>,
+}
+
+impl Estimate {
+    /// That at `path` of `point`; a mean has its interval beside it, and a load one level up.
+    fn of(point: &Value, path: &str) -> Option<Self> {
+        let number = |path: &str| point.pointer(path).and_then(Value::as_f64);
+        let half = match path.strip_suffix("/mean") {
+            Some(of) => number(&format!("{of}/ci95")),
+            None => number(&format!("{path}_ci95")),
+        };
+        Some(Estimate { mean: number(path)?, half })
+    }
+
+    /// Its ratio to `other`, unless that is nothing; with an interval where both have one.
+    fn over(&self, other: &Estimate) -> Option<Estimate> {
+        let mean = (other.mean != 0.0).then(|| self.mean / other.mean)?;
+        let relative = |it: &Estimate| it.half.map(|half| half / it.mean);
+        let half = relative(self).zip(relative(other)).map(|(a, b)| mean * a.hypot(b));
+        Some(Estimate { mean, half })
+    }
+
+    /// Whether a ratio of one is within its interval, though it is not one.
+    fn may_be_one(&self) -> bool {
+        self.mean != 1.0 && self.half.is_some_and(|half| (self.mean - 1.0).abs() <= half)
+    }
+
+    /// As the table of a run has it: times to a tenth, loads to four decimals.
+    fn shown(&self, heading: &str) -> String {
+        let number = |it| if heading.ends_with(" ns") { format!("{it:.1}") } else { load(it, 4) };
+        let half = self.half.map_or_else(String::new, |half| format!(" +-{}", number(half)));
+        format!("{}{half}", number(self.mean))
+    }
+
+    fn shown_as_ratio(&self) -> String {
+        let half = self.half.map_or_else(String::new, |half| format!(" +-{half:.3}"));
+        format!("{:.3}{half}", self.mean)
+    }
 }
 
 fn nothing_in_common(a: &Value, b: &Value) -> String {
@@ -190,5 +240,37 @@ fn read(path: &str) -> Result<Value, Failure> {
         other => {
             Err(refused(other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"))))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_ratio_may_be_one_as_far_as_both_intervals_say() {
+        let point = |mean: f64, half: f64| json!({"accepted_load": mean, "accepted_load_ci95": half});
+        let of = |mean, half| Estimate::of(&point(mean, half), "/accepted_load").unwrap();
+        let ratio = of(0.51, 0.03).over(&of(0.5, 0.04)).unwrap();
+        // 1.02 +-1.02 x sqrt((3/51)^2 + (4/50)^2)
+        assert_eq!(ratio.shown_as_ratio(), "1.020 +-0.101");
+        assert!(ratio.may_be_one());
+        let ratio = of(0.51, 0.003).over(&of(0.5, 0.004)).unwrap();
+        assert!(!ratio.may_be_one(), "a difference that both intervals exclude");
+        assert!(!of(0.5, 0.1).over(&of(0.5, 0.1)).unwrap().may_be_one(), "there is no difference");
+        assert!(of(0.5, 0.1).over(&of(0.0, 0.1)).is_none());
+    }
+
+    #[test]
+    fn what_has_no_interval_has_none_in_the_ratio() {
+        let latency = json!({"packet_latency_ns": {"mean": 20.0, "ci95": 1.0, "p99": 40.0}});
+        let of = |path| Estimate::of(&latency, path).unwrap();
+        assert_eq!(of("/packet_latency_ns/mean").shown("latency ns"), "20.0 +-1.0");
+        assert_eq!(
+            of("/packet_latency_ns/p99").over(&of("/packet_latency_ns/mean")).unwrap().shown_as_ratio(),
+            "2.000"
+        );
+        assert!(Estimate::of(&latency, "/accepted_load").is_none());
     }
 }
