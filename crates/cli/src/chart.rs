@@ -1,5 +1,6 @@
 //! Charts for the terminal.
 
+use flitway_report::page::time;
 use textplots::{Chart, LabelBuilder, LabelFormat, Plot, Shape};
 
 /// Latency in microseconds over accepted load, as braille dots; empty if there are fewer than two points.
@@ -18,7 +19,7 @@ pub(crate) fn latency_load(points: &[(f64, f64)]) -> String {
     let chart = chart
         .lineplot(&lines)
         .x_label_format(LabelFormat::Custom(Box::new(|load| format!("{load:.2}"))))
-        .y_label_format(LabelFormat::Custom(Box::new(|latency| format!("{latency:.2} us"))));
+        .y_label_format(LabelFormat::Custom(Box::new(|latency| time(f64::from(latency) * 1_000.0))));
     chart.axis();
     chart.figures();
     chart.to_string()
