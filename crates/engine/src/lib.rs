@@ -14,6 +14,7 @@ pub mod calendar;
 pub mod id;
 pub mod prefetch;
 pub mod random;
+mod rounds;
 pub mod time;
 pub mod window;
 

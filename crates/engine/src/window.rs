@@ -15,8 +15,8 @@
 //! at a time and half as often, and what it costs to begin (its state is not in the cache any more) is paid half as often.
 //! At the end of a run the side that is behind comes up to the other in a window of its own.
 
-use crate::Cycle;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::{Cycle, rounds};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One window of simulated time.
@@ -119,33 +119,27 @@ impl<S: Shard> Windows<S> {
     }
 
     /// Runs whole windows until simulated time is at least `until`, nothing is left to do, or `stop` is raised.
+    ///
+    /// # Panics
+    /// If a shard does.
     pub fn run_until(&mut self, until: Cycle, stop: &AtomicBool) -> Outcome {
-        let last = until.0.div_ceil(self.length);
         let count = self.shards.len();
-        let exchange = [Exchange::new(count), Exchange::new(count)];
-        let barrier = SpinBarrier::new(count);
-        let (length, sides, first) = (self.length, self.sides, self.next);
-        let run = |shard: &mut S, me: usize| {
-            Lane { me, length, sides, first, last, exchange: &exchange, barrier: &barrier, stop }.run(shard)
+        let run = Run {
+            length: self.length,
+            sides: self.sides,
+            first: self.next,
+            last: until.0.div_ceil(self.length),
+            exchange: [Exchange::new(count), Exchange::new(count)],
+            stop,
         };
-        let ends: Vec<(u64, Outcome)> = match &mut self.shards[..] {
-            [only] => vec![run(only, 0)],
-            shards => std::thread::scope(|scope| {
-                let threads: Vec<_> = shards
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(me, shard)| {
-                        let run = &run;
-                        scope.spawn(move || run(shard, me))
-                    })
-                    .collect();
-                threads.into_iter().map(|thread| thread.join().expect("a shard does not panic")).collect()
-            }),
-        };
-        let (next, outcome) = ends[0];
-        debug_assert!(ends.iter().all(|end| *end == ends[0]), "all shards agree: {ends:?}");
+        let lane = |(me, shard)| Lane::new(&run, me, shard);
+        let mut lanes: Vec<Lane<'_, S>> = self.shards.iter_mut().enumerate().map(lane).collect();
+        rounds::run(&mut lanes, Lane::turn);
+        let end = |lane: &Lane<'_, S>| (lane.window, lane.outcome);
+        let (next, outcome) = end(&lanes[0]);
+        debug_assert!(lanes.iter().all(|lane| end(lane) == (next, outcome)), "all shards agree");
         self.next = next;
-        outcome
+        outcome.expect("rounds end when the outcome is known")
     }
 }
 
@@ -163,57 +157,20 @@ impl<M> Exchange<M> {
     }
 }
 
-/// One shard's way through a run.
-struct Lane<'a, M> {
-    me: usize,
+/// A run, the same for all shards.
+struct Run<'a, M> {
     length: u64,
     sides: u64,
+    /// The window it begins with.
     first: u64,
+    /// The window it does not come to any more.
     last: u64,
-    exchange: &'a [Exchange<M>; 2],
-    barrier: &'a SpinBarrier,
+    /// What was written in a round is read in the next one.
+    exchange: [Exchange<M>; 2],
     stop: &'a AtomicBool,
 }
 
-impl<M: Send> Lane<'_, M> {
-    /// Returns the window that comes next and why the run ended, the same in every lane.
-    fn run<S: Shard<Mail = M>>(&self, shard: &mut S) -> (u64, Outcome) {
-        let _guard = PoisonOnPanic(self.barrier);
-        let shards = self.exchange[0].proposals.len();
-        let mut outbox: Vec<Vec<M>> = (0..shards).map(|_| Vec::new()).collect();
-        let mut window = self.first;
-        for turn in 0.. {
-            let exchange: &Exchange<M> = &self.exchange[turn % 2];
-            let mailed = self.post(exchange, &mut outbox);
-            self.propose(exchange, if mailed { Some(window) } else { shard.next_window() }, window);
-            self.collect(exchange, shard);
-            // Everyone reads the same proposals, so everyone takes the same decision.
-            let proposals = exchange.proposals.iter().map(|proposal| proposal.load(Ordering::Acquire));
-            let outcome = match proposals.min().unwrap_or(NOTHING) {
-                STOP => Outcome::Stopped,
-                NOTHING => return (window.max(self.last), Outcome::Idle),
-                next if next > self.last => {
-                    window = window.max(self.last);
-                    Outcome::Reached
-                }
-                next => {
-                    shard.run(self.window(next - 1), &mut outbox);
-                    window = next;
-                    continue;
-                }
-            };
-            if self.sides == 2 && window > self.first {
-                let end = Cycle(window * self.length);
-                shard.run(Window { end, horizon: end, is_last: true, ..self.window(window) }, &mut outbox);
-                let exchange = &self.exchange[(turn + 1) % 2];
-                self.post(exchange, &mut outbox);
-                self.collect(exchange, shard);
-            }
-            return (window, outcome);
-        }
-        unreachable!("the loop ends by returning")
-    }
-
+impl<M> Run<'_, M> {
     fn window(&self, number: u64) -> Window {
         Window {
             number,
@@ -223,19 +180,93 @@ impl<M: Send> Lane<'_, M> {
             is_last: false,
         }
     }
+}
 
-    /// Waits until everyone has posted, and takes in what is for `shard`.
-    fn collect<S: Shard<Mail = M>>(&self, exchange: &Exchange<M>, shard: &mut S) {
-        self.barrier.wait();
+/// One shard's way through a run.
+struct Lane<'a, S: Shard> {
+    run: &'a Run<'a, S::Mail>,
+    me: usize,
+    shard: &'a mut S,
+    outbox: Vec<Vec<S::Mail>>,
+    /// The window that comes next. In every round this is the same in all lanes, and so is the outcome.
+    window: u64,
+    /// Why the run ends, once that is known.
+    outcome: Option<Outcome>,
+}
+
+impl<'a, S: Shard> Lane<'a, S> {
+    fn new(run: &'a Run<'a, S::Mail>, me: usize, shard: &'a mut S) -> Self {
+        let shards = run.exchange[0].proposals.len();
+        let outbox = (0..shards).map(|_| Vec::new()).collect();
+        Lane { run, me, shard, outbox, window: run.first, outcome: None }
+    }
+
+    /// Takes in what was written in the round before, runs the window on which all agree, writes and proposes. Says whether
+    /// another round is to come.
+    fn turn(&mut self, round: u64) -> bool {
+        let [now, before] = [round, round + 1].map(|round| &self.run.exchange[(round % 2) as usize]);
+        if round > 0 {
+            self.collect(before);
+            if self.outcome.is_some() {
+                return false;
+            }
+            self.outcome = self.advance(before);
+        }
+        match self.outcome {
+            None => {
+                let mailed = self.post(now);
+                let next = if mailed { Some(self.window) } else { self.shard.next_window() };
+                self.propose(now, next);
+                true
+            }
+            // What the last window has written is still to be taken in.
+            Some(Outcome::Stopped | Outcome::Reached)
+                if self.run.sides == 2 && self.window > self.run.first =>
+            {
+                let end = Cycle(self.window * self.run.length);
+                let window = Window { end, horizon: end, is_last: true, ..self.run.window(self.window) };
+                self.shard.run(window, &mut self.outbox);
+                self.post(now);
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Runs the next window with work, or says why the run ends. Everyone reads the same proposals, so everyone takes the same
+    /// decision.
+    fn advance(&mut self, exchange: &Exchange<S::Mail>) -> Option<Outcome> {
+        let proposals = exchange.proposals.iter().map(|proposal| proposal.load(Ordering::Relaxed));
+        let last = self.run.last;
+        match proposals.min().unwrap_or(NOTHING) {
+            STOP => return Some(Outcome::Stopped),
+            NOTHING => {
+                self.window = self.window.max(last);
+                return Some(Outcome::Idle);
+            }
+            next if next > last => {
+                self.window = self.window.max(last);
+                return Some(Outcome::Reached);
+            }
+            next => {
+                self.shard.run(self.run.window(next - 1), &mut self.outbox);
+                self.window = next;
+            }
+        }
+        None
+    }
+
+    /// Takes in what is for this shard.
+    fn collect(&mut self, exchange: &Exchange<S::Mail>) {
         for from in 0..exchange.proposals.len() {
-            exchange.mailbox(from, self.me).drain(..).for_each(|mail| shard.receive(mail));
+            exchange.mailbox(from, self.me).drain(..).for_each(|mail| self.shard.receive(mail));
         }
     }
 
     /// Posts what was written; says whether that was anything.
-    fn post(&self, exchange: &Exchange<M>, outbox: &mut [Vec<M>]) -> bool {
+    fn post(&mut self, exchange: &Exchange<S::Mail>) -> bool {
         let mut mailed = false;
-        for (to, mail) in outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+        for (to, mail) in self.outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
             mailed = true;
             std::mem::swap(&mut *exchange.mailbox(self.me, to), mail);
             debug_assert!(mail.is_empty(), "a box is emptied before it is filled again");
@@ -243,67 +274,13 @@ impl<M: Send> Lane<'_, M> {
         mailed
     }
 
-    fn propose(&self, exchange: &Exchange<M>, next: Option<u64>, window: u64) {
+    fn propose(&self, exchange: &Exchange<S::Mail>, next: Option<u64>) {
         let proposal = match next {
-            _ if self.stop.load(Ordering::Relaxed) => STOP,
-            Some(next) => next.max(window) + 1,
+            _ if self.run.stop.load(Ordering::Relaxed) => STOP,
+            Some(next) => next.max(self.window) + 1,
             None => NOTHING,
         };
-        exchange.proposals[self.me].store(proposal, Ordering::Release);
-    }
-}
-
-/// A barrier for threads that meet every few microseconds: spins, then gives way to others.
-struct SpinBarrier {
-    threads: usize,
-    waiting: AtomicUsize,
-    generation: AtomicUsize,
-    poisoned: AtomicBool,
-}
-
-impl SpinBarrier {
-    const SPINS: u32 = 2_000;
-
-    fn new(threads: usize) -> Self {
-        SpinBarrier {
-            threads,
-            waiting: AtomicUsize::new(0),
-            generation: AtomicUsize::new(0),
-            poisoned: AtomicBool::new(false),
-        }
-    }
-
-    fn wait(&self) {
-        if self.threads == 1 {
-            return;
-        }
-        let generation = self.generation.load(Ordering::Acquire);
-        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.waiting.store(0, Ordering::Release);
-            self.generation.fetch_add(1, Ordering::AcqRel);
-            return;
-        }
-        let mut spins = 0u32;
-        while self.generation.load(Ordering::Acquire) == generation {
-            assert!(!self.poisoned.load(Ordering::Relaxed), "another shard panicked");
-            if spins < Self::SPINS {
-                spins += 1;
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-    }
-}
-
-/// Frees the others from a barrier that a panicking shard will never reach.
-struct PoisonOnPanic<'a>(&'a SpinBarrier);
-
-impl Drop for PoisonOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.poisoned.store(true, Ordering::Relaxed);
-        }
+        exchange.proposals[self.me].store(proposal, Ordering::Relaxed);
     }
 }
 
