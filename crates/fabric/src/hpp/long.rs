@@ -7,7 +7,8 @@
 //! lets it out of the input FIFO, whose first unit that ends beyond the TX FIFO, with flit `f`, has left no earlier than in
 //! cycle `d + f - tx_fifo`. So for a *stretch* of cycles that is no longer than the least of these distances, all arbiters
 //! decide, one after the other, each for the whole stretch; then all links, for a stretch that begins
-//! `1 + transmit_buffer` later. Nothing has to be sorted, and no packet is under way of which it is not known when it will
+//! `1 + transmit_buffer` later, which is no longer than a stretch either: they are kept back at a look from outside, and then
+//! decide for all of it at once. Nothing has to be sorted, and no packet is under way of which it is not known when it will
 //! have crossed: of one that has been granted nothing leaves that anybody hears of before its link chooses it, so it stays
 //! at the head of its FIFO until then.
 

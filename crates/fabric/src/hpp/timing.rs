@@ -109,6 +109,8 @@ impl Timing {
             && self.vcs <= long::VCS
             && !self.sideband
             && shortest.min(crossed).min(freed) >= long::STRETCH
+            // After a look from outside links decide at once for all cycles that arbiters are ahead of them.
+            && self.to_link() <= long::STRETCH
     }
 
     /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
@@ -117,7 +119,10 @@ impl Timing {
         let window = Hpp::lookahead(fabric, fabric.latencies.iter().copied().min().unwrap_or(1));
         // From a decision at the sender to our having read it, and from our advert to its counting there.
         let unread = self.transmit + longest + felt + window;
-        let untold = self.transmit + longest + self.advert_flits.max(1) + self.receive + window;
+        // Where switches decide by stretches their links enter adverts beyond the end of the window.
+        let entered_ahead = if self.is_long { self.to_link() } else { 0 };
+        let untold =
+            self.transmit + longest + self.advert_flits.max(1) + self.receive + window + entered_ahead;
         let crossed = u64::from(self.tx_fifo) + unread + untold;
         let smallest = u64::from(settings.format.packet_flits(1)).min(self.unit_flits.into());
         let classes = u64::from(fabric.routing.classes());

@@ -281,14 +281,20 @@ fn lengthen(dice: &mut Dice, settings: &mut HppSettings) -> u32 {
     /// What switches need beyond a TX FIFO.
     const STRETCH: u32 = 16;
     let HppSettings { format, advert, pipeline, .. } = settings;
-    settings.tx_fifo = dice.scaled(pipeline.transmit_buffer + 1, 20);
+    settings.tx_fifo = if dice.one_in(3) {
+        // A link is ready no later than a stretch after a grant, or just not; a packet frees a unit soon after its choice.
+        pipeline.transmit_buffer = dice.pick(&[STRETCH - 2, STRETCH - 1, STRETCH - 1, STRETCH + 24]);
+        dice.scaled(1, 8)
+    } else {
+        dice.scaled(pipeline.transmit_buffer + 1, 20)
+    };
     let needed = settings.tx_fifo + STRETCH;
     let unit = needed.saturating_sub(format.header_flits);
     settings.unit_flits = settings.unit_flits.max(dice.corner(unit - 1, unit + 60));
     format.mtu_bytes = format.mtu_bytes.max(dice.between(needed, 300) * format.flit_bytes);
     let units = format.mtu_bytes.div_ceil(format.flit_bytes).div_ceil(settings.unit_flits);
     settings.buffer_units = settings.buffer_units.max(units);
-    advert.flits = advert.flits.max(1);
+    advert.flits = if dice.one_in(8) { dice.between(4, 64) } else { advert.flits.max(1) };
     advert.refresh = advert.refresh.map(|refresh| refresh.max(2 * settings.vcs * advert.flits + 1));
     advert.position_bits = 16;
     let payload = needed - format.header_flits - format.trailer_flits;
