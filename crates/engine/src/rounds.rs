@@ -1,13 +1,17 @@
-//! Rounds: every job has its turn once in each of them, and a round begins when the one before is over. On as many threads
-//! as there are jobs and processors.
+//! Rounds: every job has its turn once in each of them, and a round begins when the one before is over. On several threads,
+//! where that pays.
 //!
 //! Nobody waits for a thread that has not come: whoever has time takes the turn of a job that nobody has begun. So a thread
 //! that the operating system keeps from running, since others want its processor too, is missed but not waited for, unless
 //! it was amid a turn. A job stays with the thread that took its last turn, whose cache knows it, as long as it comes in time.
+//!
+//! That threads meet takes a while, less than a microsecond, and rounds may be as short. So the number of threads is tried
+//! out ([`Crew`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Looks in vain after which a thread takes the turn of another's job: about a microsecond, much longer than a thread that is
 /// running takes to notice that a round has begun.
@@ -16,35 +20,90 @@ const COURTESY: u32 = 50;
 /// Looks in vain after which a thread gives way to others between two of them.
 const SPINS: u32 = 2_000;
 
+/// Rounds that take longer are worth meeting for.
+const LONG: Duration = Duration::from_micros(20);
+
+/// How often each number of threads is tried: the first run finds the caches cold.
+const TRIALS: usize = 2;
+
+/// Runs after which the number of threads is tried out again.
+const RUNS: usize = 64;
+
+/// How many threads there are for a number of jobs. What comes of the jobs does not depend on it.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    /// The numbers that are tried in turns, the largest first, with the least nanoseconds of a round in the trials.
+    sizes: Vec<(usize, f64)>,
+    /// Runs since the trials began.
+    runs: usize,
+}
+
+impl Crew {
+    /// As many as there are `jobs` and processors, or fewer.
+    pub(crate) fn new(jobs: usize) -> Self {
+        let threads = thread::available_parallelism().map_or(jobs, |cores| jobs.min(cores.get()));
+        let halves =
+            std::iter::successors(Some(threads), |threads| Some(threads / 2)).take_while(|size| *size > 0);
+        Crew { sizes: halves.map(|size| (size, 0.0)).collect(), runs: 0 }
+    }
+
+    /// For the next run.
+    fn threads(&self) -> usize {
+        let best = || self.sizes.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        self.on_trial().map(|place| &self.sizes[place]).or_else(best).map_or(1, |size| size.0)
+    }
+
+    /// The place of the size that the next run tries, if it is a trial.
+    fn on_trial(&self) -> Option<usize> {
+        let sizes = self.sizes.len();
+        (self.runs < TRIALS * sizes).then(|| self.runs % sizes)
+    }
+
+    /// A run of so many `rounds` has taken so long.
+    fn took(&mut self, time: Duration, rounds: u64) {
+        let round = time.as_nanos() as f64 / rounds as f64;
+        if self.runs == 0 {
+            if round > LONG.as_nanos() as f64 {
+                // The first size it is, and stays.
+                return;
+            }
+            self.sizes.iter_mut().for_each(|size| size.1 = f64::INFINITY);
+        }
+        if let Some(place) = self.on_trial() {
+            let (_, least) = &mut self.sizes[place];
+            *least = least.min(round);
+        }
+        self.runs = (self.runs + 1) % RUNS;
+    }
+}
+
 /// Gives each of `jobs` a `turn` in round 0, 1 and so on, up to the round in which turns say that it was the last: all of them
 /// in the same one.
 ///
 /// # Panics
 /// If a turn does.
-pub(crate) fn run<J: Send>(jobs: &mut [J], turn: impl Fn(&mut J, u64) -> bool + Sync) {
-    match jobs {
-        [] => {}
-        [only] => {
-            let mut rounds = 0..;
-            while rounds.next().is_some_and(|round| turn(only, round)) {}
-        }
-        jobs => {
-            let threads =
-                thread::available_parallelism().map_or(jobs.len(), |cores| jobs.len().min(cores.get()));
-            on_threads(threads, jobs, turn);
-        }
+pub(crate) fn run<J: Send>(crew: &mut Crew, jobs: &mut [J], turn: impl Fn(&mut J, u64) -> bool + Sync) {
+    if let [only] = jobs {
+        let mut rounds = 0..;
+        while rounds.next().is_some_and(|round| turn(only, round)) {}
+        return;
     }
+    let started = Instant::now();
+    let rounds = on_threads(crew.threads(), jobs, turn);
+    crew.took(started.elapsed(), rounds);
 }
 
-fn on_threads<J: Send>(threads: usize, jobs: &mut [J], turn: impl Fn(&mut J, u64) -> bool + Sync) {
-    let crew = Crew::new(threads, jobs);
+/// The same on so many `threads`. Returns how many rounds there were.
+fn on_threads<J: Send>(threads: usize, jobs: &mut [J], turn: impl Fn(&mut J, u64) -> bool + Sync) -> u64 {
+    let work = Work::new(threads, jobs);
     thread::scope(|scope| {
         for me in 1..threads {
-            let (crew, turn) = (&crew, &turn);
-            scope.spawn(move || crew.work(me, turn));
+            let (work, turn) = (&work, &turn);
+            scope.spawn(move || work.share(me, turn));
         }
-        crew.work(0, &turn);
+        work.share(0, &turn);
     });
+    work.end.load(Ordering::Relaxed)
 }
 
 /// A job, and who has it.
@@ -59,7 +118,7 @@ struct Place<'a, J> {
 }
 
 /// What the threads share.
-struct Crew<'a, J> {
+struct Work<'a, J> {
     places: Vec<Place<'a, J>>,
     /// Turns that are over, of all rounds.
     turns: AtomicU64,
@@ -68,14 +127,14 @@ struct Crew<'a, J> {
     has_panicked: AtomicBool,
 }
 
-impl<'a, J: Send> Crew<'a, J> {
+impl<'a, J: Send> Work<'a, J> {
     fn new(threads: usize, jobs: &'a mut [J]) -> Self {
         let place = |(number, job)| Place {
             round: AtomicU64::new(0),
             thread: AtomicUsize::new(number % threads),
             job: Mutex::new(job),
         };
-        Crew {
+        Work {
             places: jobs.iter_mut().enumerate().map(place).collect(),
             turns: AtomicU64::new(0),
             end: AtomicU64::new(u64::MAX),
@@ -84,7 +143,7 @@ impl<'a, J: Send> Crew<'a, J> {
     }
 
     /// What thread `me` does, up to the end of the last round.
-    fn work(&self, me: usize, turn: &impl Fn(&mut J, u64) -> bool) {
+    fn share(&self, me: usize, turn: &impl Fn(&mut J, u64) -> bool) {
         let _guard = TellOfPanic(&self.has_panicked);
         let (mut looks, mut last) = (0, 0);
         loop {
@@ -168,31 +227,57 @@ mod tests {
             );
         }
         assert_eq!(seen(3, 2, 1), [[0], [0], [0]], "the first round may be the last");
-        let mut alone = [0];
-        run(&mut alone, |job, round| {
-            *job += round;
-            round < 10
-        });
-        assert_eq!(alone, [55]);
+        for jobs in 1..5 {
+            let mut jobs = vec![0; jobs];
+            run(&mut Crew::new(jobs.len()), &mut jobs, |job, round| {
+                *job += round;
+                round < 10
+            });
+            assert!(jobs.iter().all(|job| *job == 55));
+        }
+    }
+
+    #[test]
+    fn as_many_threads_as_pay() {
+        let crew = |threads: usize| {
+            let mut crew = Crew::new(threads);
+            crew.sizes = [4, 2, 1].map(|size| (size, 0.0)).into();
+            crew
+        };
+        let run = |crew: &mut Crew, micros: [u64; 5]| {
+            let threads = crew.threads();
+            crew.took(Duration::from_micros(10 * micros[threads]), 10);
+            threads
+        };
+        let mut short = crew(4);
+        for _ in 0..3 {
+            assert_eq!([0; 3].map(|_| run(&mut short, [0, 8, 9, 0, 10])), [4, 2, 1]);
+            assert_eq!([0; 3].map(|_| run(&mut short, [0, 5, 3, 0, 7])), [4, 2, 1]);
+            assert!((6..RUNS).all(|_| run(&mut short, [0, 5, 3, 0, 7]) == 2), "the best, between trials");
+        }
+        let mut long = crew(4);
+        assert!((0..200).all(|_| run(&mut long, [0, 5, 3, 0, 50]) == 4), "rounds are long");
+        assert!(Crew::new(64).sizes.last().is_some_and(|last| last.0 == 1));
+        assert_eq!(Crew::new(1).sizes.len(), 1);
     }
 
     #[test]
     fn nobody_waits_for_a_thread_that_does_not_come() {
         let mut jobs = [0, 0];
-        let crew = Crew::new(2, &mut jobs);
+        let work = Work::new(2, &mut jobs);
         // Thread 1 never comes.
-        crew.work(0, &|job: &mut u64, round| {
+        work.share(0, &|job: &mut u64, round| {
             *job += 1;
             round < 99
         });
-        drop(crew);
+        drop(work);
         assert_eq!(jobs, [100, 100]);
     }
 
     #[test]
     fn a_thread_that_comes_late_takes_jobs_over() {
         let mut jobs = [Vec::new(), Vec::new()];
-        let crew = Crew::new(2, &mut jobs);
+        let work = Work::new(2, &mut jobs);
         let turn = |job: &mut Vec<thread::ThreadId>, round: u64| {
             thread::sleep(Duration::from_micros(500));
             job.push(thread::current().id());
@@ -201,11 +286,11 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(4));
-                crew.work(1, &turn);
+                work.share(1, &turn);
             });
-            crew.work(0, &turn);
+            work.share(0, &turn);
         });
-        drop(crew);
+        drop(work);
         assert!(jobs.iter().all(|job| job.len() == 41));
         assert!(jobs.concat().contains(&thread::current().id()));
         assert!(jobs.concat().iter().any(|id| *id != thread::current().id()), "it takes part");

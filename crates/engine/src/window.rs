@@ -15,7 +15,8 @@
 //! at a time and half as often, and what it costs to begin (its state is not in the cache any more) is paid half as often.
 //! At the end of a run the side that is behind comes up to the other in a window of its own.
 
-use crate::{Cycle, rounds};
+use crate::Cycle;
+use crate::rounds::{self, Crew};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -65,6 +66,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Windows<S: Shard> {
     shards: Vec<S>,
+    crew: Crew,
     length: u64,
     sides: u64,
     next: u64,
@@ -92,7 +94,8 @@ impl<S: Shard> Windows<S> {
         assert!(!shards.is_empty(), "a simulation has a shard");
         assert!(length > 0, "a window is at least one cycle long");
         assert!((1..=2).contains(&sides), "components are all on one side or take turns on two");
-        Windows { shards, length, sides, next: 0 }
+        let crew = Crew::new(shards.len());
+        Windows { shards, crew, length, sides, next: 0 }
     }
 
     /// The shards, in the order given.
@@ -134,7 +137,7 @@ impl<S: Shard> Windows<S> {
         };
         let lane = |(me, shard)| Lane::new(&run, me, shard);
         let mut lanes: Vec<Lane<'_, S>> = self.shards.iter_mut().enumerate().map(lane).collect();
-        rounds::run(&mut lanes, Lane::turn);
+        rounds::run(&mut self.crew, &mut lanes, Lane::turn);
         let end = |lane: &Lane<'_, S>| (lane.window, lane.outcome);
         let (next, outcome) = end(&lanes[0]);
         debug_assert!(lanes.iter().all(|lane| end(lane) == (next, outcome)), "all shards agree");
