@@ -77,7 +77,8 @@ def run(
     seed
         Seed of every random choice.
     threads
-        Threads of one simulation; the result does not depend on them.
+        Threads, of one simulation or of so many points of a small machine side by side; the result does not depend on
+        them.
     progress
         ``None`` shows a bar if tqdm is installed and somebody looks; ``True`` and ``False`` say so; a function is called
         with every :class:`Step`.

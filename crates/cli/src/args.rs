@@ -64,8 +64,8 @@ pub(crate) struct RunArguments {
     /// Seed of every random choice; 1 unless given
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
-    /// Threads, no more than there are idle cores; the result does not depend on them. An experiment runs so many points
-    /// side by side
+    /// Threads; the result does not depend on them. An experiment, or a sweep on a small machine, runs so many points side by
+    /// side
     #[arg(long, help_heading = OF_ANY_RUN, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) threads: u32,

@@ -39,7 +39,7 @@ pub(crate) fn run(
         fault: some_barriers,
     };
     let run = Task { arguments, session: &session, workload, targets, theory: None };
-    run.run_points(&tasks, &shown, |task, stop, progress| {
+    run.run_points(&tasks, &shown, |session, task, stop, progress| {
         session.barrier_point(&task.run, task.background(), workload.patience, stop, progress)
     })
 }

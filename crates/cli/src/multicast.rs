@@ -36,7 +36,7 @@ pub(crate) fn run(
         fault: |_| Ok(()),
     };
     let run = Task { arguments, session: &session, workload, targets, theory: None };
-    run.run_points(&tasks, &shown, |task, stop, progress| {
+    run.run_points(&tasks, &shown, |session, task, stop, progress| {
         session.multicast_point(&task.run, task.background(), workload.patience, stop, progress)
     })
 }

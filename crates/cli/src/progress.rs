@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A line at the bottom of the terminal.
 pub(crate) struct Line(Option<ProgressBar>);
@@ -109,19 +109,45 @@ fn told_left(left: Option<Duration>) -> String {
 /// How fast a run of several points goes, each of which takes a duration that is asked for. Without one nobody knows: a point
 /// near saturation may take a hundred times as long as those before it.
 pub(crate) struct Pace {
-    /// How many points it has.
-    pub(crate) points: usize,
+    started: Instant,
     /// Cycles of a point, if a duration is asked for; a warm-up that is found in the data comes to it.
-    pub(crate) cycles: Option<u64>,
+    cycles: Option<u64>,
+    /// The cycle that each point has reached.
+    reached: Vec<u64>,
+    over: usize,
 }
 
 impl Pace {
-    /// How long the rest will take, if that can be known after `elapsed`, when `done` points are over and the next one is at
-    /// cycle `now`.
-    pub(crate) fn left(&self, elapsed: Duration, done: usize, now: u64) -> Option<Duration> {
-        let cycles = self.cycles?;
-        let done = done as f64 + (now as f64 / cycles.max(1) as f64).min(1.0);
-        (done > 0.0).then(|| elapsed.mul_f64((self.points as f64 - done) / done))
+    /// That of a run of so many `points`, of so many `cycles` each if that is known, which begins now.
+    pub(crate) fn new(points: usize, cycles: Option<u64>) -> Self {
+        Pace { started: Instant::now(), cycles, reached: vec![0; points], over: 0 }
+    }
+
+    /// The point at `place` is at cycle `now`.
+    pub(crate) fn reach(&mut self, place: usize, now: u64) {
+        self.reached[place] = now;
+    }
+
+    /// The point at `place`, and all before it, are over.
+    pub(crate) fn end(&mut self, place: usize) {
+        self.reached[place] = u64::MAX;
+        self.over = place + 1;
+    }
+
+    /// Points that are over.
+    pub(crate) fn over(&self) -> usize {
+        self.over
+    }
+
+    /// How long the rest will take, if that can be known.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.left_after(self.started.elapsed())
+    }
+
+    fn left_after(&self, elapsed: Duration) -> Option<Duration> {
+        let cycles = self.cycles?.max(1);
+        let done: f64 = self.reached.iter().map(|&now| now.min(cycles) as f64 / cycles as f64).sum();
+        (done > 0.0).then(|| elapsed.mul_f64((self.reached.len() as f64 - done) / done))
     }
 }
 
@@ -153,15 +179,20 @@ mod tests {
     #[test]
     fn the_rest_is_told_from_the_duration_asked_for() {
         let ten = Duration::from_secs(10);
-        assert_eq!(
-            Pace { points: 3, cycles: None }.left(ten, 1, 500),
-            None,
-            "nobody knows how long a point takes"
-        );
-        let by_cycles = Pace { points: 3, cycles: Some(1_000) };
-        assert_eq!(by_cycles.left(ten, 0, 0), None);
-        assert_eq!(by_cycles.left(ten, 0, 500), Some(Duration::from_secs(50)));
-        assert_eq!(by_cycles.left(ten, 2, 1_500), Some(Duration::ZERO), "its warm-up was not asked for");
+        let left = |cycles, reached: [u64; 3]| {
+            let mut pace = Pace::new(3, cycles);
+            reached.into_iter().enumerate().for_each(|(place, now)| pace.reach(place, now));
+            pace.left_after(ten)
+        };
+        assert_eq!(left(None, [500, 0, 0]), None, "nobody knows how long a point takes");
+        assert_eq!(left(Some(1_000), [0, 0, 0]), None);
+        assert_eq!(left(Some(1_000), [500, 0, 0]), Some(Duration::from_secs(50)));
+        assert_eq!(left(Some(1_000), [250, 250, 0]), Some(Duration::from_secs(50)), "side by side");
+        let warmed_up = left(Some(1_000), [1_000, 1_000, 1_500]);
+        assert_eq!(warmed_up, Some(Duration::ZERO), "its warm-up was not asked for");
+        let mut pace = Pace::new(2, Some(1_000));
+        pace.end(0);
+        assert_eq!((pace.over(), pace.left_after(ten)), (1, Some(ten)));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::table;
 use crate::trace;
 use crate::train;
 use flitway_experiment::result::{Heading, result};
+use flitway_experiment::side_by_side::side_by_side;
 use flitway_experiment::views::Views;
 use flitway_experiment::workload::{
     GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload,
@@ -26,8 +27,8 @@ use flitway_report::session::Session;
 use flitway_report::shown;
 use flitway_report::theory::Theory;
 use flitway_workload::traffic::Traffic;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 /// Runs what `arguments` say.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -73,7 +74,7 @@ fn run_traffic(
         fault: |_| Ok(()),
     };
     let task = Task { arguments, session: &session, workload, targets, theory: theory.as_ref() };
-    task.run_points(&points, &shown, |(load, traffic), stop, progress| {
+    task.run_points(&points, &shown, |session, (load, traffic), stop, progress| {
         let point = session.point(traffic, *load, workload.patience, stop, progress);
         point.with_theory(theory.as_ref(), session.machine().clock)
     })
@@ -120,20 +121,21 @@ pub(crate) struct Task<'a> {
 
 impl Task<'_> {
     /// Measures a point for each of `points`, shows them, and writes what is asked for.
-    pub(crate) fn run_points<T>(
+    pub(crate) fn run_points<T: Sync>(
         &self,
         points: &[T],
         shown: &Shown<'_, T>,
-        measure: impl Fn(&T, &AtomicBool, &mut dyn FnMut(Progress)) -> Point,
+        measure: impl Fn(&Session, &T, &AtomicBool, &mut dyn FnMut(Progress)) -> Point + Sync,
     ) -> Result<(), Failure> {
-        fits_memory(self.session.fabric().bytes())?;
+        let (session, beside) = self.session.dealt(points.len());
+        fits_memory(session.fabric().bytes().saturating_mul(beside as u64))?;
         trace::probe(self.arguments, self.session)?;
         let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
         voice.say(|| broken(&(shown.header)(), THEORY))?;
         let stop = stop_flag()?;
         voice.say(shown.heading)?;
-        let measured = measure_points(points, shown, &stop, &mut voice, |point, progress| {
-            measure(point, &stop, progress)
+        let measured = measure_points(points, beside, shown, &stop, &mut voice, |point, progress| {
+            measure(&session, point, &stop, progress)
         })?;
         voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
         let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
@@ -232,30 +234,39 @@ pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
     })
 }
 
-/// Measures each of `tasks`, one point each, and shows them as they come in.
-fn measure_points<T>(
+/// Measures each of `tasks`, one point each, so many `beside` each other, and shows them as they come in.
+fn measure_points<T: Sync>(
     tasks: &[T],
+    beside: usize,
     shown: &Shown<'_, T>,
     stop: &AtomicBool,
     voice: &mut Voice,
-    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
+    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point + Sync,
 ) -> Result<Vec<Point>, Failure> {
-    let (line, started) = (Line::new(), Instant::now());
-    let cycles = shown.goal.cycles();
-    let pace = Pace { points: tasks.len(), cycles };
+    let line = Line::new();
+    let pace = RefCell::new(Pace::new(tasks.len(), shown.goal.cycles()));
+    let label = |place: usize| format!("{} ({} of {})", (shown.label)(&tasks[place]), place + 1, tasks.len());
     let mut measured = Vec::new();
-    for (index, task) in tasks.iter().enumerate() {
-        let label = format!("{} ({} of {})", (shown.label)(task), index + 1, tasks.len());
-        line.begin(&label, pace.left(started.elapsed(), index, 0));
-        let point = measure(task, &mut |progress| {
-            line.point(&label, progress, &shown.goal, pace.left(started.elapsed(), index, progress.now.0));
-        });
+    line.begin(&label(0), None);
+    let progress = |place, progress: Progress| {
+        let mut pace = pace.borrow_mut();
+        pace.reach(place, progress.now.0);
+        // The first that is not over stands for those beside it.
+        if place == pace.over() {
+            line.point(&label(place), progress, &shown.goal, pace.left());
+        }
+    };
+    let over = |place, point| {
         line.clear_for(|| voice.say(|| (shown.row)(&point)))?;
         measured.push(point);
-        if stop.load(Ordering::Relaxed) {
-            break;
+        let mut pace = pace.borrow_mut();
+        pace.end(place);
+        if place + 1 < tasks.len() {
+            line.begin(&label(place + 1), pace.left());
         }
-    }
+        Ok::<(), Failure>(())
+    };
+    side_by_side(tasks, beside, stop, measure, progress, over)?;
     line.clear();
     Ok(measured)
 }

@@ -54,6 +54,7 @@ mod point;
 pub mod result;
 mod runner;
 mod select;
+pub mod side_by_side;
 mod store;
 mod vary;
 pub mod views;

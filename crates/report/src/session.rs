@@ -53,7 +53,7 @@ macro_rules! on_architecture {
 use on_architecture;
 
 /// A machine, built.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     machine: Machine,
     fabric: Fabric,
@@ -81,6 +81,10 @@ const PACKETS_PER_BATCH: f64 = 2_000.0;
 /// Batches into which a time that is asked for is cut.
 const BATCHES_ASKED: u64 = 50;
 
+/// Fabrics of so many bytes and more are worth several threads. With smaller ones, in which a window is soon over, threads do
+/// more where each has a point of its own.
+const WORTH_THREADS: u64 = 2 << 20;
+
 /// Batches after which an unsettled run is given up.
 pub const BATCHES_MAX: usize = 400;
 
@@ -98,6 +102,15 @@ impl Session {
     #[must_use]
     pub fn with_details(self, has_details: bool) -> Self {
         Session { has_details, ..self }
+    }
+
+    /// Deals its threads to a run of so many `points`: the same with the threads of one point, and how many of them are to be
+    /// measured side by side.
+    #[must_use]
+    pub fn dealt(&self, points: usize) -> (Session, usize) {
+        let is_small = self.fabric.bytes() < WORTH_THREADS;
+        let beside = if is_small { self.threads.min(points.max(1) as u32) } else { 1 };
+        (Session { threads: self.threads / beside, ..self.clone() }, beside as usize)
     }
 
     /// The machine.

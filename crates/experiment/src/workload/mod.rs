@@ -13,6 +13,7 @@ pub mod traffic;
 pub mod train;
 mod written;
 
+use crate::side_by_side::side_by_side;
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{nearest, units};
 use flitway_report::details::Details;
@@ -23,6 +24,7 @@ use flitway_report::session::follow::Follow;
 use flitway_report::theory::Theory;
 use flitway_report::watch;
 use serde_json::Value;
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -371,21 +373,28 @@ impl From<Point> for Measured {
     }
 }
 
-/// Measures a point for each of `tasks`; `None` if one was stopped.
-fn measured<T>(
+/// Measures a point for each of `tasks` on the machine of `session`; `None` if `stop` came first.
+fn measured<T: Sync>(
+    session: &Session,
     tasks: &[T],
+    stop: &AtomicBool,
     tell: &mut Tell<'_>,
-    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point,
+    measure: impl Fn(&Session, &T, &mut dyn FnMut(Progress)) -> Point + Sync,
 ) -> Option<Vec<Measured>> {
-    let mut measured = Vec::new();
-    for (done, task) in tasks.iter().enumerate() {
-        let point = measure(task, &mut |now| tell(Step::of(done, tasks.len(), now)));
+    let (session, beside) = session.dealt(tasks.len());
+    let (mut measured, done) = (Vec::new(), Cell::new(0));
+    let over = |_, point: Point| {
         if point.is_stopped() {
-            return None;
+            return Err(());
         }
-        measured.push(point.into());
-    }
-    Some(measured)
+        measured.push(Measured::from(point));
+        done.set(measured.len());
+        Ok(())
+    };
+    let told = |_, now| tell(Step::of(done.get(), tasks.len(), now));
+    let measure = |task: &T, tell: &mut dyn FnMut(Progress)| measure(&session, task, tell);
+    side_by_side(tasks, beside, stop, measure, told, over).ok()?;
+    (measured.len() == tasks.len()).then_some(measured)
 }
 
 /// What every kind of workload can do.

@@ -397,7 +397,7 @@ impl Run for TrafficWorkload {
     ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let points = self.points(session).map_err(|problem| vec![problem])?;
         let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
-        Ok(measured(&points, tell, |(load, traffic), progress| {
+        Ok(measured(session, &points, stop, tell, |session, (load, traffic), progress| {
             let point = session.point(traffic, *load, self.patience, stop, progress);
             point.with_theory(theory.as_ref(), session.machine().clock)
         }))

@@ -184,7 +184,7 @@ impl Run for BarrierWorkload {
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
         let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        Ok(measured(&tasks, tell, |task, progress| {
+        Ok(measured(session, &tasks, stop, tell, |session, task, progress| {
             session.barrier_point(&task.run, task.background(), self.patience, stop, progress)
         }))
     }

@@ -1,0 +1,130 @@
+//! Points of a run, measured side by side and shown in their order.
+
+use flitway_report::measure::Progress;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+/// What comes from a task.
+enum News<R> {
+    Progress(Progress),
+    Over(R),
+}
+
+/// Measures `tasks` in their order, `beside` at a time. `progress` hears of all that have begun, by place; `over` is given
+/// the results, in the order of the tasks. Once `stop` is raised none begins any more; those that have begun are over soon.
+///
+/// # Errors
+/// The first that `over` returns; it raises `stop`.
+pub fn side_by_side<T: Sync, R: Send, E>(
+    tasks: &[T],
+    beside: usize,
+    stop: &AtomicBool,
+    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> R + Sync,
+    mut progress: impl FnMut(usize, Progress),
+    mut over: impl FnMut(usize, R) -> Result<(), E>,
+) -> Result<(), E> {
+    if beside <= 1 {
+        for (place, task) in tasks.iter().enumerate() {
+            over(place, measure(task, &mut |news| progress(place, news)))?;
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    let (sender, receiver) = channel();
+    let next = AtomicUsize::new(0);
+    let work = |sender: &Sender<(usize, News<R>)>| {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = tasks.get(place) else { return };
+            // Nobody listens any more where `over` has failed.
+            let tell = |news| drop(sender.send((place, news)));
+            tell(News::Over(measure(task, &mut |news| tell(News::Progress(news)))));
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..beside.min(tasks.len()) {
+            let (sender, work) = (sender.clone(), &work);
+            scope.spawn(move || work(&sender));
+        }
+        drop(sender);
+        let (mut early, mut first) = (BTreeMap::new(), 0);
+        for (place, news) in receiver {
+            match news {
+                News::Progress(news) => progress(place, news),
+                News::Over(result) => drop(early.insert(place, result)),
+            }
+            while let Some(result) = early.remove(&first) {
+                if let Err(error) = over(first, result) {
+                    stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+                first += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::Cycle;
+    use std::time::Duration;
+
+    const STEP: Progress = Progress { batches: 1, now: Cycle(7), precision: None };
+
+    /// The results of `tasks`, each the milliseconds that it takes, in the order in which they are shown.
+    fn shown(tasks: &[u64], beside: usize, stop: &AtomicBool) -> Vec<(usize, u64)> {
+        let measure = |millis: &u64, tell: &mut dyn FnMut(Progress)| {
+            tell(STEP);
+            thread::sleep(Duration::from_millis(*millis));
+            if *millis == 1 {
+                stop.store(true, Ordering::Relaxed);
+            }
+            *millis
+        };
+        let (mut heard, mut shown) = (Vec::new(), Vec::new());
+        let over = |place, millis| {
+            shown.push((place, millis));
+            Ok::<(), ()>(())
+        };
+        side_by_side(tasks, beside, stop, measure, |place, _| heard.push(place), over).unwrap();
+        heard.sort_unstable();
+        assert_eq!(heard, (0..shown.len()).collect::<Vec<_>>(), "each tells once how far it is");
+        shown
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_tasks() {
+        for beside in [0, 1, 2, 3, 9] {
+            let tasks = [20, 2, 8, 0, 4];
+            let shown = shown(&tasks, beside, &AtomicBool::new(false));
+            assert_eq!(shown, tasks.into_iter().enumerate().collect::<Vec<_>>(), "{beside} side by side");
+        }
+    }
+
+    #[test]
+    fn what_has_begun_when_it_is_stopped_is_shown() {
+        assert_eq!(shown(&[3, 1, 5, 5], 1, &AtomicBool::new(false)), [(0, 3), (1, 1)]);
+        let two = shown(&[30, 1, 5, 5], 2, &AtomicBool::new(false));
+        assert_eq!(two, [(0, 30), (1, 1)], "the first was still on its way");
+        assert_eq!(shown(&[2, 2], 1, &AtomicBool::new(true)), [(0, 2)], "one is always measured");
+    }
+
+    #[test]
+    fn a_failure_to_show_ends_all() {
+        for beside in [1, 2] {
+            let stop = AtomicBool::new(false);
+            let measure = |_: &(), _: &mut dyn FnMut(Progress)| thread::sleep(Duration::from_millis(2));
+            let over = |place, ()| if place == 1 { Err("nobody reads") } else { Ok(()) };
+            assert_eq!(side_by_side(&[(); 50], beside, &stop, measure, |_, _| {}, over), Err("nobody reads"));
+        }
+    }
+}
