@@ -84,7 +84,12 @@ impl Point {
     /// # Errors
     /// If the workload does not fit the machine; that is known of the points of an [`Experiment`](crate::Experiment).
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<Value>, RunError> {
-        let session = Session::new(Machine::clone(&self.machine), self.seed, 1);
+        self.run_on(1, stop)
+    }
+
+    /// The same on so many `threads`, on which the result does not depend.
+    pub(crate) fn run_on(&self, threads: u32, stop: &AtomicBool) -> Result<Option<Value>, RunError> {
+        let session = Session::new(Machine::clone(&self.machine), self.seed, threads);
         let workload = self.workload.as_run();
         let points = workload.run(&session, stop, &mut |_| {}).map_err(RunError::Workload)?;
         let command = self.command();

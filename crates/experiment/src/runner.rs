@@ -15,7 +15,7 @@ pub struct Runner<'a> {
     pub experiment: &'a Experiment,
     /// Where finished points are kept, and found.
     pub store: Option<&'a Store>,
-    /// Points run side by side, each on one thread.
+    /// Points run side by side, each on one thread, or on several if there are fewer points.
     pub threads: u32,
     /// Raised to end: points that have not finished are dropped.
     pub stop: &'a AtomicBool,
@@ -73,15 +73,15 @@ impl Runner<'_> {
         progress(found);
         let shared = Mutex::new((Shared { results, failure: None, progress: found }, progress));
         let next = AtomicUsize::new(0);
-        let threads = (self.threads as usize).min(open.len());
+        let beside = self.threads.min(open.len() as u32);
         std::thread::scope(|scope| {
-            for _ in 0..threads {
+            for _ in 0..beside {
                 scope.spawn(|| {
                     while let Some(index) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
                         if self.stop.load(Ordering::Relaxed) {
                             return;
                         }
-                        let outcome = self.finish(*index);
+                        let outcome = self.finish(*index, self.threads / beside);
                         let mut guard = shared.lock().expect("no thread panics while it holds the results");
                         let (shared, progress) = &mut *guard;
                         match outcome {
@@ -111,9 +111,11 @@ impl Runner<'_> {
     }
 
     /// Runs a point and keeps it.
-    fn finish(&self, index: usize) -> Result<Option<Value>, RunnerError> {
+    fn finish(&self, index: usize, threads: u32) -> Result<Option<Value>, RunnerError> {
         let point = &self.experiment.points()[index];
-        let Some(result) = point.run(self.stop).map_err(RunnerError::Run)? else { return Ok(None) };
+        let Some(result) = point.run_on(threads, self.stop).map_err(RunnerError::Run)? else {
+            return Ok(None);
+        };
         if let Some(store) = self.store {
             store.save(point.key(), &result).map_err(RunnerError::Store)?;
         }
