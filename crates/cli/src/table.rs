@@ -154,7 +154,12 @@ pub(crate) fn definitions(
     }
     text.push_str(&remarks::unfair(points, nodes, silent));
     if hops > 0 {
-        let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s: {:.0} ns each", wall * 1e9 / hops as f64);
+        let work = match session.beside(points.len()) {
+            1 => String::new(),
+            threads => format!(" of work on {threads} threads"),
+        };
+        let each = wall * 1e9 / hops as f64;
+        let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s{work}: {each:.0} ns each");
     }
     text
 }

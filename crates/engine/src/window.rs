@@ -75,9 +75,16 @@ pub struct Windows<S: Shard> {
 /// The mail and the agreement after one window. There are two, by parity: one is written while the other is read.
 struct Exchange<M> {
     /// `boxes[from * shards + to]`
-    boxes: Vec<Mutex<Vec<M>>>,
+    boxes: Vec<Mailbox<M>>,
     /// What each shard proposes to do next.
     proposals: Vec<AtomicU64>,
+}
+
+/// What one shard has written to another.
+struct Mailbox<M> {
+    /// Whether there is anything in it: to ask the others for their mail takes longer, with many shards, than to read it.
+    is_full: AtomicBool,
+    mail: Mutex<Vec<M>>,
 }
 
 /// Proposals, smallest first: whoever wants to stop decides for all, then the earliest window.
@@ -149,14 +156,38 @@ impl<S: Shard> Windows<S> {
 impl<M> Exchange<M> {
     fn new(shards: usize) -> Self {
         Exchange {
-            boxes: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
+            boxes: (0..shards * shards).map(|_| Mailbox::new()).collect(),
             proposals: (0..shards).map(|_| AtomicU64::new(NOTHING)).collect(),
         }
     }
 
-    fn mailbox(&self, from: usize, to: usize) -> MutexGuard<'_, Vec<M>> {
-        let shards = self.proposals.len();
-        self.boxes[from * shards + to].lock().unwrap_or_else(PoisonError::into_inner)
+    fn mailbox(&self, from: usize, to: usize) -> &Mailbox<M> {
+        &self.boxes[from * self.proposals.len() + to]
+    }
+}
+
+impl<M> Mailbox<M> {
+    fn new() -> Self {
+        Mailbox { is_full: AtomicBool::new(false), mail: Mutex::new(Vec::new()) }
+    }
+
+    /// Puts `mail` into the empty box, and what held the mail before back.
+    fn fill(&self, mail: &mut Vec<M>) {
+        std::mem::swap(&mut *self.open(), mail);
+        debug_assert!(mail.is_empty(), "a box is emptied before it is filled again");
+        self.is_full.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives what is in it to `receive`.
+    fn empty(&self, receive: impl FnMut(M)) {
+        if self.is_full.load(Ordering::Relaxed) {
+            self.is_full.store(false, Ordering::Relaxed);
+            self.open().drain(..).for_each(receive);
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<M>> {
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -262,7 +293,7 @@ impl<'a, S: Shard> Lane<'a, S> {
     /// Takes in what is for this shard.
     fn collect(&mut self, exchange: &Exchange<S::Mail>) {
         for from in 0..exchange.proposals.len() {
-            exchange.mailbox(from, self.me).drain(..).for_each(|mail| self.shard.receive(mail));
+            exchange.mailbox(from, self.me).empty(|mail| self.shard.receive(mail));
         }
     }
 
@@ -271,8 +302,7 @@ impl<'a, S: Shard> Lane<'a, S> {
         let mut mailed = false;
         for (to, mail) in self.outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
             mailed = true;
-            std::mem::swap(&mut *exchange.mailbox(self.me, to), mail);
-            debug_assert!(mail.is_empty(), "a box is emptied before it is filled again");
+            exchange.mailbox(self.me, to).fill(mail);
         }
         mailed
     }

@@ -85,6 +85,9 @@ const BATCHES_ASKED: u64 = 50;
 /// more where each has a point of its own.
 const WORTH_THREADS: u64 = 2 << 20;
 
+/// Switches that a thread has to have for another thread to be of use.
+const SWITCHES_OF_A_THREAD: u32 = 8;
+
 /// Batches after which an unsettled run is given up.
 pub const BATCHES_MAX: usize = 400;
 
@@ -108,9 +111,21 @@ impl Session {
     /// measured side by side.
     #[must_use]
     pub fn dealt(&self, points: usize) -> (Session, usize) {
+        let beside = self.beside(points);
+        (Session { threads: self.threads / beside as u32, ..self.clone() }, beside)
+    }
+
+    /// Threads of a simulation: those that are of use.
+    fn shards(&self) -> u32 {
+        let switches = self.fabric.topology().switches() * self.fabric.rails;
+        self.threads.min(switches / SWITCHES_OF_A_THREAD).max(1)
+    }
+
+    /// How many of so many `points` are to be measured side by side.
+    #[must_use]
+    pub fn beside(&self, points: usize) -> usize {
         let is_small = self.fabric.bytes() < WORTH_THREADS;
-        let beside = if is_small { self.threads.min(points.max(1) as u32) } else { 1 };
-        (Session { threads: self.threads / beside, ..self.clone() }, beside as usize)
+        if is_small { points.clamp(1, self.threads as usize) } else { 1 }
     }
 
     /// The machine.
@@ -294,7 +309,7 @@ impl Session {
     ) -> Simulation<A, Messenger, Watch> {
         let messengers =
             (0..self.fabric.nodes()).map(|node| Messenger::new(exchange, NodeId(node))).collect();
-        Simulation::new(&self.fabric, messengers, self.threads, || watch.clone())
+        Simulation::new(&self.fabric, messengers, self.shards(), || watch.clone())
     }
 
     /// The details of a run of a task graph, which is over.

@@ -118,7 +118,7 @@ impl Session {
         let nodes = self.fabric.nodes();
         let endpoints = (0..nodes).map(|node| job.endpoint(NodeId(node))).collect();
         let recorder = || job.instruct(Recorder::new(nodes, self.machine.packet).with_watch(watch.clone()));
-        Simulation::new(job.fabric(), endpoints, self.threads, recorder)
+        Simulation::new(job.fabric(), endpoints, self.shards(), recorder)
     }
 
     /// The injector of `traffic` on `node`.
