@@ -23,7 +23,8 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     warn(&experiment);
     let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
     report::probe(arguments)?;
-    fits_memory(experiment.memory_bytes.saturating_mul(arguments.threads.into()))?;
+    let beside = arguments.threads.min(experiment.points().len() as u32);
+    fits_memory(experiment.memory_bytes.saturating_mul(beside.into()))?;
     let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
     let store = Store::open(&folder)?;
     let mut voice = Voice::new(&targets).with_report(arguments.report.is_some());

@@ -20,8 +20,11 @@ const COURTESY: u32 = 50;
 /// Looks in vain after which a thread gives way to others between two of them.
 const SPINS: u32 = 2_000;
 
-/// Rounds that take longer are worth meeting for.
-const LONG: Duration = Duration::from_micros(20);
+/// Nanoseconds: rounds that take longer are worth meeting for.
+const LONG: u64 = 20_000;
+
+/// What it may take to start threads, which is not counted as a part of rounds when their length is judged.
+const START: Duration = Duration::from_millis(1);
 
 /// How often each number of threads is tried: the first run finds the caches cold.
 const TRIALS: usize = 2;
@@ -63,7 +66,7 @@ impl Crew {
     fn took(&mut self, time: Duration, rounds: u64) {
         let round = time.as_nanos() as f64 / rounds as f64;
         if self.runs == 0 {
-            if round > LONG.as_nanos() as f64 {
+            if time.saturating_sub(START).as_nanos() > u128::from(LONG) * u128::from(rounds) {
                 // The first size it is, and stays.
                 return;
             }
@@ -246,7 +249,7 @@ mod tests {
         };
         let run = |crew: &mut Crew, micros: [u64; 5]| {
             let threads = crew.threads();
-            crew.took(Duration::from_micros(10 * micros[threads]), 10);
+            crew.took(Duration::from_micros(1_000 * micros[threads]), 1_000);
             threads
         };
         let mut short = crew(4);

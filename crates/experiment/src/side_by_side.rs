@@ -2,6 +2,7 @@
 
 use flitway_report::measure::Progress;
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -16,7 +17,10 @@ enum News<R> {
 /// the results, in the order of the tasks. Once `stop` is raised none begins any more; those that have begun are over soon.
 ///
 /// # Errors
-/// The first that `over` returns; it raises `stop`.
+/// The first that `over` returns. If others are being measured then, `stop` is raised.
+///
+/// # Panics
+/// If one of the functions does.
 pub fn side_by_side<T: Sync, R: Send, E>(
     tasks: &[T],
     beside: usize,
@@ -36,24 +40,22 @@ pub fn side_by_side<T: Sync, R: Send, E>(
     }
     let (sender, receiver) = channel();
     let next = AtomicUsize::new(0);
+    let end = End { has_come: AtomicBool::new(false), stop };
     let work = |sender: &Sender<(usize, News<R>)>| {
+        let _guard = EndOnPanic(&end);
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(place) else { return };
+            if end.has_come.load(Ordering::Relaxed) || place > 0 && stop.load(Ordering::Relaxed) {
+                return;
+            }
             // Nobody listens any more where `over` has failed.
             let tell = |news| drop(sender.send((place, news)));
             tell(News::Over(measure(task, &mut |news| tell(News::Progress(news)))));
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
         }
     };
-    thread::scope(|scope| {
-        for _ in 0..beside.min(tasks.len()) {
-            let (sender, work) = (sender.clone(), &work);
-            scope.spawn(move || work(&sender));
-        }
-        drop(sender);
+    let show = || {
+        let _guard = EndOnPanic(&end);
         let (mut early, mut first) = (BTreeMap::new(), 0);
         for (place, news) in receiver {
             match news {
@@ -61,21 +63,56 @@ pub fn side_by_side<T: Sync, R: Send, E>(
                 News::Over(result) => drop(early.insert(place, result)),
             }
             while let Some(result) = early.remove(&first) {
-                if let Err(error) = over(first, result) {
-                    stop.store(true, Ordering::Relaxed);
-                    return Err(error);
-                }
+                over(first, result).inspect_err(|_| end.come())?;
                 first += 1;
             }
         }
         Ok(())
+    };
+    thread::scope(|scope| {
+        let spawn = |_| {
+            let (sender, work) = (sender.clone(), &work);
+            scope.spawn(move || work(&sender))
+        };
+        let threads: Vec<_> = (0..beside.min(tasks.len())).map(spawn).collect();
+        drop(sender);
+        let shown = show();
+        for thread in threads {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+        shown
     })
+}
+
+/// No task begins any more, and what has begun is not wanted.
+struct End<'a> {
+    has_come: AtomicBool,
+    stop: &'a AtomicBool,
+}
+
+impl End<'_> {
+    fn come(&self) {
+        self.has_come.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Keeps the other threads from measuring what will never be shown.
+struct EndOnPanic<'a>(&'a End<'a>);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.come();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use flitway_engine::Cycle;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::time::Duration;
 
     const STEP: Progress = Progress { batches: 1, now: Cycle(7), precision: None };
@@ -113,9 +150,30 @@ mod tests {
     #[test]
     fn what_has_begun_when_it_is_stopped_is_shown() {
         assert_eq!(shown(&[3, 1, 5, 5], 1, &AtomicBool::new(false)), [(0, 3), (1, 1)]);
-        let two = shown(&[30, 1, 5, 5], 2, &AtomicBool::new(false));
-        assert_eq!(two, [(0, 30), (1, 1)], "the first was still on its way");
+        let two = shown(&[300, 1, 5, 5], 2, &AtomicBool::new(false));
+        assert_eq!(two, [(0, 300), (1, 1)], "the first was still on its way");
         assert_eq!(shown(&[2, 2], 1, &AtomicBool::new(true)), [(0, 2)], "one is always measured");
+    }
+
+    #[test]
+    fn a_panic_ends_all_and_says_why() {
+        for (bad_task, bad_place) in [(1, usize::MAX), (usize::MAX, 1)] {
+            let (stop, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let measure = |task: &usize, _: &mut dyn FnMut(Progress)| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                assert_ne!(*task, bad_task, "as it should");
+                thread::sleep(Duration::from_millis(1));
+            };
+            let over = |place, ()| {
+                assert_ne!(place, bad_place, "as it should");
+                Ok::<(), ()>(())
+            };
+            let tasks: Vec<usize> = (0..500).collect();
+            let run = || side_by_side(&tasks, 2, &stop, measure, |_, _| {}, over);
+            let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+            assert!(panic.downcast_ref::<String>().unwrap().contains("as it should"));
+            assert!(begun.load(Ordering::Relaxed) < 500, "the others are not waited for");
+        }
     }
 
     #[test]

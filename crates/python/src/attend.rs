@@ -51,7 +51,8 @@ pub(crate) fn attended<T: Send>(
         while py.detach(wait) == Err(RecvTimeoutError::Timeout) {
             if failure.is_none() {
                 failure = look().err();
-                stop.store(failure.is_some(), Ordering::Relaxed);
+                // Who works may have raised it too.
+                stop.fetch_or(failure.is_some(), Ordering::Relaxed);
             }
         }
         let done = py.detach(|| worker.join()).map_err(|panic| bug(py, &*panic))?;

@@ -97,7 +97,7 @@ impl Session {
     pub fn new(machine: Machine, seed: u64, threads: u32) -> Self {
         let fabric = machine.fabric();
         let shape = shape(&fabric);
-        Session { machine, fabric, shape, seed, threads, has_details: false }
+        Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false }
     }
 
     /// With the details that a report page shows, if it is to have them: every point is then run a second time, to follow its

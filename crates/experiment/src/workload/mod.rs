@@ -391,7 +391,12 @@ fn measured<T: Sync>(
         done.set(measured.len());
         Ok(())
     };
-    let told = |_, now| tell(Step::of(done.get(), tasks.len(), now));
+    // The first point that is not over stands for those beside it.
+    let told = |place, now| {
+        if place == done.get() {
+            tell(Step::of(place, tasks.len(), now));
+        }
+    };
     let measure = |task: &T, tell: &mut dyn FnMut(Progress)| measure(&session, task, tell);
     side_by_side(tasks, beside, stop, measure, told, over).ok()?;
     (measured.len() == tasks.len()).then_some(measured)
