@@ -156,7 +156,7 @@ pub(crate) fn definitions(
     if hops > 0 {
         let work = match session.beside(points.len()) {
             1 => String::new(),
-            threads => format!(" of work on {threads} threads"),
+            beside => format!(" of work, {beside} points side by side"),
         };
         let each = wall * 1e9 / hops as f64;
         let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s{work}: {each:.0} ns each");

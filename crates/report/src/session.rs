@@ -81,9 +81,9 @@ const PACKETS_PER_BATCH: f64 = 2_000.0;
 /// Batches into which a time that is asked for is cut.
 const BATCHES_ASKED: u64 = 50;
 
-/// Fabrics of so many bytes and more are worth several threads. With smaller ones, in which a window is soon over, threads do
-/// more where each has a point of its own.
-const WORTH_THREADS: u64 = 2 << 20;
+/// Bytes of a fabric that are worth a thread: with fewer a window is soon over, and threads do more where each has a point of
+/// its own.
+const BYTES_OF_A_THREAD: u64 = 512 << 10;
 
 /// Switches that a thread has to have for another thread to be of use.
 const SWITCHES_OF_A_THREAD: u32 = 8;
@@ -124,8 +124,8 @@ impl Session {
     /// How many of so many `points` are to be measured side by side.
     #[must_use]
     pub fn beside(&self, points: usize) -> usize {
-        let is_small = self.fabric.bytes() < WORTH_THREADS;
-        if is_small { points.clamp(1, self.threads as usize) } else { 1 }
+        let of_a_point = (self.fabric.bytes() / BYTES_OF_A_THREAD).max(1);
+        (u64::from(self.threads) / of_a_point).clamp(1, points.max(1) as u64) as usize
     }
 
     /// The machine.
