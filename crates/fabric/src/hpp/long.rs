@@ -17,6 +17,7 @@ mod input;
 mod look;
 mod rows;
 
+use super::chip::Chip;
 use super::credit::{Sender, Voice};
 use super::link::{Link, first_after};
 use super::timing::Timing;
@@ -90,6 +91,12 @@ const _: () = assert!(
     size_of::<Port<3>>() == 8 * 64,
     "one cache line each: the link, the voices, each output, each input"
 );
+
+/// Bytes of a switch per port.
+pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
+    let of_port = [size_of::<Port<1>>(), size_of::<Port<2>>(), size_of::<Port<3>>(), size_of::<Port<4>>()];
+    of_port[vcs - 1] + vcs * ArbiterBank::bytes(ports) + (size_of::<Chip>() + Rows::bytes(ports)) / ports
+}
 
 impl<const V: usize> Port<V> {
     fn new(timing: &Timing, number: u32, port: u32, wire: Option<Wire>) -> Self {

@@ -177,6 +177,19 @@ pub(crate) fn works_by_stretches(fabric: &Fabric) -> bool {
     Timing::new(fabric).is_long
 }
 
+/// Memory that a simulation of a fabric of HPP Switches needs for a switch port and for a NIC port without packets, about, in
+/// bytes.
+pub(crate) fn bytes_per_port(fabric: &Fabric) -> [u64; 2] {
+    let settings = settings(fabric);
+    let (vcs, ports) = (settings.vcs as usize, settings.ports as usize);
+    let of_switch = if works_by_stretches(fabric) {
+        long::bytes_per_port(vcs, ports)
+    } else {
+        switch::bytes_per_port(vcs, ports)
+    };
+    [of_switch, nic::bytes_per_port(vcs)].map(|bytes| bytes as u64)
+}
+
 type Cx<'a, O> = Context<'a, Hpp, O>;
 
 /// The architecture, as the simulation sees it.

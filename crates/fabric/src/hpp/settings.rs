@@ -63,20 +63,6 @@ impl HppSettings {
     }
 }
 
-impl HppSettings {
-    /// Memory that the simulation needs for a switch port without packets, about, in bytes.
-    #[must_use]
-    pub fn bytes_per_switch_port(&self) -> u64 {
-        super::switch::bytes_per_port(self.vcs as usize, self.ports as usize) as u64
-    }
-
-    /// Memory that it needs for a NIC port without packets, about, in bytes.
-    #[must_use]
-    pub fn bytes_per_nic_port(&self) -> u64 {
-        super::nic::bytes_per_port(self.vcs as usize) as u64
-    }
-}
-
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipeline {

@@ -193,7 +193,7 @@ impl Switch {
 pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
     let per_vc = size_of::<Voice>() + size_of::<Input>() + size_of::<Output>() + ArbiterBank::bytes(ports);
     let slots = ports * (1 + vcs);
-    size_of::<Link>() + vcs * per_vc + (size_of::<Switch>() + Agenda::bytes(slots)) / ports
+    size_of::<Link>() + vcs * per_vc + (size_of::<super::chip::Chip>() + Agenda::bytes(slots)) / ports
 }
 
 impl SwitchModel<Hpp> for Switch {

@@ -106,16 +106,6 @@ impl SwitchSettings {
             SwitchSettings::Sp(settings) => settings.zero_load_cycles(hops, payload_bytes),
         }
     }
-
-    /// Memory that the simulation needs for a switch port and for a NIC port without packets, about, in bytes.
-    fn bytes_per_port(&self) -> [u64; 2] {
-        match self {
-            SwitchSettings::Hpp(settings) => {
-                [settings.bytes_per_switch_port(), settings.bytes_per_nic_port()]
-            }
-            SwitchSettings::Sp(settings) => [settings.bytes_per_switch_port(), settings.bytes_per_nic_port()],
-        }
-    }
 }
 
 impl Fabric {
@@ -137,8 +127,17 @@ impl Fabric {
         let topology = self.topology();
         let ports: u64 =
             (0..topology.switches()).map(|switch| u64::from(topology.ports(SwitchId(switch)))).sum();
-        let [switch_port, nic_port] = self.switch.bytes_per_port();
+        let [switch_port, nic_port] = self.bytes_per_port();
         u64::from(self.rails) * (ports * switch_port + u64::from(self.nodes()) * nic_port)
+    }
+
+    /// The same of a switch port and of a NIC port.
+    #[must_use]
+    pub fn bytes_per_port(&self) -> [u64; 2] {
+        match &self.switch {
+            SwitchSettings::Hpp(_) => crate::hpp::bytes_per_port(self),
+            SwitchSettings::Sp(settings) => [settings.bytes_per_switch_port(), settings.bytes_per_nic_port()],
+        }
     }
 
     /// Whether its switches decide for many cycles at a time, since all packets are long.

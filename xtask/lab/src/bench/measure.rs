@@ -66,8 +66,8 @@ impl Running {
         let injectors =
             (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
         let simulation = Simulation::new(fabric, injectors, threads, || Recorder::new(nodes, format));
-        let settings = fabric.switch.hpp().expect("what is measured are HPP Switches");
-        let mut running = Running { simulation, nodes, bytes_per_port: settings.bytes_per_switch_port() };
+        let [bytes_per_port, _] = fabric.bytes_per_port();
+        let mut running = Running { simulation, nodes, bytes_per_port };
         let crossing = fabric.zero_load_cycles_max(format.mtu_bytes);
         running.stretch(10 * crossing);
         Ok(running)

@@ -25,6 +25,11 @@ impl Rows {
         Rows { words, now: Cycle::ZERO, due: vec![0; (words + 1) * ROWS].into() }
     }
 
+    /// Bytes of those of a switch of so many `ports`, beside themselves.
+    pub(super) fn bytes(ports: usize) -> usize {
+        size_of::<u64>() * ROWS * ((ports * VCS).div_ceil(64) + 1)
+    }
+
     /// Asks the memory for it.
     #[inline]
     pub(super) fn prefetch(&self) {
