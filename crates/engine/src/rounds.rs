@@ -281,7 +281,11 @@ mod tests {
     fn a_thread_that_comes_late_takes_jobs_over() {
         let mut jobs = [Vec::new(), Vec::new()];
         let work = Work::new(2, &mut jobs);
+        let has_come = AtomicBool::new(false);
         let turn = |job: &mut Vec<thread::ThreadId>, round: u64| {
+            while round == 10 && !has_come.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
             thread::sleep(Duration::from_micros(500));
             job.push(thread::current().id());
             round < 40
@@ -289,6 +293,7 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(4));
+                has_come.store(true, Ordering::Relaxed);
                 work.share(1, &turn);
             });
             work.share(0, &turn);

@@ -168,11 +168,11 @@ mod tests {
                 assert_ne!(place, bad_place, "as it should");
                 Ok::<(), ()>(())
             };
-            let tasks: Vec<usize> = (0..500).collect();
+            let tasks: Vec<usize> = (0..20_000).collect();
             let run = || side_by_side(&tasks, 2, &stop, measure, |_, _| {}, over);
             let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
             assert!(panic.downcast_ref::<String>().unwrap().contains("as it should"));
-            assert!(begun.load(Ordering::Relaxed) < 500, "the others are not waited for");
+            assert!(begun.load(Ordering::Relaxed) < 20_000, "the others are not waited for");
         }
     }
 
