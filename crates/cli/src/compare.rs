@@ -91,7 +91,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// That at `path` of `point`; a mean has its interval beside it, and a load one level up.
+    /// That at `path` of `point`; the interval of a mean is called `ci95`, that of a load after the load.
     fn of(point: &Value, path: &str) -> Option<Self> {
         let number = |path: &str| point.pointer(path).and_then(Value::as_f64);
         let half = match path.strip_suffix("/mean") {
@@ -104,8 +104,8 @@ impl Estimate {
     /// Its ratio to `other`, unless that is nothing; with an interval where both have one.
     fn over(&self, other: &Estimate) -> Option<Estimate> {
         let mean = (other.mean != 0.0).then(|| self.mean / other.mean)?;
-        let relative = |it: &Estimate| it.half.map(|half| half / it.mean);
-        let half = relative(self).zip(relative(other)).map(|(a, b)| mean * a.hypot(b));
+        let half =
+            self.half.zip(other.half).map(|(own, its)| (own / other.mean).hypot(mean * its / other.mean));
         Some(Estimate { mean, half })
     }
 
@@ -260,6 +260,7 @@ mod tests {
         assert!(!ratio.may_be_one(), "a difference that both intervals exclude");
         assert!(!of(0.5, 0.1).over(&of(0.5, 0.1)).unwrap().may_be_one(), "there is no difference");
         assert!(of(0.5, 0.1).over(&of(0.0, 0.1)).is_none());
+        assert_eq!(of(0.0, 0.1).over(&of(0.5, 0.1)).unwrap().shown_as_ratio(), "0.000 +-0.200");
     }
 
     #[test]
