@@ -40,13 +40,12 @@ pub fn side_by_side<T: Sync, R: Send, E>(
     }
     let (sender, receiver) = channel();
     let next = AtomicUsize::new(0);
-    let end = End { has_come: AtomicBool::new(false), stop };
     let work = |sender: &Sender<(usize, News<R>)>| {
-        let _guard = EndOnPanic(&end);
+        let _guard = StopOnPanic(stop);
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(place) else { return };
-            if end.has_come.load(Ordering::Relaxed) || place > 0 && stop.load(Ordering::Relaxed) {
+            if place > 0 && stop.load(Ordering::Relaxed) {
                 return;
             }
             // Nobody listens any more where `over` has failed.
@@ -55,7 +54,7 @@ pub fn side_by_side<T: Sync, R: Send, E>(
         }
     };
     let show = || {
-        let _guard = EndOnPanic(&end);
+        let _guard = StopOnPanic(stop);
         let (mut early, mut first) = (BTreeMap::new(), 0);
         for (place, news) in receiver {
             match news {
@@ -63,7 +62,7 @@ pub fn side_by_side<T: Sync, R: Send, E>(
                 News::Over(result) => drop(early.insert(place, result)),
             }
             while let Some(result) = early.remove(&first) {
-                over(first, result).inspect_err(|_| end.come())?;
+                over(first, result).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
                 first += 1;
             }
         }
@@ -84,26 +83,13 @@ pub fn side_by_side<T: Sync, R: Send, E>(
     })
 }
 
-/// No task begins any more, and what has begun is not wanted.
-struct End<'a> {
-    has_come: AtomicBool,
-    stop: &'a AtomicBool,
-}
-
-impl End<'_> {
-    fn come(&self) {
-        self.has_come.store(true, Ordering::Relaxed);
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Keeps the other threads from measuring what will never be shown.
-struct EndOnPanic<'a>(&'a End<'a>);
+struct StopOnPanic<'a>(&'a AtomicBool);
 
-impl Drop for EndOnPanic<'_> {
+impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.come();
+            self.0.store(true, Ordering::Relaxed);
         }
     }
 }
