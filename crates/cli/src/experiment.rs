@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     warn(&experiment);
     let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
     report::probe(arguments)?;
-    let beside = arguments.threads.min(experiment.points().len() as u32);
+    let beside = experiment.beside(arguments.threads);
     fits_memory(experiment.memory_bytes.saturating_mul(beside.into()))?;
     let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
     let store = Store::open(&folder)?;

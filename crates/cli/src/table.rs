@@ -242,8 +242,8 @@ pub(crate) fn graph(session: &Session, path: &str, graph: &TaskGraph, result: &G
 
 /// What is about to be run.
 pub(crate) fn experiment_heading(experiment: &Experiment, folder: &Path, threads: u32) -> String {
-    let threads = threads.min(experiment.points().len() as u32);
-    let side = if threads > 1 { format!(", {threads} side by side") } else { String::new() };
+    let beside = experiment.beside(threads);
+    let side = if beside > 1 { format!(", {beside} side by side") } else { String::new() };
     let title = if experiment.title.is_empty() { String::new() } else { format!(": {}", experiment.title) };
     format!(
         "{}{title}\n{}{side}; finished ones are kept in {}",

@@ -73,6 +73,12 @@ impl Experiment {
         &self.points
     }
 
+    /// How many of its points so many `threads` run side by side, unless some are kept.
+    #[must_use]
+    pub fn beside(&self, threads: u32) -> u32 {
+        threads.min(self.points.len() as u32)
+    }
+
     /// What is varied.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {
