@@ -205,7 +205,6 @@ impl Drop for TellOfPanic<'_> {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::time::Duration;
 
     /// The rounds that `jobs` jobs have seen on `threads` threads, of `rounds`; each checks that no other is ahead by a round.
     fn seen(jobs: usize, threads: usize, rounds: u64) -> Vec<Vec<u64>> {

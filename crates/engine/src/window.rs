@@ -273,21 +273,21 @@ impl<'a, S: Shard> Lane<'a, S> {
         let proposals = exchange.proposals.iter().map(|proposal| proposal.load(Ordering::Relaxed));
         let last = self.run.last;
         match proposals.min().unwrap_or(NOTHING) {
-            STOP => return Some(Outcome::Stopped),
+            STOP => Some(Outcome::Stopped),
             NOTHING => {
                 self.window = self.window.max(last);
-                return Some(Outcome::Idle);
+                Some(Outcome::Idle)
             }
             next if next > last => {
                 self.window = self.window.max(last);
-                return Some(Outcome::Reached);
+                Some(Outcome::Reached)
             }
             next => {
                 self.shard.run(self.run.window(next - 1), &mut self.outbox);
                 self.window = next;
+                None
             }
         }
-        None
     }
 
     /// Takes in what is for this shard.

@@ -10,6 +10,7 @@ mod parts;
 mod staging;
 mod waiting;
 
+use super::chip::Chip;
 use super::credit::{Receiver, Sender, Voice};
 use super::link::{Link, Receives};
 use super::token::Inbox;
@@ -193,7 +194,7 @@ impl Switch {
 pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
     let per_vc = size_of::<Voice>() + size_of::<Input>() + size_of::<Output>() + ArbiterBank::bytes(ports);
     let slots = ports * (1 + vcs);
-    size_of::<Link>() + vcs * per_vc + (size_of::<super::chip::Chip>() + Agenda::bytes(slots)) / ports
+    size_of::<Link>() + vcs * per_vc + (size_of::<Chip>() + Agenda::bytes(slots)) / ports
 }
 
 impl SwitchModel<Hpp> for Switch {
