@@ -56,6 +56,17 @@ pub trait Architecture: Sized + 'static {
 
     /// Cycles within which nothing that a component does can be felt by another, for links of `latency` cycles.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64;
+
+    /// The cycle that the switches of a shard count time from, if that is not the first one. It is moved on in time.
+    fn epoch(shared: &Self::Shared) -> Option<Cycle> {
+        let _ = shared;
+        None
+    }
+
+    /// Has the `switches` of a shard, which have settled at `now`, count from a cycle a while before.
+    fn renew_epoch(shared: &mut Self::Shared, switches: &mut [Self::Switch], now: Cycle) {
+        let _ = (shared, switches, now);
+    }
 }
 
 /// How a component goes to rest at the end of a window.

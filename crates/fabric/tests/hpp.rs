@@ -9,7 +9,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
-use flitway_fabric::hpp::{AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings};
+use flitway_fabric::hpp::{AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::routing::RoutingKind;
@@ -24,10 +24,20 @@ use std::sync::atomic::AtomicBool;
 const FOREVER: Cycle = Cycle(1 << 40);
 
 fn run(fabric: &Fabric, scripts: Vec<Script>, threads: u32) -> (Vec<Delivery>, Counters) {
+    run_and_look(fabric, scripts, threads, &[500, 1_111, 5_000])
+}
+
+/// The same with a look at the books in the cycles `looks`.
+fn run_and_look(
+    fabric: &Fabric,
+    scripts: Vec<Script>,
+    threads: u32,
+    looks: &[u64],
+) -> (Vec<Delivery>, Counters) {
     let packets: usize = scripts.iter().map(|script| script.packets.len()).sum();
     let mut simulation = Simulation::<Hpp, _, _>::new(fabric, scripts, threads, Deliveries::default);
     // Look at the books while packets are everywhere, and at the end.
-    for until in [Cycle(500), Cycle(1_111), Cycle(5_000), FOREVER] {
+    for until in looks.iter().map(|&look| Cycle(look)).chain([FOREVER]) {
         let outcome = simulation.run_until(until, &AtomicBool::new(false));
         assert!(simulation.audit().holds(), "{:?}", simulation.audit());
         assert!(until < FOREVER || outcome == Outcome::Idle);
@@ -301,6 +311,50 @@ fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
     assert!(!with(HppSettings { vcs: 5, ..plain.clone() }, 54).works_by_stretches());
     let advert = AdvertSettings { flits: 0, ..plain.advert };
     assert!(!with(HppSettings { advert, ..plain.clone() }, 54).works_by_stretches(), "on wires of their own");
+}
+
+/// Switches that work by stretches keep times in 32 bits. Bursts, silences in which adverts are repeated, one of them longer
+/// than 32 bits can count, and looks from outside in them: all of it as the other model has it.
+#[test]
+fn stretches_go_on_however_long_a_run_is() {
+    const LEAST: u32 = 54;
+    let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
+    let with = |least_payload, (refresh, buffer_units, transmit_buffer)| {
+        let plain = hpp(4);
+        let advert = AdvertSettings { refresh, ..plain.advert };
+        let pipeline = Pipeline { transmit_buffer, ..plain.pipeline };
+        let settings = HppSettings { advert, buffer_units, pipeline, ..plain };
+        Fabric { least_payload, ..fabric(&topology, RoutingKind::DModK, 13, settings) }
+    };
+    let variants = [(None, 20, 2), (Some(900), 100, 15)];
+    let bursts = [0, 3_000, 9_000, 70_000, (1 << 20) - 700, (1 << 32) - 1_500, (1 << 32) + 30_000, 21 << 31];
+    let mut looks: Vec<u64> =
+        bursts.iter().flat_map(|burst| (1..60).map(move |look| burst + look * 97)).collect();
+    looks.sort_unstable();
+    let mut scripts = vec![Script::default(); 8];
+    for (seed, burst) in (0..).zip(bursts) {
+        let gap = if seed % 2 == 0 { 40 } else { 300 };
+        let more = random_scripts(seed, &with(LEAST, variants[0]), gap, 2_500, 700);
+        for (script, more) in scripts.iter_mut().zip(more) {
+            script.packets.extend(more.packets.into_iter().map(|packet| Packet {
+                created: packet.created + burst,
+                payload: packet.payload.max(LEAST as u16),
+                ..packet
+            }));
+        }
+    }
+    let scripts: Vec<Script> = scripts.into_iter().map(|script| Script::new(script.packets)).collect();
+    for variant in variants {
+        let (stretches, other) = (with(LEAST, variant), with(0, variant));
+        assert!(stretches.works_by_stretches() && !other.works_by_stretches());
+        let expected = run_and_look(&other, scripts.clone(), 1, &looks);
+        assert!(expected.1.packets_delivered > 2_000, "{:?}", expected.1);
+        for threads in [1, 2] {
+            let found = run_and_look(&stretches, scripts.clone(), threads, &looks);
+            assert!(found.0 == expected.0, "{variant:?}, {threads} threads: other deliveries");
+            assert_eq!(found.1, expected.1, "{variant:?}, {threads} threads");
+        }
+    }
 }
 
 #[test]

@@ -33,6 +33,17 @@ impl Chip {
             _ => Chip::Any(Switch::new(shared, number, wires)),
         }
     }
+
+    /// See [`Long::count_from`].
+    pub(super) fn count_from(&mut self, span: u32) {
+        match self {
+            Chip::Any(_) => {}
+            Chip::Long1(model) => model.count_from(span),
+            Chip::Long2(model) => model.count_from(span),
+            Chip::Long3(model) => model.count_from(span),
+            Chip::Long4(model) => model.count_from(span),
+        }
+    }
 }
 
 /// What the model of `$chip` answers.

@@ -4,7 +4,8 @@
 //! `sent` units taken by the sender + `limit - sent` it may still take = `limit`; the receiver's position is its
 //! capacity plus what has left its FIFO. Since positions are absolute, a lost advert is healed by the next.
 
-use super::link::ReceiverHalf;
+use super::line::ReceiverHalf;
+use super::moment::Time;
 use super::timing::Timing;
 use super::token::Limit;
 use crate::pool::{Pool, Slot};
@@ -125,22 +126,22 @@ impl Sender {
 
 /// When a receiver has something to say. Those of one port stand side by side, for its link to look over.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Voice {
+pub(super) struct Voice<T = Cycle> {
     /// The first cycle in which there is something to say that has not been advertised, as far as known.
-    pub(super) news: Cycle,
+    pub(super) news: T,
     /// When the next advert is due: with news, or because none has been sent for long.
-    pub(super) due: Cycle,
+    pub(super) due: T,
 }
 
-impl Voice {
+impl<T: Time> Voice<T> {
     /// Adverts count as sent in cycle 0.
     pub(super) fn new(timing: &Timing) -> Self {
-        Voice { news: Cycle::NEVER, due: Cycle(timing.refresh) }
+        Voice { news: T::NEVER, due: T::ZERO.later(timing.refresh) }
     }
 
     /// There will be something new to say from cycle `news` on, if there is not from an earlier one on.
     #[inline]
-    pub(super) fn expect(&mut self, news: Cycle) {
+    pub(super) fn expect(&mut self, news: T) {
         self.news = self.news.min(news);
         self.due = self.due.min(news);
     }
@@ -351,7 +352,7 @@ impl Receiver {
     }
 }
 
-impl ReceiverHalf for Receiver {
+impl ReceiverHalf<Cycle> for Receiver {
     #[inline(always)]
     fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
         let news = self.count(timing, now);

@@ -19,7 +19,8 @@ mod rows;
 
 use super::chip::Chip;
 use super::credit::{Sender, Voice};
-use super::link::{Link, first_after};
+use super::line::{Line, Owner, first_after};
+use super::moment::{Moment, Time};
 use super::timing::Timing;
 use super::token::{Inbox, Limit};
 use super::{Cx, Shared};
@@ -37,7 +38,10 @@ use rows::Rows;
 pub(super) const VCS: usize = 4;
 
 /// Cycles of a stretch.
-pub(super) const STRETCH: u64 = 16;
+pub(super) const STRETCH: u32 = 16;
+
+/// Cycles that have passed and can still be told from each other.
+pub(super) const KEPT: u64 = 1 << 10;
 
 /// An HPP Switch of `V` VCs.
 #[derive(Debug)]
@@ -48,9 +52,9 @@ pub struct Long<const V: usize> {
     /// Ports that may have news that the other end needs.
     newsy: u64,
     /// The end of the window that is being run or was run last.
-    until: Cycle,
+    until: Moment,
     /// The first cycle in which links have not decided.
-    links_from: Cycle,
+    links_from: Moment,
     rows: Rows,
     ports: Box<[Port<V>]>,
     arbiters: ArbiterBank,
@@ -61,36 +65,41 @@ pub struct Long<const V: usize> {
 }
 
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Port<const V: usize> {
     /// The sending half. Where nothing is connected nothing is ever routed to, nor received.
-    link: Link,
-    voices: [Voice; V],
+    link: Line<Moment>,
+    voices: [Voice<Moment>; V],
     outputs: [Output; V],
     inputs: [Input; V],
 }
 
 /// One output of one crossbar, with its TX FIFO and the sender half of the VC.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
 struct Output {
     sender: Sender,
-    /// When the packet that has been granted is ready for the link, until that chooses it; `NEVER` if there is none.
-    ready: Cycle,
-    /// The cycle in which the last flit of the packet before crosses.
-    crossed: Cycle,
     /// Inputs whose first packet requests this output, now or from a known cycle on.
     requests: u64,
-    /// The input port of the packet granted last.
+    /// When the packet that has been granted is ready for the link, until that chooses it. If there is none, the cycle in
+    /// which the last flit of the packet before crosses.
+    at: Moment,
+    /// The input port of the packet that has been granted; [`NOBODY`] if there is none.
     from: u8,
     /// Somebody waits for credits, and no advert that has come can help.
     is_starved: bool,
 }
 
-const _: () = assert!(
-    size_of::<Port<3>>() == 8 * 64,
-    "one cache line each: the link, the voices, each output, each input"
-);
+/// No input port.
+const NOBODY: u8 = u8::MAX;
+
+const _: () =
+    assert!(size_of::<Port<3>>() == 6 * 64, "cache lines of a port; the link and its voices are one");
+
+/// The cycle that time is counted from once all has been settled up to `now`: so long before that what matters of the time
+/// before `now` can still be told. Stretches stay in their rows.
+pub(super) fn epoch_before(now: Cycle) -> Cycle {
+    Cycle(now.since(Cycle(KEPT)) / rows::ROUND * rows::ROUND)
+}
 
 /// Bytes of a switch per port.
 pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
@@ -99,16 +108,15 @@ pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
 }
 
 impl<const V: usize> Port<V> {
-    fn new(timing: &Timing, number: u32, port: u32, wire: Option<Wire>) -> Self {
+    fn new(timing: &Timing, wire: Option<Wire>) -> Self {
         Port {
-            link: Link::new(timing, number, port, wire, false),
+            link: Line::new(timing, wire),
             voices: std::array::from_fn(|_| Voice::new(timing)),
             outputs: std::array::from_fn(|_| Output {
                 sender: Sender::new(timing),
-                ready: Cycle::NEVER,
-                crossed: Cycle::ZERO,
                 requests: 0,
-                from: 0,
+                at: Moment::ZERO,
+                from: NOBODY,
                 is_starved: false,
             }),
             inputs: std::array::from_fn(|_| Input::new(timing)),
@@ -117,16 +125,16 @@ impl<const V: usize> Port<V> {
 
     /// Sends the adverts that were due in the cycles up to `now`.
     #[inline(always)]
-    fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn catch_up<O: Observer>(&mut self, now: Moment, owner: Owner, cx: &mut Cx<'_, O>) {
         if self.link.could_advertise(now) {
-            self.send_adverts(now, cx);
+            self.send_adverts(now, owner, cx);
         }
     }
 
     /// The same where there are such cycles.
     #[inline(never)]
-    fn send_adverts<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
-        self.link.send_adverts::<V, O>(&mut self.voices, &mut self.inputs, now, cx);
+    fn send_adverts<O: Observer>(&mut self, now: Moment, owner: Owner, cx: &mut Cx<'_, O>) {
+        self.link.send_adverts::<V, O>(&mut self.voices, &mut self.inputs, now, owner, cx);
     }
 
     /// A packet begins to leave FIFO `vc`, of which it is known what of the one before has left. Says whether the sender may
@@ -142,29 +150,52 @@ impl<const V: usize> Port<V> {
 
 impl<const V: usize> Long<V> {
     pub(super) fn new(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Self {
-        let ports = (0..).zip(wires).map(|(port, wire)| Port::new(&shared.timing, number, port, *wire));
         Long {
             number,
             starving: 0,
             newsy: 0,
-            until: Cycle::ZERO,
-            links_from: Cycle::ZERO,
+            until: Moment::ZERO,
+            links_from: Moment::ZERO,
             rows: Rows::new(wires.len()),
-            ports: ports.collect(),
+            ports: wires.iter().map(|wire| Port::new(&shared.timing, *wire)).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, wires.len() * V, wires.len()),
             looks: 0,
             leaving: Vec::new(),
         }
     }
 
+    #[inline(always)]
+    fn owner(&self, port: usize) -> Owner {
+        Owner { component: self.number, port: port as u8, is_nic: false }
+    }
+
+    /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
+    pub(super) fn count_from(&mut self, span: u32) {
+        for time in [&mut self.until, &mut self.links_from] {
+            *time = time.moved(span);
+        }
+        self.rows.pass(self.rows.now().moved(span));
+        for Port { link, voices, outputs, inputs } in &mut self.ports {
+            for time in [&mut link.free_at, &mut link.due_at] {
+                *time = time.moved(span);
+            }
+            for Voice { news, due } in voices {
+                (*news, *due) = (news.moved(span), due.moved(span));
+            }
+            outputs.iter_mut().for_each(|output| output.at = output.at.moved(span));
+            inputs.iter_mut().for_each(|input| input.count_from(span));
+        }
+    }
+
     /// Takes in an advert.
     fn hear(&mut self, shared: &mut Shared, advert: &Limit) {
         let (port, vc) = (usize::from(advert.port), usize::from(advert.vc));
+        let epoch = shared.timing.epoch;
         let Output { sender, is_starved, .. } = &mut self.ports[port].outputs[vc];
-        sender.advertise(&mut shared.pools.limits, advert, self.until);
+        sender.advertise(&mut shared.pools.limits, advert, self.until.cycle(epoch));
         if std::mem::take(is_starved) {
             self.starving -= 1;
-            self.rows.wake_arbiter(port, vc, advert.from.max(self.rows.now()));
+            self.rows.wake_arbiter(port, vc, Moment::of(advert.from, epoch).max(self.rows.now()));
         }
     }
 
@@ -190,7 +221,7 @@ impl<const V: usize> Long<V> {
     /// Takes in all that has come, before a run that begins in cycle `start`.
     pub(super) fn take_in(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         // After a pause a window begins before it.
-        self.rows.pass(start.max(self.until));
+        self.rows.pass(Moment::of(start, shared.timing.epoch).max(self.until));
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
             let advert = shared.pools.limits.take(slot);
@@ -205,39 +236,45 @@ impl<const V: usize> Long<V> {
     /// Lets the first packet of FIFO `vc` at `port` request its output from the first cycle on in which it can: the one before
     /// it has crossed in cycle `end`.
     #[inline(always)]
-    fn request(&mut self, shared: &Shared, port: usize, vc: usize, end: Cycle) {
+    fn request(&mut self, shared: &Shared, port: usize, vc: usize, end: Moment) {
         let input = &mut self.ports[port].inputs[vc];
         let Some(first) = shared.pools.tokens.first(&input.waiting) else { return };
-        let at = end.max(first.at + shared.timing.felt_by_switch());
+        let at = end.max(Moment::of(first.at, shared.timing.epoch) + shared.timing.felt_by_switch());
         (input.requests_from, input.units) = (at, first.units);
         let to = first.route.hop().port.index();
         let output = &mut self.ports[to].outputs[vc];
         output.requests |= 1 << port;
-        if output.ready == Cycle::NEVER {
-            self.rows.wake_arbiter(to, vc, at.max(output.crossed));
+        if output.from == NOBODY {
+            self.rows.wake_arbiter(to, vc, at.max(output.at));
         }
     }
 
     /// Does everything due before `until`.
     #[inline(always)]
     pub(super) fn work<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
+        let epoch = cx.shared.timing.epoch;
+        let until = Moment::of(until, epoch);
         self.until = until;
+        let (to_link, horizon) = (cx.shared.timing.to_link(), Moment::of(cx.horizon, epoch));
+        // The cycle before which links can decide once arbiters have for the cycles before `end`.
+        let links_upto = |end: Moment| (end + to_link).min(horizon);
         let now = self.rows.now();
-        if self.links_from < self.links_upto(now, cx) {
+        if self.links_from < links_upto(now) {
             // A look from outside has kept them back.
-            self.decide_all(now, cx);
+            self.decide_all(now, links_upto(now), cx);
         }
         while self.rows.now() < until {
             let end = self.rows.end().min(until);
             self.arbitrate_all(end, cx);
-            self.decide_all(end, cx);
+            self.decide_all(end, links_upto(end), cx);
             self.rows.pass(end);
         }
         cx.counters.wakes += std::mem::take(&mut self.looks);
-        let mut next = self.rows.next();
+        let mut next = self.rows.next().map_or(Cycle::NEVER, |next| next.cycle(epoch));
         for index in bits(self.newsy) {
+            let owner = self.owner(index);
             let port = &mut self.ports[index];
-            match port.link.finish(&mut port.voices, &mut port.inputs, until, cx) {
+            match port.link.finish(&mut port.voices, &mut port.inputs, until, owner, cx) {
                 Cycle::NEVER => self.newsy &= !(1 << index),
                 news => next = next.min(news),
             }
@@ -245,15 +282,9 @@ impl<const V: usize> Long<V> {
         Rest { next, waits: self.starving > 0 }
     }
 
-    /// The cycle before which links can decide once arbiters have for the cycles before `end`.
-    #[inline(always)]
-    fn links_upto<O: Observer>(&self, end: Cycle, cx: &Cx<'_, O>) -> Cycle {
-        (end + cx.shared.timing.to_link()).min(cx.horizon)
-    }
-
     /// The arbiters look that are due before cycle `end`, with which the stretch ends.
     #[inline(always)]
-    fn arbitrate_all<O: Observer>(&mut self, end: Cycle, cx: &mut Cx<'_, O>) {
+    fn arbitrate_all<O: Observer>(&mut self, end: Moment, cx: &mut Cx<'_, O>) {
         for word in 0..self.rows.words() {
             let mut due = self.rows.take_arbiters(word);
             while due != 0 {
@@ -267,10 +298,10 @@ impl<const V: usize> Long<V> {
 
     /// The arbiter of output `vc` of `port` grants one of its requests before cycle `end`, if one can be.
     #[inline(always)]
-    fn arbitrate<O: Observer>(&mut self, port: usize, vc: usize, end: Cycle, cx: &mut Cx<'_, O>) {
+    fn arbitrate<O: Observer>(&mut self, port: usize, vc: usize, end: Moment, cx: &mut Cx<'_, O>) {
         let output = &self.ports[port].outputs[vc];
-        let (requests, crossed) = (output.requests, output.crossed);
-        if requests == 0 || output.ready != Cycle::NEVER {
+        let (requests, crossed) = (output.requests, output.at);
+        if requests == 0 || output.from != NOBODY {
             // If a packet has been granted, the choice of the link wakes the arbiter.
             return;
         }
@@ -296,19 +327,20 @@ impl<const V: usize> Long<V> {
         requests: u64,
         port: usize,
         vc: usize,
-        end: Cycle,
+        end: Moment,
         cx: &mut Cx<'_, O>,
     ) {
         let from = |ports: &[Port<V>], port: usize| ports[port].inputs[vc].requests_from;
-        let first = bits(requests).fold(Cycle::NEVER, |first, port| first.min(from(&self.ports, port)));
-        let mut now = first.max(self.ports[port].outputs[vc].crossed).max(self.rows.now());
+        let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(&self.ports, port)));
+        let mut now = first.max(self.ports[port].outputs[vc].at).max(self.rows.now());
         while now < end {
-            let (mut eligible, mut later) = (0, Cycle::NEVER);
+            let (mut eligible, mut later) = (0, Moment::NEVER);
+            let cycle = now.cycle(cx.shared.timing.epoch);
             for other in bits(requests) {
                 let Input { requests_from, units, .. } = self.ports[other].inputs[vc];
                 if requests_from <= now {
                     let sender = &mut self.ports[port].outputs[vc].sender;
-                    let fits = sender.has(&mut cx.shared.pools.limits, now, units.into());
+                    let fits = sender.has(&mut cx.shared.pools.limits, cycle, units.into());
                     eligible |= u64::from(fits) << other;
                 } else {
                     later = later.min(requests_from);
@@ -319,7 +351,7 @@ impl<const V: usize> Long<V> {
             }
             now = later.min(self.next_advert(cx.shared, port, vc));
         }
-        if now != Cycle::NEVER {
+        if now != Moment::NEVER {
             self.rows.wake_arbiter(port, vc, now);
         }
     }
@@ -327,42 +359,44 @@ impl<const V: usize> Long<V> {
     /// When the next advert for output `vc` of `port` counts; `NEVER` if none is known, and the next to come wakes its
     /// arbiter.
     #[cold]
-    fn next_advert(&mut self, shared: &Shared, port: usize, vc: usize) -> Cycle {
+    fn next_advert(&mut self, shared: &Shared, port: usize, vc: usize) -> Moment {
         let Output { sender, is_starved, .. } = &mut self.ports[port].outputs[vc];
         let next = sender.next_advert(&shared.pools.limits);
         if next.is_none() && !std::mem::replace(is_starved, true) {
             self.starving += 1;
         }
-        next.unwrap_or(Cycle::NEVER)
+        next.map_or(Moment::NEVER, |next| Moment::of(next, shared.timing.epoch))
     }
 
     /// The packet from one of the `eligible` input ports may cross to output `vc` of `port` from the cycle after `now` on.
     #[inline(always)]
-    fn grant<O: Observer>(&mut self, eligible: u64, port: usize, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn grant<O: Observer>(&mut self, eligible: u64, port: usize, vc: usize, now: Moment, cx: &mut Cx<'_, O>) {
         let from = self.arbiters.grant(port * V + vc, eligible);
         if cx.observer.follows_packets() {
             self.describe_passage([from, port, vc], now, cx);
         }
-        self.ports[from].inputs[vc].requests_from = Cycle::NEVER;
+        self.ports[from].inputs[vc].requests_from = Moment::NEVER;
         let Port { link, outputs, .. } = &mut self.ports[port];
         let output = &mut outputs[vc];
         let to_link = cx.shared.timing.to_link();
         output.requests &= !(1 << from);
         output.from = from as u8;
-        output.ready = now + to_link;
+        output.at = now + to_link;
         link.waiting |= 1 << vc;
-        self.rows.wake_link(port, output.ready.max(link.free_at) - to_link);
+        self.rows.wake_link(port, output.at.max(link.free_at) - to_link);
         cx.counters.events += 1;
         let (output, input) = (PortId::new(port), PortId::new(from));
+        let now = now.cycle(cx.shared.timing.epoch);
         cx.observer.granted(&Grant { cycle: now, switch: self.number, output, vc: vc as u8, input });
     }
 
     /// Tells the observer of the packet at the head of FIFO `vc` of port `from`, which is granted the output at `port`.
     #[cold]
     #[inline(never)]
-    fn describe_passage<O: Observer>(&self, [from, port, vc]: [usize; 3], now: Cycle, cx: &mut Cx<'_, O>) {
+    fn describe_passage<O: Observer>(&self, [from, port, vc]: [usize; 3], now: Moment, cx: &mut Cx<'_, O>) {
         let input = &self.ports[from].inputs[vc];
         let token = &cx.shared.pools.tokens[input.waiting.head()];
+        let epoch = cx.shared.timing.epoch;
         cx.observer.passed(&Passage {
             packet: token.name(),
             switch: self.number,
@@ -371,16 +405,15 @@ impl<const V: usize> Long<V> {
             outputs: 1 << port,
             arrived: token.at,
             ready: token.at + cx.shared.timing.felt_by_switch(),
-            requested: input.requests_from,
-            free: Some(self.ports[port].outputs[vc].crossed),
-            granted: now,
+            requested: input.requests_from.cycle(epoch),
+            free: Some(self.ports[port].outputs[vc].at.cycle(epoch)),
+            granted: now.cycle(epoch),
         });
     }
 
-    /// The links decide that are due, after the arbiters have for the cycles before `end`.
+    /// The links decide that are due in the cycles before `upto`, after the arbiters have for those before `end`.
     #[inline(always)]
-    fn decide_all<O: Observer>(&mut self, end: Cycle, cx: &mut Cx<'_, O>) {
-        let upto = self.links_upto(end, cx);
+    fn decide_all<O: Observer>(&mut self, end: Moment, upto: Moment, cx: &mut Cx<'_, O>) {
         let mut due = self.rows.take_links();
         while due != 0 {
             let port = due.trailing_zeros() as usize;
@@ -390,32 +423,33 @@ impl<const V: usize> Long<V> {
         }
         self.links_from = upto;
         while let Some((index, vc, leaving)) = self.leaving.pop() {
+            let owner = self.owner(index.into());
             let port = &mut self.ports[usize::from(index)];
-            port.catch_up(upto - 1, cx);
+            port.catch_up(upto - 1, owner, cx);
             self.newsy |= u64::from(port.begin(vc.into(), &leaving, &cx.shared.timing)) << index;
         }
     }
 
     /// The link of `port` decides in the cycles before `upto`. Arbiters have for those before `end`.
     #[inline(always)]
-    fn decide<O: Observer>(&mut self, index: usize, end: Cycle, upto: Cycle, cx: &mut Cx<'_, O>) {
+    fn decide<O: Observer>(&mut self, index: usize, end: Moment, upto: Moment, cx: &mut Cx<'_, O>) {
+        let owner = self.owner(index);
         loop {
             let port = &mut self.ports[index];
             let waiting = u64::from(port.link.waiting);
-            let ready = bits(waiting).fold(Cycle::NEVER, |ready, vc| ready.min(port.outputs[vc].ready));
+            let ready = bits(waiting).fold(Moment::NEVER, |ready, vc| ready.min(port.outputs[vc].at));
             let now = ready.max(port.link.free_at);
             if now >= upto {
-                if ready != Cycle::NEVER {
-                    let before = now.since(Cycle(cx.shared.timing.to_link()));
-                    self.rows.wake_link(index, end.max(Cycle(before)));
+                if ready != Moment::NEVER {
+                    self.rows.wake_link(index, end.max(now.before(cx.shared.timing.to_link())));
                 }
                 return;
             }
-            port.catch_up(now, cx);
+            port.catch_up(now, owner, cx);
             if port.link.free_at > now {
                 continue;
             }
-            let is_ready = |vc: usize| u16::from(port.outputs[vc].ready <= now) << vc;
+            let is_ready = |vc: usize| u16::from(port.outputs[vc].at <= now) << vc;
             let wanted = bits(waiting).fold(0, |wanted, vc| wanted | is_ready(vc));
             if let Some(vc) = first_after(port.link.data_turn, wanted) {
                 self.send(index, vc, now, cx);
@@ -425,9 +459,9 @@ impl<const V: usize> Long<V> {
 
     /// The link of port `index` has chosen, in cycle `now`, the packet granted in crossbar `vc`.
     #[inline(always)]
-    fn send<O: Observer>(&mut self, index: usize, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn send<O: Observer>(&mut self, index: usize, vc: usize, now: Moment, cx: &mut Cx<'_, O>) {
         let output = &mut self.ports[index].outputs[vc];
-        let (from, ready) = (usize::from(output.from), output.ready);
+        let (from, ready) = (usize::from(output.from), output.at);
         let Shared { timing, pools, routing, .. } = &mut *cx.shared;
         let input = &mut self.ports[from].inputs[vc];
         let (slot, token) = pools.tokens.pop(&mut input.waiting);
@@ -435,7 +469,7 @@ impl<const V: usize> Long<V> {
         token.advance(routing, self.number, vc as u8);
         token.hops += 1;
         // Its first flit has crossed a while before it was ready; it stops when it has filled the TX FIFO.
-        let base = (ready - timing.transmit_buffer).max(Cycle(now.since(Cycle(timing.tx_fifo.into()))));
+        let base = ready.before(timing.transmit_buffer).max(now.before(timing.tx_fifo.into()));
         let leaving = Leaving { base, flits, units };
         let crossed = leaving.end();
         if cx.observer.follows_packets() {
@@ -445,13 +479,13 @@ impl<const V: usize> Long<V> {
         let Port { link, outputs, .. } = &mut self.ports[index];
         let output = &mut outputs[vc];
         output.sender.take(units.into());
-        (output.ready, output.crossed) = (Cycle::NEVER, crossed);
+        (output.at, output.from) = (crossed, NOBODY);
         if output.requests != 0 {
             self.rows.wake_arbiter(index, vc, crossed);
         }
         link.waiting &= !(1 << vc);
         link.data_turn = vc as u8;
-        let at = link.send_packet(timing, now, flits.into());
+        let at = link.send_packet(timing, now, flits.into()).cycle(timing.epoch);
         let by = pools.tokens[slot].go::<false>(timing, &link.wire, at);
         pools.send(cx.post, &link.wire, slot, by);
         cx.counters.events += 1;
@@ -473,22 +507,22 @@ impl<const V: usize> Long<V> {
         &self,
         [index, vc]: [usize; 2],
         slot: Slot,
-        now: Cycle,
+        now: Moment,
         cx: &mut Cx<'_, O>,
     ) {
         let token = &cx.shared.pools.tokens[slot];
         let Port { link, outputs, .. } = &self.ports[index];
-        let mut link = link.clone();
+        let (mut link, epoch) = (link.clone(), cx.shared.timing.epoch);
         cx.observer.departed(&Departure {
             packet: token.name(),
             component: self.number,
             port: PortId::new(index),
             vc: vc as u8,
             flits: token.flits,
-            ready: outputs[vc].ready,
-            free: link.free_at,
-            chosen: now,
-            arrives: link.send_packet(&cx.shared.timing, now, token.flits.into()),
+            ready: outputs[vc].at.cycle(epoch),
+            free: link.free_at.cycle(epoch),
+            chosen: now.cycle(epoch),
+            arrives: link.send_packet(&cx.shared.timing, now, token.flits.into()).cycle(epoch),
         });
     }
 }

@@ -143,8 +143,10 @@
 mod barrier;
 mod chip;
 mod credit;
+mod line;
 mod link;
 mod long;
+mod moment;
 mod nic;
 pub mod settings;
 mod switch;
@@ -160,6 +162,7 @@ use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
 use crate::{Barriers, Groups, RailId};
 use chip::Chip;
+use flitway_engine::Cycle;
 use nic::Port;
 use timing::Timing;
 use token::{Inbox, Mail, Pools};
@@ -280,5 +283,16 @@ impl Architecture for Hpp {
         let felt = if fabric.groups.is_empty() { felt } else { felt.min(2) };
         let felt = if fabric.barriers.is_empty() { felt } else { felt.min(BarrierSettings::PACKET_FLITS) };
         u64::from(pipeline.transmit - u32::from(settings.show_ahead) + latency + felt)
+    }
+
+    fn epoch(shared: &Shared) -> Option<Cycle> {
+        shared.timing.is_long.then_some(shared.timing.epoch)
+    }
+
+    fn renew_epoch(shared: &mut Shared, switches: &mut [Chip], now: Cycle) {
+        let epoch = long::epoch_before(now);
+        let span = epoch.since(shared.timing.epoch) as u32;
+        shared.timing.epoch = epoch;
+        switches.iter_mut().for_each(|chip| chip.count_from(span));
     }
 }

@@ -4,7 +4,8 @@
 mod leaf;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::link::{Link, Receives, first_after};
+use super::line::{Receives, first_after};
+use super::link::Link;
 use super::token::{Inbox, Kind, Limit, Run, Token};
 use super::{Cx, Hpp, Shared};
 use crate::bits::bits;
@@ -76,7 +77,7 @@ struct Lane {
     queue: List,
 }
 
-impl Receives for Lane {
+impl Receives<Cycle> for Lane {
     type Half = Receiver;
 
     #[inline]

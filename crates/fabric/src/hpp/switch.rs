@@ -12,7 +12,8 @@ mod waiting;
 
 use super::chip::Chip;
 use super::credit::{Receiver, Sender, Voice};
-use super::link::{Link, Receives};
+use super::line::Receives;
+use super::link::Link;
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
 use crate::PortId;
@@ -99,7 +100,7 @@ struct Output {
 
 const _: () = assert!(size_of::<Input>() == 64 && size_of::<Output>() == 64, "one cache line each");
 
-impl Receives for Input {
+impl Receives<Cycle> for Input {
     type Half = Receiver;
 
     #[inline]

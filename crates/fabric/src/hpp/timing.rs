@@ -1,6 +1,7 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
+use super::moment::Time;
 use super::{Hpp, HppSettings, long};
 use crate::simulation::{Architecture, Fabric};
 use flitway_engine::Cycle;
@@ -12,6 +13,8 @@ const LONG: u64 = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
+    /// The cycle that [`Moment`](super::moment::Moment)s count from.
+    pub(super) epoch: Cycle,
     pub(super) vcs: usize,
     /// VCs of one class.
     pub(super) lanes: usize,
@@ -62,6 +65,7 @@ impl Timing {
         let classes = fabric.routing.classes();
         let pipeline = &settings.pipeline;
         let mut timing = Timing {
+            epoch: Cycle::ZERO,
             vcs: settings.vcs as usize,
             lanes: (settings.vcs / classes) as usize,
             to_crossbar: u64::from(pipeline.receive + pipeline.queue + pipeline.route),
@@ -105,12 +109,18 @@ impl Timing {
         // From the grant of a packet and from its choice until it has crossed, and from its choice until it has freed a unit.
         let crossed = (shortest + self.transmit_buffer).saturating_sub(self.tx_fifo.into());
         let freed = shortest.min(self.first_unit.into()).saturating_sub(self.tx_fifo.into());
+        // Spans of time that are counted in 32 bits beside that from the epoch, and such as reach back from a cycle.
+        let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
+        let refresh = if self.refresh == NO_REFRESH { 0 } else { self.refresh };
+        let ahead = [longest, refresh, self.transmit, self.receive, self.to_crossbar];
+        let is_short = ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < long::KEPT;
         is_plain
+            && is_short
             && self.vcs <= long::VCS
             && !self.sideband
-            && shortest.min(crossed).min(freed) >= long::STRETCH
+            && shortest.min(crossed).min(freed) >= long::STRETCH.into()
             // After a look from outside links decide at once for all cycles that arbiters are ahead of them.
-            && self.to_link() <= long::STRETCH
+            && self.to_link() <= long::STRETCH.into()
     }
 
     /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
@@ -132,7 +142,7 @@ impl Timing {
 
     /// Cycles by which the start flit goes ahead of what is chosen in cycle `now` on a link that is free from cycle `free` on.
     #[inline(always)]
-    pub(super) fn ahead(&self, free: Cycle, now: Cycle) -> u64 {
+    pub(super) fn ahead<T: Time>(&self, free: T, now: T) -> u64 {
         self.show_ahead.min(u64::from(free < now))
     }
 

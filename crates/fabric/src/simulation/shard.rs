@@ -151,6 +151,12 @@ impl Sum for Conservation {
     }
 }
 
+/// Cycles after which the epoch is moved on, if there is one. Where everything is checked that happens often.
+const EPOCH: u64 = if cfg!(debug_assertions) { 9 << 7 } else { 1 << 20 };
+
+/// Cycles from the epoch that can be reached.
+const FAR: u64 = 1 << 30;
+
 pub(super) struct FabricShard<A: Architecture, E, O> {
     shared: A::Shared,
     switches: Vec<A::Switch>,
@@ -235,7 +241,27 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         self.counters
     }
 
+    /// Does what was put off in the cycles before `now` because nobody looked.
     pub(super) fn settle(&mut self, now: Cycle) {
+        loop {
+            let at = A::epoch(&self.shared).map_or(now, |epoch| now.min(epoch + FAR));
+            self.settle_near(at);
+            if self.is_far(at) {
+                A::renew_epoch(&mut self.shared, &mut self.switches, at);
+            }
+            if at == now {
+                return;
+            }
+        }
+    }
+
+    /// Whether the epoch is so long before `now` that it has to be moved on.
+    fn is_far(&self, now: Cycle) -> bool {
+        A::epoch(&self.shared).is_some_and(|epoch| now.since(epoch) > EPOCH)
+    }
+
+    /// The same as [`settle`](Self::settle), not [`FAR`] from the epoch.
+    fn settle_near(&mut self, now: Cycle) {
         let mut cx = Context {
             shared: &mut self.shared,
             post: &mut self.post,
@@ -329,6 +355,9 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     }
 
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
+        if self.is_far(window.start) {
+            self.settle(window.start);
+        }
         let mut due = std::mem::take(&mut self.due);
         self.post.open(window, &mut due);
         // A component runs so many steps after the memory is asked for it first, and is asked for more in each of them.

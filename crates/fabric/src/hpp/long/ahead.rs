@@ -1,17 +1,18 @@
 //! What a switch asks the memory for before it runs, in three stages after its own lines and its inbox: each reads what the
 //! one before asked for.
 
-use super::{Long, Port};
+use super::{Long, NOBODY, Port};
 use crate::bits::bits;
+use crate::hpp::moment::Moment;
 use crate::hpp::{Hpp, Shared};
 use crate::pool::Slot;
 use crate::simulation::Post;
-use flitway_engine::{Cycle, prefetch};
+use flitway_engine::prefetch;
 
 impl<const V: usize> Long<V> {
     /// The packets that come, and the ports of which something is due.
     #[inline]
-    pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
+    pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Slot], until: Moment) {
         packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
         for port in bits(self.rows.ports_due(until)) {
             let Port { link, voices, outputs, .. } = &self.ports[port];
@@ -23,7 +24,7 @@ impl<const V: usize> Long<V> {
 
     /// What these packets go through, and those that request there.
     #[inline]
-    pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
+    pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Slot], until: Moment) {
         for token in packets.iter().map(|&slot| &shared.pools.tokens[slot]) {
             let (to, vc) = (token.route.hop().port.index(), usize::from(token.vc));
             self.prefetch_input(token.port.into(), vc);
@@ -39,7 +40,7 @@ impl<const V: usize> Long<V> {
                     self.prefetch_input(from, vc);
                     self.arbiters.prefetch(port * V + vc, from);
                 }
-                if output.ready != Cycle::NEVER {
+                if output.from != NOBODY {
                     self.prefetch_input(output.from.into(), vc);
                 }
             }
@@ -48,7 +49,7 @@ impl<const V: usize> Long<V> {
 
     /// Where they go next.
     #[inline]
-    pub(super) fn prefetch_third(&self, shared: &Shared, packets: &[Slot], until: Cycle, post: &Post<Hpp>) {
+    pub(super) fn prefetch_third(&self, shared: &Shared, packets: &[Slot], until: Moment, post: &Post<Hpp>) {
         let tokens = &shared.pools.tokens;
         for token in packets.iter().map(|&slot| &tokens[slot]) {
             let to = &self.ports[token.route.hop().port.index()];
@@ -60,7 +61,7 @@ impl<const V: usize> Long<V> {
             post.prefetch_inbox(port.link.wire.peer);
             port.prefetch_news(until);
             for (vc, output) in port.outputs.iter().enumerate() {
-                let granted = u64::from(output.ready != Cycle::NEVER) << output.from;
+                let granted = u64::from(output.from != NOBODY) << output.from;
                 for from in bits(output.requests | granted) {
                     tokens.prefetch(self.ports[from].inputs[vc].waiting.head());
                 }
@@ -81,7 +82,7 @@ impl<const V: usize> Long<V> {
 impl<const V: usize> Port<V> {
     /// Asks for the inputs that may have something to say before `until`.
     #[inline]
-    fn prefetch_news(&self, until: Cycle) {
+    fn prefetch_news(&self, until: Moment) {
         if self.link.is_due(until) {
             let due = self.voices.iter().zip(&self.inputs).filter(|(voice, _)| voice.news < until);
             due.for_each(|(_, input)| prefetch::line(input));

@@ -1,6 +1,7 @@
 //! An input FIFO, and the receiver half of absolute credits, where it is known when each flit will have left.
 
-use crate::hpp::link::{ReceiverHalf, Receives};
+use crate::hpp::line::{ReceiverHalf, Receives};
+use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::pool::List;
 use crate::simulation::Conservation;
@@ -14,7 +15,7 @@ pub(super) struct Input {
     /// Packets that no link has chosen yet, some of them still on the way.
     pub(super) waiting: List,
     /// When the first of them begins to request; `NEVER` once it has been granted.
-    pub(super) requests_from: Cycle,
+    pub(super) requests_from: Moment,
     /// Its credit units.
     pub(super) units: u16,
     /// Units of the packet that is leaving that have not been counted.
@@ -26,11 +27,11 @@ pub(super) struct Input {
     told: u32,
     arrived: u32,
     /// When the link was free of the last advert with news.
-    said: Cycle,
+    said: Moment,
     /// The first cycle at whose start one unit more has left; `NEVER` if all have been counted.
-    next: Cycle,
+    next: Moment,
     /// The cycle in which the last flit of the packet that is leaving leaves, or that of the last one left.
-    end: Cycle,
+    end: Moment,
 }
 
 const _: () = assert!(size_of::<Input>() == 64, "one cache line");
@@ -38,7 +39,7 @@ const _: () = assert!(size_of::<Input>() == 64, "one cache line");
 /// A packet that leaves from cycle `base` on, or as if it had from then on without a stop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
-    pub(super) base: Cycle,
+    pub(super) base: Moment,
     pub(super) flits: u16,
     pub(super) units: u16,
 }
@@ -46,7 +47,7 @@ pub(super) struct Leaving {
 impl Leaving {
     /// The cycle in which its last flit leaves.
     #[inline(always)]
-    pub(super) fn end(&self) -> Cycle {
+    pub(super) fn end(&self) -> Moment {
         self.base + u64::from(self.flits - 1)
     }
 }
@@ -55,11 +56,11 @@ impl Input {
     pub(super) fn new(timing: &Timing) -> Self {
         Input {
             waiting: List::default(),
-            requests_from: Cycle::NEVER,
+            requests_from: Moment::NEVER,
             units: 0,
-            said: Cycle::ZERO,
-            next: Cycle::NEVER,
-            end: Cycle::ZERO,
+            said: Moment::ZERO,
+            next: Moment::NEVER,
+            end: Moment::ZERO,
             position: timing.capacity,
             advertised: timing.capacity,
             told: timing.capacity,
@@ -71,7 +72,7 @@ impl Input {
     /// The next packet begins to leave. Those units of the one before that have not been advertised have left. Returns when
     /// its first unit will have left.
     #[inline(always)]
-    pub(super) fn begin(&mut self, timing: &Timing, leaving: &Leaving) -> Cycle {
+    pub(super) fn begin(&mut self, timing: &Timing, leaving: &Leaving) -> Moment {
         let Leaving { base, flits, units } = *leaving;
         self.position = self.position.wrapping_add(u32::from(self.uncounted));
         (self.uncounted, self.end) = (units, leaving.end());
@@ -88,18 +89,25 @@ impl Input {
 
     /// The cycle in which the last flit leaves or left.
     #[inline]
-    pub(super) fn end(&self) -> Cycle {
+    pub(super) fn end(&self) -> Moment {
         self.end
+    }
+
+    /// Time is counted from a cycle on that is `span` later than the one so far.
+    pub(super) fn count_from(&mut self, span: u32) {
+        for time in [&mut self.requests_from, &mut self.said, &mut self.next, &mut self.end] {
+            *time = time.moved(span);
+        }
     }
 
     /// Counts the units that have left before cycle `now`.
     #[inline(always)]
-    fn count(&mut self, timing: &Timing, now: Cycle) {
+    fn count(&mut self, timing: &Timing, now: Moment) {
         while self.next <= now {
             self.position = self.position.wrapping_add(1);
             self.uncounted -= 1;
             self.next = match self.uncounted {
-                0 => Cycle::NEVER,
+                0 => Moment::NEVER,
                 1 => self.end + 1,
                 _ => self.next + u64::from(timing.unit_flits),
             };
@@ -116,20 +124,20 @@ impl Input {
     /// The position at the start of cycle `now`, for a look from outside.
     pub(super) fn position(&self, timing: &Timing, now: Cycle) -> u32 {
         let mut input = self.clone();
-        input.count(timing, now);
+        input.count(timing, Moment::of(now, timing.epoch));
         input.position
     }
 
     /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.
     pub(super) fn audit(&self, timing: &Timing, now: Cycle, books: &mut Conservation) {
         let mut input = self.clone();
-        input.count(timing, now);
+        input.count(timing, Moment::of(now, timing.epoch));
         books.units_freed += u64::from(input.position.wrapping_sub(timing.capacity));
         books.units_held += u64::from(input.uncounted);
     }
 }
 
-impl Receives for Input {
+impl Receives<Moment> for Input {
     type Half = Input;
 
     #[inline]
@@ -138,9 +146,9 @@ impl Receives for Input {
     }
 }
 
-impl ReceiverHalf for Input {
+impl ReceiverHalf<Moment> for Input {
     #[inline(always)]
-    fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
+    fn advertise(&mut self, timing: &Timing, now: Moment, sent: Moment) -> (u32, Moment) {
         self.count(timing, now);
         debug_assert_ne!(self.position, self.advertised, "there is something to say");
         (self.advertised, self.said) = (self.position, sent);
@@ -148,7 +156,7 @@ impl ReceiverHalf for Input {
     }
 
     #[inline]
-    fn tell(&mut self) -> Option<(u32, Cycle)> {
+    fn tell(&mut self) -> Option<(u32, Moment)> {
         let is_new = std::mem::replace(&mut self.told, self.advertised) != self.advertised;
         is_new.then_some((self.advertised, self.said))
     }

@@ -3,6 +3,7 @@
 use super::{Long, Port};
 use crate::PortId;
 use crate::deadlock::{Fifo, Need, Side, Waiting};
+use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::Inbox;
 use crate::hpp::{Cx, Hpp, Shared};
 use crate::observer::Observer;
@@ -18,6 +19,7 @@ impl<const V: usize> SwitchModel<Hpp> for Long<V> {
     #[inline]
     fn prefetch(&self, shared: &Shared, post: &Post<Hpp>, place: usize, until: Cycle, stage: Stage) {
         let packets = &post.inbox_of(place).packets;
+        let until = Moment::of(until, shared.timing.epoch);
         match stage {
             Stage::Itself => prefetch::item(self),
             Stage::Mail => {
@@ -46,7 +48,11 @@ impl<const V: usize> SwitchModel<Hpp> for Long<V> {
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
-        self.ports.iter_mut().for_each(|port| port.catch_up(last, cx));
+        let last = Moment::of(last, cx.shared.timing.epoch);
+        for index in 0..self.ports.len() {
+            let owner = self.owner(index);
+            self.ports[index].catch_up(last, owner, cx);
+        }
     }
 
     fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {
@@ -85,7 +91,11 @@ impl<const V: usize> Long<V> {
     /// The first packet of FIFO `vc` of `port`, if it requests in cycle `now` and is short of credits.
     fn packet_waiting(&self, shared: &Shared, port: usize, vc: usize, now: Cycle) -> Option<Waiting> {
         let input = &self.ports[port].inputs[vc];
-        let token = shared.pools.tokens.first(&input.waiting).filter(|_| input.requests_from < now)?;
+        let token = shared
+            .pools
+            .tokens
+            .first(&input.waiting)
+            .filter(|_| input.requests_from < Moment::of(now, shared.timing.epoch))?;
         let output = token.route.hop().port;
         let sender = &self.ports[output.index()].outputs[vc].sender;
         let units = u32::from(input.units);

@@ -1,10 +1,14 @@
 //! What a switch that decides by stretches has to do in which of them.
 
 use super::{STRETCH, VCS};
-use flitway_engine::{Cycle, prefetch};
+use crate::hpp::moment::{Moment, Time};
+use flitway_engine::prefetch;
 
 /// Stretches that can be looked ahead; what is due later is looked at again and again.
 const ROWS: usize = 8;
+
+/// Cycles after which the same row comes again.
+pub(super) const ROUND: u64 = STRETCH as u64 * ROWS as u64;
 
 /// What is due in which stretch. Stretches begin at multiples of their length.
 #[derive(Debug)]
@@ -12,7 +16,7 @@ pub(super) struct Rows {
     /// Words of arbiters.
     words: usize,
     /// The first cycle that has not been run.
-    now: Cycle,
+    now: Moment,
     /// A bit for each arbiter that is to look, by word and stretch; then one for each link, by stretch.
     due: Box<[u64]>,
 }
@@ -22,7 +26,7 @@ impl Rows {
     pub(super) fn new(ports: usize) -> Self {
         assert!(ports <= 64, "links are a word");
         let words = (ports * VCS).div_ceil(64);
-        Rows { words, now: Cycle::ZERO, due: vec![0; (words + 1) * ROWS].into() }
+        Rows { words, now: Moment::ZERO, due: vec![0; (words + 1) * ROWS].into() }
     }
 
     /// Bytes of those of a switch of so many `ports`, beside themselves.
@@ -38,34 +42,34 @@ impl Rows {
 
     /// The first cycle that has not been run.
     #[inline(always)]
-    pub(super) fn now(&self) -> Cycle {
+    pub(super) fn now(&self) -> Moment {
         self.now
     }
 
     /// The end of the stretch that it is in.
     #[inline(always)]
-    pub(super) fn end(&self) -> Cycle {
-        Cycle((self.now.0 / STRETCH + 1) * STRETCH)
+    pub(super) fn end(&self) -> Moment {
+        Moment((self.now.0 / STRETCH + 1) * STRETCH)
     }
 
     /// The row of the stretch that cycle `at` is in, or the last one that can be seen.
     #[inline(always)]
-    fn row(&self, at: Cycle) -> usize {
+    fn row(&self, at: Moment) -> usize {
         debug_assert!(self.now <= at, "nothing is due in a cycle that has been run");
-        let last = self.now.0 / STRETCH + (ROWS as u64 - 1);
+        let last = self.now.0 / STRETCH + (ROWS as u32 - 1);
         (at.0 / STRETCH).min(last) as usize % ROWS
     }
 
     /// The arbiter of output `vc` of `port` looks in the stretch of cycle `at`.
     #[inline(always)]
-    pub(super) fn wake_arbiter(&mut self, port: usize, vc: usize, at: Cycle) {
+    pub(super) fn wake_arbiter(&mut self, port: usize, vc: usize, at: Moment) {
         let bit = port * VCS + vc;
         self.due[bit / 64 * ROWS + self.row(at)] |= 1 << (bit % 64);
     }
 
     /// The link of `port` decides after the arbiters of the stretch of cycle `at`.
     #[inline(always)]
-    pub(super) fn wake_link(&mut self, port: usize, at: Cycle) {
+    pub(super) fn wake_link(&mut self, port: usize, at: Moment) {
         self.due[self.words * ROWS + self.row(at)] |= 1 << port;
     }
 
@@ -102,13 +106,13 @@ impl Rows {
 
     /// Goes on to cycle `now`.
     #[inline(always)]
-    pub(super) fn pass(&mut self, now: Cycle) {
+    pub(super) fn pass(&mut self, now: Moment) {
         self.now = now;
     }
 
     /// The ports of which something is due before cycle `until`.
     #[inline]
-    pub(super) fn ports_due(&self, until: Cycle) -> u64 {
+    pub(super) fn ports_due(&self, until: Moment) -> u64 {
         let mut ports = 0;
         for stretch in (self.now.0 / STRETCH..until.0.div_ceil(STRETCH)).take(ROWS) {
             let row = stretch as usize % ROWS;
@@ -125,14 +129,14 @@ impl Rows {
         ports
     }
 
-    /// The first cycle, from now on, in whose stretch something is due, as far as can be seen; `NEVER` for nothing.
-    pub(super) fn next(&self) -> Cycle {
+    /// The first cycle, from now on, in whose stretch something is due, as far as can be seen.
+    pub(super) fn next(&self) -> Option<Moment> {
         let first = self.now.0 / STRETCH;
-        let is_due = |stretch: &u64| {
+        let is_due = |stretch: &u32| {
             let row = *stretch as usize % ROWS;
             (0..=self.words).any(|word| self.due[word * ROWS + row] != 0)
         };
-        let next = (first..first + ROWS as u64).find(is_due);
-        next.map_or(Cycle::NEVER, |stretch| self.now.max(Cycle(stretch * STRETCH)))
+        let next = (first..first + ROWS as u32).find(is_due);
+        next.map(|stretch| self.now.max(Moment(stretch * STRETCH)))
     }
 }

@@ -1,0 +1,369 @@
+//! What a port sends on, without barrier packets and open ends: when it is free, and adverts for what the same port receives.
+//!
+//! Adverts are computed when somebody looks: before a data packet is chosen, before a receiver changes in a way that
+//! would blur its past, and at the end of a window, since the other side must know by then. In between nothing happens
+//! on the link, so looking late finds the same adverts in the same cycles.
+
+use super::credit::Voice;
+use super::moment::Time;
+use super::timing::Timing;
+use super::token::Limit;
+use super::{Cx, VCS_MAX};
+use crate::PortId;
+use crate::bits::bits;
+use crate::observer::{Advert, Observer};
+use crate::pool::Slot;
+use crate::simulation::{Address, Wire};
+use flitway_engine::Cycle;
+
+#[derive(Clone, Debug)]
+pub(super) struct Line<T> {
+    /// The first cycle in which it can decide again.
+    pub(super) free_at: T,
+    /// When the next advert is due, as far as known.
+    pub(super) due_at: T,
+    /// Flits of the packets that it has chosen since the start.
+    pub(super) sent: u64,
+    pub(super) wire: Wire,
+    /// VCs that have a packet for it.
+    pub(super) waiting: u16,
+    /// VCs whose sender may come to need what it has not been told: see [`Timing::slack`]. It is told at once what is
+    /// advertised from then on; of those in `untold` it has not been told what was advertised before.
+    pub(super) tight: u16,
+    pub(super) untold: u16,
+    advert_turn: u8,
+    pub(super) data_turn: u8,
+}
+
+/// Whose it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner {
+    pub(super) component: u32,
+    pub(super) port: u8,
+    /// Whether that is a NIC port.
+    pub(super) is_nic: bool,
+}
+
+/// What holds the receiver half of one VC.
+pub(super) trait Receives<T> {
+    type Half: ReceiverHalf<T>;
+
+    fn receiver(&mut self) -> &mut Self::Half;
+}
+
+/// The receiver half of one VC, as its line asks it.
+pub(super) trait ReceiverHalf<T> {
+    /// Advertises in cycle `now`, when there is something to say; the link is free of the advert from cycle `sent` on. Returns
+    /// the position, and when there will be more to say, as far as known.
+    fn advertise(&mut self, timing: &Timing, now: T, sent: T) -> (u32, T);
+
+    /// Marks the last advert as told, if it had not been. Then gives its position, and when the link was free of it.
+    fn tell(&mut self) -> Option<(u32, T)>;
+
+    /// Whether the sender may come to need what it has not been told; see [`Timing::slack`].
+    fn is_tight(&self, slack: u32) -> bool;
+}
+
+/// The first VC of the mask `wanted` after the one served `last`, going round.
+#[inline]
+pub(super) fn first_after(last: u8, wanted: u16) -> Option<usize> {
+    let first = u32::from(last) + 1;
+    // Bits beyond the VCs are zero, so a ring of 32 does for any number of them.
+    let ahead = u32::from(wanted).rotate_right(first).trailing_zeros();
+    (wanted != 0).then_some(((first + ahead) % 32) as usize)
+}
+
+/// The VCs that are due in cycle `at` or have been before, and when the first of the others is.
+#[inline(always)]
+fn look<T: Time>(voices: &[Voice<T>], at: T) -> (u16, T) {
+    let (mut wanted, mut later) = (0, T::NEVER);
+    for (vc, voice) in voices.iter().enumerate() {
+        let is_due = voice.due <= at;
+        wanted |= u16::from(is_due) << vc;
+        later = later.min(if is_due { T::NEVER } else { voice.due });
+    }
+    (wanted, later)
+}
+
+/// When the next advert is due.
+#[inline]
+fn next_due<T: Time>(voices: &[Voice<T>]) -> T {
+    voices.iter().fold(T::NEVER, |due, voice| due.min(voice.due))
+}
+
+/// Repeats what was said, on a link that is free from cycle `free` on, in as many whole rounds as fit into the cycles up to
+/// `now`, if there are any: rounds in which there is nothing new to say and no advert waits for another. Such a round comes
+/// back as it was after a period. Returns whose turn was the last one.
+#[inline(never)]
+fn repeat<T: Time, O: Observer>(
+    voices: &mut [Voice<T>],
+    free: &mut T,
+    now: T,
+    cx: &mut Cx<'_, O>,
+) -> Option<u8> {
+    let timing = &cx.shared.timing;
+    let news = voices.iter().fold(T::NEVER, |news, voice| news.min(voice.news));
+    let turn = voices.iter().enumerate().max_by_key(|(_, voice)| voice.due).map(|(vc, _)| vc)?;
+    let (until, last) = (now.min(news - 1), voices[turn].due);
+    if until < last {
+        return None;
+    }
+    let mut dues = [T::NEVER; VCS_MAX];
+    let dues = &mut dues[..voices.len()];
+    dues.iter_mut().zip(&*voices).for_each(|(due, voice)| *due = voice.due);
+    dues.sort_unstable();
+    let mut sent = *free;
+    let is_undelayed = dues.iter().all(|&due| {
+        let is_free = sent <= due;
+        sent = due + timing.advert_flits - timing.ahead(sent, due);
+        is_free
+    });
+    // An advert of one flit that is sent ahead leaves its cycle to another, whose turn it may be before.
+    let is_in_order = dues.windows(2).all(|pair| pair[0] < pair[1]);
+    // Each round finds the link as the first one does: nothing was on it in the cycle before.
+    if !is_undelayed || !is_in_order || *free >= dues[0] || sent >= dues[0].later(timing.refresh) {
+        return None;
+    }
+    let more = until.since(last) / timing.refresh;
+    let span = more * timing.refresh;
+    *free = sent + span;
+    for voice in &mut *voices {
+        voice.due = voice.news.min((voice.due + span).later(timing.refresh));
+    }
+    cx.counters.adverts += (more + 1) * voices.len() as u64;
+    Some(turn as u8)
+}
+
+impl<T: Time> Line<T> {
+    pub(super) fn new(timing: &Timing, wire: Option<Wire>) -> Self {
+        let nowhere = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
+        Line {
+            free_at: T::ZERO,
+            // Where nothing is connected there is nothing to repeat either.
+            due_at: if wire.is_some() { T::ZERO.later(timing.refresh) } else { T::NEVER },
+            sent: 0,
+            wire: wire.unwrap_or(nowhere),
+            waiting: 0,
+            tight: 0,
+            untold: 0,
+            advert_turn: 0,
+            data_turn: 0,
+        }
+    }
+
+    /// The cycle in which the first flit of what is chosen in cycle `now` arrives at the other end; takes the link for
+    /// `flits`.
+    #[inline]
+    pub(super) fn send(&mut self, timing: &Timing, now: T, flits: u64) -> T {
+        debug_assert!(self.free_at <= now);
+        let ahead = timing.ahead(self.free_at, now);
+        self.free_at = now + flits - ahead;
+        now + timing.transmit + u64::from(self.wire.latency) - ahead
+    }
+
+    /// The same of a packet, whose flits are counted.
+    #[inline]
+    pub(super) fn send_packet(&mut self, timing: &Timing, now: T, flits: u64) -> T {
+        self.sent += flits;
+        self.send(timing, now, flits)
+    }
+
+    /// There will be something new to say from cycle `news` on.
+    #[inline]
+    pub(super) fn expect_news(&mut self, news: T) {
+        self.due_at = self.due_at.min(news);
+    }
+
+    /// When the next advert can be sent that has anything new to say to a sender that may come to need it.
+    #[inline]
+    fn next_urgent(&self, voices: &[Voice<T>]) -> T {
+        let news = bits(self.tight.into()).fold(T::NEVER, |news, vc| news.min(voices[vc].news));
+        news.max(self.free_at)
+    }
+
+    /// The sender of `vc` may come to need what it has not been told. Says whether that was not so before.
+    #[inline]
+    pub(super) fn tighten(&mut self, vc: u8) -> bool {
+        let bit = 1 << vc & !self.tight;
+        self.untold |= bit;
+        self.tight |= bit;
+        bit != 0
+    }
+
+    /// Whether the sender of a VC may come to need what it has not been told.
+    #[inline]
+    pub(super) fn is_tight(&self) -> bool {
+        self.tight != 0
+    }
+
+    /// Whether an advert is due in cycle `now` or has been before.
+    #[inline]
+    pub(super) fn is_due(&self, now: T) -> bool {
+        self.due_at <= now
+    }
+
+    /// Whether an advert could have been sent in the cycles up to `now`, barrier packets aside.
+    #[inline]
+    pub(super) fn could_advertise(&self, now: T) -> bool {
+        self.due_at.max(self.free_at) <= now
+    }
+
+    /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
+    pub(super) fn catch_up<O: Observer>(
+        &mut self,
+        voices: &mut [Voice<T>],
+        receivers: &mut [impl Receives<T>],
+        now: T,
+        owner: Owner,
+        cx: &mut Cx<'_, O>,
+    ) {
+        if !self.could_advertise(now) {
+            return;
+        }
+        // A few VCs are looked over without a loop, for every advert.
+        match voices {
+            [_] => self.send_adverts::<1, O>(voices, receivers, now, owner, cx),
+            [_, _] => self.send_adverts::<2, O>(voices, receivers, now, owner, cx),
+            [_, _, _] => self.send_adverts::<3, O>(voices, receivers, now, owner, cx),
+            [_, _, _, _] => self.send_adverts::<4, O>(voices, receivers, now, owner, cx),
+            _ => self.send_adverts::<0, O>(voices, receivers, now, owner, cx),
+        }
+    }
+
+    /// Sends the adverts that were due in the cycles up to `now`, of which there is one, of `N` VCs, if that is not 0.
+    #[inline(always)]
+    pub(super) fn send_adverts<const N: usize, O: Observer>(
+        &mut self,
+        voices: &mut [Voice<T>],
+        receivers: &mut [impl Receives<T>],
+        now: T,
+        owner: Owner,
+        cx: &mut Cx<'_, O>,
+    ) {
+        let vcs = if N == 0 { voices.len() } else { N };
+        let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
+        let Timing { refresh, long, advert_flits, .. } = cx.shared.timing;
+        let (mut free, mut due) = (self.free_at, self.due_at);
+        loop {
+            let at = due.max(free);
+            if at > now {
+                break;
+            }
+            if now.since(at) > long
+                && voices.iter().all(|voice| voice.news > at + long)
+                && let Some(turn) = repeat(voices, &mut free, now, cx)
+            {
+                (due, self.advert_turn) = (next_due(voices), turn);
+                continue;
+            }
+            let (wanted, later) = look(voices, at);
+            let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
+            self.advert_turn = vc as u8;
+            free = at + advert_flits - cx.shared.timing.ahead(free, at);
+            cx.counters.adverts += 1;
+            let news = voices[vc].news;
+            // If there is nothing new, what was said is said again.
+            let news =
+                if news > at { news } else { self.say(receivers[vc].receiver(), vc, [at, free], owner, cx) };
+            let next = news.min(at.later(refresh));
+            voices[vc] = Voice { news, due: next };
+            due = if wanted & (wanted - 1) == 0 { later.min(next) } else { at };
+        }
+        (self.free_at, self.due_at) = (free, due);
+    }
+
+    /// Says, in cycle `at`, what is new of `receiver`, that of `vc`; the link is free of the advert from cycle `sent` on.
+    /// Returns when there will be more to say, as far as known.
+    #[inline(always)]
+    fn say<O: Observer>(
+        &mut self,
+        receiver: &mut impl ReceiverHalf<T>,
+        vc: usize,
+        [at, sent]: [T; 2],
+        owner: Owner,
+        cx: &mut Cx<'_, O>,
+    ) -> T {
+        let (position, news) = receiver.advertise(&cx.shared.timing, at, sent);
+        let (cycle, port) = (at.cycle(cx.shared.timing.epoch), PortId(owner.port.into()));
+        cx.observer.advertised(&Advert { cycle, component: owner.component, port, vc: vc as u8, position });
+        if self.tight >> vc & 1 == 1 {
+            self.tell(receiver, vc, owner, cx);
+        }
+        news
+    }
+
+    /// Tells the other end the last advert of `vc`, if it has not been told.
+    #[inline(never)]
+    fn tell<O: Observer>(
+        &mut self,
+        receiver: &mut impl ReceiverHalf<T>,
+        vc: usize,
+        owner: Owner,
+        cx: &mut Cx<'_, O>,
+    ) {
+        if let Some((position, said)) = receiver.tell() {
+            self.tell_position(receiver, vc as u8, (position, said), owner, cx);
+        }
+    }
+
+    /// Tells the other end the position of `receiver`, that of `vc`, whose advert takes the link up to cycle `said`.
+    #[inline(always)]
+    pub(super) fn tell_position<O: Observer>(
+        &mut self,
+        receiver: &impl ReceiverHalf<T>,
+        vc: u8,
+        (position, said): (u32, T),
+        owner: Owner,
+        cx: &mut Cx<'_, O>,
+    ) {
+        let timing = &cx.shared.timing;
+        let is_tight = receiver.is_tight(if owner.is_nic { timing.nic_slack } else { timing.slack });
+        self.tight = self.tight & !(1 << vc) | u16::from(is_tight) << vc;
+        let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
+        let (port, from) = (self.wire.port, said.cycle(timing.epoch) + on_the_way - 1);
+        let limit = Limit { port, vc, from, position, next: Slot::NONE };
+        cx.shared.pools.tell(cx.post, self.wire.peer, limit);
+    }
+
+    /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
+    /// to say, if that is urgent. A barrier packet that was ready before `until` has been sent, or the link is busy up to
+    /// then; so none keeps back an advert that could have been sent in this window.
+    pub(super) fn finish<O: Observer>(
+        &mut self,
+        voices: &mut [Voice<T>],
+        receivers: &mut [impl Receives<T>],
+        until: T,
+        owner: Owner,
+        cx: &mut Cx<'_, O>,
+    ) -> Cycle {
+        if self.tight == 0 {
+            return Cycle::NEVER;
+        }
+        let mut next = self.next_urgent(voices);
+        if next < until {
+            self.catch_up(voices, receivers, until - 1, owner, cx);
+            next = self.next_urgent(voices);
+        }
+        for vc in bits(std::mem::take(&mut self.untold).into()) {
+            self.tell(receivers[vc].receiver(), vc, owner, cx);
+        }
+        if next == T::NEVER { Cycle::NEVER } else { next.cycle(cx.shared.timing.epoch) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_after;
+
+    #[test]
+    fn turns_go_round() {
+        for vcs in 1..=16_u32 {
+            for last in 0..vcs {
+                for wanted in 0..1_u32 << vcs.min(9) {
+                    let plain = (1..=vcs).map(|step| (last + step) % vcs).find(|vc| wanted >> vc & 1 == 1);
+                    assert_eq!(first_after(last as u8, wanted as u16), plain.map(|vc| vc as usize));
+                }
+            }
+        }
+    }
+}
