@@ -142,3 +142,37 @@ fn a_torus_with_dateline_delivers_what_a_torus_without_does_not() {
     assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 1), (false, true));
     assert_eq!(run(RoutingKind::DimensionOrder, 2), (true, false));
 }
+
+/// A ring is found in the same cycle, and is the same, whichever model of the switch runs.
+#[test]
+fn a_ring_is_told_by_switches_that_work_by_stretches_as_by_others() {
+    const LEAST: u16 = 54;
+    let ring = TopologySettings::Torus { dimensions: vec![8], nodes_per_switch: 1 };
+    for (seed, latency) in [(6, 5), (7, 40), (8, 1)] {
+        let settings = HppSettings { vcs: 1, buffer_units: 40, ..hpp(3) };
+        let plain = fabric(&ring, RoutingKind::DimensionOrderWithoutDateline, latency, settings);
+        let mut scripts = random_scripts(seed, &plain, 100, 9_000, 300);
+        for (node, script) in (0..).zip(&mut scripts) {
+            for packet in &mut script.packets {
+                packet.destination = Destination::Node(NodeId((node + 2) % 8));
+                packet.payload += LEAST;
+            }
+        }
+        let mut runs = [LEAST, 0].map(|least| {
+            let fabric = Fabric { least_payload: least.into(), ..plain.clone() };
+            assert_eq!(fabric.works_by_stretches(), least > 0);
+            Simulation::<Hpp, _, _>::new(&fabric, scripts.clone(), 1, Deliveries::default)
+        });
+        let looks = (1..2_500).map(|look| Cycle(look * 2));
+        let rings = looks.map(|until| {
+            let [stretches, other] = runs.each_mut().map(|simulation| {
+                simulation.run_until(until, &AtomicBool::new(false));
+                simulation.deadlock()
+            });
+            assert_eq!(stretches, other, "seed {seed}, in cycle {until}");
+            other
+        });
+        let rings: Vec<_> = rings.collect();
+        assert!(rings[0].is_none() && rings[rings.len() - 1].is_some(), "it comes to it");
+    }
+}

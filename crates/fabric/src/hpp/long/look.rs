@@ -1,6 +1,6 @@
 //! The switch as the simulation sees it, and looks at it from outside.
 
-use super::{Long, Port};
+use super::{Long, NOBODY, Output, Port};
 use crate::PortId;
 use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::moment::{Moment, Time};
@@ -97,10 +97,14 @@ impl<const V: usize> Long<V> {
             .first(&input.waiting)
             .filter(|_| input.requests_from < Moment::of(now, shared.timing.epoch))?;
         let output = token.route.hop().port;
-        let sender = &self.ports[output.index()].outputs[vc].sender;
+        let Output { sender, from, .. } = &self.ports[output.index()].outputs[vc];
+        // The link takes the credits of a packet that has been granted when it chooses it; they are nobody else's before.
+        let granted =
+            if *from == NOBODY { 0 } else { self.ports[usize::from(*from)].inputs[vc].units.into() };
         let units = u32::from(input.units);
-        let is_short = !sender.would_have(&shared.pools.limits, now, units);
-        let space = is_short.then(|| Need::Space { output, vc: vc as u8, units, sent: sender.sent() });
+        let is_short = !sender.would_have(&shared.pools.limits, now, granted + units);
+        let sent = sender.sent().wrapping_add(granted);
+        let space = is_short.then_some(Need::Space { output, vc: vc as u8, units, sent });
         Some(Waiting {
             fifo: Fifo { switch: self.number, port: PortId::new(port), vc: vc as u8, side: Side::Input },
             source: token.source,
