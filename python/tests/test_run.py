@@ -61,9 +61,11 @@ def test_progress_is_told_and_others_run_meanwhile() -> None:
 
     thread = threading.Thread(target=tick)
     thread.start()
-    flitway.run("dawning5000", load=0.2, duration="20 us", progress=steps.append)
-    over.set()
-    thread.join()
+    try:
+        flitway.run("dawning5000", load=0.2, duration="20 us", progress=steps.append)
+    finally:
+        over.set()
+        thread.join()
     assert ticks > 5, "the lock of Python is not held"
     assert steps[-1] == flitway.Step(1, 1) and steps[0].cycles > 0
 
@@ -83,10 +85,13 @@ def test_ctrl_c_ends_a_run() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        flitway.run("dawning5000", load=0.5, duration="100 ms")
-    timer.join()
-    signal.signal(signal.SIGINT, before)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            flitway.run("dawning5000", load=0.5, duration="100 ms")
+    finally:
+        timer.cancel()
+        timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ impl<const V: usize> Long<V> {
             post.prefetch_inbox(port.link.wire.peer);
             port.prefetch_news(until);
             for (vc, output) in port.outputs.iter().enumerate() {
-                let granted = u64::from(output.from != NOBODY) << output.from;
+                let granted = if output.from == NOBODY { 0 } else { 1 << output.from };
                 for from in bits(output.requests | granted) {
                     tokens.prefetch(self.ports[from].inputs[vc].waiting.head());
                 }
