@@ -160,7 +160,7 @@ pub trait Observer: Send {
     }
 
     /// An advert that says something new has been sent. It is told when somebody looks, perhaps after what has happened
-    /// since.
+    /// since, or, on wires of its own, early.
     fn advertised(&mut self, advert: &Advert) {
         let _ = advert;
     }

@@ -42,14 +42,21 @@ pub trait Architecture: Sized + 'static {
     /// The part of a shard that its components share.
     fn shared(fabric: &Fabric) -> Self::Shared;
 
-    /// A switch with these wires at each of its ports.
-    fn switch(shared: &Self::Shared, number: u32, wires: &[Wires]) -> Self::Switch;
+    /// A switch, the next component of its shard, with these wires at each of its ports.
+    fn switch(shared: &mut Self::Shared, number: u32, wires: &[Wires]) -> Self::Switch;
 
-    /// The NIC port of node component `number` in `rail`.
-    fn port(shared: &Self::Shared, number: u32, rail: RailId, wire: Wire) -> Self::Port;
+    /// The NIC port of node component `number` in `rail`; with rail 0 it is the next component of its shard.
+    fn port(shared: &mut Self::Shared, number: u32, rail: RailId, wire: Wire) -> Self::Port;
 
-    /// Puts mail from another shard into `inbox`.
-    fn accept(shared: &mut Self::Shared, inbox: &mut Self::Inbox, mail: Self::Mail);
+    /// Puts mail from another shard into `inbox`, that of the component at `place`. No component acts in a cycle before
+    /// `passed` any more.
+    fn accept(
+        shared: &mut Self::Shared,
+        place: u32,
+        inbox: &mut Self::Inbox,
+        mail: Self::Mail,
+        passed: Cycle,
+    );
 
     /// What is in `inbox`, for the books.
     fn audit(shared: &Self::Shared, inbox: &Self::Inbox, books: &mut Conservation);

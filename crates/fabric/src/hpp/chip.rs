@@ -23,7 +23,7 @@ pub enum Chip {
 }
 
 impl Chip {
-    pub(super) fn new(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Self {
+    pub(super) fn new(shared: &mut Shared, number: u32, wires: &[Option<Wire>]) -> Self {
         match shared.timing.vcs {
             _ if !shared.timing.is_long => Chip::Any(Switch::new(shared, number, wires)),
             1 => Chip::Long1(Long::new(shared, number, wires)),

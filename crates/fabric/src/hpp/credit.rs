@@ -4,6 +4,8 @@
 //! `sent` units taken by the sender + `limit - sent` it may still take = `limit`; the receiver's position is its
 //! capacity plus what has left its FIFO. Since positions are absolute, a lost advert is healed by the next.
 
+use super::Shared;
+use super::boards::Notice;
 use super::line::ReceiverHalf;
 use super::moment::Time;
 use super::timing::Timing;
@@ -45,7 +47,7 @@ impl Sender {
     /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed, or when more of them come.
     #[inline]
     pub(super) fn has(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
-        self.limit.wrapping_sub(self.sent) >= units || self.has_more(limits, now, units)
+        self.has_known(units) || self.has_more(limits, now, units)
     }
 
     /// Whether it may send `units` in any cycle from now on, as far as is known without taking adverts in.
@@ -108,6 +110,38 @@ impl Sender {
         self.coming(limits).last().map(|coming| coming.0)
     }
 
+    /// The same as [`has`](Self::has), also where adverts are posted, on `board`.
+    #[inline(always)]
+    pub(super) fn has_credits(&mut self, shared: &mut Shared, board: usize, now: Cycle, units: u32) -> bool {
+        self.has_known(units) || self.has_more_credits(shared, board, now, units)
+    }
+
+    #[inline(never)]
+    fn has_more_credits(&mut self, shared: &mut Shared, board: usize, now: Cycle, units: u32) -> bool {
+        if !shared.timing.posts {
+            return self.has_more(&mut shared.pools.limits, now, units);
+        }
+        self.limit = shared.pools.boards.limit(board, self.limit, now);
+        self.has_known(units)
+    }
+
+    /// The same as [`would_have`](Self::would_have), also where adverts are posted, on `board`.
+    pub(super) fn would_have_credits(&self, shared: &Shared, board: usize, now: Cycle, units: u32) -> bool {
+        if !shared.timing.posts {
+            return self.would_have(&shared.pools.limits, now, units);
+        }
+        shared.pools.boards.limit(board, self.limit, now).wrapping_sub(self.sent) >= units
+    }
+
+    /// The same as [`next_advert`](Self::next_advert), also where adverts are posted, on `board`.
+    #[inline]
+    pub(super) fn next_credits(&self, shared: &mut Shared, board: usize) -> Option<Cycle> {
+        if !shared.timing.posts {
+            return self.next_advert(&shared.pools.limits);
+        }
+        shared.pools.boards.wait(board, self.limit)
+    }
+
     /// Takes `units` credits.
     #[inline]
     pub(super) fn take(&mut self, units: u32) {
@@ -154,11 +188,12 @@ impl<T: Time> Voice<T> {
 /// back in time.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
-    /// When the link was free of the last advert with news.
+    /// When the link was free of the last advert with news. Where adverts are posted: when the packet before had left.
     pub(super) said: Cycle,
     base: Cycle,
     /// Capacity plus units counted so far, those of the leaving packet included.
     position: u32,
+    /// What the last advert said. Where adverts are posted: how many had been and were not sent when somebody looked last.
     advertised: u32,
     /// The last position that the sender was told of, and units that have arrived from it.
     told: u32,
@@ -177,7 +212,7 @@ impl Receiver {
             said: Cycle::ZERO,
             base: Cycle::ZERO,
             position: timing.capacity,
-            advertised: timing.capacity,
+            advertised: if timing.posts { 0 } else { timing.capacity },
             told: timing.capacity,
             arrived: 0,
             upto: 1,
@@ -187,23 +222,17 @@ impl Receiver {
         }
     }
 
-    /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left. Returns
-    /// when the next unit will have left, if that is known.
+    /// The next packet begins to leave: its first `upto` flits from cycle `start` on. The packet before has left.
     #[inline(always)]
-    pub(super) fn begin(
-        &mut self,
-        timing: &Timing,
-        start: Cycle,
-        upto: u16,
-        flits: u16,
-        units: u16,
-    ) -> Cycle {
+    pub(super) fn begin(&mut self, timing: &Timing, start: Cycle, upto: u16, flits: u16, units: u16) {
         debug_assert_eq!(self.upto, self.flits, "the packet before has left");
+        if timing.posts {
+            self.said = self.base + u64::from(self.flits);
+        }
         self.position = self.position.wrapping_add(u32::from(self.uncounted));
         (self.base, self.upto, self.flits) = (start, upto, flits);
         self.uncounted = units;
         self.unit_end = if units == 1 { flits } else { timing.first_unit };
-        self.next_unit()
     }
 
     /// Whether units of the packet that has left last have not been counted: then what is advertised has to be settled before
@@ -244,11 +273,10 @@ impl Receiver {
         self.base = at - u64::from(self.upto);
     }
 
-    /// The leaving packet may go on by `more` flits. Returns when the next unit will have left, if that is known.
+    /// The leaving packet may go on by `more` flits.
     #[inline(always)]
-    pub(super) fn extend(&mut self, more: u16) -> Cycle {
+    pub(super) fn extend(&mut self, more: u16) {
         self.upto = self.flits.min(self.upto.saturating_add(more));
-        self.next_unit()
     }
 
     /// The cycle in which the last flit leaves or left, once that is known.
@@ -260,7 +288,7 @@ impl Receiver {
 
     /// The first cycle at whose start one unit more has left; `NEVER` while that is not known.
     #[inline(always)]
-    fn next_unit(&self) -> Cycle {
+    pub(super) fn next_unit(&self) -> Cycle {
         let is_known = (self.uncounted > 0) & (self.unit_end <= self.upto);
         if is_known { self.base + u64::from(self.unit_end) } else { Cycle::NEVER }
     }
@@ -327,6 +355,43 @@ impl Receiver {
         }
         self.told = self.told.wrapping_add(1);
         Some((self.told, self.base + u64::from(end) + 1))
+    }
+
+    /// Where adverts are posted: tells those of the leaving packet that are known and have not been told, if there are
+    /// any. The cycles are those at whose start their units have left.
+    #[inline(always)]
+    pub(super) fn tell_ahead(&mut self, timing: &Timing) -> Option<Notice> {
+        let untold = self.untold() as u16;
+        let more = (self.uncounted - untold) * timing.unit_flits;
+        let first = if untold == 1 { self.flits } else { self.unit_end + more };
+        if untold == 0 || first > self.upto {
+            return None;
+        }
+        let (units, last) = if self.is_open() {
+            let more = ((self.upto - first) / timing.unit_flits).min(untold - 2);
+            (1 + more, first + more * timing.unit_flits)
+        } else {
+            (untold, self.flits)
+        };
+        self.told = self.told.wrapping_add(units.into());
+        Some(Notice { first: self.base + u64::from(first), span: last - first, units })
+    }
+
+    /// The positions of the last `units` that have been told.
+    #[inline(always)]
+    pub(super) fn told_last(&self, units: u16) -> impl Iterator<Item = u32> + use<> {
+        let first = self.told.wrapping_sub(units.into());
+        (1..=u32::from(units)).map(move |unit| first.wrapping_add(unit))
+    }
+
+    /// Where adverts are posted: those that have been told and are not sent by the end of cycle `last`. Before, it
+    /// returns those of the last time.
+    pub(super) fn settle_told(&mut self, timing: &Timing, last: Cycle) -> [u32; 2] {
+        self.count(timing, last);
+        // The last unit of a packet may have left when the next one begins to.
+        let is_late = self.base > last && self.base == self.said;
+        let ahead = self.told.wrapping_sub(self.position).wrapping_add(is_late.into());
+        [std::mem::replace(&mut self.advertised, ahead), ahead]
     }
 
     /// `units` have arrived. Says whether the sender may come to need what it has not been told.

@@ -1,11 +1,12 @@
 //! The sending half of a port: its [`Line`], and what only some fabrics need: barrier packets, which go before adverts,
 //! packets of which it is not known when they will have left, and adverts on wires of their own. Those are not in anybody's
-//! way: they are told as soon as it is known when a unit leaves, and only counted when somebody looks.
+//! way: they are told as soon as it is known when a unit leaves.
 
-use super::Cx;
+use super::boards::Notice;
 use super::credit::{Receiver, Voice};
 use super::line::{Line, Owner, Receives};
 use super::timing::Timing;
+use super::{Cx, Shared};
 use crate::PortId;
 use crate::bits::bits;
 use crate::observer::{Advert, Observer};
@@ -145,4 +146,27 @@ impl Link {
         }
         Cycle::NEVER
     }
+
+    /// Posts the adverts of `receiver`, that of `vc`, ahead of time, as far as they are
+    /// known, since nothing can come in between.
+    #[inline(always)]
+    pub(super) fn post_adverts<O: Observer>(&self, receiver: &mut Receiver, vc: u8, cx: &mut Cx<'_, O>) {
+        let Shared { timing, pools, .. } = &mut *cx.shared;
+        let Some(left) = receiver.tell_ahead(timing) else { return };
+        cx.counters.adverts += u64::from(left.units);
+        let (component, port) = (self.component, PortId(self.port.into()));
+        let positions = receiver.told_last(left.units);
+        for (cycle, position) in left.cycles(timing.unit_flits.into()).zip(positions) {
+            cx.observer.advertised(&Advert { cycle, component, port, vc, position });
+        }
+        let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
+        pools.post(cx.post, &self.wire, vc, Notice { first: left.first + on_the_way, ..left });
+    }
+}
+
+/// Has the counters say of the posted adverts of `receiver`, which are counted as they are told, how many have
+/// been sent by the end of cycle `last`.
+pub(super) fn settle_told<O: Observer>(receiver: &mut Receiver, last: Cycle, cx: &mut Cx<'_, O>) {
+    let [before, ahead] = receiver.settle_told(&cx.shared.timing, last);
+    cx.counters.adverts = cx.counters.adverts + u64::from(before) - u64::from(ahead);
 }

@@ -141,6 +141,7 @@
 //! whatever the link does; they arrive like an advert of one flit that was not sent ahead, and are never repeated.
 
 mod barrier;
+mod boards;
 mod chip;
 mod credit;
 mod line;
@@ -161,6 +162,7 @@ use crate::arbiter::ArbiterKind;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
 use crate::{Barriers, Groups, RailId};
+use boards::Boards;
 use chip::Chip;
 use flitway_engine::Cycle;
 use nic::Port;
@@ -185,12 +187,11 @@ pub(crate) fn works_by_stretches(fabric: &Fabric) -> bool {
 pub(crate) fn bytes_per_port(fabric: &Fabric) -> [u64; 2] {
     let settings = settings(fabric);
     let (vcs, ports) = (settings.vcs as usize, settings.ports as usize);
-    let of_switch = if works_by_stretches(fabric) {
-        long::bytes_per_port(vcs, ports)
-    } else {
-        switch::bytes_per_port(vcs, ports)
-    };
-    [of_switch, nic::bytes_per_port(vcs)].map(|bytes| bytes as u64)
+    let timing = Timing::new(fabric);
+    let of_switch =
+        if timing.is_long { long::bytes_per_port(vcs, ports) } else { switch::bytes_per_port(vcs, ports) };
+    let posted = if timing.posts { vcs * Boards::bytes() } else { 0 };
+    [of_switch, nic::bytes_per_port(vcs)].map(|bytes| (bytes + posted) as u64)
 }
 
 type Cx<'a, O> = Context<'a, Hpp, O>;
@@ -233,8 +234,8 @@ impl Architecture for Hpp {
             settings.barrier.dedicated || settings.multicast.vc != 0 || !has_both,
             "barriers and multicast do not share a virtual channel"
         );
+        let timing = Timing::new(fabric);
         Shared {
-            timing: Timing::new(fabric),
             format: settings.format,
             least_payload: fabric.least_payload,
             arbiter: settings.arbiter,
@@ -244,22 +245,23 @@ impl Architecture for Hpp {
             barriers: fabric.barriers.clone(),
             barrier: settings.barrier,
             first_node: fabric.rails * fabric.topology().switches(),
-            pools: Pools::default(),
+            pools: Pools::new(&timing),
+            timing,
         }
     }
 
-    fn switch(shared: &Shared, number: u32, wires: &[Wires]) -> Chip {
+    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Chip {
         assert!(wires.iter().all(|it| it.out == it.back), "adverts go back on the link that packets come by");
         let wires: Vec<Option<Wire>> = wires.iter().map(|it| it.out).collect();
         Chip::new(shared, number, &wires)
     }
 
-    fn port(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Port {
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Port {
         Port::new(shared, number, rail, wire)
     }
 
-    fn accept(shared: &mut Shared, inbox: &mut Inbox, mail: Mail) {
-        shared.pools.accept(inbox, mail);
+    fn accept(shared: &mut Shared, place: u32, inbox: &mut Inbox, mail: Mail, passed: Cycle) {
+        shared.pools.accept(place, inbox, mail, passed);
     }
 
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {

@@ -5,7 +5,7 @@ mod leaf;
 
 use super::credit::{Receiver, Sender, Voice};
 use super::line::{Receives, first_after};
-use super::link::Link;
+use super::link::{Link, settle_told};
 use super::token::{Inbox, Kind, Limit, Run, Token};
 use super::{Cx, Hpp, Shared};
 use crate::bits::bits;
@@ -42,6 +42,8 @@ pub struct Port {
     starving: u16,
     /// Where there are barriers.
     leaf: Option<Box<Leaf>>,
+    /// Where adverts are posted: the board of the first sender.
+    first_board: usize,
 }
 
 /// A packet that comes with gaps, as far as it is known.
@@ -87,8 +89,12 @@ impl Receives<Cycle> for Lane {
 }
 
 impl Port {
-    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Self {
+    pub(super) fn new(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Self {
         let timing = &shared.timing;
+        if rail == RailId(0) {
+            shared.pools.boards.add_place();
+        }
+        let first_board = shared.pools.boards.add_ports(timing, 1);
         let lane = Lane {
             receiver: Receiver::new(timing),
             sender: Sender::new(timing),
@@ -109,6 +115,7 @@ impl Port {
             is_newsy: false,
             starving: 0,
             leaf: Leaf::new(shared, number, rail),
+            first_board,
         }
     }
 
@@ -130,8 +137,8 @@ impl Port {
             let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
             self.undrained = token.next;
             self.send_adverts_with(vc, start, cx);
-            let news = self.lanes[vc].receiver.begin(&cx.shared.timing, start, flits, flits, units);
-            self.hear_of_unit(vc, news, cx);
+            self.lanes[vc].receiver.begin(&cx.shared.timing, start, flits, flits, units);
+            self.hear_of_unit(vc, cx);
             self.free(cx.shared);
         }
         if self.link.is_due(now) {
@@ -156,15 +163,15 @@ impl Port {
             self.send_adverts_with(vc, at, cx);
             let drained = std::mem::replace(&mut self.gapped[place].drained, upto);
             let (receiver, timing) = (&mut self.lanes[vc].receiver, &cx.shared.timing);
-            let news = if drained == 0 {
-                receiver.begin(timing, at, upto, token.flits, token.units)
+            if drained == 0 {
+                receiver.begin(timing, at, upto, token.flits, token.units);
             } else {
                 if receiver.stalls_before(at) {
                     receiver.resume(timing, at);
                 }
-                receiver.extend(upto - drained)
-            };
-            self.hear_of_unit(vc, news, cx);
+                receiver.extend(upto - drained);
+            }
+            self.hear_of_unit(vc, cx);
         }
         if self.gapped[place].drained < token.flits {
             return false;
@@ -178,19 +185,25 @@ impl Port {
     /// of `vc` changes in a way that would blur its past.
     #[inline]
     fn send_adverts_with<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        if cx.shared.timing.sideband {
+        let timing = &cx.shared.timing;
+        if timing.sideband & !timing.posts {
             self.link.count_sideband(&mut self.lanes[vc].receiver, vc as u8, now, cx);
         } else if self.link.is_due(now) {
             self.link.catch_up(&mut self.voices, &mut self.lanes, now, cx);
         }
     }
 
-    /// Of the packet that leaves the buffer of `vc`, a unit will have left in cycle `news`, if that is known.
+    /// It is known when more of the packet will have left that leaves the buffer of `vc`.
     #[inline]
-    fn hear_of_unit<O: Observer>(&mut self, vc: usize, news: Cycle, cx: &mut Cx<'_, O>) {
-        if cx.shared.timing.sideband {
-            return self.link.tell_sideband(&mut self.lanes[vc].receiver, vc as u8, cx);
+    fn hear_of_unit<O: Observer>(&mut self, vc: usize, cx: &mut Cx<'_, O>) {
+        let receiver = &mut self.lanes[vc].receiver;
+        if cx.shared.timing.posts {
+            return self.link.post_adverts(receiver, vc as u8, cx);
         }
+        if cx.shared.timing.sideband {
+            return self.link.tell_sideband(receiver, vc as u8, cx);
+        }
+        let news = receiver.next_unit();
         self.voices[vc].expect(news);
         self.link.expect_news(news);
     }
@@ -232,10 +245,27 @@ impl Port {
         let mut ready = 0;
         for vc in bits(self.link.waiting.into()) {
             let units = self.queued_units(shared, vc);
-            let has = self.lanes[vc].sender.has(&mut shared.pools.limits, now, units);
+            let has = self.has_credits(shared, vc, now, units);
             ready |= u16::from(has) << vc;
         }
         first_after(self.link.data_turn, ready)
+    }
+
+    /// Whether there are credits for `units` in cycle `now`.
+    #[inline]
+    fn has_credits(&mut self, shared: &mut Shared, vc: usize, now: Cycle, units: u32) -> bool {
+        self.lanes[vc].sender.has_credits(shared, self.first_board + vc, now, units)
+    }
+
+    /// When the next advert for `vc` counts. If none is known the next to come will be noticed.
+    #[inline]
+    fn next_advert(&mut self, shared: &mut Shared, vc: usize) -> Option<Cycle> {
+        let Lane { sender, is_starved, .. } = &mut self.lanes[vc];
+        let next = sender.next_credits(shared, self.first_board + vc);
+        if next.is_none() && !std::mem::replace(is_starved, true) {
+            self.starving += 1;
+        }
+        next
     }
 
     fn send<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
@@ -275,15 +305,10 @@ impl Port {
         self.decide_at = Cycle::NEVER;
         for vc in bits(self.link.waiting.into()) {
             let units = self.queued_units(shared, vc);
-            let Lane { sender, is_starved, .. } = &mut self.lanes[vc];
-            let at = if sender.has(&mut shared.pools.limits, now, units) {
+            let at = if self.has_credits(shared, vc, now, units) {
                 now
             } else {
-                let next = sender.next_advert(&shared.pools.limits);
-                if next.is_none() && !std::mem::replace(is_starved, true) {
-                    self.starving += 1;
-                }
-                next.unwrap_or(Cycle::NEVER)
+                self.next_advert(shared, vc).unwrap_or(Cycle::NEVER)
             };
             self.decide_at = self.decide_at.min(at.max(self.link.free_at));
         }
@@ -295,7 +320,7 @@ impl Port {
         let Shared { timing, pools, .. } = shared;
         let token = &pools.tokens[slot];
         let receiver = &mut self.lanes[usize::from(token.vc)].receiver;
-        if receiver.arrive(token.units, timing.nic_slack) {
+        if !timing.posts && receiver.arrive(token.units, timing.nic_slack) {
             self.link.tighten(token.vc);
             self.is_newsy = true;
         }
@@ -362,10 +387,12 @@ impl Port {
         packet.and_then(Gapped::end).map_or(Cycle::NEVER, |end| end + 1)
     }
 
-    /// Takes in an advert.
+    /// Takes in an advert. Of those that are posted only such come as are waited for.
     fn hear(&mut self, shared: &mut Shared, advert: Limit) {
         let Lane { sender, is_starved, .. } = &mut self.lanes[usize::from(advert.vc)];
-        sender.advertise(&mut shared.pools.limits, &advert, self.link.free_at);
+        if !shared.timing.posts {
+            sender.advertise(&mut shared.pools.limits, &advert, self.link.free_at);
+        }
         if std::mem::take(is_starved) {
             self.starving -= 1;
             self.decide_at = self.decide_at.min(advert.from.max(self.link.free_at));
@@ -538,7 +565,9 @@ impl PortModel<Hpp> for Port {
             // What has left the buffer is entered in every window, lest it pile up.
             self.catch_up(until - 1, cx);
         }
-        if self.is_newsy {
+        if cx.shared.timing.posts {
+            next = self.drains_at(cx.shared);
+        } else if self.is_newsy {
             next = if cx.shared.timing.sideband {
                 self.link.finish_sideband(&mut self.lanes, cx)
             } else {
@@ -555,6 +584,9 @@ impl PortModel<Hpp> for Port {
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
         self.catch_up(last, cx);
+        if cx.shared.timing.posts {
+            return self.lanes.iter_mut().for_each(|lane| settle_told(&mut lane.receiver, last, cx));
+        }
         for vc in 0..self.lanes.len() {
             self.send_adverts_with(vc, last, cx);
         }

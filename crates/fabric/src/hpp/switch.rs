@@ -13,7 +13,7 @@ mod waiting;
 use super::chip::Chip;
 use super::credit::{Receiver, Sender, Voice};
 use super::line::Receives;
-use super::link::Link;
+use super::link::{Link, settle_told};
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
 use crate::PortId;
@@ -56,6 +56,8 @@ pub struct Switch {
     shares_order: bool,
     /// The slot of the agenda of the first arbiter.
     first_arbiter: usize,
+    /// Where adverts are posted: the board of the first sender.
+    first_board: usize,
 }
 
 /// One input FIFO.
@@ -110,8 +112,10 @@ impl Receives<Cycle> for Input {
 }
 
 impl Switch {
-    pub(super) fn new(shared: &Shared, number: u32, wires: &[Option<Wire>]) -> Self {
+    pub(super) fn new(shared: &mut Shared, number: u32, wires: &[Option<Wire>]) -> Self {
         let (timing, ports) = (&shared.timing, wires.len());
+        shared.pools.boards.add_place();
+        let first_board = shared.pools.boards.add_ports(timing, ports);
         let vcs = timing.vcs;
         let planes = ports * vcs;
         let input = |index: usize| Input {
@@ -158,6 +162,7 @@ impl Switch {
             multicast,
             barrier,
             first_arbiter,
+            first_board,
         }
     }
 
@@ -170,6 +175,7 @@ impl Switch {
             until: self.until,
             shares_order: self.shares_order,
             first_arbiter: self.first_arbiter,
+            first_board: self.first_board,
             starving: &mut self.starving,
             newsy: &mut self.newsy,
             agenda: &mut self.agenda,
@@ -262,6 +268,9 @@ impl SwitchModel<Hpp> for Switch {
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
+        if cx.shared.timing.posts {
+            return self.inputs.iter_mut().for_each(|input| settle_told(&mut input.receiver, last, cx));
+        }
         let vcs = self.vcs;
         for input in 0..self.inputs.len() {
             self.parts().catch_up_with(input / vcs, input, last, cx);

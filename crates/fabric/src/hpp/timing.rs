@@ -33,7 +33,11 @@ pub(super) struct Timing {
     /// What a sent-ahead start flit saves: one cycle, or none without show-ahead.
     pub(super) show_ahead: u64,
     pub(super) advert_flits: u64,
+    /// Adverts have wires of their own.
     pub(super) sideband: bool,
+    /// And each is posted where its sender looks it up, since with such small buffers a sender may always come to need it: see
+    /// [`slack`](Self::slack).
+    pub(super) posts: bool,
     /// Cycles after which an advert is repeated; [`NO_REFRESH`] for never.
     pub(super) refresh: u64,
     /// Time of repetition after which a shorter way is worth looking for.
@@ -78,6 +82,7 @@ impl Timing {
             show_ahead: u64::from(settings.show_ahead),
             advert_flits: u64::from(settings.advert.flits),
             sideband: settings.advert.flits == 0,
+            posts: false,
             refresh: settings
                 .advert
                 .refresh
@@ -98,6 +103,7 @@ impl Timing {
         timing.is_long = timing.is_long(fabric, settings);
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
+        timing.posts = timing.sideband && timing.capacity <= timing.slack.min(timing.nic_slack);
         timing
     }
 

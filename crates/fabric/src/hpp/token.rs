@@ -1,6 +1,7 @@
 //! A packet as it travels, and the mail between ports.
 
 use super::barrier::{FLITS, Signal};
+use super::boards::{Boards, Notice};
 use super::timing::Timing;
 use crate::observer::PacketName;
 use crate::pool::{List, Pool, Slot, linked};
@@ -140,6 +141,8 @@ pub enum Mail {
     Packet(Token),
     /// An advert is coming.
     Advert(Limit),
+    /// Adverts are coming on wires of their own, for the sender at this port and VC.
+    Notice(u16, u8, Notice),
     /// Flits are coming of the last packet for a group that was said to come.
     Run(Run),
     /// A barrier packet is coming.
@@ -159,31 +162,51 @@ pub struct Inbox {
 }
 
 /// The slots of a shard.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pools {
     pub(super) tokens: Pool<Token>,
     pub(super) limits: Pool<Limit>,
     pub(super) runs: Pool<Run>,
     pub(super) signals: Pool<Signal>,
+    pub(super) boards: Boards,
 }
 
 impl Pools {
-    /// Puts mail from another shard into `inbox`.
-    pub(super) fn accept(&mut self, inbox: &mut Inbox, mail: Mail) {
-        match mail {
-            Mail::Packet(token) => {
-                inbox.packets.push(self.tokens.put(token));
-            }
-            Mail::Advert(limit) => self.accept_advert(inbox, limit),
-            Mail::Run(run) => {
-                let slot = self.runs.put(run);
-                self.runs.append(&mut inbox.runs, slot);
-            }
-            Mail::Signal(signal) => {
-                let slot = self.signals.put(signal);
-                self.signals.append(&mut inbox.signals, slot);
-            }
+    pub(super) fn new(timing: &Timing) -> Self {
+        Pools {
+            tokens: Pool::default(),
+            limits: Pool::default(),
+            runs: Pool::default(),
+            signals: Pool::default(),
+            boards: Boards::new(timing),
         }
+    }
+
+    /// Puts mail from another shard into `inbox`, that of the component at `place`. Nobody looks at a cycle before `passed` any
+    /// more.
+    pub(super) fn accept(&mut self, place: u32, inbox: &mut Inbox, mail: Mail, passed: Cycle) {
+        match mail {
+            Mail::Packet(token) => inbox.packets.push(self.tokens.put(token)),
+            Mail::Advert(limit) => self.accept_advert(inbox, limit),
+            Mail::Notice(port, vc, notice) => {
+                let board = self.boards.find(place, port, vc);
+                if self.boards.post(board, notice, passed) {
+                    self.accept_advert(inbox, notice.first_advert(port, vc));
+                }
+            }
+            Mail::Run(run) => self.accept_run(inbox, run),
+            Mail::Signal(signal) => self.accept_signal(inbox, signal),
+        }
+    }
+
+    fn accept_run(&mut self, inbox: &mut Inbox, run: Run) {
+        let slot = self.runs.put(run);
+        self.runs.append(&mut inbox.runs, slot);
+    }
+
+    fn accept_signal(&mut self, inbox: &mut Inbox, signal: Signal) {
+        let slot = self.signals.put(signal);
+        self.signals.append(&mut inbox.signals, slot);
     }
 
     /// Puts an advert into `inbox`.
@@ -214,7 +237,7 @@ impl Pools {
         let felt = if run.first == 0 { timing.felt_of_copy(flits.into()) } else { 1 };
         let by = run.base + u64::from(run.first) + felt;
         match post.inbox(wire.peer, by) {
-            Some(inbox) => self.accept(inbox, Mail::Run(run)),
+            Some(inbox) => self.accept_run(inbox, run),
             None => post.send_away(wire.peer, by, Mail::Run(run)),
         }
     }
@@ -222,10 +245,10 @@ impl Pools {
     /// Sends a barrier packet over `wire`, which does not know whether it leads to a switch or to a node.
     pub(super) fn signal(&mut self, post: &mut Post<super::Hpp>, wire: &Wire, signal: Signal) {
         let by = signal.at + FLITS;
-        let mail = Mail::Signal(Signal { port: wire.port, ..signal });
+        let signal = Signal { port: wire.port, ..signal };
         match post.inbox(wire.peer, by) {
-            Some(inbox) => self.accept(inbox, mail),
-            None => post.send_away(wire.peer, by, mail),
+            Some(inbox) => self.accept_signal(inbox, signal),
+            None => post.send_away(wire.peer, by, Mail::Signal(signal)),
         }
     }
 
@@ -236,6 +259,25 @@ impl Pools {
             Some(inbox) => self.accept_advert(inbox, limit),
             None => post.send_away(peer, Cycle::NEVER, Mail::Advert(limit)),
         }
+    }
+
+    /// Posts `notice` for `vc` at the other end of `wire`. That wakes it only if it waits for one.
+    #[inline(always)]
+    pub(super) fn post(&mut self, post: &mut Post<super::Hpp>, wire: &Wire, vc: u8, notice: Notice) {
+        if post.is_here(wire.peer) {
+            let board = self.boards.find(wire.peer.place, wire.port, vc);
+            if self.boards.post(board, notice, post.start()) {
+                self.tell_first(post, wire, vc, notice);
+            }
+        } else {
+            post.send_away(wire.peer, Cycle::NEVER, Mail::Notice(wire.port, vc, notice));
+        }
+    }
+
+    /// Tells the other end of `wire`, where a sender waits for it, the first advert of `notice`.
+    #[inline(never)]
+    fn tell_first(&mut self, post: &mut Post<super::Hpp>, wire: &Wire, vc: u8, notice: Notice) {
+        self.tell(post, wire.peer, notice.first_advert(wire.port, vc));
     }
 
     /// Enters the packets of `list`, which hold credits, into the books.

@@ -398,7 +398,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         for switch in (0..fabric.topology().switches()).map(SwitchId) {
             let number = wiring.switch_number(rail, switch);
             let shard = &mut parts[wiring.addresses[number as usize].shard as usize];
-            let built = A::switch(&shard.shared, number, &wiring.wires_of(rail, switch));
+            let built = A::switch(&mut shard.shared, number, &wiring.wires_of(rail, switch));
             shard.switches.push(built);
             shard.side.push(sides.of_switch(switch));
         }
@@ -411,7 +411,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         let shard = &mut parts[address.shard as usize];
         let rails = (0..fabric.rails).map(RailId);
         let ports =
-            rails.map(|rail| A::port(&shard.shared, number, rail, wiring.wire_of(rail, node))).collect();
+            rails.map(|rail| A::port(&mut shard.shared, number, rail, wiring.wire_of(rail, node))).collect();
         shard.nodes.push(Node::new(node, ports, endpoint));
         shard.side.push(sides.of_node(node));
         nodes.push(address);

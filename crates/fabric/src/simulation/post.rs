@@ -11,6 +11,8 @@ pub struct Post<A: Architecture> {
     calendar: Calendar,
     /// The next window of each side, and the cycle in which it begins; in the first one and after a pause it has less to do.
     next: [(u64, Cycle); 2],
+    /// When the window began that is being run or was run last.
+    start: Cycle,
     /// Cycles that pass in a window.
     window_length: u64,
     /// Sides that take turns, 1 or 2.
@@ -52,6 +54,7 @@ impl<A: Architecture> Post<A> {
             shard,
             calendar: Calendar::new(places.len()),
             next: [(0, Cycle::ZERO), (1, Cycle::ZERO)],
+            start: Cycle::ZERO,
             window_length,
             sides,
             places: places.iter().map(place).collect(),
@@ -69,6 +72,18 @@ impl<A: Architecture> Post<A> {
         }
         self.call(to.place, by);
         Some(&mut self.places[to.place as usize].inbox)
+    }
+
+    /// No component acts in a cycle before this one any more.
+    #[inline]
+    pub fn start(&self) -> Cycle {
+        self.start
+    }
+
+    /// Whether component `to` lives in this shard.
+    #[inline]
+    pub fn is_here(&self, to: Address) -> bool {
+        to.shard == self.shard
     }
 
     /// Sends `mail` to a component that lives in another shard; `by` is that of [`Post::inbox`].
@@ -147,12 +162,14 @@ impl<A: Architecture> Post<A> {
 
     /// Takes in a letter from another shard.
     pub(super) fn accept(&mut self, shared: &mut A::Shared, letter: Letter<A::Mail>) {
-        A::accept(shared, &mut self.places[letter.place as usize].inbox, letter.mail);
+        let inbox = &mut self.places[letter.place as usize].inbox;
+        A::accept(shared, letter.place, inbox, letter.mail, self.start);
         self.call(letter.place, letter.by);
     }
 
     /// Begins `window`: hands the places that have to run in it to `due`, in order.
     pub(super) fn open(&mut self, window: Window, due: &mut Vec<u32>) {
+        self.start = window.start;
         let side = (window.number % self.sides) as usize;
         let again = window.number + if window.is_last { 0 } else { self.sides };
         (self.next[side], self.next[1 - side]) = (self.begin_of(again), self.begin_of(window.number + 1));

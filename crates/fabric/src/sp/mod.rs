@@ -118,6 +118,7 @@ use crate::RailId;
 use crate::reach::Reach;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
+use flitway_engine::Cycle;
 use nic::Port;
 use std::sync::Arc;
 use switch::Switch;
@@ -175,15 +176,15 @@ impl Architecture for Sp {
         Shared { settings: settings.clone(), routing: fabric.routing.clone(), reach, adaptive }
     }
 
-    fn switch(shared: &Shared, number: u32, wires: &[Wires]) -> Switch {
+    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {
         Switch::new(shared, number, wires)
     }
 
-    fn port(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Port {
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Port {
         Port::new(shared, number, rail, wire)
     }
 
-    fn accept(_: &mut Shared, inbox: &mut Inbox, mail: Mail) {
+    fn accept(_: &mut Shared, _: u32, inbox: &mut Inbox, mail: Mail, _: Cycle) {
         inbox.accept(mail);
     }
 

@@ -293,8 +293,7 @@ impl Parts<'_> {
             return false;
         }
         for output in self.columns(outputs, vc) {
-            let sender = &mut self.outputs[output].sender;
-            if !sender.has(&mut shared.pools.limits, now, units) {
+            if !self.has_credits(shared, output, now, units) {
                 if let Some(at) = self.next_advert(shared, output) {
                     self.wake_multicast(at);
                 }
@@ -382,9 +381,9 @@ impl Parts<'_> {
         }
         let upto = self.fan_out(cx, from, slot, now);
         let fifo = &mut self.inputs[input];
-        let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
+        fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
         let is_open = fifo.receiver.is_open();
-        self.hear_of_unit(from, input, news, cx);
+        self.hear_of_unit(from, input, cx);
         if is_open {
             self.links[from].open |= 1 << vc;
         } else {

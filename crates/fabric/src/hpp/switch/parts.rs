@@ -24,6 +24,7 @@ pub(super) struct Parts<'a> {
     pub(super) until: Cycle,
     pub(super) shares_order: bool,
     pub(super) first_arbiter: usize,
+    pub(super) first_board: usize,
     pub(super) starving: &'a mut u32,
     pub(super) newsy: &'a mut u64,
     pub(super) agenda: &'a mut Agenda,
@@ -54,13 +55,17 @@ impl Parts<'_> {
     }
 
     /// Sends the adverts of `port` that were due in the cycles up to `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn catch_up<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
-        let link = &mut self.links[port];
-        if link.is_due(now) {
-            let vcs = port * self.vcs..(port + 1) * self.vcs;
-            link.catch_up(&mut self.voices[vcs.clone()], &mut self.inputs[vcs], now, cx);
+        if self.links[port].is_due(now) {
+            self.send_adverts(port, now, cx);
         }
+    }
+
+    #[inline(never)]
+    fn send_adverts<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let vcs = port * self.vcs..(port + 1) * self.vcs;
+        self.links[port].catch_up(&mut self.voices[vcs.clone()], &mut self.inputs[vcs], now, cx);
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, before the receiver of `input`, at `port`, changes in a way
@@ -73,7 +78,8 @@ impl Parts<'_> {
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) {
-        if cx.shared.timing.sideband {
+        let timing = &cx.shared.timing;
+        if timing.sideband & !timing.posts {
             let Input { receiver, vc, .. } = &mut self.inputs[input];
             self.links[port].count_sideband(receiver, *vc, now, cx);
         } else {
@@ -255,24 +261,22 @@ impl Parts<'_> {
             self.catch_up_with(from, input, now, cx);
             self.inputs[input].receiver.resume(&cx.shared.timing, now);
         }
-        let news = self.inputs[input].receiver.extend(flits);
-        self.hear_of_unit(from, input, news, cx);
+        self.inputs[input].receiver.extend(flits);
+        self.hear_of_unit(from, input, cx);
     }
 
-    /// Of the packet crossing from `input`, at port `from`, a unit will have left in cycle `news`, if that is known.
+    /// It is known when more of the packet will have left that is crossing from `input`, at port `from`.
     #[inline(always)]
-    pub(super) fn hear_of_unit<O: Observer>(
-        &mut self,
-        from: usize,
-        input: usize,
-        news: Cycle,
-        cx: &mut Cx<'_, O>,
-    ) {
+    pub(super) fn hear_of_unit<O: Observer>(&mut self, from: usize, input: usize, cx: &mut Cx<'_, O>) {
+        let Input { receiver, vc, .. } = &mut self.inputs[input];
+        if cx.shared.timing.posts {
+            return self.links[from].post_adverts(receiver, *vc, cx);
+        }
+        let news = receiver.next_unit();
         if news == Cycle::NEVER {
             return;
         }
         if cx.shared.timing.sideband {
-            let Input { receiver, vc, .. } = &mut self.inputs[input];
             return self.links[from].tell_sideband(receiver, *vc, cx);
         }
         self.voices[input].expect(news);
@@ -335,17 +339,22 @@ impl Parts<'_> {
             let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
             if fifo.requests_from <= now {
                 let next = if COLLECTIVE && fifo.gathers { output } else { usize::from(fifo.next) };
-                let sender = &mut self.outputs[next].sender;
-                let fits = sender.has(&mut shared.pools.limits, now, u32::from(fifo.units));
+                let fits = self.has_credits(shared, next, now, u32::from(fifo.units));
                 eligible |= u64::from(fits) << from;
             }
         }
         eligible
     }
 
+    /// Whether the next link of `output` has credits for `units` in cycle `now`.
+    #[inline(always)]
+    pub(super) fn has_credits(&mut self, shared: &mut Shared, output: usize, now: Cycle, units: u32) -> bool {
+        self.outputs[output].sender.has_credits(shared, self.first_board + output, now, units)
+    }
+
     /// Has the arbiter of `output` look again when the next request stands, or the next advert counts or comes in.
     #[inline(never)]
-    fn await_chance(&mut self, shared: &Shared, output: usize, now: Cycle) {
+    fn await_chance(&mut self, shared: &mut Shared, output: usize, now: Cycle) {
         let Output { vc, requests, .. } = self.outputs[output];
         for from in bits(requests) {
             let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
@@ -363,9 +372,9 @@ impl Parts<'_> {
 
     /// When the next advert for the sender of `output` counts. If none is known the next to come will be noticed.
     #[inline]
-    pub(super) fn next_advert(&mut self, shared: &Shared, output: usize) -> Option<Cycle> {
+    pub(super) fn next_advert(&mut self, shared: &mut Shared, output: usize) -> Option<Cycle> {
         let Output { sender, is_starved, .. } = &mut self.outputs[output];
-        let next = sender.next_advert(&shared.pools.limits);
+        let next = sender.next_credits(shared, self.first_board + output);
         if next.is_none() && !std::mem::replace(is_starved, true) {
             *self.starving += 1;
         }
@@ -386,7 +395,7 @@ impl Parts<'_> {
         if COLLECTIVE && self.inputs[input].gathers {
             return self.keep(from, index, now, cx);
         }
-        if self.inputs[input].receiver.is_uncounted() {
+        if !cx.shared.timing.posts && self.inputs[input].receiver.is_uncounted() {
             self.catch_up_with(from, input, now, cx);
         }
         let ready = now + 1 + cx.shared.timing.transmit_buffer;
@@ -480,8 +489,8 @@ impl Parts<'_> {
         cx: &mut Cx<'_, O>,
     ) {
         let fifo = &mut self.inputs[input];
-        let news = fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
-        self.hear_of_unit(from, input, news, cx);
+        fifo.receiver.begin(&cx.shared.timing, now + 1, upto, flits, fifo.units);
+        self.hear_of_unit(from, input, cx);
         if upto < flits {
             self.outputs[index].crossed = Cycle::NEVER;
             self.links[from].open |= 1 << self.inputs[input].vc;
@@ -513,13 +522,17 @@ impl Parts<'_> {
         {
             return false;
         }
-        self.catch_up(port, now, cx);
+        if link.is_due(ready) {
+            self.catch_up(port, now, cx);
+            let link = &self.links[port];
+            if link.is_due(ready) | (link.free_at > ready) {
+                return false;
+            }
+        }
         let arbiters = self.first_arbiter;
         let others = arbiters + output + 1..arbiters + (port + 1) * self.vcs;
         let is_kept = COLLECTIVE && self.is_kept(port);
-        let link = &self.links[port];
-        let is_taken = link.is_due(ready) | (link.free_at > ready) | self.agenda.is_due(others, now);
-        !(is_taken | is_kept)
+        !(self.agenda.is_due(others, now) | is_kept)
     }
 
     /// Takes in the packet in `slot`, which is on the way.
@@ -529,7 +542,7 @@ impl Parts<'_> {
         let port = usize::from(token.port);
         let input = port * self.vcs + usize::from(token.vc);
         let fifo = &mut self.inputs[input];
-        if fifo.receiver.arrive(token.units, shared.timing.slack) {
+        if !shared.timing.posts && fifo.receiver.arrive(token.units, shared.timing.slack) {
             // If it has been tight for longer, what is urgent is known already.
             *self.newsy |= u64::from(self.links[port].tighten(fifo.vc)) << port;
         }
@@ -540,12 +553,14 @@ impl Parts<'_> {
         }
     }
 
-    /// Takes in an advert.
+    /// Takes in an advert. Of those that are posted only such come as are waited for.
     #[inline(always)]
     fn hear<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, advert: Limit) {
         let (port, vc, lanes) = (usize::from(advert.port), usize::from(advert.vc), shared.timing.lanes);
         let Output { sender, is_starved, .. } = &mut self.outputs[port * self.vcs + vc];
-        sender.advertise(&mut shared.pools.limits, &advert, self.until);
+        if !shared.timing.posts {
+            sender.advertise(&mut shared.pools.limits, &advert, self.until);
+        }
         if std::mem::take(is_starved) {
             *self.starving -= 1;
             let from = advert.from.max(self.until);

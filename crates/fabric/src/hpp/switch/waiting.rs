@@ -64,7 +64,7 @@ impl Switch {
     fn space(&self, shared: &Shared, output: usize, units: u16, now: Cycle) -> Option<Need> {
         let column = &self.outputs[output];
         let units = u32::from(units);
-        let is_short = !column.sender.would_have(&shared.pools.limits, now, units);
+        let is_short = !column.sender.would_have_credits(shared, self.first_board + output, now, units);
         let (output, vc) = (PortId(column.port.into()), column.vc);
         is_short.then(|| Need::Space { output, vc, units, sent: column.sender.sent() })
     }
