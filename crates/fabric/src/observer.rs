@@ -128,9 +128,9 @@ pub enum LossReason {
 /// Is told what happens. Events of one component come in order of time, where nothing else is said; those of different
 /// components may interleave.
 pub trait Observer: Send {
-    /// An endpoint has handed a packet to a NIC port.
-    fn created(&mut self, now: Cycle, source: NodeId, packet: &Packet) {
-        let _ = (now, source, packet);
+    /// An endpoint has handed a packet, of so many flits, to a NIC port.
+    fn created(&mut self, now: Cycle, source: NodeId, packet: &Packet, flits: u32) {
+        let _ = (now, source, packet, flits);
     }
 
     /// A packet has reached its destination.

@@ -185,7 +185,8 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// to do without mail; see [`SwitchModel::prefetch`].
     fn prefetch(ports: &[Self], due: u64, shared: &A::Shared, inbox: &A::Inbox, stage: Stage);
 
-    /// Takes a packet of `source` into the source queue, in cycle `now`; `sets` are those that it can be for.
+    /// Takes a packet of `source` into the source queue, in cycle `now`; `sets` are those that it can be for. Returns its
+    /// flits.
     fn submit(
         &mut self,
         shared: &mut A::Shared,
@@ -193,7 +194,7 @@ pub trait PortModel<A: Architecture>: Send + Sized {
         source: NodeId,
         packet: &Packet,
         sets: &[Arc<NodeSet>],
-    );
+    ) -> u32;
 
     /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;

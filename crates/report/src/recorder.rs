@@ -4,10 +4,8 @@ use crate::barriers::{Barriers, Signs};
 use crate::operations::{Copies, Operations};
 use crate::watch::{Slowest, Watch};
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::hpp::PacketFormat;
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
-use flitway_fabric::sp::SpSettings;
-use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet, SwitchSettings};
+use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
 use flitway_nic::multicaster::OperationTag;
 use flitway_nic::synchroniser::BarrierTag;
 use hdrhistogram::Histogram;
@@ -125,9 +123,6 @@ impl Batch {
 /// Records what one shard sees.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    format: PacketFormat,
-    /// That of packets for sets of nodes.
-    worm_format: PacketFormat,
     batch: Batch,
     /// Flits delivered since the start, by the node that sent them.
     delivered_of: Vec<u64>,
@@ -144,12 +139,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for `nodes` nodes whose packets have `format`.
+    /// A recorder for `nodes` nodes.
     #[must_use]
-    pub fn new(nodes: u32, format: PacketFormat) -> Self {
+    pub fn new(nodes: u32) -> Self {
         Recorder {
-            format,
-            worm_format: format,
             batch: Batch::default(),
             delivered_of: vec![0; nodes as usize],
             wanted_by: vec![0; nodes as usize],
@@ -158,12 +151,6 @@ impl Recorder {
             signs: Signs::default(),
             watch: Watch::default(),
         }
-    }
-
-    /// With packets for sets of nodes, whose headers are bit strings, if the switches know any.
-    #[must_use]
-    pub fn with_worms(self, switch: &SwitchSettings) -> Self {
-        Recorder { worm_format: switch.sp().map_or(self.format, SpSettings::worm_format), ..self }
     }
 
     /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.
@@ -214,16 +201,13 @@ impl Recorder {
 
 impl Observer for Recorder {
     #[inline]
-    fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet) {
-        let payload = u32::from(packet.payload);
-        let (flits, copies) = match packet.destination {
-            Destination::Node(_) => (self.format.packet_flits(payload), 1),
-            Destination::Group(group, _) => {
-                (self.format.packet_flits(payload), self.copies_of[group.index()])
-            }
-            Destination::Nodes(id) => (self.worm_format.packet_flits(payload), id.nodes),
-        };
+    fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet, flits: u32) {
         let flits = u64::from(flits);
+        let copies = match packet.destination {
+            Destination::Node(_) => 1,
+            Destination::Group(group, _) => self.copies_of[group.index()],
+            Destination::Nodes(id) => id.nodes,
+        };
         if let Destination::Node(node) = packet.destination {
             self.wanted_by[node.index()] += flits;
         }

@@ -204,7 +204,8 @@ pub struct Hpp;
 #[derive(Debug)]
 pub struct Shared {
     timing: Timing,
-    format: PacketFormat,
+    /// Flits and credit units of a packet, by payload.
+    lengths: Box<[(u16, u16)]>,
     /// No packet has fewer bytes.
     least_payload: u32,
     arbiter: ArbiterKind,
@@ -235,8 +236,13 @@ impl Architecture for Hpp {
             "barriers and multicast do not share a virtual channel"
         );
         let timing = Timing::new(fabric);
+        let PacketFormat { mtu_bytes, .. } = settings.format;
+        let length = |payload| {
+            let units = timing.units(settings.format.payload_flits(payload));
+            (settings.format.packet_flits(payload) as u16, units as u16)
+        };
         Shared {
-            format: settings.format,
+            lengths: (0..=mtu_bytes).map(length).collect(),
             least_payload: fabric.least_payload,
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),

@@ -469,10 +469,10 @@ impl PortModel<Hpp> for Port {
         source: NodeId,
         packet: &Packet,
         _: &[Arc<NodeSet>],
-    ) {
+    ) -> u32 {
         let timing = &shared.timing;
-        let payload = u32::from(packet.payload);
-        assert!(payload >= shared.least_payload, "no packet is shorter than was promised");
+        assert!(u32::from(packet.payload) >= shared.least_payload, "no packet is shorter than was promised");
+        let (flits, units) = shared.lengths[usize::from(packet.payload)];
         let (route, to, vc, kind) = match packet.destination {
             Destination::Node(node) => {
                 let vc = packet.lane as usize % timing.lanes;
@@ -492,8 +492,8 @@ impl PortModel<Hpp> for Port {
             source,
             to,
             tag: packet.tag,
-            flits: shared.format.packet_flits(payload) as u16,
-            units: timing.units(shared.format.payload_flits(payload)) as u16,
+            flits,
+            units,
             payload: packet.payload,
             hops: 0,
             port: 0,
@@ -508,6 +508,7 @@ impl PortModel<Hpp> for Port {
         }
         let slot = shared.pools.tokens.put(token);
         shared.pools.tokens.append(queue, slot);
+        u32::from(flits)
     }
 
     #[inline(always)]

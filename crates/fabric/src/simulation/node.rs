@@ -110,9 +110,9 @@ impl<P, E: Endpoint> Node<P, E> {
             for packet in out.packets.drain(..) {
                 cx.counters.events += 1;
                 cx.counters.packets_created += 1;
-                cx.observer.created(now, self.id, &packet);
                 let rail = packet.rail.index();
-                self.ports[rail].submit(cx.shared, now, self.id, &packet, &out.sets);
+                let flits = self.ports[rail].submit(cx.shared, now, self.id, &packet, &out.sets);
+                cx.observer.created(now, self.id, &packet, flits);
                 self.watches[rail].next = now;
             }
             out.sets.clear();

@@ -80,7 +80,7 @@ impl PortModel<Sp> for Port {
         source: NodeId,
         packet: &Packet,
         sets: &[Arc<NodeSet>],
-    ) {
+    ) -> u32 {
         let set = match packet.destination {
             Destination::Nodes(id) => Some(Arc::clone(&sets[id.set as usize])),
             Destination::Node(_) | Destination::Group(..) => None,
@@ -90,11 +90,13 @@ impl PortModel<Sp> for Port {
             shared.reach().climb(shared.routing.topology(), source, set)
         });
         let token = Token::new(&shared.settings, source, packet, set, climb);
+        let flits = token.flits;
         if self.source.is_empty() {
-            self.left = token.flits;
+            self.left = flits;
         }
         self.source.push_back(Box::new(token));
         self.look(now);
+        flits
     }
 
     fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {

@@ -117,7 +117,7 @@ impl Session {
     ) -> Simulation<A, J::Endpoint, Recorder> {
         let nodes = self.fabric.nodes();
         let endpoints = (0..nodes).map(|node| job.endpoint(NodeId(node))).collect();
-        let recorder = || job.instruct(Recorder::new(nodes, self.machine.packet).with_watch(watch.clone()));
+        let recorder = || job.instruct(Recorder::new(nodes).with_watch(watch.clone()));
         Simulation::new(job.fabric(), endpoints, self.shards(), recorder)
     }
 

@@ -289,7 +289,7 @@ impl Job for Operations<'_> {
     }
 
     fn instruct(&self, recorder: Recorder) -> Recorder {
-        recorder.with_groups(&copies_of(self.run.plan.groups())).with_worms(&self.session.machine().switch)
+        recorder.with_groups(&copies_of(self.run.plan.groups()))
     }
 
     fn course<A: Architecture>(&self) -> impl Course<A, Multicaster> {

@@ -65,7 +65,7 @@ impl Running {
         let nodes = fabric.nodes();
         let injectors =
             (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
-        let simulation = Simulation::new(fabric, injectors, threads, || Recorder::new(nodes, format));
+        let simulation = Simulation::new(fabric, injectors, threads, || Recorder::new(nodes));
         let [bytes_per_port, _] = fabric.bytes_per_port();
         let mut running = Running { simulation, nodes, bytes_per_port };
         let crossing = fabric.zero_load_cycles_max(format.mtu_bytes);
@@ -133,7 +133,7 @@ pub(super) fn simulate(case: Case, cycles: u64) -> Outcome<u64> {
     let nodes = fabric.nodes();
     let injectors =
         (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
-    let recorder = || Recorder::new(nodes, session.machine().packet);
+    let recorder = || Recorder::new(nodes);
     let mut simulation = Simulation::<Hpp, _, _>::new(fabric, injectors, 1, recorder);
     let _ = simulation.run_until(Cycle(cycles), &AtomicBool::new(false));
     Ok(simulation.counters().packet_hops)
