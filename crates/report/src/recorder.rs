@@ -120,10 +120,46 @@ impl Batch {
     }
 }
 
+/// How many latencies there are of each of those that a histogram of three digits keeps apart in any case. To count them takes
+/// less time than to record them.
+#[derive(Clone, Debug)]
+struct Short(Box<[u32]>);
+
+impl Default for Short {
+    fn default() -> Self {
+        Short(vec![0; 2_000].into())
+    }
+}
+
+impl Short {
+    /// Takes in a latency, or records it.
+    #[inline]
+    fn record(&mut self, latency: u64, latencies: &mut Latencies) {
+        match self.0.get_mut(latency as usize) {
+            Some(count) => *count = count.saturating_add(1),
+            None => record(latencies, latency, 1),
+        }
+    }
+
+    /// Records what has been taken in.
+    fn enter(&mut self, latencies: &mut Latencies) {
+        for (latency, count) in self.0.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            record(latencies, latency as u64, std::mem::take(count));
+        }
+    }
+}
+
+#[inline(never)]
+fn record(latencies: &mut Latencies, latency: u64, count: u32) {
+    latencies.record_n(latency, count).expect("a histogram that grows as needed takes any latency");
+}
+
 /// Records what one shard sees.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     batch: Batch,
+    /// Latencies that are not in the batch yet: those of packets, and those in the network.
+    short: [Short; 2],
     /// Flits delivered since the start, by the node that sent them.
     delivered_of: Vec<u64>,
     /// Flits of packets for one node created since the start, by that node.
@@ -144,6 +180,7 @@ impl Recorder {
     pub fn new(nodes: u32) -> Self {
         Recorder {
             batch: Batch::default(),
+            short: [Short::default(), Short::default()],
             delivered_of: vec![0; nodes as usize],
             wanted_by: vec![0; nodes as usize],
             copies_of: Arc::new([]),
@@ -183,6 +220,10 @@ impl Recorder {
     /// What has been seen since the last call.
     pub fn take(&mut self) -> Batch {
         let slowest = self.watch.take_slowest();
+        let Batch { packet_latencies, network_latencies, .. } = &mut self.batch;
+        for (short, latencies) in self.short.iter_mut().zip([packet_latencies, network_latencies]) {
+            short.enter(latencies);
+        }
         Batch { slowest, ..std::mem::take(&mut self.batch) }
     }
 
@@ -196,6 +237,14 @@ impl Recorder {
     #[must_use]
     pub fn wanted_by(&self) -> &[u64] {
         &self.wanted_by
+    }
+
+    /// Takes in a packet of a multicast operation or of a barrier.
+    #[inline(never)]
+    fn record_other(&mut self, delivery: Delivery) {
+        if let Some(tag) = OperationTag::of(&delivery) {
+            self.copies.record(tag, &delivery);
+        }
     }
 }
 
@@ -231,16 +280,13 @@ impl Observer for Recorder {
         self.watch.departed(departure);
     }
 
-    #[inline]
+    #[inline(always)]
     fn delivered(&mut self, delivery: &Delivery) {
         self.watch.delivered(delivery);
         let batch = &mut self.batch;
         batch.delivered_flits += u64::from(delivery.flits);
         if !is_traffic(delivery.tag) {
-            if let Some(tag) = OperationTag::of(delivery) {
-                self.copies.record(tag, delivery);
-            }
-            return;
+            return self.record_other(*delivery);
         }
         let packet_latency = delivery.delivered.since(delivery.created);
         let network_latency = delivery.delivered.since(delivery.injected);
@@ -252,11 +298,9 @@ impl Observer for Recorder {
         batch.network_latency += network_latency;
         batch.packet_latency_max = batch.packet_latency_max.max(packet_latency);
         batch.network_latency_max = batch.network_latency_max.max(network_latency);
-        for (latencies, latency) in
-            [(&mut batch.packet_latencies, packet_latency), (&mut batch.network_latencies, network_latency)]
-        {
-            latencies.record(latency).expect("a histogram that grows as needed takes any latency");
-        }
+        let [packet_short, network_short] = &mut self.short;
+        packet_short.record(packet_latency, &mut batch.packet_latencies);
+        network_short.record(network_latency, &mut batch.network_latencies);
         self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
     }
 
@@ -273,4 +317,24 @@ impl Observer for Recorder {
 #[inline]
 fn is_traffic(tag: u64) -> bool {
     OperationTag::read(tag).is_none() && BarrierTag::read(tag).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_that_are_counted_first_are_recorded_as_if_one_by_one() {
+        let mut short = Short::default();
+        let (mut counted, mut plain) = (latencies(), latencies());
+        for latency in [0, 1, 7, 7, 1_999, 2_000, 2_047, 2_048, 2_049, 1 << 40, 7, 1_999] {
+            short.record(latency, &mut counted);
+            plain.record(latency).unwrap();
+        }
+        assert_ne!(counted, plain, "some are only counted so far");
+        for _ in 0..2 {
+            short.enter(&mut counted);
+            assert_eq!(counted, plain, "all are recorded, and none twice");
+        }
+    }
 }

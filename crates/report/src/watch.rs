@@ -239,6 +239,21 @@ impl Watch {
         Watch { steps: Some(Box::new(steps)), ..Watch::default() }
     }
 
+    /// Looks at a packet that has arrived.
+    #[inline(never)]
+    fn look(&mut self, delivery: Delivery) {
+        if self.keeps_slowest {
+            self.slowest.record(&delivery);
+        }
+        if let Some(latencies) = &mut self.latencies {
+            let latency = delivery.delivered.since(delivery.created);
+            latencies.record(latency).expect("a histogram that grows as needed takes any latency");
+        }
+        if let Some(steps) = &mut self.steps {
+            steps.delivered(&delivery);
+        }
+    }
+
     /// The slowest packets since the last call.
     pub fn take_slowest(&mut self) -> Slowest {
         std::mem::take(&mut self.slowest)
@@ -251,17 +266,10 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    #[inline]
+    #[inline(always)]
     fn delivered(&mut self, delivery: &Delivery) {
-        if self.keeps_slowest {
-            self.slowest.record(delivery);
-        }
-        if let Some(latencies) = &mut self.latencies {
-            let latency = delivery.delivered.since(delivery.created);
-            latencies.record(latency).expect("a histogram that grows as needed takes any latency");
-        }
-        if let Some(steps) = &mut self.steps {
-            steps.delivered(delivery);
+        if self.keeps_slowest | self.latencies.is_some() | self.steps.is_some() {
+            self.look(*delivery);
         }
     }
 
