@@ -80,7 +80,7 @@ impl Endpoint for Injector {
                 created: creation.created,
                 tag: self.counts.packets,
             });
-            self.next_rail = (self.next_rail + 1) % self.rails;
+            self.next_rail = if self.next_rail + 1 < self.rails { self.next_rail + 1 } else { 0 };
             self.counts.packets += 1;
             self.counts.bytes += u64::from(creation.payload);
         }

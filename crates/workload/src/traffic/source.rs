@@ -22,7 +22,8 @@ pub struct Creation {
 pub struct Source {
     traffic: Arc<Traffic>,
     node: NodeId,
-    progress: Option<Progress>,
+    /// The next creation, and the cycle that it is in.
+    next: Option<(Progress, Cycle)>,
     arrivals: Stream,
     destinations: Stream,
     sizes: Stream,
@@ -39,7 +40,7 @@ impl Source {
         Source {
             traffic: Arc::clone(traffic),
             node,
-            progress,
+            next: progress.map(|progress| (progress, traffic.arrivals.cycle(progress))),
             arrivals,
             destinations: stream(Purpose::Destination),
             sizes: stream(Purpose::Size),
@@ -62,22 +63,23 @@ impl Source {
     #[inline]
     #[must_use]
     pub fn next_creation(&self) -> Option<Cycle> {
-        self.progress.map(|progress| self.traffic.arrivals.cycle(progress))
+        self.next.map(|(_, cycle)| cycle)
     }
 
     /// The next packet, created at [`Source::next_creation`].
     #[inline]
     pub fn create(&mut self) -> Option<Creation> {
-        let progress = self.progress?;
-        let created = self.traffic.arrivals.cycle(progress);
-        self.progress = self.traffic.arrivals.advance(progress, &mut self.arrivals);
+        let (progress, created) = self.next?;
+        let arrivals = &self.traffic.arrivals;
+        let next = arrivals.advance(progress, &mut self.arrivals);
+        self.next = next.map(|progress| (progress, arrivals.cycle(progress)));
         self.draw(created)
     }
 
     /// A packet created now, for a source that always has one; `None` if the node is silent or the source is not
     /// saturating.
     pub fn pull(&mut self, now: Cycle) -> Option<Creation> {
-        let saturating = self.traffic.arrivals.is_saturating() && self.progress.is_some();
+        let saturating = self.traffic.arrivals.is_saturating() && self.next.is_some();
         if saturating { self.draw(now) } else { None }
     }
 
