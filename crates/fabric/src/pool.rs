@@ -122,12 +122,20 @@ impl<T: Linked> Pool<T> {
     /// Makes a slot for `item`, in no list yet.
     #[inline]
     pub(crate) fn put(&mut self, item: T) -> Slot {
+        self.put_with(|| item)
+    }
+
+    /// The same of what `make` makes, there: what is made elsewhere, field by field, and then copied, is waited for.
+    #[inline(always)]
+    pub(crate) fn put_with(&mut self, make: impl Fn() -> T) -> Slot {
         let slot = self.free;
         if slot == Slot::NONE {
-            return self.grow(item);
+            return self.grow(make());
         }
-        self.free = self[slot].next();
-        self[slot] = item;
+        let place = &mut self[slot];
+        let free = place.next();
+        *place = make();
+        self.free = free;
         slot
     }
 

@@ -183,7 +183,7 @@ impl Port {
 
     /// Sends the adverts that were due in the cycles up to `now`, of what is known to have left the buffer, before the receiver
     /// of `vc` changes in a way that would blur its past.
-    #[inline]
+    #[inline(always)]
     fn send_adverts_with<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let timing = &cx.shared.timing;
         if timing.sideband & !timing.posts {
@@ -484,7 +484,7 @@ impl PortModel<Hpp> for Port {
             }
             Destination::Nodes(_) => unreachable!("HPP Switches have no reachability strings"),
         };
-        let token = Token {
+        let token = || Token {
             route,
             at: now,
             created: packet.created,
@@ -506,7 +506,7 @@ impl PortModel<Hpp> for Port {
             self.decide_at = self.decide_at.min(now.max(self.link.free_at));
             self.link.waiting |= 1 << vc;
         }
-        let slot = shared.pools.tokens.put(token);
+        let slot = shared.pools.tokens.put_with(token);
         shared.pools.tokens.append(queue, slot);
         u32::from(flits)
     }

@@ -432,14 +432,16 @@ impl Parts<'_> {
         let fifo = &mut self.inputs[input];
         self.outputs[usize::from(fifo.next)].sender.take(u32::from(fifo.units));
         let output = &mut self.outputs[index];
+        // Read before its neighbour is written, or the processor waits for that.
+        let (switch, vc, to) = (self.number, output.vc, PortId(output.port.into()));
+        let next_vc = usize::from(fifo.next) - to.index() * self.vcs;
         output.requests &= !(1 << fifo.port);
         output.from = fifo.port;
-        let (from, to) = (PortId(fifo.port.into()), PortId(output.port.into()));
+        let from = PortId(fifo.port.into());
         let (slot, token) = pools.tokens.pop(&mut fifo.waiting);
-        token.advance(routing, self.number, (usize::from(fifo.next) - to.index() * self.vcs) as u8);
+        token.advance(routing, self.number, next_vc as u8);
         token.at = ready;
         cx.counters.events += 1;
-        let (switch, vc) = (self.number, output.vc);
         cx.observer.granted(&Grant { cycle: now, switch, output: to, vc, input: from });
         (slot, token.flits)
     }
