@@ -456,7 +456,12 @@ impl PortModel<Hpp> for Port {
                     tokens.prefetch(port.undelivered);
                 }
             }
-            Stage::Third => mail.for_each(|port| queues(&ports[port])),
+            Stage::Third => {
+                mail.for_each(|port| queues(&ports[port]));
+                for Port { link, lanes, .. } in bits(due).map(|port| &ports[port]) {
+                    bits(link.waiting.into()).for_each(|vc| tokens.prefetch(lanes[vc].queue.head()));
+                }
+            }
             Stage::Itself | Stage::Ports | Stage::Queues => {}
         }
     }
