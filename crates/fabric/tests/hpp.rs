@@ -319,14 +319,14 @@ fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
 fn stretches_go_on_however_long_a_run_is() {
     const LEAST: u32 = 54;
     let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
-    let with = |least_payload, (refresh, buffer_units, transmit_buffer)| {
+    let with = |least_payload, (refresh, buffer_units, transmit_buffer, receive)| {
         let plain = hpp(4);
         let advert = AdvertSettings { refresh, ..plain.advert };
-        let pipeline = Pipeline { transmit_buffer, ..plain.pipeline };
+        let pipeline = Pipeline { transmit_buffer, receive, ..plain.pipeline };
         let settings = HppSettings { advert, buffer_units, pipeline, ..plain };
         Fabric { least_payload, ..fabric(&topology, RoutingKind::DModK, 13, settings) }
     };
-    let variants = [(None, 20, 2), (Some(900), 100, 15)];
+    let variants = [(None, 20, 2, 2), (Some(900), 100, 15, 2), (Some(900), 100, 2, 2_500)];
     let bursts = [0, 3_000, 9_000, 70_000, (1 << 20) - 700, (1 << 32) - 1_500, (1 << 32) + 30_000, 21 << 31];
     let mut looks: Vec<u64> =
         bursts.iter().flat_map(|burst| (1..60).map(move |look| burst + look * 97)).collect();

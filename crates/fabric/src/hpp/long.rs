@@ -239,7 +239,9 @@ impl<const V: usize> Long<V> {
     fn request(&mut self, shared: &Shared, port: usize, vc: usize, end: Moment) {
         let input = &mut self.ports[port].inputs[vc];
         let Some(first) = shared.pools.tokens.first(&input.waiting) else { return };
-        let at = end.max(Moment::of(first.at, shared.timing.epoch) + shared.timing.felt_by_switch());
+        // It may have come before the epoch, if it takes long to be felt.
+        let felt = first.at + shared.timing.felt_by_switch();
+        let at = end.max(Moment::of(felt, shared.timing.epoch));
         (input.requests_from, input.units) = (at, first.units);
         let to = first.route.hop().port.index();
         let output = &mut self.ports[to].outputs[vc];
