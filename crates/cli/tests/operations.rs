@@ -43,7 +43,7 @@ fn multicasts_do_not_depend_on_threads() {
 
 #[test]
 fn every_wrong_barrier_has_its_message_and_status_2() {
-    let wrong: [(&[&str], &[&str]); 14] = [
+    let wrong: [(&[&str], &[&str]); 15] = [
         (&["--barrier", "al"], &["--barrier: there is no kind of group `al`; did you mean `all`?"]),
         (&["--barrier", "everybody"], &["--barrier", "broadcast"]),
         (&["--barrier", "nodes(99)"], &["--barrier", "no node 99"]),
@@ -61,6 +61,7 @@ fn every_wrong_barrier_has_its_message_and_status_2() {
         (&["--barrier", "all", "--lose", "any(at=switch 0 port 16)"], &["--lose", "has 16, from 0"]),
         (&["--barrier", "all", "--lose", "any(at=node 1, group=1)"], &["--lose", "no group 1"]),
         (&["--barrier", "all", "--lose", "any(at=node 1)", "--by", "pairwise"], &["--lose", "--by hardware"]),
+        (&["--barrier", "all", "--by", "pairwise", "--set", "packet.mtu=4B"], &["--by", "8 B", "4 B"]),
     ];
     for (arguments, says) in wrong {
         let arguments = [&["run", "hpp-switch"], arguments].concat();

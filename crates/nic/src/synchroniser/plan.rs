@@ -31,6 +31,12 @@ impl Method {
     pub fn is_of_switches(self) -> bool {
         !matches!(self, Method::CentralCounter | Method::PairWise)
     }
+
+    /// Whether nodes send [messages](BarrierPlan::MESSAGE_BYTES).
+    #[must_use]
+    pub fn sends_messages(self) -> bool {
+        !matches!(self, Method::Switches | Method::NodeRoot)
+    }
 }
 
 /// What decides how barriers are carried out.

@@ -59,12 +59,24 @@ pub enum BarrierMisfit {
     Plan(PlanError),
     /// Switches are to combine, and cannot.
     NoEngine,
+    /// Messages are to be sent, and are above the MTU.
+    AboveMtu {
+        /// Bytes that a packet can have.
+        mtu: u32,
+    },
 }
 
 impl fmt::Display for BarrierMisfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BarrierMisfit::NoEngine => f.write_str("the switches of this machine do not combine barriers"),
+            BarrierMisfit::AboveMtu { mtu } => {
+                write!(
+                    f,
+                    "messages of barriers have {} B and exceed the MTU, {mtu} B",
+                    BarrierPlan::MESSAGE_BYTES
+                )
+            }
             BarrierMisfit::Groups(error) => error.fmt(f),
             BarrierMisfit::Plan(error) => error.fmt(f),
         }
@@ -189,6 +201,10 @@ impl Session {
         let switch = self.fabric.switch.hpp();
         if switch.is_none() && settings.by.is_of_switches() {
             return Err(BarrierMisfit::NoEngine);
+        }
+        let mtu = self.machine.packet.mtu_bytes;
+        if settings.by.sends_messages() && mtu < BarrierPlan::MESSAGE_BYTES.into() {
+            return Err(BarrierMisfit::AboveMtu { mtu });
         }
         let overheads = self.overheads(settings.has_overheads);
         let plan = PlanSettings {

@@ -152,6 +152,8 @@ fn misfit(error: BarrierMisfit) -> Problem {
         BarrierMisfit::Groups(_) => Problem::new("barrier", message),
         BarrierMisfit::NoEngine => Problem::new("by", message)
             .help("use `--by pairwise` or `--by central-counter`, which need nothing of the switches"),
+        BarrierMisfit::AboveMtu { .. } => Problem::new("by", message)
+            .help("use `--by hardware` or `--by node-root`, which send none, or `--set packet.mtu=8B`"),
         BarrierMisfit::Plan(PlanError::TooManyGroups { needed, .. }) => Problem::new("barrier", message)
             .help(format!(
                 "use fewer groups, or `--set switch.barrier.groups={needed}` (and `--by three-trips` needs \
