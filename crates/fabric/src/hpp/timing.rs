@@ -119,7 +119,7 @@ impl Timing {
         let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
         let refresh = if self.refresh == NO_REFRESH { 0 } else { self.refresh };
         let ahead = [longest, refresh, self.transmit, self.receive, self.to_crossbar];
-        let is_short = ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < long::KEPT;
+        let is_short = ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < long::KEPT_LEAST;
         is_plain
             && is_short
             && self.vcs <= long::VCS

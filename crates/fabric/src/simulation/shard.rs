@@ -152,7 +152,7 @@ impl Sum for Conservation {
 }
 
 /// Cycles after which the epoch is moved on, if there is one. Where everything is checked that happens often.
-const EPOCH: u64 = if cfg!(debug_assertions) { 9 << 7 } else { 1 << 20 };
+const EPOCH: u64 = if cfg!(debug_assertions) { 9 << 7 } else { 1 << 29 };
 
 /// Cycles from the epoch that can be reached.
 const FAR: u64 = 1 << 30;
