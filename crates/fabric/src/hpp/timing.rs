@@ -8,6 +8,8 @@ use flitway_engine::Cycle;
 
 /// Longer than any simulation, and far from overflow.
 const NO_REFRESH: u64 = 1 << 62;
+/// The most units of a buffer whose adverts are posted. There are never many more on a board, however long the links are.
+const POSTED: u32 = 256;
 /// Periods of repetition after which a shorter way is worth looking for.
 const LONG: u64 = 3;
 
@@ -103,7 +105,7 @@ impl Timing {
         timing.is_long = timing.is_long(fabric, settings);
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
-        timing.posts = timing.sideband && timing.capacity <= timing.slack.min(timing.nic_slack);
+        timing.posts = timing.sideband && timing.capacity <= timing.slack.min(timing.nic_slack).min(POSTED);
         timing
     }
 
