@@ -288,6 +288,10 @@ fn lengthen(dice: &mut Dice, settings: &mut HppSettings) -> u32 {
     } else {
         dice.scaled(pipeline.transmit_buffer + 1, 20)
     };
+    // Longer than what is told apart of the time before an epoch, at times.
+    if dice.one_in(6) {
+        pipeline.receive = dice.scaled(4, 3_000);
+    }
     let needed = settings.tx_fifo + STRETCH;
     let unit = needed.saturating_sub(format.header_flits);
     settings.unit_flits = settings.unit_flits.max(dice.corner(unit - 1, unit + 60));
