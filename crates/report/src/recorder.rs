@@ -149,8 +149,9 @@ impl Short {
     }
 }
 
+/// Records so many packets of one latency.
 #[inline(never)]
-fn record(latencies: &mut Latencies, latency: u64, count: u32) {
+pub(crate) fn record(latencies: &mut Latencies, latency: u64, count: u32) {
     latencies.record_n(latency, count).expect("a histogram that grows as needed takes any latency");
 }
 
