@@ -123,6 +123,10 @@ impl Extend<Packet> for Outgoing {
 /// All calls may put something into `out`, which reaches its NIC port in cycle `now`. All return the next cycle, after
 /// `now`, in which the endpoint wants to be woken; a later call's answer replaces an earlier one's.
 pub trait Endpoint: Send {
+    /// Whether a delivery makes it change or act. One for which it does not may not be told of deliveries, which saves time;
+    /// then observers are told of a delivery as soon as it is certain to come before somebody looks from outside.
+    const REACTS: bool = true;
+
     /// Called once in cycle 0, and in every cycle asked for.
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle>;
 

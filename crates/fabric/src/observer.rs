@@ -128,12 +128,16 @@ pub enum LossReason {
 /// Is told what happens. Events of one component come in order of time, where nothing else is said; those of different
 /// components may interleave.
 pub trait Observer: Send {
+    /// Whether it wants to know what is granted and advertised. One that does not may not be told of that, which saves time.
+    const WATCHES_SWITCHES: bool = true;
+
     /// An endpoint has handed a packet, of so many flits, to a NIC port.
     fn created(&mut self, now: Cycle, source: NodeId, packet: &Packet, flits: u32) {
         let _ = (now, source, packet, flits);
     }
 
-    /// A packet has reached its destination.
+    /// A packet has reached its destination, or is certain to, at an endpoint that does not react to it. If a run is stopped
+    /// it may be one that would have been delivered by the cycle up to which it was to go.
     fn delivered(&mut self, delivery: &Delivery) {
         let _ = delivery;
     }
@@ -191,6 +195,8 @@ pub trait Observer: Send {
 pub struct Unobserved;
 
 impl Observer for Unobserved {
+    const WATCHES_SWITCHES: bool = false;
+
     fn follows_packets(&self) -> bool {
         false
     }

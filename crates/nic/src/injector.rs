@@ -69,6 +69,8 @@ impl Injector {
 }
 
 impl Endpoint for Injector {
+    const REACTS: bool = false;
+
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         while self.next().is_some_and(|created| created <= now) {
             let Some(creation) = self.source.create() else { break };

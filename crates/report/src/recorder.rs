@@ -250,6 +250,8 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
+    const WATCHES_SWITCHES: bool = false;
+
     #[inline]
     fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet, flits: u32) {
         let flits = u64::from(flits);
