@@ -81,6 +81,19 @@ impl ArbiterBank {
         prefetch::slice(state);
     }
 
+    /// Grants the request of `input`, the only one, at `arbiter`.
+    #[inline(always)]
+    pub(crate) fn grant_only(&mut self, arbiter: usize, input: usize) {
+        match &mut self.state {
+            State::Last(last) => last[arbiter] = input as u8,
+            State::Stamps(stamps) => {
+                let state = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
+                let (count, stamps) = state.split_first_mut().expect("a count and the stamps");
+                stamp(count, stamps, input);
+            }
+        }
+    }
+
     /// Grants one of `requests` at `arbiter`.
     ///
     /// # Panics
@@ -105,15 +118,21 @@ impl ArbiterBank {
                     others &= others - 1;
                     winner = if stamps[other] < stamps[winner] { other } else { winner };
                 }
-                stamps[winner] = *count;
-                if *count == u8::MAX {
-                    *count = restamp(stamps);
-                } else {
-                    *count += 1;
-                }
+                stamp(count, stamps, winner);
                 winner
             }
         }
+    }
+}
+
+/// The latest grant, which `count` numbers, is that of `winner`.
+#[inline(always)]
+fn stamp(count: &mut u8, stamps: &mut [u8], winner: usize) {
+    stamps[winner] = *count;
+    if *count == u8::MAX {
+        *count = restamp(stamps);
+    } else {
+        *count += 1;
     }
 }
 
@@ -213,7 +232,11 @@ mod tests {
             let mut bank = ArbiterBank::new(ArbiterKind::Matrix, 1, inputs);
             for _ in 0..3_000 {
                 let requests = requests(&mut stream, inputs);
-                assert_eq!(matrix.grant(requests), Some(bank.grant(0, requests)));
+                let winner = bank.grant(0, requests);
+                assert_eq!(matrix.grant(requests), Some(winner));
+                let only = stream.below(inputs as u64) as usize;
+                bank.grant_only(0, only);
+                assert_eq!(matrix.grant(1 << only), Some(only));
             }
             assert_eq!(matrix.grant(0), None);
         }

@@ -84,6 +84,13 @@ impl List {
         if self.is_empty() { Slot::NONE } else { self.tail }
     }
 
+    /// Takes the first item out, behind which is the one in slot `next`, if there is one.
+    #[inline(always)]
+    pub(crate) fn pop_to(&mut self, next: Slot) {
+        debug_assert!(!self.is_empty(), "there is one to take out");
+        self.head = next;
+    }
+
     /// The slot of the first item; `NONE` if there is none.
     #[inline]
     #[must_use]
@@ -170,6 +177,18 @@ impl<T: Linked> Pool<T> {
     #[inline]
     pub(crate) fn append(&mut self, list: &mut List, slot: Slot) {
         self[slot].set_next(Slot::NONE);
+        if list.head == Slot::NONE {
+            list.head = slot;
+        } else {
+            self[list.tail].set_next(slot);
+        }
+        list.tail = slot;
+    }
+
+    /// Appends the item in `slot`, which is linked to none, to `list`. It is not touched.
+    #[inline(always)]
+    pub(crate) fn append_ended(&mut self, list: &mut List, slot: Slot) {
+        debug_assert!(self[slot].next() == Slot::NONE, "it is linked to none");
         if list.head == Slot::NONE {
             list.head = slot;
         } else {

@@ -11,18 +11,17 @@ mod shard;
 mod sides;
 mod worm;
 
-pub use build::{Fabric, SwitchSettings};
-pub use post::Post;
-pub use shard::{BarrierCounters, Conservation, Counters};
+pub use build::{Fabric, Plan, SwitchSettings};
+pub(crate) use build::{NodePart, SwitchPart};
+pub use post::{Letter, Post};
+pub use shard::{BarrierCounters, Conservation, Counters, FabricShard};
 
 use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
 use crate::observer::Observer;
 use crate::topology::{End, Topology};
 use crate::{BarrierId, Delivery, NodeId, NodeSet, Packet, PortId, RailId, SwitchId};
 use flitway_engine::Cycle;
-use flitway_engine::window::{Outcome, Windows};
-use node::Node;
-use shard::FabricShard;
+use flitway_engine::window::{Outcome, Shard, Windows};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -38,6 +37,8 @@ pub trait Architecture: Sized + 'static {
     type Switch: SwitchModel<Self>;
     /// A NIC port.
     type Port: PortModel<Self>;
+    /// A shard: a [`FabricShard`] of those parts, or something that does the same.
+    type Shard<E: crate::Endpoint, O: Observer>: ShardModel<E, O>;
 
     /// The part of a shard that its components share.
     fn shared(fabric: &Fabric) -> Self::Shared;
@@ -64,15 +65,10 @@ pub trait Architecture: Sized + 'static {
     /// Cycles within which nothing that a component does can be felt by another, for links of `latency` cycles.
     fn lookahead(fabric: &Fabric, latency: u32) -> u64;
 
-    /// The cycle that the switches of a shard count time from, if that is not the first one. It is moved on in time.
-    fn epoch(shared: &Self::Shared) -> Option<Cycle> {
-        let _ = shared;
-        None
-    }
-
-    /// Has the `switches` of a shard, which have settled at `now`, count from a cycle a while before.
-    fn renew_epoch(shared: &mut Self::Shared, switches: &mut [Self::Switch], now: Cycle) {
-        let _ = (shared, switches, now);
+    /// Whether components on two sides of `fabric`, where there are such, take turns.
+    fn takes_turns(fabric: &Fabric) -> bool {
+        let _ = fabric;
+        true
     }
 }
 
@@ -97,10 +93,15 @@ enum Ahead {
     Needed,
 }
 
+/// Bytes that the cache of one core holds, and that which cores share. Debug builds, whose fabrics are small, go all ways with
+/// them.
+pub(crate) const CACHES: [u64; 2] =
+    if cfg!(debug_assertions) { [4 << 10, 12 << 10] } else { [512 << 10, 4 << 20] };
+
 impl Ahead {
-    /// What gains time where there are `bytes` of state. Debug builds, whose fabrics are small, go all these ways with them.
+    /// What gains time where there are `bytes` of state.
     fn of(bytes: u64) -> Self {
-        let (own, shared) = if cfg!(debug_assertions) { (4 << 10, 12 << 10) } else { (512 << 10, 4 << 20) };
+        let [own, shared] = CACHES;
         if bytes <= own {
             Ahead::Nothing
         } else if bytes <= shared {
@@ -228,6 +229,43 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     }
 }
 
+/// A shard of a fabric, as a simulation asks it. Components are named by their place in it.
+pub trait ShardModel<E, O>: Shard + Sized {
+    /// The part of `fabric` that is planned.
+    fn new(fabric: &Fabric, plan: Plan<E, O>) -> Self;
+
+    /// The endpoint of the node at `place`.
+    fn endpoint(&self, place: u32) -> &E;
+
+    /// The endpoints, in no particular order.
+    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_>;
+
+    /// The observer.
+    fn observer_mut(&mut self) -> &mut O;
+
+    /// Totals since the start.
+    fn counters(&self) -> Counters;
+
+    /// Does what was put off in the cycles before `now` because nobody looked.
+    fn settle(&mut self, now: Cycle);
+
+    /// The books at the end of cycle `now - 1`.
+    fn audit(&self, now: Cycle) -> Conservation;
+
+    /// See [`SwitchModel::waiting`].
+    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting>;
+
+    /// See [`SwitchModel::position`].
+    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32;
+
+    /// See [`SwitchModel::queued_flits`].
+    fn queued_flits(&self, switch: u32, now: Cycle) -> u64;
+
+    /// Flits of the packets that the link of `port` (of a node: the rail) has chosen since the start; `None` from an
+    /// architecture that does not count them.
+    fn sent_flits(&self, place: u32, port: PortId) -> Option<u64>;
+}
+
 /// Where a component lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -280,8 +318,9 @@ impl<A: Architecture, O> std::fmt::Debug for Context<'_, A, O> {
 
 /// A fabric with endpoints on its nodes, ready to run.
 pub struct Simulation<A: Architecture, E: crate::Endpoint, O: Observer> {
-    windows: Windows<FabricShard<A, E, O>>,
+    windows: Windows<A::Shard<E, O>>,
     topology: Arc<Topology>,
+    rails: u32,
     /// Where each switch lives: those of rail 0, of rail 1, ...
     switches: Vec<Address>,
     /// Where each node lives.
@@ -327,12 +366,8 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// The endpoint of `node`.
     #[must_use]
     pub fn endpoint(&self, node: NodeId) -> &E {
-        &self.node(node).endpoint
-    }
-
-    fn node(&self, node: NodeId) -> &Node<A::Port, E> {
         let address = self.nodes[node.index()];
-        self.windows.shards()[address.shard as usize].node(address.place)
+        self.windows.shards()[address.shard as usize].endpoint(address.place)
     }
 
     /// The endpoints, by node.
@@ -342,7 +377,7 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
 
     /// The endpoints, in no particular order.
     pub fn endpoints_mut(&mut self) -> impl Iterator<Item = &mut E> {
-        self.windows.shards_mut().iter_mut().flat_map(FabricShard::endpoints_mut)
+        self.windows.shards_mut().iter_mut().flat_map(ShardModel::endpoints_mut)
     }
 
     /// A ring of packets that wait for each other for ever, if there is one.
@@ -377,7 +412,7 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
                 };
                 let switch = rail * switches + before.0;
                 let at = &self.switches[switch as usize];
-                let sent = shard(at).switch(at.place).sent_flits(output);
+                let sent = shard(at).sent_flits(at.place, output);
                 // Otherwise they are on their way.
                 if sent.is_some_and(|sent| sent as u32 != received) {
                     return None;
@@ -413,8 +448,8 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
             (0..self.topology.ports(switch)).map(PortId)
         };
         let of_switches = self.switches.iter().enumerate().flat_map(|(number, at)| {
-            let switch = self.windows.shards()[at.shard as usize].switch(at.place);
-            ports(number).map(move |port| switch.sent_flits(port))
+            let shard = &self.windows.shards()[at.shard as usize];
+            ports(number).map(move |port| shard.sent_flits(at.place, port))
         });
         of_switches.chain(self.sent_flits_of_nodes()).collect()
     }
@@ -427,13 +462,15 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     }
 
     fn sent_flits_of_nodes(&self) -> impl Iterator<Item = Option<u64>> {
-        (0..self.nodes.len())
-            .flat_map(|node| self.node(NodeId::new(node)).ports.iter().map(PortModel::sent_flits))
+        self.nodes.iter().flat_map(|at| {
+            let shard = &self.windows.shards()[at.shard as usize];
+            (0..self.rails).map(move |rail| shard.sent_flits(at.place, PortId(rail)))
+        })
     }
 
     /// The observers of all shards.
     pub fn observers_mut(&mut self) -> impl Iterator<Item = &mut O> {
-        self.windows.shards_mut().iter_mut().map(FabricShard::observer_mut)
+        self.windows.shards_mut().iter_mut().map(ShardModel::observer_mut)
     }
 
     /// Brings everything up to this moment: what nobody has looked at is put off, adverts above all. Counters and
@@ -448,7 +485,7 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// Totals since the start; see [`Simulation::settle`].
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.windows.shards().iter().map(FabricShard::counters).sum()
+        self.windows.shards().iter().map(ShardModel::counters).sum()
     }
 
     /// The books at this moment: every flit is somewhere, every credit unit is somewhere.

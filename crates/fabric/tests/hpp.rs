@@ -357,6 +357,41 @@ fn stretches_go_on_however_long_a_run_is() {
     }
 }
 
+/// What is due long after it is known: packets on long links, and nodes that are silent for long.
+#[test]
+fn stretches_reach_over_links_of_any_length() {
+    const LEAST: u32 = 54;
+    let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
+    let with = |least_payload, long: u32| {
+        let mut fabric = Fabric {
+            least_payload,
+            ..fabric(&topology, RoutingKind::DModK, 1, HppSettings { buffer_units: 40, ..hpp(4) })
+        };
+        fabric.latencies.iter_mut().step_by(3).for_each(|latency| *latency = long);
+        fabric
+    };
+    for long in [150, 3_000, 200_000] {
+        let (stretches, other) = (with(LEAST, long), with(0, long));
+        assert!(stretches.works_by_stretches() && !other.works_by_stretches());
+        let scripts: Vec<Script> = random_scripts(u64::from(long), &other, 900, 30_000, 700)
+            .into_iter()
+            .map(|script| {
+                let lengthen =
+                    |packet: Packet| Packet { payload: packet.payload.max(LEAST as u16), ..packet };
+                Script::new(script.packets.into_iter().map(lengthen).collect())
+            })
+            .collect();
+        let looks: Vec<u64> = (1..40).map(|look| look * 17_041).collect();
+        let expected = run_and_look(&other, scripts.clone(), 1, &looks);
+        assert!(expected.1.packets_delivered > 100, "{:?}", expected.1);
+        for threads in [1, 3] {
+            let found = run_and_look(&stretches, scripts.clone(), threads, &looks);
+            assert!(found.0 == expected.0, "{long} cycles, {threads} threads: other deliveries");
+            assert_eq!(found.1, expected.1, "{long} cycles, {threads} threads");
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "no packet is shorter than was promised")]
 fn a_packet_shorter_than_promised_is_refused() {

@@ -44,12 +44,6 @@ impl Sender {
         (self.from, self.position) = (advert.from, advert.position);
     }
 
-    /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed, or when more of them come.
-    #[inline]
-    pub(super) fn has(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
-        self.has_known(units) || self.has_more(limits, now, units)
-    }
-
     /// Whether it may send `units` in any cycle from now on, as far as is known without taking adverts in.
     #[inline]
     pub(super) fn has_known(&self, units: u32) -> bool {
@@ -97,7 +91,7 @@ impl Sender {
         last.into_iter().chain(limits.chain(self.before).map(|advert| (advert.from, advert.position)))
     }
 
-    /// The same as [`has`](Self::has), without taking anything in: for a look from outside.
+    /// The same as [`has_credits`](Self::has_credits), without taking anything in: for a look from outside.
     pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
         let known = self.coming(limits).find(|coming| coming.0 <= now);
         let limit = known.map_or(self.limit, |coming| coming.1);
@@ -110,7 +104,8 @@ impl Sender {
         self.coming(limits).last().map(|coming| coming.0)
     }
 
-    /// The same as [`has`](Self::has), also where adverts are posted, on `board`.
+    /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed, or when more of them come;
+    /// where they are posted, from `board`.
     #[inline(always)]
     pub(super) fn has_credits(&mut self, shared: &mut Shared, board: usize, now: Cycle, units: u32) -> bool {
         self.has_known(units) || self.has_more_credits(shared, board, now, units)
@@ -466,7 +461,8 @@ mod tests {
                 let fits = known - sender.sent >= units;
                 assert_eq!(sender.would_have(&limits, Cycle(now), units), fits, "seed {seed}, cycle {now}");
                 if stream.below(3) == 0 {
-                    assert_eq!(sender.has(&mut limits, Cycle(now), units), fits, "seed {seed}, cycle {now}");
+                    let has = sender.has_known(units) || sender.has_more(&mut limits, Cycle(now), units);
+                    assert_eq!(has, fits, "seed {seed}, cycle {now}");
                     sender.take(if fits { units } else { 0 });
                 }
             }

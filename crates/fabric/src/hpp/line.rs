@@ -5,7 +5,7 @@
 //! on the link, so looking late finds the same adverts in the same cycles.
 
 use super::credit::Voice;
-use super::moment::Time;
+use super::moment::{Moment, Time};
 use super::timing::Timing;
 use super::token::Limit;
 use super::{Cx, VCS_MAX};
@@ -13,7 +13,7 @@ use crate::PortId;
 use crate::bits::bits;
 use crate::observer::{Advert, Observer};
 use crate::pool::Slot;
-use crate::simulation::{Address, Wire};
+use crate::simulation::{Address, Counters, Wire};
 use flitway_engine::Cycle;
 
 #[derive(Clone, Debug)]
@@ -33,6 +33,44 @@ pub(super) struct Line<T> {
     pub(super) untold: u16,
     advert_turn: u8,
     pub(super) data_turn: u8,
+}
+
+/// What a line acts on beside its own port.
+pub(super) trait Around {
+    type Watcher: Observer;
+
+    fn timing(&self) -> &Timing;
+
+    fn counters(&mut self) -> &mut Counters;
+
+    fn observer(&mut self) -> &mut Self::Watcher;
+
+    /// Tells the other end of `wire` a limit.
+    fn tell(&mut self, wire: &Wire, limit: Limit);
+}
+
+impl<O: Observer> Around for Cx<'_, O> {
+    type Watcher = O;
+
+    #[inline(always)]
+    fn timing(&self) -> &Timing {
+        &self.shared.timing
+    }
+
+    #[inline(always)]
+    fn counters(&mut self) -> &mut Counters {
+        self.counters
+    }
+
+    #[inline(always)]
+    fn observer(&mut self) -> &mut O {
+        self.observer
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, wire: &Wire, limit: Limit) {
+        self.shared.pools.tell(self.post, wire.peer, limit);
+    }
 }
 
 /// Whose it is.
@@ -73,20 +111,8 @@ pub(super) fn first_after(last: u8, wanted: u16) -> Option<usize> {
     (wanted != 0).then_some(((first + ahead) % 32) as usize)
 }
 
-/// The VCs that are due in cycle `at` or have been before, and when the first of the others is.
-#[inline(always)]
-fn look<T: Time>(voices: &[Voice<T>], at: T) -> (u16, T) {
-    let (mut wanted, mut later) = (0, T::NEVER);
-    for (vc, voice) in voices.iter().enumerate() {
-        let is_due = voice.due <= at;
-        wanted |= u16::from(is_due) << vc;
-        later = later.min(if is_due { T::NEVER } else { voice.due });
-    }
-    (wanted, later)
-}
-
 /// When the next advert is due.
-#[inline]
+#[inline(always)]
 fn next_due<T: Time>(voices: &[Voice<T>]) -> T {
     voices.iter().fold(T::NEVER, |due, voice| due.min(voice.due))
 }
@@ -95,13 +121,8 @@ fn next_due<T: Time>(voices: &[Voice<T>]) -> T {
 /// `now`, if there are any: rounds in which there is nothing new to say and no advert waits for another. Such a round comes
 /// back as it was after a period. Returns whose turn was the last one.
 #[inline(never)]
-fn repeat<T: Time, O: Observer>(
-    voices: &mut [Voice<T>],
-    free: &mut T,
-    now: T,
-    cx: &mut Cx<'_, O>,
-) -> Option<u8> {
-    let timing = &cx.shared.timing;
+fn repeat<T: Time>(voices: &mut [Voice<T>], free: &mut T, now: T, cx: &mut impl Around) -> Option<u8> {
+    let timing = cx.timing();
     let news = voices.iter().fold(T::NEVER, |news, voice| news.min(voice.news));
     let turn = voices.iter().enumerate().max_by_key(|(_, voice)| voice.due).map(|(vc, _)| vc)?;
     let (until, last) = (now.min(news - 1), voices[turn].due);
@@ -130,7 +151,7 @@ fn repeat<T: Time, O: Observer>(
     for voice in &mut *voices {
         voice.due = voice.news.min((voice.due + span).later(timing.refresh));
     }
-    cx.counters.adverts += (more + 1) * voices.len() as u64;
+    cx.counters().adverts += (more + 1) * voices.len() as u64;
     Some(turn as u8)
 }
 
@@ -209,41 +230,41 @@ impl<T: Time> Line<T> {
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
-    pub(super) fn catch_up<O: Observer>(
+    pub(super) fn catch_up(
         &mut self,
         voices: &mut [Voice<T>],
         receivers: &mut [impl Receives<T>],
         now: T,
         owner: Owner,
-        cx: &mut Cx<'_, O>,
+        cx: &mut impl Around,
     ) {
         if !self.could_advertise(now) {
             return;
         }
         // A few VCs are looked over without a loop, for every advert.
         match voices {
-            [_] => self.send_adverts::<1, O>(voices, receivers, now, owner, cx),
-            [_, _] => self.send_adverts::<2, O>(voices, receivers, now, owner, cx),
-            [_, _, _] => self.send_adverts::<3, O>(voices, receivers, now, owner, cx),
-            [_, _, _, _] => self.send_adverts::<4, O>(voices, receivers, now, owner, cx),
-            _ => self.send_adverts::<0, O>(voices, receivers, now, owner, cx),
+            [_] => self.send_adverts::<1>(voices, receivers, now, owner, cx),
+            [_, _] => self.send_adverts::<2>(voices, receivers, now, owner, cx),
+            [_, _, _] => self.send_adverts::<3>(voices, receivers, now, owner, cx),
+            [_, _, _, _] => self.send_adverts::<4>(voices, receivers, now, owner, cx),
+            _ => self.send_adverts::<0>(voices, receivers, now, owner, cx),
         }
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one, of `N` VCs, if that is not 0.
     #[inline(always)]
-    pub(super) fn send_adverts<const N: usize, O: Observer>(
+    pub(super) fn send_adverts<const N: usize>(
         &mut self,
         voices: &mut [Voice<T>],
         receivers: &mut [impl Receives<T>],
         now: T,
         owner: Owner,
-        cx: &mut Cx<'_, O>,
+        cx: &mut impl Around,
     ) {
         let vcs = if N == 0 { voices.len() } else { N };
         let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
-        let Timing { refresh, long, advert_flits, .. } = cx.shared.timing;
-        let (mut free, mut due) = (self.free_at, self.due_at);
+        let Timing { refresh, long, advert_flits, .. } = *cx.timing();
+        let (mut free, mut due, mut adverts) = (self.free_at, self.due_at, 0);
         loop {
             let at = due.max(free);
             if at > now {
@@ -256,36 +277,38 @@ impl<T: Time> Line<T> {
                 (due, self.advert_turn) = (next_due(voices), turn);
                 continue;
             }
-            let (wanted, later) = look(voices, at);
+            let is_due = |(vc, voice): (usize, &Voice<T>)| u16::from(voice.due <= at) << vc;
+            let wanted = voices.iter().enumerate().map(is_due).fold(0, |wanted, bit| wanted | bit);
             let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
             self.advert_turn = vc as u8;
-            free = at + advert_flits - cx.shared.timing.ahead(free, at);
-            cx.counters.adverts += 1;
-            let news = voices[vc].news;
+            free = at + advert_flits - cx.timing().ahead(free, at);
+            adverts += 1;
+            let mut news = voices[vc].news;
             // If there is nothing new, what was said is said again.
-            let news =
-                if news > at { news } else { self.say(receivers[vc].receiver(), vc, [at, free], owner, cx) };
-            let next = news.min(at.later(refresh));
-            voices[vc] = Voice { news, due: next };
-            due = if wanted & (wanted - 1) == 0 { later.min(next) } else { at };
+            if news <= at {
+                news = self.say(receivers[vc].receiver(), vc, [at, free], owner, cx);
+            }
+            voices[vc] = Voice { news, due: news.min(at.later(refresh)) };
+            due = next_due(voices);
         }
+        cx.counters().adverts += adverts;
         (self.free_at, self.due_at) = (free, due);
     }
 
     /// Says, in cycle `at`, what is new of `receiver`, that of `vc`; the link is free of the advert from cycle `sent` on.
     /// Returns when there will be more to say, as far as known.
     #[inline(always)]
-    fn say<O: Observer>(
+    fn say(
         &mut self,
         receiver: &mut impl ReceiverHalf<T>,
         vc: usize,
         [at, sent]: [T; 2],
         owner: Owner,
-        cx: &mut Cx<'_, O>,
+        cx: &mut impl Around,
     ) -> T {
-        let (position, news) = receiver.advertise(&cx.shared.timing, at, sent);
-        let (cycle, port) = (at.cycle(cx.shared.timing.epoch), PortId(owner.port.into()));
-        cx.observer.advertised(&Advert { cycle, component: owner.component, port, vc: vc as u8, position });
+        let (position, news) = receiver.advertise(cx.timing(), at, sent);
+        let (cycle, port) = (at.cycle(cx.timing().epoch), PortId(owner.port.into()));
+        cx.observer().advertised(&Advert { cycle, component: owner.component, port, vc: vc as u8, position });
         if self.tight >> vc & 1 == 1 {
             self.tell(receiver, vc, owner, cx);
         }
@@ -294,13 +317,7 @@ impl<T: Time> Line<T> {
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
     #[inline(never)]
-    fn tell<O: Observer>(
-        &mut self,
-        receiver: &mut impl ReceiverHalf<T>,
-        vc: usize,
-        owner: Owner,
-        cx: &mut Cx<'_, O>,
-    ) {
+    fn tell(&mut self, receiver: &mut impl ReceiverHalf<T>, vc: usize, owner: Owner, cx: &mut impl Around) {
         if let Some((position, said)) = receiver.tell() {
             self.tell_position(receiver, vc as u8, (position, said), owner, cx);
         }
@@ -308,33 +325,33 @@ impl<T: Time> Line<T> {
 
     /// Tells the other end the position of `receiver`, that of `vc`, whose advert takes the link up to cycle `said`.
     #[inline(always)]
-    pub(super) fn tell_position<O: Observer>(
+    pub(super) fn tell_position(
         &mut self,
         receiver: &impl ReceiverHalf<T>,
         vc: u8,
         (position, said): (u32, T),
         owner: Owner,
-        cx: &mut Cx<'_, O>,
+        cx: &mut impl Around,
     ) {
-        let timing = &cx.shared.timing;
+        let timing = cx.timing();
         let is_tight = receiver.is_tight(if owner.is_nic { timing.nic_slack } else { timing.slack });
         self.tight = self.tight & !(1 << vc) | u16::from(is_tight) << vc;
         let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
         let (port, from) = (self.wire.port, said.cycle(timing.epoch) + on_the_way - 1);
         let limit = Limit { port, vc, from, position, next: Slot::NONE };
-        cx.shared.pools.tell(cx.post, self.wire.peer, limit);
+        cx.tell(&self.wire, limit);
     }
 
     /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
     /// to say, if that is urgent. A barrier packet that was ready before `until` has been sent, or the link is busy up to
     /// then; so none keeps back an advert that could have been sent in this window.
-    pub(super) fn finish<O: Observer>(
+    pub(super) fn finish(
         &mut self,
         voices: &mut [Voice<T>],
         receivers: &mut [impl Receives<T>],
         until: T,
         owner: Owner,
-        cx: &mut Cx<'_, O>,
+        cx: &mut impl Around,
     ) -> Cycle {
         if self.tight == 0 {
             return Cycle::NEVER;
@@ -347,7 +364,20 @@ impl<T: Time> Line<T> {
         for vc in bits(std::mem::take(&mut self.untold).into()) {
             self.tell(receivers[vc].receiver(), vc, owner, cx);
         }
-        if next == T::NEVER { Cycle::NEVER } else { next.cycle(cx.shared.timing.epoch) }
+        if next == T::NEVER { Cycle::NEVER } else { next.cycle(cx.timing().epoch) }
+    }
+}
+
+impl Line<Moment> {
+    /// Time, for it and its `voices`, is counted from a cycle on that is `span` later than the one so far. All adverts due
+    /// before have been sent.
+    pub(super) fn count_from(&mut self, voices: &mut [Voice<Moment>], span: u32) {
+        for time in [&mut self.free_at, &mut self.due_at] {
+            *time = time.moved(span);
+        }
+        for Voice { news, due } in voices {
+            (*news, *due) = (news.moved(span), due.moved(span));
+        }
     }
 }
 

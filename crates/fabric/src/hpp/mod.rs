@@ -142,7 +142,6 @@
 
 mod barrier;
 mod boards;
-mod chip;
 mod credit;
 mod line;
 mod link;
@@ -150,6 +149,7 @@ mod long;
 mod moment;
 mod nic;
 pub mod settings;
+mod shard;
 mod switch;
 mod timing;
 mod token;
@@ -159,13 +159,15 @@ pub use settings::{
 };
 
 use crate::arbiter::ArbiterKind;
+use crate::observer::Observer;
 use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
-use crate::{Barriers, Groups, RailId};
+use crate::{Barriers, Endpoint, Groups, RailId};
 use boards::Boards;
-use chip::Chip;
 use flitway_engine::Cycle;
 use nic::Port;
+use shard::HppShard;
+use switch::Switch;
 use timing::Timing;
 use token::{Inbox, Mail, Pools};
 
@@ -175,6 +177,16 @@ const VCS_MAX: usize = 16;
 /// The settings of a fabric of HPP Switches.
 fn settings(fabric: &Fabric) -> &HppSettings {
     fabric.switch.hpp().expect("a fabric of HPP Switches has their settings")
+}
+
+/// Flits and credit units of a packet, by payload.
+fn lengths(settings: &HppSettings, timing: &Timing) -> Box<[(u16, u16)]> {
+    let format = &settings.format;
+    let length = |payload| {
+        let units = timing.units(format.payload_flits(payload));
+        (format.packet_flits(payload) as u16, units as u16)
+    };
+    (0..=format.mtu_bytes).map(length).collect()
 }
 
 /// Whether the switches of a fabric of HPP Switches work by stretches.
@@ -188,10 +200,13 @@ pub(crate) fn bytes_per_port(fabric: &Fabric) -> [u64; 2] {
     let settings = settings(fabric);
     let (vcs, ports) = (settings.vcs as usize, settings.ports as usize);
     let timing = Timing::new(fabric);
-    let of_switch =
-        if timing.is_long { long::bytes_per_port(vcs, ports) } else { switch::bytes_per_port(vcs, ports) };
+    let bytes = if timing.is_long {
+        long::bytes_per_port(vcs, ports)
+    } else {
+        [switch::bytes_per_port(vcs, ports), nic::bytes_per_port(vcs)]
+    };
     let posted = if timing.posts { vcs * Boards::bytes() } else { 0 };
-    [of_switch, nic::bytes_per_port(vcs)].map(|bytes| (bytes + posted) as u64)
+    bytes.map(|bytes| (bytes + posted) as u64)
 }
 
 type Cx<'a, O> = Context<'a, Hpp, O>;
@@ -223,8 +238,9 @@ impl Architecture for Hpp {
     type Shared = Shared;
     type Mail = Mail;
     type Inbox = Inbox;
-    type Switch = Chip;
+    type Switch = Switch;
     type Port = Port;
+    type Shard<E: Endpoint, O: Observer> = HppShard<E, O>;
 
     fn shared(fabric: &Fabric) -> Shared {
         let settings = settings(fabric);
@@ -236,13 +252,8 @@ impl Architecture for Hpp {
             "barriers and multicast do not share a virtual channel"
         );
         let timing = Timing::new(fabric);
-        let PacketFormat { mtu_bytes, .. } = settings.format;
-        let length = |payload| {
-            let units = timing.units(settings.format.payload_flits(payload));
-            (settings.format.packet_flits(payload) as u16, units as u16)
-        };
         Shared {
-            lengths: (0..=mtu_bytes).map(length).collect(),
+            lengths: lengths(settings, &timing),
             least_payload: fabric.least_payload,
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),
@@ -256,10 +267,10 @@ impl Architecture for Hpp {
         }
     }
 
-    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Chip {
+    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {
         assert!(wires.iter().all(|it| it.out == it.back), "adverts go back on the link that packets come by");
         let wires: Vec<Option<Wire>> = wires.iter().map(|it| it.out).collect();
-        Chip::new(shared, number, &wires)
+        Switch::new(shared, number, &wires)
     }
 
     fn port(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Port {
@@ -293,14 +304,8 @@ impl Architecture for Hpp {
         u64::from(pipeline.transmit - u32::from(settings.show_ahead) + latency + felt)
     }
 
-    fn epoch(shared: &Shared) -> Option<Cycle> {
-        shared.timing.is_long.then_some(shared.timing.epoch)
-    }
-
-    fn renew_epoch(shared: &mut Shared, switches: &mut [Chip], now: Cycle) {
-        let epoch = long::epoch_before(now);
-        let span = epoch.since(shared.timing.epoch) as u32;
-        shared.timing.epoch = epoch;
-        switches.iter_mut().for_each(|chip| chip.count_from(span));
+    /// Long packets are not run switch by switch.
+    fn takes_turns(fabric: &Fabric) -> bool {
+        !Timing::new(fabric).is_long
     }
 }

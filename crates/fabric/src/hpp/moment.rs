@@ -25,6 +25,9 @@ pub(super) trait Time: Copy + Ord + Debug + Add<u64, Output = Self> + Sub<u64, O
 
     /// That `span` later, however long it is.
     fn later(self, span: u64) -> Self;
+
+    /// It, or `NEVER` if `is_not`; without a branch.
+    fn or_never(self, is_not: bool) -> Self;
 }
 
 impl Time for Cycle {
@@ -49,6 +52,11 @@ impl Time for Cycle {
     #[inline(always)]
     fn later(self, span: u64) -> Self {
         self + span
+    }
+
+    #[inline(always)]
+    fn or_never(self, is_not: bool) -> Self {
+        Cycle(self.0 | u64::from(is_not).wrapping_neg())
     }
 }
 
@@ -91,6 +99,11 @@ impl Time for Moment {
     #[inline(always)]
     fn later(self, span: u64) -> Self {
         Moment((u64::from(self.0) + span).min(u32::MAX.into()) as u32)
+    }
+
+    #[inline(always)]
+    fn or_never(self, is_not: bool) -> Self {
+        Moment(self.0 | u32::from(is_not).wrapping_neg())
     }
 }
 

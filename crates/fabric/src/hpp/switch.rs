@@ -10,7 +10,6 @@ mod parts;
 mod staging;
 mod waiting;
 
-use super::chip::Chip;
 use super::credit::{Receiver, Sender, Voice};
 use super::line::Receives;
 use super::link::{Link, settle_told};
@@ -201,7 +200,7 @@ impl Switch {
 pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
     let per_vc = size_of::<Voice>() + size_of::<Input>() + size_of::<Output>() + ArbiterBank::bytes(ports);
     let slots = ports * (1 + vcs);
-    size_of::<Link>() + vcs * per_vc + (size_of::<Chip>() + Agenda::bytes(slots)) / ports
+    size_of::<Link>() + vcs * per_vc + (size_of::<Switch>() + Agenda::bytes(slots)) / ports
 }
 
 impl SwitchModel<Hpp> for Switch {

@@ -122,8 +122,13 @@ impl Timing {
         let refresh = if self.refresh == NO_REFRESH { 0 } else { self.refresh };
         let ahead = [longest, refresh, self.transmit, self.receive, self.to_crossbar];
         let is_short = ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < long::KEPT_LEAST;
+        // While a link is busy nothing is advertised: for a packet and an advert of each VC, at most.
+        let largest = u64::from(settings.format.packet_flits(settings.format.mtu_bytes));
+        let is_told_in_time =
+            largest + long::VCS as u64 * self.advert_flits + long::STRETCH as u64 * 8 < long::KEPT;
         is_plain
             && is_short
+            && is_told_in_time
             && self.vcs <= long::VCS
             && !self.sideband
             && shortest.min(crossed).min(freed) >= long::STRETCH.into()

@@ -5,9 +5,9 @@ use super::boards::{Boards, Notice};
 use super::timing::Timing;
 use crate::observer::PacketName;
 use crate::pool::{List, Pool, Slot, linked};
-use crate::routing::{Route, Routing};
+use crate::routing::{Hop, Route, Routing};
 use crate::simulation::{Address, Conservation, Post, Wire};
-use crate::{GroupId, SwitchId};
+use crate::{Delivery, GroupId, RailId, SwitchId};
 use flitway_engine::{Cycle, NodeId};
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link. It lives in one slot of its shard, one cache line, from
@@ -78,6 +78,24 @@ impl Token {
         (self.kind != Kind::Single).then_some(GroupId(self.to))
     }
 
+    /// It is delivered in `rail` in cycle `delivered`, to the node it is for.
+    #[inline(always)]
+    pub(super) fn delivery(&self, rail: RailId, delivered: Cycle) -> Delivery {
+        Delivery {
+            source: self.source,
+            destination: NodeId(self.to),
+            group: None,
+            rail,
+            payload: self.payload,
+            flits: self.flits,
+            hops: self.hops,
+            created: self.created,
+            injected: self.injected,
+            delivered,
+            tag: self.tag,
+        }
+    }
+
     /// Goes over `wire`: its first flit is at the other end in cycle `at`. Returns when that is felt there.
     #[inline(always)]
     pub(super) fn go<const COLLECTIVE: bool>(&mut self, timing: &Timing, wire: &Wire, at: Cycle) -> Cycle {
@@ -100,10 +118,15 @@ impl Token {
         self.route = self.route.rest();
         self.vc = next_vc;
         if self.route.is_continued() {
-            let here = SwitchId(number % routing.topology().switches());
-            if let Some((next, arrival)) = routing.follow(here, hop) {
-                self.route = routing.route(next, arrival, NodeId(self.to));
-            }
+            self.continue_route(routing, number, hop);
+        }
+    }
+
+    /// Continues the route from the switch on to which `hop` leads from switch component `number`.
+    pub(super) fn continue_route(&mut self, routing: &Routing, number: u32, hop: Hop) {
+        let here = SwitchId(number % routing.topology().switches());
+        if let Some((next, arrival)) = routing.follow(here, hop) {
+            self.route = routing.route(next, arrival, NodeId(self.to));
         }
     }
 }

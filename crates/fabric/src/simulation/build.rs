@@ -1,9 +1,7 @@
 //! From a description to running parts: latencies, wires, shards.
 
-use super::node::Node;
-use super::shard::{FabricShard, Parts};
 use super::sides::Sides;
-use super::{Address, Ahead, Architecture, Simulation, Wire, Wires};
+use super::{Address, Architecture, ShardModel, Simulation, Wire, Wires};
 use crate::barrier::Root;
 use crate::hpp::{BarrierSettings, Gathering, HppSettings, PacketFormat};
 use crate::observer::Observer;
@@ -267,6 +265,40 @@ impl Fabric {
     }
 }
 
+/// What a shard is made of: its switches, then its nodes, are its components.
+#[derive(Debug)]
+pub struct Plan<E, O> {
+    pub(crate) number: u32,
+    pub(crate) shards: u32,
+    /// Cycles that pass in a window.
+    pub(crate) window_length: u64,
+    /// Sides that take turns, 1 or 2.
+    pub(super) sides: u64,
+    /// On which each component is.
+    pub(super) side: Vec<u8>,
+    /// Memory that it needs without packets and endpoints, about.
+    pub(crate) bytes: u64,
+    pub(crate) switches: Vec<SwitchPart>,
+    pub(crate) nodes: Vec<NodePart<E>>,
+    pub(crate) observer: O,
+}
+
+/// A switch, component `number`, with what is wired to each of its ports.
+#[derive(Debug)]
+pub(crate) struct SwitchPart {
+    pub(crate) number: u32,
+    pub(crate) wires: Vec<Wires>,
+}
+
+/// A node, component `number`, with a wire in each rail.
+#[derive(Debug)]
+pub(crate) struct NodePart<E> {
+    pub(crate) id: NodeId,
+    pub(crate) number: u32,
+    pub(crate) wires: Vec<Wire>,
+    pub(crate) endpoint: E,
+}
+
 /// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.
 #[derive(Debug)]
 struct Wiring<'a> {
@@ -380,15 +412,15 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     let shortest = fabric.latencies.iter().copied().min().unwrap_or(1);
     let window_length = A::lookahead(fabric, shortest).max(1);
     let sides = Sides::new(fabric.topology());
-    let mut parts: Vec<Parts<A, E, O>> = (0..shards)
-        .map(|number| Parts {
+    let count = if A::takes_turns(fabric) { sides.count() } else { 1 };
+    let mut plans: Vec<Plan<E, O>> = (0..shards)
+        .map(|number| Plan {
             number,
             shards,
             window_length,
-            sides: sides.count(),
+            sides: count,
             side: Vec::new(),
-            ahead: Ahead::of(fabric.bytes() / u64::from(shards)),
-            shared: A::shared(fabric),
+            bytes: fabric.bytes() / u64::from(shards),
             switches: Vec::new(),
             nodes: Vec::new(),
             observer: observer(),
@@ -397,29 +429,27 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     for rail in (0..fabric.rails).map(RailId) {
         for switch in (0..fabric.topology().switches()).map(SwitchId) {
             let number = wiring.switch_number(rail, switch);
-            let shard = &mut parts[wiring.addresses[number as usize].shard as usize];
-            let built = A::switch(&mut shard.shared, number, &wiring.wires_of(rail, switch));
-            shard.switches.push(built);
-            shard.side.push(sides.of_switch(switch));
+            let plan = &mut plans[wiring.addresses[number as usize].shard as usize];
+            plan.switches.push(SwitchPart { number, wires: wiring.wires_of(rail, switch) });
+            plan.side.push(sides.of_switch(switch));
         }
     }
     let mut nodes = Vec::with_capacity(endpoints.len());
     for (index, endpoint) in endpoints.into_iter().enumerate() {
-        let node = NodeId::new(index);
-        let number = wiring.node_number(node);
+        let id = NodeId::new(index);
+        let number = wiring.node_number(id);
         let address = wiring.addresses[number as usize];
-        let shard = &mut parts[address.shard as usize];
-        let rails = (0..fabric.rails).map(RailId);
-        let ports =
-            rails.map(|rail| A::port(&mut shard.shared, number, rail, wiring.wire_of(rail, node))).collect();
-        shard.nodes.push(Node::new(node, ports, endpoint));
-        shard.side.push(sides.of_node(node));
+        let plan = &mut plans[address.shard as usize];
+        let wires = (0..fabric.rails).map(|rail| wiring.wire_of(RailId(rail), id)).collect();
+        plan.nodes.push(NodePart { id, number, wires, endpoint });
+        plan.side.push(sides.of_node(id));
         nodes.push(address);
     }
-    let shards = parts.into_iter().map(FabricShard::new).collect();
+    let shards = plans.into_iter().map(|plan| A::Shard::new(fabric, plan)).collect();
     Simulation {
-        windows: Windows::new(shards, window_length, sides.count()),
+        windows: Windows::new(shards, window_length, count),
         topology: Arc::clone(fabric.routing.topology()),
+        rails: fabric.rails,
         switches: wiring.addresses[..(fabric.rails * fabric.topology().switches()) as usize].to_vec(),
         nodes,
     }

@@ -34,10 +34,13 @@ struct Place<I> {
 
 /// Mail between shards.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Letter<M> {
-    place: u32,
-    by: Cycle,
-    mail: M,
+pub struct Letter<M> {
+    /// The place of the component that it is for.
+    pub(crate) place: u32,
+    /// When that has to run, no later.
+    pub(crate) by: Cycle,
+    /// What it says.
+    pub(crate) mail: M,
 }
 
 impl<A: Architecture> std::fmt::Debug for Post<A> {

@@ -1,11 +1,12 @@
 //! One shard: some switches and some nodes, their mail and their calendar.
 
+use super::build::NodePart;
 use super::node::Node;
 use super::post::Letter;
-use super::{Ahead, Architecture, Context, PortModel, Post, Stage, SwitchModel};
+use super::{Ahead, Architecture, Context, Fabric, Plan, PortModel, Post, ShardModel, Stage, SwitchModel};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
-use crate::{Endpoint, Outgoing, PortId};
+use crate::{Endpoint, Outgoing, PortId, RailId};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
 use std::iter::Sum;
@@ -124,6 +125,18 @@ pub struct Conservation {
 }
 
 impl Conservation {
+    /// What the totals say.
+    pub(crate) fn of(counters: &Counters) -> Self {
+        let barrier = &counters.barrier;
+        Conservation {
+            created: counters.packets_created + counters.packets_copied,
+            delivered: counters.packets_delivered + counters.packets_missed,
+            barrier_made: barrier.made,
+            barrier_gone: barrier.handled + barrier.lost_by_fault + barrier.lost_by_full_queue,
+            ..Conservation::default()
+        }
+    }
+
     /// Whether every packet and every credit unit is accounted for.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -151,13 +164,9 @@ impl Sum for Conservation {
     }
 }
 
-/// Cycles after which the epoch is moved on, if there is one. Where everything is checked that happens often.
-const EPOCH: u64 = if cfg!(debug_assertions) { 9 << 7 } else { 1 << 29 };
-
-/// Cycles from the epoch that can be reached.
-const FAR: u64 = 1 << 30;
-
-pub(super) struct FabricShard<A: Architecture, E, O> {
+/// A shard of switches and nodes that run one after the other, each through a whole window.
+#[derive(Debug)]
+pub struct FabricShard<A: Architecture, E, O> {
     shared: A::Shared,
     switches: Vec<A::Switch>,
     nodes: Vec<Node<A::Port, E>>,
@@ -170,139 +179,7 @@ pub(super) struct FabricShard<A: Architecture, E, O> {
     ahead: Ahead,
 }
 
-/// What a shard is made of.
-pub(super) struct Parts<A: Architecture, E, O> {
-    pub(super) number: u32,
-    pub(super) shards: u32,
-    /// Cycles that pass in a window.
-    pub(super) window_length: u64,
-    /// Sides that take turns, 1 or 2.
-    pub(super) sides: u64,
-    /// On which each switch is, then each node.
-    pub(super) side: Vec<u8>,
-    /// What the memory is asked for ahead.
-    pub(super) ahead: Ahead,
-    pub(super) shared: A::Shared,
-    pub(super) switches: Vec<A::Switch>,
-    pub(super) nodes: Vec<Node<A::Port, E>>,
-    pub(super) observer: O,
-}
-
 impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
-    pub(super) fn new(parts: Parts<A, E, O>) -> Self {
-        let places = parts.switches.len()..parts.side.len();
-        let mut post = Post::new(parts.number, parts.shards, &parts.side, parts.window_length, parts.sides);
-        for node in places {
-            post.schedule(node as u32, Cycle::ZERO);
-        }
-        FabricShard {
-            shared: parts.shared,
-            switches: parts.switches,
-            nodes: parts.nodes,
-            post,
-            observer: parts.observer,
-            counters: Counters::default(),
-            due: Vec::new(),
-            out: Outgoing::new(),
-            ahead: parts.ahead,
-        }
-    }
-
-    pub(super) fn node(&self, place: u32) -> &Node<A::Port, E> {
-        &self.nodes[place as usize - self.switches.len()]
-    }
-
-    pub(super) fn endpoints_mut(&mut self) -> impl Iterator<Item = &mut E> {
-        self.nodes.iter_mut().map(|node| &mut node.endpoint)
-    }
-
-    pub(super) fn switch(&self, place: u32) -> &A::Switch {
-        &self.switches[place as usize]
-    }
-
-    pub(super) fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
-        self.switches[switch as usize].waiting(&self.shared, now)
-    }
-
-    pub(super) fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
-        self.switches[switch as usize].position(&self.shared, port, vc, now)
-    }
-
-    pub(super) fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
-        let place = switch as usize;
-        self.switches[place].queued_flits(&self.shared, self.post.inbox_of(place), now)
-    }
-
-    pub(super) fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
-    }
-
-    pub(super) fn counters(&self) -> Counters {
-        self.counters
-    }
-
-    /// Does what was put off in the cycles before `now` because nobody looked.
-    pub(super) fn settle(&mut self, now: Cycle) {
-        loop {
-            let at = A::epoch(&self.shared).map_or(now, |epoch| now.min(epoch + FAR));
-            self.settle_near(at);
-            if self.is_far(at) {
-                A::renew_epoch(&mut self.shared, &mut self.switches, at);
-            }
-            if at == now {
-                return;
-            }
-        }
-    }
-
-    /// Whether the epoch is so long before `now` that it has to be moved on.
-    fn is_far(&self, now: Cycle) -> bool {
-        A::epoch(&self.shared).is_some_and(|epoch| now.since(epoch) > EPOCH)
-    }
-
-    /// The same as [`settle`](Self::settle), not [`FAR`] from the epoch.
-    fn settle_near(&mut self, now: Cycle) {
-        let mut cx = Context {
-            shared: &mut self.shared,
-            post: &mut self.post,
-            horizon: now,
-            observer: &mut self.observer,
-            counters: &mut self.counters,
-        };
-        for switch in &mut self.switches {
-            switch.settle(&mut cx, now);
-        }
-        for port in self.nodes.iter_mut().flat_map(|node| &mut node.ports) {
-            port.settle(&mut cx, now);
-        }
-        debug_assert!(
-            self.post.is_quiet(),
-            "whatever somebody needs to know has been said when the window ended"
-        );
-    }
-
-    pub(super) fn audit(&self, now: Cycle) -> Conservation {
-        let barrier = &self.counters.barrier;
-        let mut books = Conservation {
-            created: self.counters.packets_created + self.counters.packets_copied,
-            delivered: self.counters.packets_delivered + self.counters.packets_missed,
-            barrier_made: barrier.made,
-            barrier_gone: barrier.handled + barrier.lost_by_fault + barrier.lost_by_full_queue,
-            ..Conservation::default()
-        };
-        for switch in &self.switches {
-            switch.audit(&self.shared, now, &mut books);
-        }
-        for port in self.nodes.iter().flat_map(|node| &node.ports) {
-            port.audit(&self.shared, now, &mut books);
-        }
-        // Mail that nobody has read yet is still on a link.
-        for inbox in self.post.inboxes() {
-            A::audit(&self.shared, inbox, &mut books);
-        }
-        books
-    }
-
     /// Asks the memory for what the component at `place` will need.
     #[inline]
     fn prefetch(&self, place: usize, until: Cycle, stage: Stage) {
@@ -347,6 +224,108 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     }
 }
 
+impl<A: Architecture, E: Endpoint, O: Observer> ShardModel<E, O> for FabricShard<A, E, O> {
+    fn new(fabric: &Fabric, plan: Plan<E, O>) -> Self {
+        let mut shared = A::shared(fabric);
+        let switches: Vec<A::Switch> =
+            plan.switches.iter().map(|part| A::switch(&mut shared, part.number, &part.wires)).collect();
+        let node = |part: NodePart<E>| {
+            let wires = (0..).map(RailId).zip(part.wires);
+            let ports = wires.map(|(rail, wire)| A::port(&mut shared, part.number, rail, wire)).collect();
+            Node::new(part.id, ports, part.endpoint)
+        };
+        let nodes: Vec<_> = plan.nodes.into_iter().map(node).collect();
+        let (length, sides) = (plan.window_length, plan.sides);
+        let mut post = Post::new(plan.number, plan.shards, &plan.side, length, sides);
+        for node in switches.len()..plan.side.len() {
+            post.schedule(node as u32, Cycle::ZERO);
+        }
+        FabricShard {
+            shared,
+            switches,
+            nodes,
+            post,
+            observer: plan.observer,
+            counters: Counters::default(),
+            due: Vec::new(),
+            out: Outgoing::new(),
+            ahead: Ahead::of(plan.bytes),
+        }
+    }
+
+    fn endpoint(&self, place: u32) -> &E {
+        &self.nodes[place as usize - self.switches.len()].endpoint
+    }
+
+    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_> {
+        Box::new(self.nodes.iter_mut().map(|node| &mut node.endpoint))
+    }
+
+    fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn settle(&mut self, now: Cycle) {
+        let mut cx = Context {
+            shared: &mut self.shared,
+            post: &mut self.post,
+            horizon: now,
+            observer: &mut self.observer,
+            counters: &mut self.counters,
+        };
+        for switch in &mut self.switches {
+            switch.settle(&mut cx, now);
+        }
+        for port in self.nodes.iter_mut().flat_map(|node| &mut node.ports) {
+            port.settle(&mut cx, now);
+        }
+        debug_assert!(
+            self.post.is_quiet(),
+            "whatever somebody needs to know has been said when the window ended"
+        );
+    }
+
+    fn audit(&self, now: Cycle) -> Conservation {
+        let mut books = Conservation::of(&self.counters);
+        for switch in &self.switches {
+            switch.audit(&self.shared, now, &mut books);
+        }
+        for port in self.nodes.iter().flat_map(|node| &node.ports) {
+            port.audit(&self.shared, now, &mut books);
+        }
+        // Mail that nobody has read yet is still on a link.
+        for inbox in self.post.inboxes() {
+            A::audit(&self.shared, inbox, &mut books);
+        }
+        books
+    }
+
+    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
+        self.switches[switch as usize].waiting(&self.shared, now)
+    }
+
+    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
+        self.switches[switch as usize].position(&self.shared, port, vc, now)
+    }
+
+    fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
+        let place = switch as usize;
+        self.switches[place].queued_flits(&self.shared, self.post.inbox_of(place), now)
+    }
+
+    fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
+        let place = place as usize;
+        match self.switches.get(place) {
+            Some(switch) => switch.sent_flits(port),
+            None => self.nodes[place - self.switches.len()].ports[port.index()].sent_flits(),
+        }
+    }
+}
+
 impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     type Mail = Letter<A::Mail>;
 
@@ -355,9 +334,6 @@ impl<A: Architecture, E: Endpoint, O: Observer> Shard for FabricShard<A, E, O> {
     }
 
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
-        if self.is_far(window.start) {
-            self.settle(window.start);
-        }
         let mut due = std::mem::take(&mut self.due);
         self.post.open(window, &mut due);
         // A component runs so many steps after the memory is asked for it first, and is asked for more in each of them.

@@ -114,10 +114,12 @@ pub use settings::{
     WormSettings,
 };
 
+use crate::Endpoint;
 use crate::RailId;
+use crate::observer::Observer;
 use crate::reach::Reach;
 use crate::routing::Routing;
-use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
+use crate::simulation::{Architecture, Conservation, Context, Fabric, FabricShard, Wire, Wires};
 use flitway_engine::Cycle;
 use nic::Port;
 use std::sync::Arc;
@@ -163,6 +165,7 @@ impl Architecture for Sp {
     type Inbox = Inbox;
     type Switch = Switch;
     type Port = Port;
+    type Shard<E: Endpoint, O: Observer> = FabricShard<Sp, E, O>;
 
     fn shared(fabric: &Fabric) -> Shared {
         let settings = settings(fabric);

@@ -1,91 +1,145 @@
-//! What a switch asks the memory for before it runs, in three stages after its own lines and its inbox: each reads what the
-//! one before asked for.
+//! What arbiters and links ask the memory for before their turn comes, where the state does not fit into the cache of a core.
+//! Each step reads what the one before has asked for.
 
-use super::{Long, NOBODY, Port};
+use super::port::{NOBODY, Port};
+use super::rows::{Letter, Rows};
+use super::{Net, STRETCH};
 use crate::bits::bits;
 use crate::hpp::moment::Moment;
-use crate::hpp::{Hpp, Shared};
-use crate::pool::Slot;
-use crate::simulation::Post;
+use crate::observer::Observer;
+use crate::simulation::CACHES;
 use flitway_engine::prefetch;
 
-impl<const V: usize> Long<V> {
-    /// The packets that come, and the ports of which something is due.
-    #[inline]
-    pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Slot], until: Moment) {
-        packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
-        for port in bits(self.rows.ports_due(until)) {
-            let Port { link, voices, outputs, .. } = &self.ports[port];
-            prefetch::line(link);
-            prefetch::line(voices);
-            prefetch::slice(outputs);
+/// What of a shard the memory is asked for ahead. It gains time, and changes nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// Nothing, where the cache of one core holds everything.
+    Nothing,
+    /// What everybody needs, where the cache that cores share holds everything.
+    Near,
+    /// What some need, too.
+    Far,
+}
+
+impl Ahead {
+    /// What gains time where there are `bytes` of state.
+    pub(super) fn of(bytes: u64) -> Self {
+        let [own, shared] = CACHES;
+        if bytes <= own {
+            Ahead::Nothing
+        } else if bytes <= shared {
+            Ahead::Near
+        } else {
+            Ahead::Far
+        }
+    }
+}
+
+/// Turns from one step to the next.
+const STEP: usize = 8;
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// Asks for what the packets behind `index` in the list `letters` will need.
+    #[inline(always)]
+    pub(super) fn prefetch_letters(&self, letters: &[Letter], index: usize) {
+        let Some((place, coming)) = letters.get(index + 3 * STEP) else { return };
+        if let Some(port) = self.ports.get(*place as usize) {
+            let to = self.bases[*place as usize] + coming.route.hop().port.0;
+            prefetch::line(&port.inputs[usize::from(coming.vc)]);
+            prefetch::line(&self.ports[to as usize].outputs[usize::from(coming.vc)]);
         }
     }
 
-    /// What these packets go through, and those that request there.
-    #[inline]
-    pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Slot], until: Moment) {
-        for token in packets.iter().map(|&slot| &shared.pools.tokens[slot]) {
-            let (to, vc) = (token.route.hop().port.index(), usize::from(token.vc));
-            self.prefetch_input(token.port.into(), vc);
-            let Port { link, voices, outputs, .. } = &self.ports[to];
-            prefetch::line(link);
-            prefetch::line(voices);
-            prefetch::line(&outputs[vc]);
-            self.arbiters.prefetch(to * V + vc, token.port.into());
+    /// Asks for what the arbiters behind `index` in the list `due` will need.
+    #[inline(always)]
+    pub(super) fn prefetch_arbiters<const FAR: bool>(&self, due: &[u32], index: usize) {
+        if let Some(&arbiter) = due.get(index + 2 * STEP) {
+            let port = &self.ports[Rows::place_of(arbiter) as usize];
+            prefetch::line(&port.outputs[Rows::vc_of(arbiter)]);
+            prefetch::line(&port.line);
         }
-        for port in bits(self.rows.ports_due(until)) {
-            for (vc, output) in self.ports[port].outputs.iter().enumerate() {
-                for from in bits(output.requests) {
-                    self.prefetch_input(from, vc);
-                    self.arbiters.prefetch(port * V + vc, from);
-                }
-                if output.from != NOBODY {
-                    self.prefetch_input(output.from.into(), vc);
+        if let Some(&arbiter) = due.get(index + STEP) {
+            let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
+            let port = &self.ports[place as usize];
+            let first = port.outputs[vc].requests.trailing_zeros();
+            self.arbiters.prefetch(place as usize * V + vc, first as usize);
+            if let Some(from) = self.ports.get((self.bases[place as usize] + first) as usize) {
+                prefetch::line(&from.inputs[vc]);
+            }
+            if FAR {
+                port.prefetch_news(self.rows.now() + 2 * u64::from(STRETCH));
+                let others = port.outputs[vc].requests & port.outputs[vc].requests.wrapping_sub(1);
+                for other in bits(others) {
+                    prefetch::line(&self.ports[self.bases[place as usize] as usize + other].inputs[vc]);
                 }
             }
         }
     }
 
-    /// Where they go next.
-    #[inline]
-    pub(super) fn prefetch_third(&self, shared: &Shared, packets: &[Slot], until: Moment, post: &Post<Hpp>) {
-        let tokens = &shared.pools.tokens;
-        for token in packets.iter().map(|&slot| &tokens[slot]) {
-            let to = &self.ports[token.route.hop().port.index()];
-            post.prefetch_inbox(to.link.wire.peer);
-            to.prefetch_news(until);
-            self.ports[usize::from(token.port)].prefetch_news(until);
-        }
-        for port in bits(self.rows.ports_due(until)).map(|port| &self.ports[port]) {
-            post.prefetch_inbox(port.link.wire.peer);
-            port.prefetch_news(until);
-            for (vc, output) in port.outputs.iter().enumerate() {
-                let granted = if output.from == NOBODY { 0 } else { 1 << output.from };
-                for from in bits(output.requests | granted) {
-                    tokens.prefetch(self.ports[from].inputs[vc].waiting.head());
-                }
+    /// Asks for what the link will need for the packet that has been granted output `vc` of `place`, if one has.
+    #[inline(always)]
+    pub(super) fn prefetch_granted<const FAR: bool>(&self, place: u32, vc: usize) {
+        let Port { line, outputs, .. } = &self.ports[place as usize];
+        let from = outputs[vc].from;
+        if from != NOBODY {
+            let port = &self.ports[(self.bases[place as usize] + u32::from(from)) as usize];
+            prefetch::line(&port.line);
+            self.world.tokens.prefetch(port.inputs[vc].waiting.head());
+            if FAR
+                && let Some(nic) = (line.wire.peer.place as usize).checked_sub(self.ports.len())
+                && let Some(nic) = self.nics.get(nic)
+            {
+                nic.prefetch(vc);
             }
         }
     }
 
-    /// Asks for FIFO `vc` of `port`, and for what it takes to advertise what leaves it.
-    #[inline]
-    fn prefetch_input(&self, port: usize, vc: usize) {
-        let Port { link, voices, inputs, .. } = &self.ports[port];
-        prefetch::line(link);
-        prefetch::line(voices);
-        prefetch::line(&inputs[vc]);
+    /// Asks for what the links behind `index` in the list `due` will need.
+    #[inline(always)]
+    pub(super) fn prefetch_links<const FAR: bool>(&self, due: &[u32], index: usize) {
+        if let Some(&place) = due.get(index + 2 * STEP) {
+            let port = &self.ports[place as usize];
+            prefetch::line(&port.line);
+            prefetch::slice(&port.outputs);
+        }
+        if !FAR {
+            return;
+        }
+        if let Some(&place) = due.get(index + STEP) {
+            let port = &self.ports[place as usize];
+            port.prefetch_news(self.rows.now() + 2 * u64::from(STRETCH));
+            for (vc, from) in self.granted(place) {
+                prefetch::line(&from.line);
+                prefetch::line(&from.inputs[vc]);
+            }
+        }
+        if let Some(&place) = due.get(index + STEP / 2) {
+            for (vc, from) in self.granted(place) {
+                self.world.tokens.prefetch(from.inputs[vc].waiting.head());
+            }
+        }
+    }
+
+    /// The VCs of which a packet waits for the link of `place`, and the port that it comes from.
+    #[inline(always)]
+    fn granted(&self, place: u32) -> impl Iterator<Item = (usize, &Port<V>)> {
+        let Port { line, outputs, .. } = &self.ports[place as usize];
+        let base = self.bases[place as usize];
+        let from = move |vc: usize| &self.ports[(base + u32::from(outputs[vc].from)) as usize];
+        bits(line.waiting.into()).map(move |vc| (vc, from(vc)))
     }
 }
 
 impl<const V: usize> Port<V> {
-    /// Asks for the inputs that may have something to say before `until`.
-    #[inline]
-    fn prefetch_news(&self, until: Moment) {
-        if self.link.is_due(until) {
-            let due = self.voices.iter().zip(&self.inputs).filter(|(voice, _)| voice.news < until);
-            due.for_each(|(_, input)| prefetch::line(input));
+    /// Asks for the inputs that may have something to say before cycle `end`.
+    #[inline(always)]
+    fn prefetch_news(&self, end: Moment) {
+        if self.line.is_due(end) {
+            for (voice, input) in self.voices.iter().zip(&self.inputs) {
+                if voice.news < end {
+                    prefetch::line(input);
+                }
+            }
         }
     }
 }

@@ -1,112 +1,158 @@
-//! The switch as the simulation sees it, and looks at it from outside.
+//! The shard as the simulation asks it, between windows.
 
-use super::{Long, NOBODY, Output, Port};
-use crate::PortId;
+use super::port::{NOBODY, Output, Port};
+use super::rows::Letter;
+use super::world::World;
+use super::{FAR, LongShard, Net, Switch, epoch_before};
 use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::moment::{Moment, Time};
-use crate::hpp::token::Inbox;
-use crate::hpp::{Cx, Hpp, Shared};
+use crate::hpp::token::Mail;
 use crate::observer::Observer;
-use crate::simulation::{Conservation, Post, Rest, Stage, SwitchModel};
-use crate::{Destination, NodeId};
-use flitway_engine::{Cycle, prefetch};
+use crate::simulation::{Conservation, Counters, Fabric, Plan, ShardModel};
+use crate::{Destination, Endpoint, NodeId, PortId};
+use flitway_engine::Cycle;
+use std::ops::Range;
 
-impl<const V: usize> SwitchModel<Hpp> for Long<V> {
-    fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
-        self.take_in(shared, inbox, start);
+impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V, E, O> {
+    fn new(fabric: &Fabric, plan: Plan<E, O>) -> Self {
+        LongShard::build(fabric, plan)
     }
 
-    #[inline]
-    fn prefetch(&self, shared: &Shared, post: &Post<Hpp>, place: usize, until: Cycle, stage: Stage) {
-        let packets = &post.inbox_of(place).packets;
-        let until = Moment::of(until, shared.timing.epoch);
-        match stage {
-            Stage::Itself => prefetch::item(self),
-            Stage::Mail => {
-                self.rows.prefetch();
-                prefetch::slice(packets);
+    fn endpoint(&self, place: u32) -> &E {
+        &self.nodes[place as usize - self.net.switches.len()].endpoint
+    }
+
+    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_> {
+        Box::new(self.nodes.iter_mut().map(|node| &mut node.endpoint))
+    }
+
+    fn observer_mut(&mut self) -> &mut O {
+        &mut self.net.world.observer
+    }
+
+    fn counters(&self) -> Counters {
+        self.net.world.counters
+    }
+
+    fn settle(&mut self, now: Cycle) {
+        loop {
+            let at = now.min(self.net.world.timing.epoch + FAR);
+            self.net.settle(at);
+            if self.is_far(at) {
+                self.net.count_from(epoch_before(at));
             }
-            Stage::First => self.prefetch_first(shared, packets, until),
-            Stage::Second => self.prefetch_second(shared, packets, until),
-            Stage::Third => self.prefetch_third(shared, packets, until, post),
-            Stage::Ports => {
-                self.rows.prefetch();
-                prefetch::slice(packets);
-                prefetch::slice(&self.ports);
-            }
-            Stage::Queues => {
-                packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
-                self.arbiters.prefetch_all();
+            if at == now {
+                return;
             }
         }
     }
 
-    #[inline(never)]
-    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
-        self.work(cx, until)
-    }
-
-    fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
-        let last = Moment::of(last, cx.shared.timing.epoch);
-        for index in 0..self.ports.len() {
-            let owner = self.owner(index);
-            self.ports[index].catch_up(last, owner, cx);
-        }
-    }
-
-    fn audit(&self, shared: &Shared, now: Cycle, books: &mut Conservation) {
-        for Port { inputs, outputs, .. } in &self.ports {
+    fn audit(&self, now: Cycle) -> Conservation {
+        let Net { world, ports, nics, .. } = &self.net;
+        let mut books = Conservation::of(&world.counters);
+        for Port { inputs, outputs, .. } in ports {
             for input in inputs {
-                input.audit(&shared.timing, now, books);
-                shared.pools.audit(&input.waiting, books);
+                input.receiver.audit(&world.timing, now, &mut books);
+                world.tokens.iter(&input.waiting).for_each(|token| token.audit(&mut books));
             }
             books.units_sent += outputs.iter().map(|output| u64::from(output.sender.sent())).sum::<u64>();
         }
+        nics.iter().for_each(|nic| nic.audit(world, now, &mut books));
+        // Mail that nobody has read yet is still on a link.
+        for (_, coming) in self.net.rows.letters() {
+            world.tokens[coming.slot].audit(&mut books);
+        }
+        for letter in &self.inbox {
+            if let Mail::Packet(token) = &letter.mail {
+                token.audit(&mut books);
+            }
+        }
+        books
     }
 
-    fn waiting(&self, shared: &Shared, now: Cycle) -> Vec<Waiting> {
-        let fifos = (0..self.ports.len()).flat_map(|port| (0..V).map(move |vc| (port, vc)));
-        fifos.filter_map(|(port, vc)| self.packet_waiting(shared, port, vc, now)).collect()
+    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
+        let fifos = self.net.places(switch).flat_map(|place| (0..V).map(move |vc| (place, vc)));
+        fifos.filter_map(|(place, vc)| self.net.packet_waiting(place, vc, now)).collect()
     }
 
-    fn position(&self, shared: &Shared, port: PortId, vc: u8, now: Cycle) -> u32 {
-        self.ports[port.index()].inputs[usize::from(vc)].position(&shared.timing, now)
+    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
+        let place = self.net.places(switch).start + port.index();
+        self.net.ports[place].inputs[usize::from(vc)].receiver.position(&self.net.world.timing, now)
     }
 
-    fn queued_flits(&self, shared: &Shared, inbox: &Inbox, now: Cycle) -> u64 {
-        let tokens = &shared.pools.tokens;
-        let inputs = self.ports.iter().flat_map(|port| &port.inputs);
-        let waiting = inputs.flat_map(|input| tokens.iter(&input.waiting));
-        let coming = inbox.packets.iter().map(|&slot| &tokens[slot]);
-        waiting.chain(coming).filter(|token| token.at < now).map(|token| u64::from(token.flits)).sum()
+    fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
+        let (tokens, places) = (&self.net.world.tokens, self.net.places(switch));
+        let is_there = |letter: &&Letter| places.contains(&(letter.0 as usize));
+        let coming = self.net.rows.letters().filter(is_there).map(|letter| &tokens[letter.1.slot]);
+        let inputs = self.net.ports[places.clone()].iter().flat_map(|port| &port.inputs);
+        let waiting = inputs.flat_map(|input| tokens.iter(&input.waiting)).chain(coming);
+        waiting.filter(|token| token.at < now).map(|token| u64::from(token.flits)).sum()
     }
 
-    fn sent_flits(&self, port: PortId) -> Option<u64> {
-        Some(self.ports[port.index()].link.sent)
+    fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
+        let place = self.net.place_of(place, port.0) as usize;
+        Some(match place.checked_sub(self.net.ports.len()) {
+            None => self.net.ports[place].line.sent,
+            Some(nic) => self.net.nics[nic].line.sent,
+        })
     }
 }
 
-impl<const V: usize> Long<V> {
-    /// The first packet of FIFO `vc` of `port`, if it requests in cycle `now` and is short of credits.
-    fn packet_waiting(&self, shared: &Shared, port: usize, vc: usize, now: Cycle) -> Option<Waiting> {
-        let input = &self.ports[port].inputs[vc];
-        let token = shared
-            .pools
-            .tokens
-            .first(&input.waiting)
-            .filter(|_| input.requests_from < Moment::of(now, shared.timing.epoch))?;
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// The places of the ports of a switch.
+    fn places(&self, switch: u32) -> Range<usize> {
+        let Switch { first, ports, .. } = self.switches[switch as usize];
+        first as usize..(first + ports) as usize
+    }
+
+    /// Does what was put off in the cycles before `now` because nobody looked.
+    fn settle(&mut self, now: Cycle) {
+        let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
+        let last = Moment::of(last, self.world.timing.epoch);
+        for place in 0..self.ports.len() {
+            self.catch_up(place as u32, last);
+        }
+        self.nics.iter_mut().for_each(|nic| nic.catch_up(last, &mut self.world));
+        debug_assert!(
+            self.world.mail.told.is_empty() && self.world.mail.away.iter().all(Vec::is_empty),
+            "whatever somebody needs to know has been said when the window ended"
+        );
+    }
+
+    /// Counts time from `epoch` on. All that was put off has been done.
+    fn count_from(&mut self, epoch: Cycle) {
+        let span = epoch.since(self.world.timing.epoch) as u32;
+        self.world.timing.epoch = epoch;
+        for time in [&mut self.links_from, &mut self.news_at] {
+            *time = time.moved(span);
+        }
+        self.rows.count_from(span);
+        self.ports.iter_mut().for_each(|port| port.count_from(span));
+        self.nics.iter_mut().for_each(|nic| nic.count_from(span));
+    }
+
+    /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.
+    fn packet_waiting(&self, place: usize, vc: usize, now: Cycle) -> Option<Waiting> {
+        let (base, input) = (self.bases[place] as usize, &self.ports[place].inputs[vc]);
+        let World { timing, tokens, limits, .. } = &self.world;
+        let token =
+            tokens.first(&input.waiting).filter(|_| input.requests_from < Moment::of(now, timing.epoch))?;
         let output = token.route.hop().port;
-        let Output { sender, from, .. } = &self.ports[output.index()].outputs[vc];
+        let Output { sender, from, .. } = &self.ports[base + output.index()].outputs[vc];
         // The link takes the credits of a packet that has been granted when it chooses it; they are nobody else's before.
         let granted =
-            if *from == NOBODY { 0 } else { self.ports[usize::from(*from)].inputs[vc].units.into() };
+            if *from == NOBODY { 0 } else { self.ports[base + usize::from(*from)].inputs[vc].units.into() };
         let units = u32::from(input.units);
-        let is_short = !sender.would_have(&shared.pools.limits, now, granted + units);
+        let is_short = !sender.would_have(limits, now, granted + units);
         let sent = sender.sent().wrapping_add(granted);
         let space = is_short.then_some(Need::Space { output, vc: vc as u8, units, sent });
         Some(Waiting {
-            fifo: Fifo { switch: self.number, port: PortId::new(port), vc: vc as u8, side: Side::Input },
+            fifo: Fifo {
+                switch: self.number(place as u32),
+                port: PortId::new(place - base),
+                vc: vc as u8,
+                side: Side::Input,
+            },
             source: token.source,
             destination: Destination::Node(NodeId(token.to)),
             feeds: 0,

@@ -1,43 +1,75 @@
-//! What a switch that decides by stretches has to do in which of them.
+//! What arbiters and links have to do in which stretch.
 
+use super::port::Coming;
 use super::{STRETCH, VCS};
 use crate::hpp::moment::{Moment, Time};
-use flitway_engine::prefetch;
+use std::collections::BTreeMap;
 
-/// Stretches that can be looked ahead; what is due later is looked at again and again.
-const ROWS: usize = 8;
+/// Stretches that can be seen.
+const ROWS: u32 = 8;
 
 /// Cycles after which the same row comes again.
 pub(super) const ROUND: u64 = STRETCH as u64 * ROWS as u64;
 
-/// What is due in which stretch. Stretches begin at multiples of their length.
+/// What is due in which stretch, block by block. Stretches begin at multiples of their length.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// Words of arbiters.
-    words: usize,
     /// The first cycle that has not been run.
     now: Moment,
-    /// A bit for each arbiter that is to look, by word and stretch; then one for each link, by stretch.
-    due: Box<[u64]>,
+    /// The last stretch that can be seen.
+    last: u32,
+    /// Bits of a place that say which port of a block it is; the others are the number of the block.
+    shift: u32,
+    blocks: Vec<[Row; ROWS as usize]>,
+    /// What is due in stretches that cannot be seen yet, and the first of them.
+    far: BTreeMap<u32, Vec<Far>>,
+    first_far: u32,
 }
 
+/// What is due in a far stretch: an arbiter or the link of a port, a node of a block, a letter to one.
+#[derive(Clone, Debug)]
+enum Far {
+    Arbiter(u32),
+    Link(u32),
+    Node(u32, u32),
+    Letter(Box<Letter>, u32),
+}
+
+/// What is due in a block in a stretch, in no order; some of it several times.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    arbiters: Vec<u32>,
+    links: Vec<u32>,
+    nodes: Vec<u32>,
+    letters: Vec<Letter>,
+}
+
+/// A packet that another block has sent, for the port at a place.
+pub(super) type Letter = (u32, Coming);
+
 impl Rows {
-    /// Those of a switch of so many `ports`.
-    pub(super) fn new(ports: usize) -> Self {
-        assert!(ports <= 64, "links are a word");
-        let words = (ports * VCS).div_ceil(64);
-        Rows { words, now: Moment::ZERO, due: vec![0; (words + 1) * ROWS].into() }
+    /// Those of so many `ports`, in blocks of `2^shift`.
+    pub(super) fn new(ports: usize, shift: u32) -> Self {
+        let blocks = (ports.saturating_sub(1) >> shift) + 1;
+        Rows {
+            now: Moment::ZERO,
+            last: ROWS - 1,
+            shift,
+            blocks: vec![Default::default(); blocks],
+            far: BTreeMap::new(),
+            first_far: u32::MAX,
+        }
     }
 
-    /// Bytes of those of a switch of so many `ports`, beside themselves.
-    pub(super) fn bytes(ports: usize) -> usize {
-        size_of::<u64>() * ROWS * ((ports * VCS).div_ceil(64) + 1)
+    /// Blocks of ports.
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.len()
     }
 
-    /// Asks the memory for it.
-    #[inline]
-    pub(super) fn prefetch(&self) {
-        prefetch::slice(&self.due);
+    /// The block of the port at `place`.
+    #[inline(always)]
+    pub(super) fn block_of(&self, place: u32) -> usize {
+        (place >> self.shift) as usize
     }
 
     /// The first cycle that has not been run.
@@ -52,91 +84,263 @@ impl Rows {
         Moment((self.now.0 / STRETCH + 1) * STRETCH)
     }
 
-    /// The row of the stretch that cycle `at` is in, or the last one that can be seen.
+    /// The first cycle that is beyond what can be seen.
     #[inline(always)]
-    fn row(&self, at: Moment) -> usize {
+    pub(super) fn far(&self) -> Moment {
+        Moment((self.now.0 / STRETCH + ROWS) * STRETCH)
+    }
+
+    /// The row of now.
+    #[inline(always)]
+    fn row_of_now(&self) -> usize {
+        (self.now.0 / STRETCH % ROWS) as usize
+    }
+
+    /// The row of the stretch that cycle `at` is in, if that can be seen.
+    #[inline(always)]
+    fn row(&self, at: Moment) -> Option<usize> {
         debug_assert!(self.now <= at, "nothing is due in a cycle that has been run");
-        let last = self.now.0 / STRETCH + (ROWS as u32 - 1);
-        (at.0 / STRETCH).min(last) as usize % ROWS
+        let stretch = at.0 / STRETCH;
+        (stretch <= self.last).then_some((stretch % ROWS) as usize)
     }
 
-    /// The arbiter of output `vc` of `port` looks in the stretch of cycle `at`.
+    /// The arbiter of output `vc` at `place` looks in the stretch of cycle `at`.
     #[inline(always)]
-    pub(super) fn wake_arbiter(&mut self, port: usize, vc: usize, at: Moment) {
-        let bit = port * VCS + vc;
-        self.due[bit / 64 * ROWS + self.row(at)] |= 1 << (bit % 64);
+    pub(super) fn wake_arbiter(&mut self, place: u32, vc: usize, at: Moment) {
+        let arbiter = place * VCS as u32 + vc as u32;
+        match self.row(at) {
+            Some(row) => self.blocks[(place >> self.shift) as usize][row].arbiters.push(arbiter),
+            None => self.put_off(at, Far::Arbiter(arbiter)),
+        }
     }
 
-    /// The link of `port` decides after the arbiters of the stretch of cycle `at`.
+    /// The link of the port at `place` decides after the arbiters of the stretch of cycle `at`.
     #[inline(always)]
-    pub(super) fn wake_link(&mut self, port: usize, at: Moment) {
-        self.due[self.words * ROWS + self.row(at)] |= 1 << port;
+    pub(super) fn wake_link(&mut self, place: u32, at: Moment) {
+        match self.row(at) {
+            Some(row) => self.blocks[(place >> self.shift) as usize][row].links.push(place),
+            None => self.put_off(at, Far::Link(place)),
+        }
     }
 
-    /// Words of arbiters.
+    /// Node number `node`, of `block`, acts in the stretch of cycle `at`.
     #[inline(always)]
-    pub(super) fn words(&self) -> usize {
-        self.words
+    pub(super) fn wake_node(&mut self, node: u32, block: u32, at: Moment) {
+        match self.row(at) {
+            Some(row) => self.blocks[block as usize][row].nodes.push(node),
+            None => self.put_off(at, Far::Node(node, block)),
+        }
     }
 
-    /// The port and the VC of a bit in a word of arbiters.
+    /// A packet from another block comes to the port at `place`, in `block`; it is felt there so many cycles after it has come.
     #[inline(always)]
-    pub(super) fn port_of(word: usize, bit: usize) -> usize {
-        word * (64 / VCS) + bit / VCS
+    pub(super) fn post(&mut self, place: u32, block: u32, coming: Coming, felt: u64) {
+        // It is read before it has come so long ago that the epoch may pass it.
+        let at = coming.at + felt.min(ROUND);
+        self.post_at(place, block, coming, at);
     }
 
-    /// See [`port_of`](Self::port_of).
     #[inline(always)]
-    pub(super) fn vc_of(bit: usize) -> usize {
-        bit % VCS
+    fn post_at(&mut self, place: u32, block: u32, coming: Coming, at: Moment) {
+        match self.row(at) {
+            Some(row) => self.blocks[block as usize][row].letters.push((place, coming)),
+            None => self.put_off(at, Far::Letter(Box::new((place, coming)), block)),
+        }
     }
 
-    /// Takes out a word of the arbiters that are due in the stretch of now.
-    #[inline(always)]
-    pub(super) fn take_arbiters(&mut self, word: usize) -> u64 {
-        let row = self.row(self.now);
-        std::mem::take(&mut self.due[word * ROWS + row])
+    /// Keeps what is due in cycle `at` until that can be seen.
+    #[cold]
+    #[inline(never)]
+    fn put_off(&mut self, at: Moment, what: Far) {
+        let stretch = at.0 / STRETCH;
+        self.far.entry(stretch).or_default().push(what);
+        self.first_far = self.first_far.min(stretch);
     }
 
-    /// Takes out the links that are due in the stretch of now.
+    /// Puts what can be seen now into rows.
+    #[cold]
+    #[inline(never)]
+    fn take_far(&mut self) {
+        while let Some(entry) = self.far.first_entry().filter(|entry| *entry.key() <= self.last) {
+            let (stretch, all) = entry.remove_entry();
+            let at = self.now.max(Moment(stretch * STRETCH));
+            for what in all {
+                match what {
+                    Far::Arbiter(arbiter) => {
+                        self.wake_arbiter(Rows::place_of(arbiter), Rows::vc_of(arbiter), at);
+                    }
+                    Far::Link(place) => self.wake_link(place, at),
+                    Far::Node(node, block) => self.wake_node(node, block, at),
+                    Far::Letter(letter, block) => self.post_at(letter.0, block, letter.1, at),
+                }
+            }
+        }
+        self.first_far = self.far.first_key_value().map_or(u32::MAX, |(&stretch, _)| stretch);
+    }
+
+    /// The packets that have been sent to other blocks and that have not read them.
+    pub(super) fn letters(&self) -> impl Iterator<Item = &Letter> {
+        let far = self.far.values().flatten().filter_map(|what| match what {
+            Far::Letter(letter, _) => Some(&**letter),
+            Far::Arbiter(_) | Far::Link(_) | Far::Node(..) => None,
+        });
+        self.blocks.iter().flatten().flat_map(|row| &row.letters).chain(far)
+    }
+
+    /// The place of an arbiter.
     #[inline(always)]
-    pub(super) fn take_links(&mut self) -> u64 {
-        self.take_arbiters(self.words)
+    pub(super) fn place_of(arbiter: u32) -> u32 {
+        arbiter / VCS as u32
+    }
+
+    /// The VC of an arbiter.
+    #[inline(always)]
+    pub(super) fn vc_of(arbiter: u32) -> usize {
+        arbiter as usize % VCS
+    }
+
+    /// Takes out the arbiters of `block` that are due in the stretch of now.
+    pub(super) fn take_arbiters(&mut self, block: usize, due: &mut Vec<u32>) {
+        take(&mut self.row_of(block).arbiters, due);
+    }
+
+    /// The same of links.
+    pub(super) fn take_links(&mut self, block: usize, due: &mut Vec<u32>) {
+        take(&mut self.row_of(block).links, due);
+    }
+
+    /// The same of nodes.
+    pub(super) fn take_nodes(&mut self, block: usize, due: &mut Vec<u32>) {
+        take(&mut self.row_of(block).nodes, due);
+    }
+
+    /// The same of letters.
+    pub(super) fn take_letters(&mut self, block: usize, due: &mut Vec<Letter>) {
+        take(&mut self.row_of(block).letters, due);
+    }
+
+    /// What is due in `block` in the stretch of now.
+    fn row_of(&mut self, block: usize) -> &mut Row {
+        let row = self.row_of_now();
+        &mut self.blocks[block][row]
+    }
+
+    /// Whether nothing is due in the stretch of now.
+    pub(super) fn is_idle(&self) -> bool {
+        let row = self.row_of_now();
+        self.blocks.iter().all(|rows| rows[row].is_empty())
     }
 
     /// Goes on to cycle `now`.
     #[inline(always)]
     pub(super) fn pass(&mut self, now: Moment) {
+        debug_assert!(
+            self.now.0 / STRETCH == now.0 / STRETCH || self.is_idle(),
+            "what is due in a stretch is done in it"
+        );
         self.now = now;
-    }
-
-    /// The ports of which something is due before cycle `until`.
-    #[inline]
-    pub(super) fn ports_due(&self, until: Moment) -> u64 {
-        let mut ports = 0;
-        for stretch in (self.now.0 / STRETCH..until.0.div_ceil(STRETCH)).take(ROWS) {
-            let row = stretch as usize % ROWS;
-            ports |= self.due[self.words * ROWS + row];
-            for word in 0..self.words {
-                let mut due = self.due[word * ROWS + row];
-                while due != 0 {
-                    let port = due.trailing_zeros() as usize / VCS;
-                    due &= u64::MAX.checked_shl((port as u32 + 1) * VCS as u32).unwrap_or(0);
-                    ports |= 1 << (Rows::port_of(word, 0) + port);
-                }
-            }
+        self.last = now.0 / STRETCH + (ROWS - 1);
+        if self.first_far <= self.last {
+            self.take_far();
         }
-        ports
     }
 
-    /// The first cycle, from now on, in whose stretch something is due, as far as can be seen.
+    /// The same cycle is now, counted from an epoch that is `span` later.
+    pub(super) fn count_from(&mut self, span: u32) {
+        self.now = self.now.moved(span);
+        self.last = self.now.0 / STRETCH + (ROWS - 1);
+        let moved = |stretch: u32| stretch.saturating_sub(span / STRETCH);
+        self.far = std::mem::take(&mut self.far).into_iter().map(|(at, all)| (moved(at), all)).collect();
+        self.first_far = self.far.first_key_value().map_or(u32::MAX, |(&stretch, _)| stretch);
+        let far = self.far.values_mut().flatten().filter_map(|what| match what {
+            Far::Letter(letter, _) => Some(&mut **letter),
+            Far::Arbiter(_) | Far::Link(_) | Far::Node(..) => None,
+        });
+        let near = self.blocks.iter_mut().flatten().flat_map(|row| &mut row.letters);
+        near.chain(far).for_each(|(_, coming)| coming.at = coming.at.moved(span));
+    }
+
+    /// The first cycle, from now on, in whose stretch something is due.
     pub(super) fn next(&self) -> Option<Moment> {
         let first = self.now.0 / STRETCH;
-        let is_due = |stretch: &u32| {
-            let row = *stretch as usize % ROWS;
-            (0..=self.words).any(|word| self.due[word * ROWS + row] != 0)
+        let is_due = |&stretch: &u32| {
+            let row = (stretch % ROWS) as usize;
+            self.blocks.iter().any(|rows| !rows[row].is_empty())
         };
-        let next = (first..first + ROWS as u32).find(is_due);
+        let near = (first..first + ROWS).find(is_due);
+        let next = near.or_else(|| self.far.first_key_value().map(|(&stretch, _)| stretch));
         next.map(|stretch| self.now.max(Moment(stretch * STRETCH)))
+    }
+}
+
+/// Takes everything out of `row`, into `due`, whose memory it gets.
+fn take<T>(row: &mut Vec<T>, due: &mut Vec<T>) {
+    due.clear();
+    std::mem::swap(row, due);
+}
+
+impl Row {
+    fn is_empty(&self) -> bool {
+        self.arbiters.is_empty() && self.links.is_empty() && self.nodes.is_empty() && self.letters.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_due_comes_in_its_stretch_and_is_seen_coming() {
+        for ports in [1, 16, 70, 2_000] {
+            let mut stream = Stream::new(ports, 0, Purpose::Test);
+            let mut rows = Rows::new(ports as usize, 5);
+            let mut model: BTreeSet<(u32, u32)> = BTreeSet::new();
+            let (mut due, mut of_block) = (Vec::new(), Vec::new());
+            for _ in 0..200 {
+                for _ in 0..stream.below(9) {
+                    let (place, vc) = (stream.below(ports) as u32, stream.below(VCS as u64) as usize);
+                    let at = rows.now() + stream.below(300);
+                    rows.wake_arbiter(place, vc, at);
+                    rows.wake_arbiter(place, vc, at);
+                    model.insert((at.0 / STRETCH, place * VCS as u32 + vc as u32));
+                }
+                let next = model.first().map(|&(stretch, _)| rows.now().max(Moment(stretch * STRETCH)));
+                assert_eq!(rows.next(), next);
+                let now = rows.now().0 / STRETCH;
+                due.clear();
+                for block in 0..rows.blocks() {
+                    rows.take_arbiters(block, &mut of_block);
+                    assert!(of_block.iter().all(|&bit| rows.block_of(Rows::place_of(bit)) == block));
+                    due.append(&mut of_block);
+                }
+                due.sort_unstable();
+                due.dedup();
+                let expected: Vec<u32> =
+                    model.iter().filter(|&&(stretch, _)| stretch == now).map(|&(_, bit)| bit).collect();
+                assert_eq!(due, expected);
+                model.retain(|&(stretch, _)| stretch != now);
+                rows.pass(rows.end());
+            }
+        }
+    }
+
+    #[test]
+    fn arbiters_links_and_nodes_are_apart() {
+        let mut rows = Rows::new(100, 6);
+        rows.wake_link(70, Moment(40));
+        rows.wake_node(7, 0, Moment(50));
+        assert_eq!((rows.next(), rows.far()), (Some(Moment(32)), Moment(128)));
+        rows.pass(Moment(32));
+        rows.pass(Moment(35));
+        let mut due = Vec::new();
+        rows.take_arbiters(1, &mut due);
+        assert_eq!(due, []);
+        rows.take_links(1, &mut due);
+        assert_eq!((&due[..], rows.next()), (&[70][..], Some(Moment(48))));
+        rows.pass(Moment(48));
+        rows.take_nodes(0, &mut due);
+        assert_eq!((due, rows.next()), (vec![7], None));
     }
 }

@@ -1,25 +1,15 @@
-//! An input FIFO, and the receiver half of absolute credits, where it is known when each flit will have left.
+//! The receiver half of absolute credits, where it is known when each flit will have left.
 
-use crate::hpp::line::{ReceiverHalf, Receives};
+use crate::hpp::line::ReceiverHalf;
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
-use crate::pool::List;
 use crate::simulation::Conservation;
 use flitway_engine::Cycle;
 
-/// An input FIFO, how much has left it, and what has been said of that. Units are counted when somebody looks, and nobody
-/// looks back in time.
+/// How much has left a FIFO, or the buffer of a NIC port, and what has been said of that. Units are counted when somebody
+/// looks, and nobody looks back in time.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
-pub(super) struct Input {
-    /// Packets that no link has chosen yet, some of them still on the way.
-    pub(super) waiting: List,
-    /// When the first of them begins to request; `NEVER` once it has been granted.
-    pub(super) requests_from: Moment,
-    /// Its credit units.
-    pub(super) units: u16,
-    /// Units of the packet that is leaving that have not been counted.
-    uncounted: u16,
+pub(super) struct Receiver {
     /// Capacity plus units counted so far.
     position: u32,
     advertised: u32,
@@ -32,9 +22,9 @@ pub(super) struct Input {
     next: Moment,
     /// The cycle in which the last flit of the packet that is leaving leaves, or that of the last one left.
     end: Moment,
+    /// Units of the packet that is leaving that have not been counted.
+    uncounted: u16,
 }
-
-const _: () = assert!(size_of::<Input>() == 64, "one cache line");
 
 /// A packet that leaves from cycle `base` on, or as if it had from then on without a stop.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +42,9 @@ impl Leaving {
     }
 }
 
-impl Input {
+impl Receiver {
     pub(super) fn new(timing: &Timing) -> Self {
-        Input {
-            waiting: List::default(),
-            requests_from: Moment::NEVER,
-            units: 0,
+        Receiver {
             said: Moment::ZERO,
             next: Moment::NEVER,
             end: Moment::ZERO,
@@ -87,15 +74,9 @@ impl Input {
         self.uncounted > 0
     }
 
-    /// The cycle in which the last flit leaves or left.
-    #[inline]
-    pub(super) fn end(&self) -> Moment {
-        self.end
-    }
-
     /// Time is counted from a cycle on that is `span` later than the one so far.
     pub(super) fn count_from(&mut self, span: u32) {
-        for time in [&mut self.requests_from, &mut self.said, &mut self.next, &mut self.end] {
+        for time in [&mut self.said, &mut self.next, &mut self.end] {
             *time = time.moved(span);
         }
     }
@@ -123,30 +104,21 @@ impl Input {
 
     /// The position at the start of cycle `now`, for a look from outside.
     pub(super) fn position(&self, timing: &Timing, now: Cycle) -> u32 {
-        let mut input = self.clone();
-        input.count(timing, Moment::of(now, timing.epoch));
-        input.position
+        let mut receiver = self.clone();
+        receiver.count(timing, Moment::of(now, timing.epoch));
+        receiver.position
     }
 
     /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.
     pub(super) fn audit(&self, timing: &Timing, now: Cycle, books: &mut Conservation) {
-        let mut input = self.clone();
-        input.count(timing, Moment::of(now, timing.epoch));
-        books.units_freed += u64::from(input.position.wrapping_sub(timing.capacity));
-        books.units_held += u64::from(input.uncounted);
+        let mut receiver = self.clone();
+        receiver.count(timing, Moment::of(now, timing.epoch));
+        books.units_freed += u64::from(receiver.position.wrapping_sub(timing.capacity));
+        books.units_held += u64::from(receiver.uncounted);
     }
 }
 
-impl Receives<Moment> for Input {
-    type Half = Input;
-
-    #[inline]
-    fn receiver(&mut self) -> &mut Input {
-        self
-    }
-}
-
-impl ReceiverHalf<Moment> for Input {
+impl ReceiverHalf<Moment> for Receiver {
     #[inline(always)]
     fn advertise(&mut self, timing: &Timing, now: Moment, sent: Moment) -> (u32, Moment) {
         self.count(timing, now);

@@ -1,0 +1,162 @@
+//! Arbiters: whose first packet may cross to an output, and when.
+
+use super::Net;
+use super::ahead::Ahead;
+use super::port::{Input, NOBODY, Output, Port};
+use super::rows::Rows;
+use super::world::World;
+use crate::PortId;
+use crate::bits::bits;
+use crate::hpp::moment::{Moment, Time};
+use crate::observer::{Grant, Observer, Passage};
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
+    pub(super) fn arbitrate_all(&mut self, end: Moment) {
+        let mut due = std::mem::take(&mut self.due);
+        self.rows.take_arbiters(self.block, &mut due);
+        self.world.counters.wakes += due.len() as u64;
+        match self.ahead {
+            Ahead::Nothing => self.arbitrate_each::<false, false>(&due, end),
+            Ahead::Near => self.arbitrate_each::<true, false>(&due, end),
+            Ahead::Far => self.arbitrate_each::<true, true>(&due, end),
+        }
+        self.due = due;
+    }
+
+    #[inline(never)]
+    fn arbitrate_each<const AHEAD: bool, const FAR: bool>(&mut self, due: &[u32], end: Moment) {
+        for (index, &arbiter) in due.iter().enumerate() {
+            if AHEAD {
+                self.prefetch_arbiters::<FAR>(due, index);
+            }
+            let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
+            self.arbitrate(place, vc, end);
+            if AHEAD {
+                self.prefetch_granted::<FAR>(place, vc);
+            }
+        }
+    }
+
+    /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
+    #[inline(always)]
+    fn arbitrate(&mut self, place: u32, vc: usize, end: Moment) {
+        let Output { requests, at: crossed, from, ref sender, .. } = self.ports[place as usize].outputs[vc];
+        if requests == 0 || from != NOBODY {
+            // If a packet has been granted, the choice of the link wakes the arbiter.
+            return;
+        }
+        if requests & (requests - 1) != 0 {
+            return self.arbitrate_among(requests, place, vc, end);
+        }
+        let first = self.bases[place as usize] + requests.trailing_zeros();
+        let Input { requests_from, units, .. } = self.ports[first as usize].inputs[vc];
+        let now = requests_from.max(crossed).max(self.rows.now());
+        if now >= end {
+            self.rows.wake_arbiter(place, vc, now);
+        } else if sender.has_known(units.into()) {
+            let input = requests.trailing_zeros() as usize;
+            self.arbiters.grant_only(place as usize * V + vc, input);
+            self.grant(input, place, vc, now);
+        } else {
+            self.arbitrate_among(requests, place, vc, end);
+        }
+    }
+
+    /// The same where there are several `requests`, or credits are scarce.
+    #[inline(never)]
+    fn arbitrate_among(&mut self, requests: u64, place: u32, vc: usize, end: Moment) {
+        let base = self.bases[place as usize] as usize;
+        let from = |ports: &[Port<V>], port: usize| ports[base + port].inputs[vc].requests_from;
+        let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(&self.ports, port)));
+        let mut now = first.max(self.ports[place as usize].outputs[vc].at).max(self.rows.now());
+        while now < end {
+            let (mut eligible, mut later) = (0, Moment::NEVER);
+            let cycle = now.cycle(self.world.timing.epoch);
+            for other in bits(requests) {
+                let Input { requests_from, units, .. } = self.ports[base + other].inputs[vc];
+                if requests_from <= now {
+                    let sender = &mut self.ports[place as usize].outputs[vc].sender;
+                    let fits = sender.has(&mut self.world.limits, cycle, units.into());
+                    eligible |= u64::from(fits) << other;
+                } else {
+                    later = later.min(requests_from);
+                }
+            }
+            if eligible != 0 {
+                let input = self.arbiters.grant(place as usize * V + vc, eligible);
+                return self.grant(input, place, vc, now);
+            }
+            now = later.min(self.next_advert(place, vc));
+        }
+        if now != Moment::NEVER {
+            self.rows.wake_arbiter(place, vc, now);
+        }
+    }
+
+    /// When the next advert for output `vc` of `place` counts; `NEVER` if none is known, and the next to come wakes its
+    /// arbiter.
+    #[cold]
+    fn next_advert(&mut self, place: u32, vc: usize) -> Moment {
+        let Output { sender, is_starved, .. } = &mut self.ports[place as usize].outputs[vc];
+        let next = sender.next_advert(&self.world.limits);
+        *is_starved |= next.is_none();
+        next.map_or(Moment::NEVER, |next| Moment::of(next, self.world.timing.epoch))
+    }
+
+    /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
+    #[inline(always)]
+    fn grant(&mut self, from: usize, place: u32, vc: usize, now: Moment) {
+        if self.world.observer.follows_packets() {
+            self.describe_passage(from, place, vc, now);
+        }
+        let base = self.bases[place as usize];
+        self.ports[base as usize + from].inputs[vc].requests_from = Moment::NEVER;
+        let Port { line, outputs, .. } = &mut self.ports[place as usize];
+        let World { timing, counters, .. } = &mut self.world;
+        let output = &mut outputs[vc];
+        let to_link = timing.to_link();
+        output.requests &= !(1 << from);
+        output.from = from as u8;
+        output.at = now + to_link;
+        if line.waiting == 0 {
+            // Otherwise it will look: at what has been granted in this stretch, or when it is free.
+            self.rows.wake_link(place, output.at.max(line.free_at) - to_link);
+        }
+        line.waiting |= 1 << vc;
+        counters.events += 1;
+        if O::WATCHES_SWITCHES {
+            let grant = Grant {
+                cycle: now.cycle(timing.epoch),
+                switch: self.number(place),
+                output: PortId(place - base),
+                vc: vc as u8,
+                input: PortId::new(from),
+            };
+            self.world.observer.granted(&grant);
+        }
+    }
+
+    /// Tells the observer of the packet at the head of FIFO `vc` of input `from`, which is granted the output at `place`.
+    #[cold]
+    #[inline(never)]
+    fn describe_passage(&mut self, from: usize, place: u32, vc: usize, now: Moment) {
+        let (base, number) = (self.bases[place as usize], self.number(place));
+        let outputs = &self.ports[place as usize].outputs;
+        let input = &self.ports[base as usize + from].inputs[vc];
+        let World { timing, observer, tokens, .. } = &mut self.world;
+        let token = &tokens[input.waiting.head()];
+        observer.passed(&Passage {
+            packet: token.name(),
+            switch: number,
+            input: PortId::new(from),
+            vc: vc as u8,
+            outputs: 1 << (place - base),
+            arrived: token.at,
+            ready: token.at + timing.felt_by_switch(),
+            requested: input.requests_from.cycle(timing.epoch),
+            free: Some(outputs[vc].at.cycle(timing.epoch)),
+            granted: now.cycle(timing.epoch),
+        });
+    }
+}

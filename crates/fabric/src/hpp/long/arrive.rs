@@ -1,0 +1,208 @@
+//! What comes over a link: packets and adverts. They are told at once, with their dates.
+
+use super::Net;
+use super::build::place_of;
+use super::nic::Arrival;
+use super::port::Coming;
+use super::world::World;
+use crate::hpp::moment::{Moment, Time};
+use crate::hpp::token::{Limit, Mail, Token};
+use crate::observer::Observer;
+use crate::pool::Slot;
+use crate::simulation::{Letter, Wire};
+use crate::{Delivery, NodeId};
+use flitway_engine::Cycle;
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// A packet, which is in no list, goes over `wire`.
+    #[inline(always)]
+    pub(super) fn pass_on(&mut self, wire: &Wire, coming: Coming) {
+        if wire.peer.shard != self.world.mail.shard {
+            return self.send_away(wire, coming.slot);
+        }
+        let place = wire.peer.place;
+        let timing = &self.world.timing;
+        if let Some(index) = (place as usize).checked_sub(self.ports.len()) {
+            let block = self.nic_blocks[index];
+            if block as usize == self.block {
+                return self.expect_in_nic(index, &coming);
+            }
+            self.rows.post(place, block, coming, timing.felt_by_node(coming.flits.into()));
+        } else {
+            let block = self.rows.block_of(place);
+            if block == self.block {
+                return self.expect_in_switch(place, &coming);
+            }
+            // The state of the other block is far from what is at work now.
+            self.rows.post(place, block as u32, coming, timing.felt_by_switch());
+        }
+    }
+
+    /// The packet in `slot` goes to another shard.
+    #[inline(never)]
+    fn send_away(&mut self, wire: &Wire, slot: Slot) {
+        let token = self.world.tokens.take(slot);
+        self.world.mail.send_away(wire, token.at, Mail::Packet(Token { port: wire.port, ..token }));
+    }
+
+    /// The packets that other blocks have sent come to the block that runs.
+    #[inline(never)]
+    pub(super) fn read_letters(&mut self) {
+        let mut letters = std::mem::take(&mut self.read);
+        self.rows.take_letters(self.block, &mut letters);
+        for (index, (place, coming)) in letters.iter().enumerate() {
+            self.prefetch_letters(&letters, index);
+            self.expect(*place, coming);
+        }
+        self.read = letters;
+    }
+
+    /// A packet is on its way to the port at `place`.
+    #[inline(always)]
+    fn expect(&mut self, place: u32, coming: &Coming) {
+        match (place as usize).checked_sub(self.ports.len()) {
+            None => self.expect_in_switch(place, coming),
+            Some(nic) => self.expect_in_nic(nic, coming),
+        }
+    }
+
+    /// Takes in mail from another shard, before a window that begins in cycle `start`.
+    pub(super) fn accept(&mut self, letter: Letter<Mail>, start: Cycle) {
+        match letter.mail {
+            Mail::Packet(token) => {
+                let place = self.place_of(letter.place, token.port.into());
+                let Token { flits, units, vc, route, .. } = token;
+                let at = Moment::of(token.at, self.world.timing.epoch);
+                let slot = self.world.tokens.put(Token { next: Slot::NONE, ..token });
+                self.expect(place, &Coming { slot, at, flits, units, vc, route });
+            }
+            Mail::Advert(limit) => self.hear(self.place_of(letter.place, limit.port.into()), &limit, start),
+            Mail::Notice(..) | Mail::Run(_) | Mail::Signal(_) => {
+                unreachable!("there is nothing beside packets and adverts on links")
+            }
+        }
+    }
+
+    /// The place of `port` (of a node: the rail) of a component of this shard.
+    pub(super) fn place_of(&self, component: u32, port: u32) -> u32 {
+        place_of(&self.switches, self.ports.len() as u32, self.rails, component, port)
+    }
+
+    /// A packet is on its way to a switch.
+    #[inline(always)]
+    fn expect_in_switch(&mut self, place: u32, coming: &Coming) {
+        let World { timing, tokens, .. } = &mut self.world;
+        let port = &mut self.ports[place as usize];
+        let vc = usize::from(coming.vc);
+        let input = &mut port.inputs[vc];
+        let is_tight = input.receiver.arrive(coming.units, timing.slack);
+        let is_first = input.waiting.is_empty();
+        tokens.append_ended(&mut input.waiting, coming.slot);
+        let request = is_first.then(|| input.request(timing, coming));
+        if is_tight && port.line.tighten(coming.vc) {
+            // If it has been tight for longer, what is urgent is known already.
+            self.newsy.insert(place);
+        }
+        if let Some(request) = request {
+            self.enter(place, vc, request);
+        }
+    }
+
+    /// A packet is on its way to a NIC port.
+    #[inline(never)]
+    fn expect_in_nic(&mut self, index: usize, coming: &Coming) {
+        let Coming { slot, at, flits, units, vc, .. } = *coming;
+        let nic = &mut self.nics[index];
+        let timing = &self.world.timing;
+        if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
+            nic.line.tighten(vc);
+        }
+        let arrival = Arrival { start: at + timing.receive, flits, units, vc };
+        let delivered = at.cycle(timing.epoch) + u64::from(flits);
+        if nic.expect(arrival, self.rows.now(), &mut self.world) {
+            self.newsy.insert((self.ports.len() + index) as u32);
+        }
+        if self.nodes_are_deaf && delivered < self.horizon {
+            return self.deliver(index, slot, delivered);
+        }
+        let nic = &mut self.nics[index];
+        let is_first = nic.undelivered.is_empty();
+        if is_first {
+            nic.deliver_at = delivered;
+        }
+        self.world.tokens.append_ended(&mut nic.undelivered, slot);
+        self.undelivered += 1;
+        if is_first {
+            self.call_node(index, delivered);
+        }
+    }
+
+    /// The node of a NIC port acts in cycle `at`.
+    fn call_node(&mut self, index: usize, at: Cycle) {
+        let (node, block) = (self.nics[index].node, self.nic_blocks[index]);
+        let said = &mut self.node_at[node as usize];
+        if at < *said {
+            *said = at;
+            let at = Moment::of(at, self.world.timing.epoch);
+            self.rows.wake_node(node, block, at.max(self.rows.now()));
+        }
+    }
+
+    /// The packet in `slot`, which is in no list, is delivered in cycle `now`, without telling its node.
+    #[inline(always)]
+    fn deliver(&mut self, index: usize, slot: Slot, now: Cycle) {
+        let rail = self.nics[index].rail;
+        let token = self.world.tokens.take(slot);
+        self.world.record(&token.delivery(rail, now));
+    }
+
+    /// The first packet that is delivered to a NIC port in cycle `now`, if there is one.
+    #[inline]
+    pub(super) fn next_delivery(&mut self, index: usize, now: Cycle) -> Option<Delivery> {
+        let nic = &mut self.nics[index];
+        if nic.deliver_at > now {
+            return None;
+        }
+        let tokens = &mut self.world.tokens;
+        let slot = tokens.unlink(&mut nic.undelivered);
+        self.undelivered -= 1;
+        let next = tokens.first(&nic.undelivered);
+        nic.deliver_at = next.map_or(Cycle::NEVER, |token| token.at + u64::from(token.flits));
+        let delivery = tokens.take(slot).delivery(nic.rail, now);
+        debug_assert_eq!(delivery.destination, NodeId(nic.node_id), "packets arrive where they are sent to");
+        self.world.record(&delivery);
+        Some(delivery)
+    }
+
+    /// Tells the ports of this shard the adverts that they have not heard of. Nobody acts on credits in a cycle before `passed`
+    /// any more.
+    pub(super) fn tell_all(&mut self, passed: Cycle) {
+        let mut told = std::mem::take(&mut self.world.mail.told);
+        for (place, limit) in told.drain(..) {
+            self.hear(place, &limit, passed);
+        }
+        self.world.mail.told = told;
+    }
+
+    /// The port at `place` takes in an advert.
+    fn hear(&mut self, place: u32, advert: &Limit, passed: Cycle) {
+        let limits = &mut self.world.limits;
+        let from = Moment::of(advert.from, self.world.timing.epoch);
+        let vc = usize::from(advert.vc);
+        if let Some(index) = (place as usize).checked_sub(self.ports.len()) {
+            let nic = &mut self.nics[index];
+            nic.lanes[vc].sender.advertise(limits, advert, passed);
+            if std::mem::take(&mut nic.lanes[vc].is_starved) {
+                nic.decide_at = nic.decide_at.min(from.max(nic.line.free_at));
+                let at = nic.decide_at.cycle(self.world.timing.epoch);
+                self.call_node(index, at);
+            }
+            return;
+        }
+        let output = &mut self.ports[place as usize].outputs[vc];
+        output.sender.advertise(limits, advert, passed);
+        if std::mem::take(&mut output.is_starved) {
+            self.rows.wake_arbiter(place, vc, from.max(self.rows.now()));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Links: which of the packets that have been granted goes next, and what follows from that for the FIFO that it leaves.
+
+use super::Net;
+use super::ahead::Ahead;
+use super::port::{Coming, Input, NOBODY, Output, Port, Request};
+use super::receiver::Leaving;
+use super::world::World;
+use crate::PortId;
+use crate::hpp::line::first_after;
+use crate::hpp::moment::{Moment, Time};
+use crate::observer::{Departure, Observer};
+use crate::pool::Slot;
+use crate::routing::{Hop, Route};
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// The links of the block that runs decide that are due in the cycles before `upto`, after the arbiters have for those
+    /// before `end`.
+    pub(super) fn decide_all(&mut self, end: Moment, upto: Moment) {
+        let mut due = std::mem::take(&mut self.due);
+        self.rows.take_links(self.block, &mut due);
+        self.world.counters.wakes += due.len() as u64;
+        match self.ahead {
+            Ahead::Nothing => self.decide_each::<false, false>(&due, end, upto),
+            Ahead::Near => self.decide_each::<true, false>(&due, end, upto),
+            Ahead::Far => self.decide_each::<true, true>(&due, end, upto),
+        }
+        self.due = due;
+        while let Some((place, vc, leaving)) = self.leaving.pop() {
+            self.catch_up(place, upto - 1);
+            self.begin(place, vc.into(), &leaving);
+        }
+    }
+
+    #[inline(never)]
+    fn decide_each<const AHEAD: bool, const FAR: bool>(&mut self, due: &[u32], end: Moment, upto: Moment) {
+        for (index, &place) in due.iter().enumerate() {
+            if AHEAD {
+                self.prefetch_links::<FAR>(due, index);
+            }
+            self.decide(place, end, upto);
+        }
+    }
+
+    /// Sends the adverts of the port at `place` that were due in the cycles up to `now`.
+    #[inline(always)]
+    pub(super) fn catch_up(&mut self, place: u32, now: Moment) {
+        if self.ports[place as usize].line.could_advertise(now) {
+            let owner = self.owner(place);
+            self.ports[place as usize].send_adverts(now, owner, &mut self.world);
+        }
+    }
+
+    /// A packet begins to leave FIFO `vc` of `place`, of which it is known what of the one before has left.
+    #[inline(always)]
+    fn begin(&mut self, place: u32, vc: usize, leaving: &Leaving) {
+        if self.ports[place as usize].begin(vc, leaving, &self.world.timing) {
+            self.newsy.insert(place);
+        }
+    }
+
+    /// The link of `place` decides in the cycles before `upto`. Arbiters have for those before `end`.
+    #[inline(always)]
+    fn decide(&mut self, place: u32, end: Moment, upto: Moment) {
+        loop {
+            let port = &mut self.ports[place as usize];
+            let waiting = port.line.waiting;
+            if waiting == 0 {
+                return;
+            }
+            let first = port.ready(waiting).iter().fold(Moment::NEVER, |first, &ready| first.min(ready));
+            let now = first.max(port.line.free_at);
+            if now >= upto {
+                let at = end.max(now.before(self.world.timing.to_link()));
+                return self.rows.wake_link(place, at);
+            }
+            self.catch_up(place, now);
+            let port = &mut self.ports[place as usize];
+            if port.line.free_at > now {
+                continue;
+            }
+            let ready = port.ready(waiting);
+            let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
+            if let Some(vc) = first_after(port.line.data_turn, wanted) {
+                self.send(place, vc, now);
+            }
+        }
+    }
+
+    /// The link of `place` has chosen, in cycle `now`, the packet granted in crossbar `vc`.
+    #[inline(always)]
+    fn send(&mut self, place: u32, vc: usize, now: Moment) {
+        let base = self.bases[place as usize];
+        let Output { from, at: ready, .. } = self.ports[place as usize].outputs[vc];
+        let from = base + u32::from(from);
+        let Input { waiting, flits, units, .. } = &self.ports[from as usize].inputs[vc];
+        let (slot, flits, units) = (waiting.head(), *flits, *units);
+        if self.world.observer.follows_packets() {
+            self.describe_departure(place, vc, slot, now);
+        }
+        let World { timing, tokens, counters, .. } = &mut self.world;
+        counters.events += 1;
+        counters.packet_hops += 1;
+        counters.flit_hops += u64::from(flits);
+        // Its first flit has crossed a while before it was ready; it stops when it has filled the TX FIFO.
+        let leaving = Leaving {
+            base: ready.before(timing.transmit_buffer).max(now.before(timing.tx_fifo.into())),
+            flits,
+            units,
+        };
+        let crossed = leaving.end();
+        // It goes over the link.
+        let Port { line, outputs, .. } = &mut self.ports[place as usize];
+        let output = &mut outputs[vc];
+        output.sender.take(units.into());
+        (output.at, output.from) = (crossed, NOBODY);
+        if output.requests != 0 {
+            self.rows.wake_arbiter(place, vc, crossed);
+        }
+        line.waiting &= !(1 << vc);
+        line.data_turn = vc as u8;
+        let at = line.send_packet(timing, now, flits.into());
+        let wire = line.wire;
+        let token = &mut tokens[slot];
+        let behind = std::mem::replace(&mut token.next, Slot::NONE);
+        token.at = at.cycle(timing.epoch);
+        token.hops += 1;
+        token.route = token.route.rest();
+        let mut route = token.route;
+        if route.is_continued() {
+            route = self.continue_route(place, slot);
+        }
+        // It leaves its FIFO.
+        let World { timing, tokens, .. } = &mut self.world;
+        let port = &mut self.ports[from as usize];
+        let input = &mut port.inputs[vc];
+        input.waiting.pop_to(behind);
+        input.crossed = crossed;
+        if input.receiver.is_uncounted() {
+            self.leaving.push((from, vc as u8, leaving));
+        } else if port.begin(vc, &leaving, timing) {
+            self.newsy.insert(from);
+        }
+        if behind != Slot::NONE {
+            let input = &mut self.ports[from as usize].inputs[vc];
+            let request = input.request_behind(timing, &tokens[behind]);
+            self.enter(from, vc, request);
+        }
+        self.pass_on(&wire, Coming { slot, at, flits, units, vc: vc as u8, route });
+    }
+
+    /// Gives the packet in `slot`, which has left the switch by the port at `place`, the rest of its route.
+    #[cold]
+    #[inline(never)]
+    fn continue_route(&mut self, place: u32, slot: Slot) -> Route {
+        let number = self.number(place);
+        let port = PortId(place - self.bases[place as usize]);
+        let World { routing, tokens, .. } = &mut self.world;
+        tokens[slot].continue_route(routing, number, Hop { port, class: 0 });
+        tokens[slot].route
+    }
+
+    /// The first packet of FIFO `vc` at `place` makes `request`.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, place: u32, vc: usize, request: Request) {
+        let base = self.bases[place as usize];
+        let to = base + request.to.0;
+        let output = &mut self.ports[to as usize].outputs[vc];
+        output.requests |= 1 << (place - base);
+        if output.from == NOBODY {
+            self.rows.wake_arbiter(to, vc, request.at.max(output.at));
+        }
+    }
+
+    /// Tells the observer of the packet in `slot`, which the link of `place` chooses in cycle `now` from crossbar `vc`.
+    #[cold]
+    #[inline(never)]
+    fn describe_departure(&mut self, place: u32, vc: usize, slot: Slot, now: Moment) {
+        let (base, number) = (self.bases[place as usize], self.number(place));
+        let Port { line, outputs, .. } = &self.ports[place as usize];
+        let World { timing, observer, tokens, .. } = &mut self.world;
+        let (mut line, token) = (line.clone(), &tokens[slot]);
+        observer.departed(&Departure {
+            packet: token.name(),
+            component: number,
+            port: PortId(place - base),
+            vc: vc as u8,
+            flits: token.flits,
+            ready: outputs[vc].at.cycle(timing.epoch),
+            free: line.free_at.cycle(timing.epoch),
+            chosen: now.cycle(timing.epoch),
+            arrives: line.send_packet(timing, now, token.flits.into()).cycle(timing.epoch),
+        });
+    }
+}

@@ -1,0 +1,179 @@
+//! A port of a switch: an output of each crossbar, an input FIFO for each, and the link with its adverts.
+
+use super::receiver::{Leaving, Receiver};
+use super::sender::Sender;
+use super::world::World;
+use crate::PortId;
+use crate::hpp::credit::Voice;
+use crate::hpp::line::{Line, Owner, Receives};
+use crate::hpp::moment::{Moment, Time};
+use crate::hpp::timing::Timing;
+use crate::hpp::token::Token;
+use crate::observer::Observer;
+use crate::pool::{List, Slot};
+use crate::routing::Route;
+use crate::simulation::Wire;
+
+/// No input port.
+pub(super) const NOBODY: u8 = u8::MAX;
+
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Port<const V: usize> {
+    /// The sending half. Where nothing is connected nothing is ever routed to, nor received.
+    pub(super) line: Line<Moment>,
+    pub(super) voices: [Voice<Moment>; V],
+    pub(super) outputs: [Output; V],
+    pub(super) inputs: [Input; V],
+}
+
+const _: () =
+    assert!(size_of::<Port<3>>() == 6 * 64, "cache lines of a port; the line and its voices are one");
+
+/// One output of one crossbar, with its TX FIFO and the sender half of the VC.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+pub(super) struct Output {
+    pub(super) sender: Sender,
+    /// Inputs whose first packet requests this output, now or from a known cycle on.
+    pub(super) requests: u64,
+    /// When the packet that has been granted is ready for the link, until that chooses it. If there is none, the cycle in
+    /// which the last flit of the packet before crosses.
+    pub(super) at: Moment,
+    /// The input port of the packet that has been granted; [`NOBODY`] if there is none.
+    pub(super) from: u8,
+    /// Somebody waits for credits, and no advert that has come can help.
+    pub(super) is_starved: bool,
+}
+
+/// An input FIFO, with the receiver half of its VC.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Input {
+    /// Packets that no link has chosen yet, some of them still on the way.
+    pub(super) waiting: List,
+    pub(super) receiver: Receiver,
+    /// When the first of them begins to request; `NEVER` once it has been granted.
+    pub(super) requests_from: Moment,
+    /// Its flits and credit units.
+    pub(super) flits: u16,
+    pub(super) units: u16,
+    /// The cycle in which the last flit of the last packet crosses that a link has chosen.
+    pub(super) crossed: Moment,
+}
+
+const _: () = assert!(size_of::<Output>() == 32 && size_of::<Input>() == 64, "half a cache line, and one");
+
+/// From when on the first packet of a FIFO requests which output.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) at: Moment,
+    pub(super) to: PortId,
+}
+
+/// A packet on its way over a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    /// Where the rest of it is.
+    pub(super) slot: Slot,
+    /// When its first flit is on the wire at the other end.
+    pub(super) at: Moment,
+    pub(super) flits: u16,
+    pub(super) units: u16,
+    pub(super) vc: u8,
+    /// From the other end on.
+    pub(super) route: Route,
+}
+
+impl Input {
+    /// The first packet is `first` now, on its way or here.
+    #[inline(always)]
+    pub(super) fn request(&mut self, timing: &Timing, first: &Coming) -> Request {
+        let Coming { at, flits, units, route, .. } = *first;
+        self.request_from(at + timing.felt_by_switch(), [flits, units], route)
+    }
+
+    /// The first packet is the one of `token` now, which has been waiting.
+    #[inline(always)]
+    pub(super) fn request_behind(&mut self, timing: &Timing, token: &Token) -> Request {
+        // It may have come before the epoch, if it takes long to be felt.
+        let felt = Moment::of(token.at + timing.felt_by_switch(), timing.epoch);
+        self.request_from(felt, [token.flits, token.units], token.route)
+    }
+
+    /// The first packet, of so many flits and units, requests its output from the first cycle on in which it can, not before it
+    /// is `felt`.
+    #[inline(always)]
+    fn request_from(&mut self, felt: Moment, [flits, units]: [u16; 2], route: Route) -> Request {
+        let at = self.crossed.max(felt);
+        (self.requests_from, self.flits, self.units) = (at, flits, units);
+        Request { at, to: route.hop().port }
+    }
+}
+
+impl Receives<Moment> for Input {
+    type Half = Receiver;
+
+    #[inline(always)]
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+}
+
+impl<const V: usize> Port<V> {
+    pub(super) fn new(timing: &Timing, wire: Option<Wire>) -> Self {
+        Port {
+            line: Line::new(timing, wire),
+            voices: std::array::from_fn(|_| Voice::new(timing)),
+            outputs: std::array::from_fn(|_| Output {
+                sender: Sender::new(timing),
+                requests: 0,
+                at: Moment::ZERO,
+                from: NOBODY,
+                is_starved: false,
+            }),
+            inputs: std::array::from_fn(|_| Input {
+                waiting: List::default(),
+                receiver: Receiver::new(timing),
+                requests_from: Moment::NEVER,
+                flits: 0,
+                units: 0,
+                crossed: Moment::ZERO,
+            }),
+        }
+    }
+
+    /// When the packets of the VCs `waiting` are ready for the link; `NEVER` for other VCs.
+    #[inline(always)]
+    pub(super) fn ready(&self, waiting: u16) -> [Moment; V] {
+        std::array::from_fn(|vc| self.outputs[vc].at.or_never(waiting >> vc & 1 == 0))
+    }
+
+    /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
+    #[inline(never)]
+    pub(super) fn send_adverts<O: Observer>(&mut self, now: Moment, owner: Owner, world: &mut World<O>) {
+        self.line.send_adverts::<V>(&mut self.voices, &mut self.inputs, now, owner, world);
+    }
+
+    /// A packet begins to leave FIFO `vc`, of which it is known what of the one before has left. Says whether the sender may
+    /// come to need what it has not been told.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, vc: usize, leaving: &Leaving, timing: &Timing) -> bool {
+        let news = self.inputs[vc].receiver.begin(timing, leaving);
+        self.voices[vc].expect(news);
+        self.line.expect_news(news);
+        self.line.is_tight()
+    }
+
+    /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
+    pub(super) fn count_from(&mut self, span: u32) {
+        let Port { line, voices, outputs, inputs, .. } = self;
+        line.count_from(voices, span);
+        outputs.iter_mut().for_each(|output| output.at = output.at.moved(span));
+        for input in inputs {
+            input.requests_from = input.requests_from.moved(span);
+            input.crossed = input.crossed.moved(span);
+            input.receiver.count_from(span);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What all ports of a shard act on beside themselves.
+
+use crate::Delivery;
+use crate::hpp::line::Around;
+use crate::hpp::timing::Timing;
+use crate::hpp::token::{Limit, Mail, Token};
+use crate::observer::Observer;
+use crate::pool::Pool;
+use crate::routing::Routing;
+use crate::simulation::{Counters, Letter, Wire};
+use flitway_engine::Cycle;
+
+#[derive(Debug)]
+pub(super) struct World<O> {
+    pub(super) timing: Timing,
+    /// Flits and credit units of a packet, by payload.
+    pub(super) lengths: Box<[(u16, u16)]>,
+    /// No packet has fewer bytes.
+    pub(super) least_payload: u32,
+    pub(super) routing: Routing,
+    pub(super) tokens: Pool<Token>,
+    pub(super) limits: Pool<Limit>,
+    pub(super) mail: Outgoing,
+    pub(super) counters: Counters,
+    pub(super) observer: O,
+}
+
+/// What has been said and not been heard.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) shard: u32,
+    /// Adverts for the port at a place of this shard.
+    pub(super) told: Vec<(u32, Limit)>,
+    /// Mail for other shards.
+    pub(super) away: Vec<Vec<Letter<Mail>>>,
+}
+
+impl Outgoing {
+    /// That of `shard`, one of so many `shards`.
+    pub(super) fn new(shard: u32, shards: u32) -> Self {
+        Outgoing { shard, told: Vec::new(), away: (0..shards).map(|_| Vec::new()).collect() }
+    }
+
+    /// Sends `mail` over `wire`, which leads to another shard.
+    #[inline(never)]
+    pub(super) fn send_away(&mut self, wire: &Wire, by: Cycle, mail: Mail) {
+        self.away[wire.peer.shard as usize].push(Letter { place: wire.peer.place, by, mail });
+    }
+}
+
+impl<O: Observer> World<O> {
+    /// Counts a delivery, and tells the observer of it.
+    #[inline(always)]
+    pub(super) fn record(&mut self, delivery: &Delivery) {
+        self.counters.events += 1;
+        self.counters.packets_delivered += 1;
+        self.counters.flits_delivered += u64::from(delivery.flits);
+        self.observer.delivered(delivery);
+    }
+}
+
+impl<O: Observer> Around for World<O> {
+    type Watcher = O;
+
+    #[inline(always)]
+    fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    #[inline(always)]
+    fn counters(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    #[inline(always)]
+    fn observer(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    #[inline]
+    fn tell(&mut self, wire: &Wire, limit: Limit) {
+        if wire.peer.shard == self.mail.shard {
+            self.mail.told.push((wire.peer.place, limit));
+        } else {
+            self.mail.send_away(wire, limit.from, Mail::Advert(limit));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A shard of HPP Switches, in one of two models that do the same: where every packet is long, [`LongShard`] takes less time.
+
+use super::Hpp;
+use super::long::LongShard;
+use super::timing::Timing;
+use super::token::Mail;
+use crate::deadlock::Waiting;
+use crate::observer::Observer;
+use crate::simulation::{Conservation, Counters, Fabric, FabricShard, Letter, Plan, ShardModel};
+use crate::{Endpoint, PortId};
+use flitway_engine::Cycle;
+use flitway_engine::window::{Shard, Window};
+
+/// A shard of HPP Switches.
+#[derive(Debug)]
+pub enum HppShard<E, O> {
+    /// With packets of any length.
+    Any(FabricShard<Hpp, E, O>),
+    /// With long packets, and 1 to 4 VCs.
+    Long1(LongShard<1, E, O>),
+    Long2(LongShard<2, E, O>),
+    Long3(LongShard<3, E, O>),
+    Long4(LongShard<4, E, O>),
+}
+
+/// What the model of `$shard` answers.
+macro_rules! ask {
+    ($shard:expr, $model:ident => $answer:expr) => {
+        match $shard {
+            HppShard::Any($model) => $answer,
+            HppShard::Long1($model) => $answer,
+            HppShard::Long2($model) => $answer,
+            HppShard::Long3($model) => $answer,
+            HppShard::Long4($model) => $answer,
+        }
+    };
+}
+
+impl<E: Endpoint, O: Observer> Shard for HppShard<E, O> {
+    type Mail = Letter<Mail>;
+
+    fn receive(&mut self, letter: Self::Mail) {
+        ask!(self, model => model.receive(letter));
+    }
+
+    fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
+        ask!(self, model => model.run(window, outbox));
+    }
+
+    fn next_window(&self) -> Option<u64> {
+        ask!(self, model => model.next_window())
+    }
+}
+
+impl<E: Endpoint, O: Observer> ShardModel<E, O> for HppShard<E, O> {
+    fn new(fabric: &Fabric, plan: Plan<E, O>) -> Self {
+        let timing = Timing::new(fabric);
+        match timing.vcs {
+            1 if timing.is_long => HppShard::Long1(ShardModel::new(fabric, plan)),
+            2 if timing.is_long => HppShard::Long2(ShardModel::new(fabric, plan)),
+            3 if timing.is_long => HppShard::Long3(ShardModel::new(fabric, plan)),
+            4 if timing.is_long => HppShard::Long4(ShardModel::new(fabric, plan)),
+            _ => HppShard::Any(ShardModel::new(fabric, plan)),
+        }
+    }
+
+    fn endpoint(&self, place: u32) -> &E {
+        ask!(self, model => model.endpoint(place))
+    }
+
+    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_> {
+        ask!(self, model => model.endpoints_mut())
+    }
+
+    fn observer_mut(&mut self) -> &mut O {
+        ask!(self, model => model.observer_mut())
+    }
+
+    fn counters(&self) -> Counters {
+        ask!(self, model => model.counters())
+    }
+
+    fn settle(&mut self, now: Cycle) {
+        ask!(self, model => model.settle(now));
+    }
+
+    fn audit(&self, now: Cycle) -> Conservation {
+        ask!(self, model => model.audit(now))
+    }
+
+    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
+        ask!(self, model => model.waiting(switch, now))
+    }
+
+    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
+        ask!(self, model => model.position(switch, port, vc, now))
+    }
+
+    fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
+        ask!(self, model => model.queued_flits(switch, now))
+    }
+
+    fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
+        ask!(self, model => model.sent_flits(place, port))
+    }
+}
