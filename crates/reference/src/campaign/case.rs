@@ -106,6 +106,12 @@ impl Case {
         self.scripts.iter().map(Vec::len).sum()
     }
 
+    /// Whether a packet asks for a reply.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.scripts.iter().flatten().any(|packet| packet.tag & ASKS != 0)
+    }
+
     /// The endpoints for the fast engine.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Script> {
@@ -174,6 +180,26 @@ pub fn reply(delivery: &Delivery) -> Option<Packet> {
         created: delivery.delivered,
         tag: delivery.tag & !ASKS,
     })
+}
+
+/// A script of which no packet asks for a reply: whether it is told of deliveries makes no difference.
+#[derive(Clone, Debug)]
+pub(super) struct Deaf(pub(super) Script);
+
+impl Endpoint for Deaf {
+    const REACTS: bool = false;
+
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        self.0.wake(now, out)
+    }
+
+    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
+        self.0.deliver(now, delivery, out)
+    }
+
+    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
+        self.0.released(now, group, out)
+    }
 }
 
 /// A process that arrives at barriers.

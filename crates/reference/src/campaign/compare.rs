@@ -1,13 +1,13 @@
 //! Runs a case on both engines and compares.
 
-use super::case::{Case, reply};
+use super::case::{Case, Deaf, reply};
 use crate::record::{Difference, Record};
 use crate::{hpp, sp};
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::sp::Sp;
-use flitway_fabric::{Fabric, Simulation};
+use flitway_fabric::{Endpoint, Fabric, Simulation};
 use std::any::Any;
 use std::fmt;
 use std::ops::AddAssign;
@@ -160,7 +160,14 @@ fn compare_with<A: Architecture, R: Model>(
 ) -> Result<Coverage, Failure> {
     caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
     let end = reference.now() + case.margin;
-    let engine = caught(|| run_engine::<A>(case, fabric, end)).map_err(Failure::EnginePanicked)??;
+    let run = || {
+        if case.asks() {
+            run_engine::<A, _>(case, fabric, case.endpoints(), end)
+        } else {
+            run_engine::<A, _>(case, fabric, case.endpoints().into_iter().map(Deaf).collect(), end)
+        }
+    };
+    let engine = caught(run).map_err(Failure::EnginePanicked)??;
     caught(|| reference.run_until(engine.now)).map_err(Failure::ReferencePanicked)?;
     if let Some(difference) = Record::first_difference(reference.record(), &engine.record, engine.now) {
         return Err(Failure::Event(Box::new(difference)));
@@ -188,9 +195,14 @@ struct EngineRun {
     counters: Counters,
 }
 
-fn run_engine<A: Architecture>(case: &Case, fabric: &Fabric, end: Cycle) -> Result<EngineRun, Failure> {
+fn run_engine<A: Architecture, E: Endpoint>(
+    case: &Case,
+    fabric: &Fabric,
+    endpoints: Vec<E>,
+    end: Cycle,
+) -> Result<EngineRun, Failure> {
     let stop = AtomicBool::new(false);
-    let mut simulation = Simulation::<A, _, _>::new(fabric, case.endpoints(), case.threads, Record::default);
+    let mut simulation = Simulation::<A, _, _>::new(fabric, endpoints, case.threads, Record::default);
     for until in case.pauses.iter().copied().chain([end]) {
         simulation.run_until(until.min(end), &stop);
         simulation.settle();
