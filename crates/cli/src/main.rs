@@ -31,7 +31,12 @@ mod words;
 use args::{Arguments, Command};
 use clap::Parser;
 use failure::Failure;
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+/// What is large is in huge pages, and large networks wait less for addresses.
+#[global_allocator]
+static MEMORY: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));

@@ -12,7 +12,12 @@ mod experiment;
 mod machine;
 mod run;
 
+use mimalloc::MiMalloc;
 use pyo3::prelude::*;
+
+/// As that of the command line. It is for what is allocated here; Python has its own.
+#[global_allocator]
+static MEMORY: MiMalloc = MiMalloc;
 
 /// The private binary part of `flitway`.
 #[pymodule]

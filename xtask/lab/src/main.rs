@@ -12,7 +12,12 @@ mod golden;
 mod prove;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+/// As that of `flitway`.
+#[global_allocator]
+static MEMORY: MiMalloc = MiMalloc;
 
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", max_term_width = 110)]
