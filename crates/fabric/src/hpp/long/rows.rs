@@ -3,6 +3,7 @@
 use super::port::Coming;
 use super::{STRETCH, VCS};
 use crate::hpp::moment::{Moment, Time};
+use flitway_engine::prefetch;
 use std::collections::BTreeMap;
 
 /// Stretches that can be seen.
@@ -143,7 +144,11 @@ impl Rows {
     #[inline(always)]
     fn post_at(&mut self, place: u32, block: u32, coming: Coming, at: Moment) {
         match self.row(at) {
-            Some(row) => self.blocks[block as usize][row].letters.push((place, coming)),
+            Some(row) => {
+                let letters = &mut self.blocks[block as usize][row].letters;
+                letters.push((place, coming));
+                prefetch::element(letters, letters.len() + 2);
+            }
             None => self.put_off(at, Far::Letter(Box::new((place, coming)), block)),
         }
     }
