@@ -228,6 +228,16 @@ impl<T: Linked> Pool<T> {
         self.chain(list.head)
     }
 
+    /// Does `what` with each item of `list`, first to last.
+    pub(crate) fn for_each(&mut self, list: &List, mut what: impl FnMut(&mut T)) {
+        let mut slot = list.head;
+        while slot != Slot::NONE {
+            let item = &mut self[slot];
+            what(item);
+            slot = item.next();
+        }
+    }
+
     /// The item in `slot` and those linked behind it.
     #[inline]
     pub(crate) fn chain(&self, slot: Slot) -> impl Iterator<Item = &T> {

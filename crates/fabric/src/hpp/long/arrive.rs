@@ -117,7 +117,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
             nic.line.tighten(vc);
         }
-        let arrival = Arrival { start: at + timing.receive, flits, units, vc };
+        let arrival = Arrival { start: at + timing.receive, flits, units, vc, next: Slot::NONE };
         let delivered = at.cycle(timing.epoch) + u64::from(flits);
         if nic.expect(arrival, self.rows.now(), &mut self.world) {
             self.newsy.insert((self.ports.len() + index) as u32);

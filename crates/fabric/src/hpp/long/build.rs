@@ -118,6 +118,7 @@ fn world<O>(fabric: &Fabric, observer: O, mail: Outgoing) -> World<O> {
         routing: fabric.routing.clone(),
         tokens: Pool::default(),
         limits: Pool::default(),
+        arrivals: Pool::default(),
         mail,
         counters: Counters::default(),
         observer,

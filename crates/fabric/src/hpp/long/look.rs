@@ -128,7 +128,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
         self.rows.count_from(span);
         self.ports.iter_mut().for_each(|port| port.count_from(span));
-        self.nics.iter_mut().for_each(|nic| nic.count_from(span));
+        self.nics.iter_mut().for_each(|nic| nic.count_from(span, &mut self.world.arrivals));
     }
 
     /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.

@@ -13,14 +13,13 @@ use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::hpp::token::{Kind, Token};
 use crate::observer::{Departure, Observer};
-use crate::pool::{List, Slot};
+use crate::pool::{List, Pool, Slot, linked};
 use crate::simulation::{Conservation, Wire};
 use crate::{Destination, NodeId, Packet, PortId, RailId};
 use flitway_engine::{Cycle, prefetch};
-use std::collections::VecDeque;
 
 /// Arrivals that are kept without a look at what has left.
-const ARRIVALS: usize = 8;
+const ARRIVALS: u32 = 8;
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -30,7 +29,8 @@ pub(super) struct Nic<const V: usize> {
     pub(super) lanes: [Lane; V],
     /// Packets that come of which it has not been entered when they leave the buffer, by time. Where one stands that is on the
     /// same VC, others are put behind it.
-    arriving: VecDeque<Arrival>,
+    arriving: List,
+    arrivals: u32,
     /// Packets of which the node is to be told, by time, and when the first of them is delivered.
     pub(super) undelivered: List,
     pub(super) deliver_at: Cycle,
@@ -50,7 +50,10 @@ pub(super) struct Arrival {
     pub(super) flits: u16,
     pub(super) units: u16,
     pub(super) vc: u8,
+    pub(super) next: Slot,
 }
+
+linked!(Arrival);
 
 /// One virtual channel of a NIC port.
 #[derive(Clone, Debug)]
@@ -91,7 +94,8 @@ impl<const V: usize> Nic<V> {
                 queue: List::default(),
                 is_starved: false,
             }),
-            arriving: VecDeque::new(),
+            arriving: List::default(),
+            arrivals: 0,
             undelivered: List::default(),
             deliver_at: Cycle::NEVER,
             decide_at: Moment::NEVER,
@@ -125,8 +129,10 @@ impl<const V: usize> Nic<V> {
         if self.arriving.is_empty() && !self.lanes[usize::from(arrival.vc)].receiver.is_uncounted() {
             self.begin(&arrival, world);
         } else {
-            self.arriving.push_back(arrival);
-            if self.arriving.len() > ARRIVALS {
+            let slot = world.arrivals.put(arrival);
+            world.arrivals.append_ended(&mut self.arriving, slot);
+            self.arrivals += 1;
+            if self.arrivals > ARRIVALS {
                 self.catch_up(now.before(1), world);
             }
         }
@@ -136,7 +142,7 @@ impl<const V: usize> Nic<V> {
     /// A packet begins to leave the buffer of its VC, of which it is known what of the one before has left.
     #[inline(always)]
     fn begin<O: Observer>(&mut self, arrival: &Arrival, world: &World<O>) {
-        let Arrival { start, flits, units, vc } = *arrival;
+        let Arrival { start, flits, units, vc, .. } = *arrival;
         let vc = usize::from(vc);
         let news = self.lanes[vc].receiver.begin(&world.timing, &Leaving { base: start, flits, units });
         self.voices[vc].expect(news);
@@ -146,12 +152,14 @@ impl<const V: usize> Nic<V> {
     /// Sends the adverts that were due in the cycles up to `now`.
     #[inline(always)]
     pub(super) fn catch_up<O: Observer>(&mut self, now: Moment, world: &mut World<O>) {
-        while let Some(&arrival) = self.arriving.front().filter(|arrival| arrival.start <= now) {
+        while let Some(&arrival) = world.arrivals.first(&self.arriving).filter(|first| first.start <= now) {
             if self.lanes[usize::from(arrival.vc)].receiver.is_uncounted() {
                 self.send_adverts(arrival.start, world);
             }
             self.begin(&arrival, world);
-            self.arriving.pop_front();
+            let slot = world.arrivals.unlink(&mut self.arriving);
+            world.arrivals.take(slot);
+            self.arrivals -= 1;
         }
         self.send_adverts(now, world);
     }
@@ -170,17 +178,17 @@ impl<const V: usize> Nic<V> {
         self.catch_up(until - 1, world);
         let owner = self.owner();
         let next = self.line.finish(&mut self.voices, &mut self.lanes, until, owner, world);
-        match self.arriving.front() {
+        match world.arrivals.first(&self.arriving) {
             Some(arrival) if self.line.is_tight() => next.min(arrival.start.cycle(world.timing.epoch)),
             _ => next,
         }
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
-    pub(super) fn count_from(&mut self, span: u32) {
+    pub(super) fn count_from(&mut self, span: u32, arrivals: &mut Pool<Arrival>) {
         self.line.count_from(&mut self.voices, span);
+        arrivals.for_each(&self.arriving, |arrival| arrival.start = arrival.start.moved(span));
         self.lanes.iter_mut().for_each(|lane| lane.receiver.count_from(span));
-        self.arriving.iter_mut().for_each(|arrival| arrival.start = arrival.start.moved(span));
         self.decide_at = self.decide_at.moved(span);
     }
 
@@ -193,7 +201,8 @@ impl<const V: usize> Nic<V> {
             books.in_network += world.tokens.iter(&lane.queue).count() as u64;
         }
         books.in_network += world.tokens.iter(&self.undelivered).count() as u64;
-        books.units_held += self.arriving.iter().map(|arrival| u64::from(arrival.units)).sum::<u64>();
+        books.units_held +=
+            world.arrivals.iter(&self.arriving).map(|arrival| u64::from(arrival.units)).sum::<u64>();
     }
 
     /// The first packet queued for `vc`: from when on it can be sent, and its credit units.

@@ -1,5 +1,6 @@
 //! What all ports of a shard act on beside themselves.
 
+use super::nic::Arrival;
 use crate::Delivery;
 use crate::hpp::line::Around;
 use crate::hpp::timing::Timing;
@@ -20,6 +21,8 @@ pub(super) struct World<O> {
     pub(super) routing: Routing,
     pub(super) tokens: Pool<Token>,
     pub(super) limits: Pool<Limit>,
+    /// Packets that come to NIC ports.
+    pub(super) arrivals: Pool<Arrival>,
     pub(super) mail: Outgoing,
     pub(super) counters: Counters,
     pub(super) observer: O,
