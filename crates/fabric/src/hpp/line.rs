@@ -226,7 +226,7 @@ impl<T: Time> Line<T> {
     /// Whether an advert could have been sent in the cycles up to `now`, barrier packets aside.
     #[inline]
     pub(super) fn could_advertise(&self, now: T) -> bool {
-        self.due_at.max(self.free_at) <= now
+        self.next_advert() <= now
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
@@ -263,36 +263,59 @@ impl<T: Time> Line<T> {
     ) {
         let vcs = if N == 0 { voices.len() } else { N };
         let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
-        let Timing { refresh, long, advert_flits, .. } = *cx.timing();
-        let (mut free, mut due, mut adverts) = (self.free_at, self.due_at, 0);
         loop {
-            let at = due.max(free);
+            let at = self.next_advert();
             if at > now {
-                break;
+                return;
             }
-            if now.since(at) > long
-                && voices.iter().all(|voice| voice.news > at + long)
-                && let Some(turn) = repeat(voices, &mut free, now, cx)
-            {
-                (due, self.advert_turn) = (next_due(voices), turn);
-                continue;
+            if now.since(at) <= cx.timing().long || !self.repeat(voices, now, at, cx) {
+                self.send_advert(voices, receivers, at, owner, cx);
             }
-            let is_due = |(vc, voice): (usize, &Voice<T>)| u16::from(voice.due <= at) << vc;
-            let wanted = voices.iter().enumerate().map(is_due).fold(0, |wanted, bit| wanted | bit);
-            let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
-            self.advert_turn = vc as u8;
-            free = at + advert_flits - cx.timing().ahead(free, at);
-            adverts += 1;
-            let mut news = voices[vc].news;
-            // If there is nothing new, what was said is said again.
-            if news <= at {
-                news = self.say(receivers[vc].receiver(), vc, [at, free], owner, cx);
-            }
-            voices[vc] = Voice { news, due: news.min(at.later(refresh)) };
-            due = next_due(voices);
         }
-        cx.counters().adverts += adverts;
-        (self.free_at, self.due_at) = (free, due);
+    }
+
+    /// The first cycle in which an advert can be sent, as far as known.
+    #[inline(always)]
+    pub(super) fn next_advert(&self) -> T {
+        self.due_at.max(self.free_at)
+    }
+
+    /// Repeats what was said from cycle `at` on, up to `now`, in as many rounds as it can be done at once. Says whether it could.
+    #[cold]
+    fn repeat(&mut self, voices: &mut [Voice<T>], now: T, at: T, cx: &mut impl Around) -> bool {
+        let long = cx.timing().long;
+        if voices.iter().any(|voice| voice.news <= at + long) {
+            return false;
+        }
+        let Some(turn) = repeat(voices, &mut self.free_at, now, cx) else { return false };
+        (self.due_at, self.advert_turn) = (next_due(voices), turn);
+        true
+    }
+
+    /// Sends the advert whose turn it is in cycle `at`, in which one can be sent.
+    #[inline(always)]
+    pub(super) fn send_advert(
+        &mut self,
+        voices: &mut [Voice<T>],
+        receivers: &mut [impl Receives<T>],
+        at: T,
+        owner: Owner,
+        cx: &mut impl Around,
+    ) {
+        let Timing { refresh, advert_flits, .. } = *cx.timing();
+        let is_due = |(vc, voice): (usize, &Voice<T>)| u16::from(voice.due <= at) << vc;
+        let wanted = voices.iter().enumerate().map(is_due).fold(0, |wanted, bit| wanted | bit);
+        let vc = first_after(self.advert_turn, wanted).expect("when an advert is due some VC has one");
+        self.advert_turn = vc as u8;
+        self.free_at = at + advert_flits - cx.timing().ahead(self.free_at, at);
+        cx.counters().adverts += 1;
+        let mut news = voices[vc].news;
+        // If there is nothing new, what was said is said again.
+        if news <= at {
+            news = self.say(receivers[vc].receiver(), vc, [at, self.free_at], owner, cx);
+        }
+        voices[vc] = Voice { news, due: news.min(at.later(refresh)) };
+        self.due_at = next_due(voices);
     }
 
     /// Says, in cycle `at`, what is new of `receiver`, that of `vc`; the link is free of the advert from cycle `sent` on.

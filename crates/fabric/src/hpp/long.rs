@@ -47,7 +47,7 @@ use nic::Nic;
 use node::Node;
 use port::Port;
 use receiver::Leaving;
-use rows::{Letter, Rows};
+use rows::{Due, Letter, Rows};
 use world::World;
 
 pub(super) use build::bytes_per_port;
@@ -81,7 +81,8 @@ pub struct LongShard<const V: usize, E, O> {
     inbox: Vec<simulation::Letter<Mail>>,
     window_length: u64,
     // Kept for their memory.
-    due: Vec<u32>,
+    far: Vec<u32>,
+    due: Due,
     out: Outgoing,
 }
 
@@ -126,7 +127,8 @@ struct Net<const V: usize, O> {
     /// Packets that begin to leave their FIFOs before it has been said what of the ones before them has left, by port and VC.
     leaving: Vec<(u32, u8, Leaving)>,
     // Kept for their memory.
-    due: Vec<u32>,
+    due: Due,
+    news: Vec<u32>,
     read: Vec<Letter>,
 }
 
@@ -216,13 +218,13 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let (now, far) = (self.net.rows.now().cycle(timing.epoch), self.net.rows.far().cycle(timing.epoch));
         let (first, last) = (now.0 / u64::from(STRETCH), far.0 / u64::from(STRETCH));
         while let Some(row) = self.calendar.next().filter(|&row| row < last) {
-            let mut due = std::mem::take(&mut self.due);
+            let mut due = std::mem::take(&mut self.far);
             self.calendar.take(row, &mut due);
             let at = Moment::of(Cycle(row.max(first) * u64::from(STRETCH)).max(now), timing.epoch);
             for &node in &due {
                 self.net.rows.wake_node(node, self.nodes[node as usize].block, at);
             }
-            self.due = due;
+            self.far = due;
         }
     }
 
@@ -296,9 +298,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Ends a window before `until`: what the other ends of links may come to need is said now.
     fn finish(&mut self, until: Moment) {
         self.news_at = Moment::NEVER;
-        let mut due = std::mem::take(&mut self.due);
-        self.newsy.collect(&mut due);
-        for &place in &due {
+        let mut news = std::mem::take(&mut self.news);
+        self.newsy.collect(&mut news);
+        for &place in &news {
             let next = match (place as usize).checked_sub(self.ports.len()) {
                 None => {
                     let owner = self.owner(place);
@@ -313,7 +315,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 self.news_at = self.news_at.min(Moment::of(next, self.world.timing.epoch));
             }
         }
-        self.due = due;
+        self.news = news;
         self.tell_all(until.cycle(self.world.timing.epoch));
     }
 

@@ -119,10 +119,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         output.requests &= !(1 << from);
         output.from = from as u8;
         output.at = now + to_link;
-        if line.waiting == 0 {
-            // Otherwise it will look: at what has been granted in this stretch, or when it is free.
-            self.rows.wake_link(place, output.at.max(line.free_at) - to_link);
-        }
+        // If something waits it will look: at what has been granted in this stretch, or when it is free.
+        self.rows.wake_link_if(place, output.at.max(line.free_at) - to_link, line.waiting == 0);
         line.waiting |= 1 << vc;
         counters.events += 1;
         if O::WATCHES_SWITCHES {

@@ -4,7 +4,7 @@ use super::ahead::Ahead;
 use super::nic::{Home, Nic};
 use super::node::Node;
 use super::port::Port;
-use super::rows::Rows;
+use super::rows::{Due, Rows};
 use super::world::{Outgoing, World};
 use super::{LongShard, Net, Switch};
 use crate::Endpoint;
@@ -66,7 +66,8 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             links_from: Moment::ZERO,
             horizon: Cycle::ZERO,
             leaving: Vec::new(),
-            due: Vec::new(),
+            due: Due::default(),
+            news: Vec::new(),
             read: Vec::new(),
             rails: fabric.rails,
             world,
@@ -84,7 +85,8 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             calendar,
             inbox: Vec::new(),
             window_length,
-            due: Vec::new(),
+            far: Vec::new(),
+            due: Due::default(),
             out: crate::Outgoing::new(),
         }
     }

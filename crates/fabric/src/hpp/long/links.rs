@@ -2,7 +2,7 @@
 
 use super::Net;
 use super::ahead::Ahead;
-use super::port::{Coming, Input, NOBODY, Output, Port, Request};
+use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
 use super::world::World;
 use crate::PortId;
@@ -61,26 +61,34 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The link of `place` decides in the cycles before `upto`. Arbiters have for those before `end`.
     #[inline(always)]
     fn decide(&mut self, place: u32, end: Moment, upto: Moment) {
+        let owner = self.owner(place);
         loop {
-            let port = &mut self.ports[place as usize];
-            let waiting = port.line.waiting;
-            if waiting == 0 {
+            let Port { line, voices, inputs, outputs, .. } = &mut self.ports[place as usize];
+            if line.waiting == 0 {
                 return;
             }
-            let first = port.ready(waiting).iter().fold(Moment::NEVER, |first, &ready| first.min(ready));
-            let now = first.max(port.line.free_at);
+            let ready = ready(outputs, line.waiting);
+            let first = ready.iter().fold(Moment::NEVER, |first, &ready| first.min(ready));
+            let mut now = first.max(line.free_at);
+            // Adverts that are due go first.
+            while now < upto {
+                let at = line.next_advert();
+                if at > now {
+                    break;
+                }
+                if now.since(at) > self.world.timing.long {
+                    line.send_adverts::<V>(voices, inputs, now, owner, &mut self.world);
+                } else {
+                    line.send_advert(voices, inputs, at, owner, &mut self.world);
+                }
+                now = first.max(line.free_at);
+            }
             if now >= upto {
                 let at = end.max(now.before(self.world.timing.to_link()));
-                return self.rows.wake_link(place, at);
+                return self.rows.wake_link_if(place, at, true);
             }
-            self.catch_up(place, now);
-            let port = &mut self.ports[place as usize];
-            if port.line.free_at > now {
-                continue;
-            }
-            let ready = port.ready(waiting);
             let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
-            if let Some(vc) = first_after(port.line.data_turn, wanted) {
+            if let Some(vc) = first_after(line.data_turn, wanted) {
                 self.send(place, vc, now);
             }
         }

@@ -120,6 +120,12 @@ impl Receives<Moment> for Input {
     }
 }
 
+/// When the packets of the VCs `waiting` are ready for the link; `NEVER` for other VCs.
+#[inline(always)]
+pub(super) fn ready<const V: usize>(outputs: &[Output; V], waiting: u16) -> [Moment; V] {
+    std::array::from_fn(|vc| outputs[vc].at.or_never(waiting >> vc & 1 == 0))
+}
+
 impl<const V: usize> Port<V> {
     pub(super) fn new(timing: &Timing, wire: Option<Wire>) -> Self {
         Port {
@@ -141,12 +147,6 @@ impl<const V: usize> Port<V> {
                 crossed: Moment::ZERO,
             }),
         }
-    }
-
-    /// When the packets of the VCs `waiting` are ready for the link; `NEVER` for other VCs.
-    #[inline(always)]
-    pub(super) fn ready(&self, waiting: u16) -> [Moment; V] {
-        std::array::from_fn(|vc| self.outputs[vc].at.or_never(waiting >> vc & 1 == 0))
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.

@@ -5,6 +5,7 @@ use super::{STRETCH, VCS};
 use crate::hpp::moment::{Moment, Time};
 use flitway_engine::prefetch;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 /// Stretches that can be seen.
 const ROWS: u32 = 8;
@@ -39,10 +40,50 @@ enum Far {
 /// What is due in a block in a stretch, in no order; some of it several times.
 #[derive(Clone, Debug, Default)]
 struct Row {
-    arbiters: Vec<u32>,
-    links: Vec<u32>,
-    nodes: Vec<u32>,
+    arbiters: Due,
+    links: Due,
+    nodes: Due,
     letters: Vec<Letter>,
+}
+
+/// Those of one kind: the first `count` of the items. Behind them is room.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Due {
+    items: Vec<u32>,
+    count: usize,
+}
+
+impl Due {
+    /// Adds `item` if `is_due`, which nobody has to guess.
+    #[inline(always)]
+    fn push_if(&mut self, item: u32, is_due: bool) {
+        match self.items.get_mut(self.count) {
+            Some(place) => *place = item,
+            None => self.grow(item),
+        }
+        self.count += usize::from(is_due);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, item: u32) {
+        self.items.push(item);
+        self.items.resize(self.items.capacity(), 0);
+    }
+
+    /// Takes everything out of `row`, into itself, and gives that its memory.
+    fn take(&mut self, row: &mut Due) {
+        self.count = 0;
+        std::mem::swap(self, row);
+    }
+}
+
+impl Deref for Due {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.items[..self.count]
+    }
 }
 
 /// A packet that another block has sent, for the port at a place.
@@ -110,17 +151,18 @@ impl Rows {
     pub(super) fn wake_arbiter(&mut self, place: u32, vc: usize, at: Moment) {
         let arbiter = place * VCS as u32 + vc as u32;
         match self.row(at) {
-            Some(row) => self.blocks[(place >> self.shift) as usize][row].arbiters.push(arbiter),
+            Some(row) => self.blocks[(place >> self.shift) as usize][row].arbiters.push_if(arbiter, true),
             None => self.put_off(at, Far::Arbiter(arbiter)),
         }
     }
 
-    /// The link of the port at `place` decides after the arbiters of the stretch of cycle `at`.
+    /// The link of the port at `place` decides after the arbiters of the stretch of cycle `at`, if it `decides` at all.
     #[inline(always)]
-    pub(super) fn wake_link(&mut self, place: u32, at: Moment) {
+    pub(super) fn wake_link_if(&mut self, place: u32, at: Moment, decides: bool) {
         match self.row(at) {
-            Some(row) => self.blocks[(place >> self.shift) as usize][row].links.push(place),
-            None => self.put_off(at, Far::Link(place)),
+            Some(row) => self.blocks[(place >> self.shift) as usize][row].links.push_if(place, decides),
+            None if decides => self.put_off(at, Far::Link(place)),
+            None => {}
         }
     }
 
@@ -128,7 +170,7 @@ impl Rows {
     #[inline(always)]
     pub(super) fn wake_node(&mut self, node: u32, block: u32, at: Moment) {
         match self.row(at) {
-            Some(row) => self.blocks[block as usize][row].nodes.push(node),
+            Some(row) => self.blocks[block as usize][row].nodes.push_if(node, true),
             None => self.put_off(at, Far::Node(node, block)),
         }
     }
@@ -174,7 +216,7 @@ impl Rows {
                     Far::Arbiter(arbiter) => {
                         self.wake_arbiter(Rows::place_of(arbiter), Rows::vc_of(arbiter), at);
                     }
-                    Far::Link(place) => self.wake_link(place, at),
+                    Far::Link(place) => self.wake_link_if(place, at, true),
                     Far::Node(node, block) => self.wake_node(node, block, at),
                     Far::Letter(letter, block) => self.post_at(letter.0, block, letter.1, at),
                 }
@@ -205,23 +247,24 @@ impl Rows {
     }
 
     /// Takes out the arbiters of `block` that are due in the stretch of now.
-    pub(super) fn take_arbiters(&mut self, block: usize, due: &mut Vec<u32>) {
-        take(&mut self.row_of(block).arbiters, due);
+    pub(super) fn take_arbiters(&mut self, block: usize, due: &mut Due) {
+        due.take(&mut self.row_of(block).arbiters);
     }
 
     /// The same of links.
-    pub(super) fn take_links(&mut self, block: usize, due: &mut Vec<u32>) {
-        take(&mut self.row_of(block).links, due);
+    pub(super) fn take_links(&mut self, block: usize, due: &mut Due) {
+        due.take(&mut self.row_of(block).links);
     }
 
     /// The same of nodes.
-    pub(super) fn take_nodes(&mut self, block: usize, due: &mut Vec<u32>) {
-        take(&mut self.row_of(block).nodes, due);
+    pub(super) fn take_nodes(&mut self, block: usize, due: &mut Due) {
+        due.take(&mut self.row_of(block).nodes);
     }
 
     /// The same of letters.
     pub(super) fn take_letters(&mut self, block: usize, due: &mut Vec<Letter>) {
-        take(&mut self.row_of(block).letters, due);
+        due.clear();
+        std::mem::swap(&mut self.row_of(block).letters, due);
     }
 
     /// What is due in `block` in the stretch of now.
@@ -278,12 +321,6 @@ impl Rows {
     }
 }
 
-/// Takes everything out of `row`, into `due`, whose memory it gets.
-fn take<T>(row: &mut Vec<T>, due: &mut Vec<T>) {
-    due.clear();
-    std::mem::swap(row, due);
-}
-
 impl Row {
     fn is_empty(&self) -> bool {
         self.arbiters.is_empty() && self.links.is_empty() && self.nodes.is_empty() && self.letters.is_empty()
@@ -302,7 +339,7 @@ mod tests {
             let mut stream = Stream::new(ports, 0, Purpose::Test);
             let mut rows = Rows::new(ports as usize, 5);
             let mut model: BTreeSet<(u32, u32)> = BTreeSet::new();
-            let (mut due, mut of_block) = (Vec::new(), Vec::new());
+            let (mut due, mut of_block) = (Vec::new(), Due::default());
             for _ in 0..200 {
                 for _ in 0..stream.below(9) {
                     let (place, vc) = (stream.below(ports) as u32, stream.below(VCS as u64) as usize);
@@ -318,7 +355,7 @@ mod tests {
                 for block in 0..rows.blocks() {
                     rows.take_arbiters(block, &mut of_block);
                     assert!(of_block.iter().all(|&bit| rows.block_of(Rows::place_of(bit)) == block));
-                    due.append(&mut of_block);
+                    due.extend_from_slice(&of_block);
                 }
                 due.sort_unstable();
                 due.dedup();
@@ -334,18 +371,19 @@ mod tests {
     #[test]
     fn arbiters_links_and_nodes_are_apart() {
         let mut rows = Rows::new(100, 6);
-        rows.wake_link(70, Moment(40));
+        rows.wake_link_if(70, Moment(40), true);
+        rows.wake_link_if(71, Moment(40), false);
         rows.wake_node(7, 0, Moment(50));
         assert_eq!((rows.next(), rows.far()), (Some(Moment(32)), Moment(128)));
         rows.pass(Moment(32));
         rows.pass(Moment(35));
-        let mut due = Vec::new();
+        let mut due = Due::default();
         rows.take_arbiters(1, &mut due);
-        assert_eq!(due, []);
+        assert_eq!(due[..], []);
         rows.take_links(1, &mut due);
         assert_eq!((&due[..], rows.next()), (&[70][..], Some(Moment(48))));
         rows.pass(Moment(48));
         rows.take_nodes(0, &mut due);
-        assert_eq!((due, rows.next()), (vec![7], None));
+        assert_eq!((&due[..], rows.next()), (&[7][..], None));
     }
 }
