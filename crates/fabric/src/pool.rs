@@ -216,6 +216,13 @@ impl<T: Linked> Pool<T> {
         (slot, item)
     }
 
+    /// Takes the first item out of `list`, and out of the pool.
+    #[inline]
+    pub(crate) fn shift(&mut self, list: &mut List) -> Option<T> {
+        let slot = self.unlink(list);
+        (slot != Slot::NONE).then(|| self.take(slot))
+    }
+
     /// The first item of `list`.
     #[inline]
     #[must_use]

@@ -6,7 +6,7 @@
 
 use super::Shared;
 use super::boards::Notice;
-use super::line::ReceiverHalf;
+use super::line::{Advertises, Around, ReceiverHalf};
 use super::moment::Time;
 use super::timing::Timing;
 use super::token::Limit;
@@ -412,15 +412,17 @@ impl Receiver {
     }
 }
 
-impl ReceiverHalf<Cycle> for Receiver {
+impl<C: Around> Advertises<Cycle, C> for Receiver {
     #[inline(always)]
-    fn advertise(&mut self, timing: &Timing, now: Cycle, sent: Cycle) -> (u32, Cycle) {
-        let news = self.count(timing, now);
+    fn advertise(&mut self, cx: &mut C, now: Cycle, sent: Cycle) -> (u32, Cycle) {
+        let news = self.count(cx.timing(), now);
         debug_assert_ne!(self.position, self.advertised, "there is something to say");
         (self.advertised, self.said) = (self.position, sent);
         (self.position, news)
     }
+}
 
+impl ReceiverHalf<Cycle> for Receiver {
     #[inline]
     fn tell(&mut self) -> Option<(u32, Cycle)> {
         let is_new = std::mem::replace(&mut self.told, self.advertised) != self.advertised;

@@ -82,19 +82,22 @@ pub(super) struct Owner {
     pub(super) is_nic: bool,
 }
 
-/// What holds the receiver half of one VC.
-pub(super) trait Receives<T> {
-    type Half: ReceiverHalf<T>;
+/// What holds the receiver half of one VC, where `C` is around it.
+pub(super) trait Receives<T, C> {
+    type Half: Advertises<T, C>;
 
     fn receiver(&mut self) -> &mut Self::Half;
 }
 
-/// The receiver half of one VC, as its line asks it.
-pub(super) trait ReceiverHalf<T> {
+/// The receiver half of one VC, as its line asks it, where `C` is around it.
+pub(super) trait Advertises<T, C>: ReceiverHalf<T> {
     /// Advertises in cycle `now`, when there is something to say; the link is free of the advert from cycle `sent` on. Returns
     /// the position, and when there will be more to say, as far as known.
-    fn advertise(&mut self, timing: &Timing, now: T, sent: T) -> (u32, T);
+    fn advertise(&mut self, cx: &mut C, now: T, sent: T) -> (u32, T);
+}
 
+/// What the receiver half of one VC has told the sender.
+pub(super) trait ReceiverHalf<T> {
     /// Marks the last advert as told, if it had not been. Then gives its position, and when the link was free of it.
     fn tell(&mut self) -> Option<(u32, T)>;
 
@@ -230,36 +233,36 @@ impl<T: Time> Line<T> {
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
-    pub(super) fn catch_up(
+    pub(super) fn catch_up<C: Around>(
         &mut self,
         voices: &mut [Voice<T>],
-        receivers: &mut [impl Receives<T>],
+        receivers: &mut [impl Receives<T, C>],
         now: T,
         owner: Owner,
-        cx: &mut impl Around,
+        cx: &mut C,
     ) {
         if !self.could_advertise(now) {
             return;
         }
         // A few VCs are looked over without a loop, for every advert.
         match voices {
-            [_] => self.send_adverts::<1>(voices, receivers, now, owner, cx),
-            [_, _] => self.send_adverts::<2>(voices, receivers, now, owner, cx),
-            [_, _, _] => self.send_adverts::<3>(voices, receivers, now, owner, cx),
-            [_, _, _, _] => self.send_adverts::<4>(voices, receivers, now, owner, cx),
-            _ => self.send_adverts::<0>(voices, receivers, now, owner, cx),
+            [_] => self.send_adverts::<1, C>(voices, receivers, now, owner, cx),
+            [_, _] => self.send_adverts::<2, C>(voices, receivers, now, owner, cx),
+            [_, _, _] => self.send_adverts::<3, C>(voices, receivers, now, owner, cx),
+            [_, _, _, _] => self.send_adverts::<4, C>(voices, receivers, now, owner, cx),
+            _ => self.send_adverts::<0, C>(voices, receivers, now, owner, cx),
         }
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one, of `N` VCs, if that is not 0.
     #[inline(always)]
-    pub(super) fn send_adverts<const N: usize>(
+    pub(super) fn send_adverts<const N: usize, C: Around>(
         &mut self,
         voices: &mut [Voice<T>],
-        receivers: &mut [impl Receives<T>],
+        receivers: &mut [impl Receives<T, C>],
         now: T,
         owner: Owner,
-        cx: &mut impl Around,
+        cx: &mut C,
     ) {
         let vcs = if N == 0 { voices.len() } else { N };
         let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
@@ -276,8 +279,35 @@ impl<T: Time> Line<T> {
 
     /// The first cycle in which an advert can be sent, as far as known.
     #[inline(always)]
-    pub(super) fn next_advert(&self) -> T {
+    fn next_advert(&self) -> T {
         self.due_at.max(self.free_at)
+    }
+
+    /// Sends the adverts that are due before the link can take what is ready for it in cycle `first`, and before cycle `upto`.
+    /// Returns when it can.
+    #[inline(always)]
+    pub(super) fn send_adverts_before<const N: usize, C: Around>(
+        &mut self,
+        voices: &mut [Voice<T>; N],
+        receivers: &mut [impl Receives<T, C>; N],
+        [first, upto]: [T; 2],
+        owner: Owner,
+        cx: &mut C,
+    ) -> T {
+        let mut now = first.max(self.free_at);
+        while now < upto {
+            let at = self.next_advert();
+            if at > now {
+                break;
+            }
+            if now.since(at) <= cx.timing().long {
+                self.send_advert(voices, receivers, at, owner, cx);
+            } else {
+                self.send_adverts::<N, C>(voices, receivers, now, owner, cx);
+            }
+            now = first.max(self.free_at);
+        }
+        now
     }
 
     /// Repeats what was said from cycle `at` on, up to `now`, in as many rounds as it can be done at once. Says whether it could.
@@ -294,13 +324,13 @@ impl<T: Time> Line<T> {
 
     /// Sends the advert whose turn it is in cycle `at`, in which one can be sent.
     #[inline(always)]
-    pub(super) fn send_advert(
+    fn send_advert<C: Around>(
         &mut self,
         voices: &mut [Voice<T>],
-        receivers: &mut [impl Receives<T>],
+        receivers: &mut [impl Receives<T, C>],
         at: T,
         owner: Owner,
-        cx: &mut impl Around,
+        cx: &mut C,
     ) {
         let Timing { refresh, advert_flits, .. } = *cx.timing();
         let is_due = |(vc, voice): (usize, &Voice<T>)| u16::from(voice.due <= at) << vc;
@@ -321,15 +351,15 @@ impl<T: Time> Line<T> {
     /// Says, in cycle `at`, what is new of `receiver`, that of `vc`; the link is free of the advert from cycle `sent` on.
     /// Returns when there will be more to say, as far as known.
     #[inline(always)]
-    fn say(
+    fn say<C: Around>(
         &mut self,
-        receiver: &mut impl ReceiverHalf<T>,
+        receiver: &mut impl Advertises<T, C>,
         vc: usize,
         [at, sent]: [T; 2],
         owner: Owner,
-        cx: &mut impl Around,
+        cx: &mut C,
     ) -> T {
-        let (position, news) = receiver.advertise(cx.timing(), at, sent);
+        let (position, news) = receiver.advertise(cx, at, sent);
         let (cycle, port) = (at.cycle(cx.timing().epoch), PortId(owner.port.into()));
         cx.observer().advertised(&Advert { cycle, component: owner.component, port, vc: vc as u8, position });
         if self.tight >> vc & 1 == 1 {
@@ -340,7 +370,7 @@ impl<T: Time> Line<T> {
 
     /// Tells the other end the last advert of `vc`, if it has not been told.
     #[inline(never)]
-    fn tell(&mut self, receiver: &mut impl ReceiverHalf<T>, vc: usize, owner: Owner, cx: &mut impl Around) {
+    fn tell<C: Around>(&mut self, receiver: &mut impl ReceiverHalf<T>, vc: usize, owner: Owner, cx: &mut C) {
         if let Some((position, said)) = receiver.tell() {
             self.tell_position(receiver, vc as u8, (position, said), owner, cx);
         }
@@ -348,13 +378,13 @@ impl<T: Time> Line<T> {
 
     /// Tells the other end the position of `receiver`, that of `vc`, whose advert takes the link up to cycle `said`.
     #[inline(always)]
-    pub(super) fn tell_position(
+    pub(super) fn tell_position<C: Around>(
         &mut self,
         receiver: &impl ReceiverHalf<T>,
         vc: u8,
         (position, said): (u32, T),
         owner: Owner,
-        cx: &mut impl Around,
+        cx: &mut C,
     ) {
         let timing = cx.timing();
         let is_tight = receiver.is_tight(if owner.is_nic { timing.nic_slack } else { timing.slack });
@@ -368,13 +398,13 @@ impl<T: Time> Line<T> {
     /// Ends a window before `until`: what the other end may come to need is said now. Returns when there will be more
     /// to say, if that is urgent. A barrier packet that was ready before `until` has been sent, or the link is busy up to
     /// then; so none keeps back an advert that could have been sent in this window.
-    pub(super) fn finish(
+    pub(super) fn finish<C: Around>(
         &mut self,
         voices: &mut [Voice<T>],
-        receivers: &mut [impl Receives<T>],
+        receivers: &mut [impl Receives<T, C>],
         until: T,
         owner: Owner,
-        cx: &mut impl Around,
+        cx: &mut C,
     ) -> Cycle {
         if self.tight == 0 {
             return Cycle::NEVER;

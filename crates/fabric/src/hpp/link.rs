@@ -64,12 +64,12 @@ impl Link {
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
-    pub(super) fn catch_up<O: Observer>(
+    pub(super) fn catch_up<'a, O: Observer>(
         &mut self,
         voices: &mut [Voice],
-        receivers: &mut [impl Receives<Cycle>],
+        receivers: &mut [impl Receives<Cycle, Cx<'a, O>>],
         now: Cycle,
-        cx: &mut Cx<'_, O>,
+        cx: &mut Cx<'a, O>,
     ) {
         let mut now = now;
         if self.barrier_at <= now {
@@ -83,12 +83,12 @@ impl Link {
     }
 
     /// See [`Line::finish`].
-    pub(super) fn finish<O: Observer>(
+    pub(super) fn finish<'a, O: Observer>(
         &mut self,
         voices: &mut [Voice],
-        receivers: &mut [impl Receives<Cycle>],
+        receivers: &mut [impl Receives<Cycle, Cx<'a, O>>],
         until: Cycle,
-        cx: &mut Cx<'_, O>,
+        cx: &mut Cx<'a, O>,
     ) -> Cycle {
         let owner = self.owner();
         self.line.finish(voices, receivers, until, owner, cx)
@@ -134,10 +134,10 @@ impl Link {
 
     /// Ends a window, where adverts have wires of their own: what the other end may come to need is said now. Nothing is
     /// urgent after that.
-    pub(super) fn finish_sideband<O: Observer>(
+    pub(super) fn finish_sideband<'a, O: Observer>(
         &mut self,
-        receivers: &mut [impl Receives<Cycle, Half = Receiver>],
-        cx: &mut Cx<'_, O>,
+        receivers: &mut [impl Receives<Cycle, Cx<'a, O>, Half = Receiver>],
+        cx: &mut Cx<'a, O>,
     ) -> Cycle {
         if self.tight != 0 {
             for vc in bits(self.untold.into()) {

@@ -46,7 +46,6 @@ use flitway_engine::{Cycle, prefetch};
 use nic::Nic;
 use node::Node;
 use port::Port;
-use receiver::Leaving;
 use rows::{Due, Letter, Rows};
 use world::World;
 
@@ -124,8 +123,6 @@ struct Net<const V: usize, O> {
     horizon: Cycle,
     /// Whether nodes need not be told of what is delivered to them.
     nodes_are_deaf: bool,
-    /// Packets that begin to leave their FIFOs before it has been said what of the ones before them has left, by port and VC.
-    leaving: Vec<(u32, u8, Leaving)>,
     // Kept for their memory.
     due: Due,
     news: Vec<u32>,

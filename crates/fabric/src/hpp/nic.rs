@@ -4,7 +4,7 @@
 mod leaf;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::line::{Receives, first_after};
+use super::line::{Around, Receives, first_after};
 use super::link::{Link, settle_told};
 use super::token::{Inbox, Kind, Limit, Run, Token};
 use super::{Cx, Hpp, Shared};
@@ -79,7 +79,7 @@ struct Lane {
     queue: List,
 }
 
-impl Receives<Cycle> for Lane {
+impl<C: Around> Receives<Cycle, C> for Lane {
     type Half = Receiver;
 
     #[inline]

@@ -11,7 +11,7 @@ mod staging;
 mod waiting;
 
 use super::credit::{Receiver, Sender, Voice};
-use super::line::Receives;
+use super::line::{Around, Receives};
 use super::link::{Link, settle_told};
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
@@ -101,7 +101,7 @@ struct Output {
 
 const _: () = assert!(size_of::<Input>() == 64 && size_of::<Output>() == 64, "one cache line each");
 
-impl Receives<Cycle> for Input {
+impl<C: Around> Receives<Cycle, C> for Input {
     type Half = Receiver;
 
     #[inline]

@@ -2,8 +2,8 @@
 
 use super::Net;
 use super::build::place_of;
-use super::nic::Arrival;
 use super::port::Coming;
+use super::receiver::Leaving;
 use super::world::World;
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::{Limit, Mail, Token};
@@ -117,9 +117,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
             nic.line.tighten(vc);
         }
-        let arrival = Arrival { start: at + timing.receive, flits, units, vc, next: Slot::NONE };
+        let leaving = Leaving { base: at + timing.receive, flits, units, next: Slot::NONE };
         let delivered = at.cycle(timing.epoch) + u64::from(flits);
-        if nic.expect(arrival, self.rows.now(), &mut self.world) {
+        if nic.begin(vc.into(), &leaving, &mut self.world) {
             self.newsy.insert((self.ports.len() + index) as u32);
         }
         if self.nodes_are_deaf && delivered < self.horizon {
@@ -191,8 +191,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let vc = usize::from(advert.vc);
         if let Some(index) = (place as usize).checked_sub(self.ports.len()) {
             let nic = &mut self.nics[index];
-            nic.lanes[vc].sender.advertise(limits, advert, passed);
-            if std::mem::take(&mut nic.lanes[vc].is_starved) {
+            if nic.hear(vc, limits, advert, passed) {
                 nic.decide_at = nic.decide_at.min(from.max(nic.line.free_at));
                 let at = nic.decide_at.cycle(self.world.timing.epoch);
                 self.call_node(index, at);

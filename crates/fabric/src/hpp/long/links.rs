@@ -25,10 +25,6 @@ impl<const V: usize, O: Observer> Net<V, O> {
             Ahead::Far => self.decide_each::<true, true>(&due, end, upto),
         }
         self.due = due;
-        while let Some((place, vc, leaving)) = self.leaving.pop() {
-            self.catch_up(place, upto - 1);
-            self.begin(place, vc.into(), &leaving);
-        }
     }
 
     #[inline(never)]
@@ -50,14 +46,6 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
     }
 
-    /// A packet begins to leave FIFO `vc` of `place`, of which it is known what of the one before has left.
-    #[inline(always)]
-    fn begin(&mut self, place: u32, vc: usize, leaving: &Leaving) {
-        if self.ports[place as usize].begin(vc, leaving, &self.world.timing) {
-            self.newsy.insert(place);
-        }
-    }
-
     /// The link of `place` decides in the cycles before `upto`. Arbiters have for those before `end`.
     #[inline(always)]
     fn decide(&mut self, place: u32, end: Moment, upto: Moment) {
@@ -69,20 +57,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             let ready = ready(outputs, line.waiting);
             let first = ready.iter().fold(Moment::NEVER, |first, &ready| first.min(ready));
-            let mut now = first.max(line.free_at);
-            // Adverts that are due go first.
-            while now < upto {
-                let at = line.next_advert();
-                if at > now {
-                    break;
-                }
-                if now.since(at) > self.world.timing.long {
-                    line.send_adverts::<V>(voices, inputs, now, owner, &mut self.world);
-                } else {
-                    line.send_advert(voices, inputs, at, owner, &mut self.world);
-                }
-                now = first.max(line.free_at);
-            }
+            let now = line.send_adverts_before(voices, inputs, [first, upto], owner, &mut self.world);
             if now >= upto {
                 let at = end.max(now.before(self.world.timing.to_link()));
                 return self.rows.wake_link_if(place, at, true);
@@ -114,6 +89,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             base: ready.before(timing.transmit_buffer).max(now.before(timing.tx_fifo.into())),
             flits,
             units,
+            next: Slot::NONE,
         };
         let crossed = leaving.end();
         // It goes over the link.
@@ -138,14 +114,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
             route = self.continue_route(place, slot);
         }
         // It leaves its FIFO.
-        let World { timing, tokens, .. } = &mut self.world;
+        let World { timing, tokens, behind: pool, .. } = &mut self.world;
         let port = &mut self.ports[from as usize];
         let input = &mut port.inputs[vc];
         input.waiting.pop_to(behind);
         input.crossed = crossed;
-        if input.receiver.is_uncounted() {
-            self.leaving.push((from, vc as u8, leaving));
-        } else if port.begin(vc, &leaving, timing) {
+        if port.begin(vc, &leaving, timing, pool) {
             self.newsy.insert(from);
         }
         if behind != Slot::NONE {

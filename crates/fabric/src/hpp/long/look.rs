@@ -52,7 +52,7 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
         let mut books = Conservation::of(&world.counters);
         for Port { inputs, outputs, .. } in ports {
             for input in inputs {
-                input.receiver.audit(&world.timing, now, &mut books);
+                input.receiver.audit(&world.timing, &world.behind, now, &mut books);
                 world.tokens.iter(&input.waiting).for_each(|token| token.audit(&mut books));
             }
             books.units_sent += outputs.iter().map(|output| u64::from(output.sender.sent())).sum::<u64>();
@@ -77,7 +77,8 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
 
     fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
         let place = self.net.places(switch).start + port.index();
-        self.net.ports[place].inputs[usize::from(vc)].receiver.position(&self.net.world.timing, now)
+        let World { timing, behind, .. } = &self.net.world;
+        self.net.ports[place].inputs[usize::from(vc)].receiver.position(timing, behind, now)
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
@@ -127,8 +128,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
             *time = time.moved(span);
         }
         self.rows.count_from(span);
-        self.ports.iter_mut().for_each(|port| port.count_from(span));
-        self.nics.iter_mut().for_each(|nic| nic.count_from(span, &mut self.world.arrivals));
+        let behind = &mut self.world.behind;
+        self.ports.iter_mut().for_each(|port| port.count_from(span, behind));
+        self.nics.iter_mut().for_each(|nic| nic.count_from(span, behind));
     }
 
     /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.

@@ -11,15 +11,12 @@ use crate::hpp::credit::Voice;
 use crate::hpp::line::{Line, Owner, Receives, first_after};
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{Kind, Token};
+use crate::hpp::token::{Kind, Limit, Token};
 use crate::observer::{Departure, Observer};
-use crate::pool::{List, Pool, Slot, linked};
+use crate::pool::{List, Pool, Slot};
 use crate::simulation::{Conservation, Wire};
 use crate::{Destination, NodeId, Packet, PortId, RailId};
 use flitway_engine::{Cycle, prefetch};
-
-/// Arrivals that are kept without a look at what has left.
-const ARRIVALS: u32 = 8;
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -27,10 +24,8 @@ pub(super) struct Nic<const V: usize> {
     pub(super) line: Line<Moment>,
     voices: [Voice<Moment>; V],
     pub(super) lanes: [Lane; V],
-    /// Packets that come of which it has not been entered when they leave the buffer, by time. Where one stands that is on the
-    /// same VC, others are put behind it.
-    arriving: List,
-    arrivals: u32,
+    /// VCs that wait for credits, of which no advert that has come can help.
+    starved: u8,
     /// Packets of which the node is to be told, by time, and when the first of them is delivered.
     pub(super) undelivered: List,
     pub(super) deliver_at: Cycle,
@@ -43,29 +38,15 @@ pub(super) struct Nic<const V: usize> {
     component: u32,
 }
 
-/// A packet that comes: its flits leave the buffer from cycle `start` on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
-    pub(super) start: Moment,
-    pub(super) flits: u16,
-    pub(super) units: u16,
-    pub(super) vc: u8,
-    pub(super) next: Slot,
-}
-
-linked!(Arrival);
-
 /// One virtual channel of a NIC port.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     pub(super) receiver: Receiver,
     pub(super) sender: Sender,
     queue: List,
-    /// It waits for credits, and no advert that has come can help.
-    pub(super) is_starved: bool,
 }
 
-impl Receives<Moment> for Lane {
+impl<O: Observer> Receives<Moment, World<O>> for Lane {
     type Half = Receiver;
 
     #[inline(always)]
@@ -92,10 +73,8 @@ impl<const V: usize> Nic<V> {
                 receiver: Receiver::new(timing),
                 sender: Sender::new(timing),
                 queue: List::default(),
-                is_starved: false,
             }),
-            arriving: List::default(),
-            arrivals: 0,
+            starved: 0,
             undelivered: List::default(),
             deliver_at: Cycle::NEVER,
             decide_at: Moment::NEVER,
@@ -118,91 +97,57 @@ impl<const V: usize> Nic<V> {
         prefetch::line(&self.deliver_at);
     }
 
-    /// A packet comes, told in the stretch that begins in cycle `now`. Says whether there may be news that the other end needs.
+    /// A packet comes, and leaves the buffer of `vc`. Says whether the sender may come to need what it has not been told.
     #[inline(always)]
-    pub(super) fn expect<O: Observer>(
-        &mut self,
-        arrival: Arrival,
-        now: Moment,
-        world: &mut World<O>,
-    ) -> bool {
-        if self.arriving.is_empty() && !self.lanes[usize::from(arrival.vc)].receiver.is_uncounted() {
-            self.begin(&arrival, world);
-        } else {
-            let slot = world.arrivals.put(arrival);
-            world.arrivals.append_ended(&mut self.arriving, slot);
-            self.arrivals += 1;
-            if self.arrivals > ARRIVALS {
-                self.catch_up(now.before(1), world);
-            }
-        }
+    pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: &Leaving, world: &mut World<O>) -> bool {
+        let news = self.lanes[vc].receiver.begin(&world.timing, &mut world.behind, leaving);
+        self.voices[vc].expect(news);
+        self.line.expect_news(news);
         self.line.is_tight()
     }
 
-    /// A packet begins to leave the buffer of its VC, of which it is known what of the one before has left.
-    #[inline(always)]
-    fn begin<O: Observer>(&mut self, arrival: &Arrival, world: &World<O>) {
-        let Arrival { start, flits, units, vc, .. } = *arrival;
-        let vc = usize::from(vc);
-        let news = self.lanes[vc].receiver.begin(&world.timing, &Leaving { base: start, flits, units });
-        self.voices[vc].expect(news);
-        self.line.expect_news(news);
+    /// Takes in an advert for `vc`. Nobody acts on credits in a cycle before `passed` any more. Says whether somebody waits for it.
+    pub(super) fn hear(
+        &mut self,
+        vc: usize,
+        limits: &mut Pool<Limit>,
+        advert: &Limit,
+        passed: Cycle,
+    ) -> bool {
+        self.lanes[vc].sender.advertise(limits, advert, passed);
+        let is_starved = self.starved >> vc & 1 == 1;
+        self.starved &= !(1 << vc);
+        is_starved
     }
 
     /// Sends the adverts that were due in the cycles up to `now`.
-    #[inline(always)]
     pub(super) fn catch_up<O: Observer>(&mut self, now: Moment, world: &mut World<O>) {
-        while let Some(&arrival) = world.arrivals.first(&self.arriving).filter(|first| first.start <= now) {
-            if self.lanes[usize::from(arrival.vc)].receiver.is_uncounted() {
-                self.send_adverts(arrival.start, world);
-            }
-            self.begin(&arrival, world);
-            let slot = world.arrivals.unlink(&mut self.arriving);
-            world.arrivals.take(slot);
-            self.arrivals -= 1;
-        }
-        self.send_adverts(now, world);
-    }
-
-    /// The same, of what is entered.
-    #[inline]
-    fn send_adverts<O: Observer>(&mut self, now: Moment, world: &mut World<O>) {
-        if self.line.could_advertise(now) {
-            let owner = self.owner();
-            self.line.send_adverts::<V>(&mut self.voices, &mut self.lanes, now, owner, world);
-        }
+        let owner = self.owner();
+        self.line.catch_up(&mut self.voices, &mut self.lanes, now, owner, world);
     }
 
     /// Ends a window before `until`: see [`Line::finish`].
     pub(super) fn finish<O: Observer>(&mut self, until: Moment, world: &mut World<O>) -> Cycle {
-        self.catch_up(until - 1, world);
         let owner = self.owner();
-        let next = self.line.finish(&mut self.voices, &mut self.lanes, until, owner, world);
-        match world.arrivals.first(&self.arriving) {
-            Some(arrival) if self.line.is_tight() => next.min(arrival.start.cycle(world.timing.epoch)),
-            _ => next,
-        }
+        self.line.finish(&mut self.voices, &mut self.lanes, until, owner, world)
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
-    pub(super) fn count_from(&mut self, span: u32, arrivals: &mut Pool<Arrival>) {
+    pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
         self.line.count_from(&mut self.voices, span);
-        arrivals.for_each(&self.arriving, |arrival| arrival.start = arrival.start.moved(span));
-        self.lanes.iter_mut().for_each(|lane| lane.receiver.count_from(span));
+        self.lanes.iter_mut().for_each(|lane| lane.receiver.count_from(span, behind));
         self.decide_at = self.decide_at.moved(span);
     }
 
     /// Enters what it holds into the books at the start of cycle `now`.
     pub(super) fn audit<O: Observer>(&self, world: &World<O>, now: Cycle, books: &mut Conservation) {
         for lane in &self.lanes {
-            lane.receiver.audit(&world.timing, now, books);
+            lane.receiver.audit(&world.timing, &world.behind, now, books);
             books.units_sent += u64::from(lane.sender.sent());
             // Credits are taken when they are sent.
             books.in_network += world.tokens.iter(&lane.queue).count() as u64;
         }
         books.in_network += world.tokens.iter(&self.undelivered).count() as u64;
-        books.units_held +=
-            world.arrivals.iter(&self.arriving).map(|arrival| u64::from(arrival.units)).sum::<u64>();
     }
 
     /// The first packet queued for `vc`: from when on it can be sent, and its credit units.
@@ -219,7 +164,7 @@ impl<const V: usize> Nic<V> {
         let cycle = now.cycle(world.timing.epoch);
         for vc in bits(self.line.waiting.into()) {
             let (from, units) = self.queued(vc, world);
-            let Lane { sender, is_starved, .. } = &mut self.lanes[vc];
+            let sender = &mut self.lanes[vc].sender;
             if from > now {
                 next = next.min(from);
             } else if sender.has(&mut world.limits, cycle, units) {
@@ -227,7 +172,7 @@ impl<const V: usize> Nic<V> {
             } else {
                 match sender.next_advert(&world.limits) {
                     Some(advert) => next = next.min(Moment::of(advert, world.timing.epoch)),
-                    None => *is_starved = true,
+                    None => self.starved |= 1 << vc,
                 }
             }
         }
@@ -284,14 +229,15 @@ impl<const V: usize, O: Observer> Net<V, O> {
     pub(super) fn advance(&mut self, index: usize, end: Moment) -> Moment {
         loop {
             let nic = &mut self.nics[index];
-            let now = nic.decide_at;
-            if now >= end {
-                return now;
+            let (first, owner) = (nic.decide_at, nic.owner());
+            if first >= end {
+                return first;
             }
-            nic.catch_up(now, &mut self.world);
-            if nic.line.free_at > now {
-                nic.decide_at = nic.line.free_at;
-                continue;
+            let Nic { line, voices, lanes, .. } = nic;
+            let now = line.send_adverts_before(voices, lanes, [first, end], owner, &mut self.world);
+            if now >= end {
+                nic.decide_at = now;
+                return now;
             }
             let (ready, next) = nic.look(now, &mut self.world);
             match first_after(nic.line.data_turn, ready) {

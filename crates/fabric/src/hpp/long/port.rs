@@ -10,7 +10,7 @@ use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::hpp::token::Token;
 use crate::observer::Observer;
-use crate::pool::{List, Slot};
+use crate::pool::{List, Pool, Slot};
 use crate::routing::Route;
 use crate::simulation::Wire;
 
@@ -111,7 +111,7 @@ impl Input {
     }
 }
 
-impl Receives<Moment> for Input {
+impl<O: Observer> Receives<Moment, World<O>> for Input {
     type Half = Receiver;
 
     #[inline(always)]
@@ -152,28 +152,33 @@ impl<const V: usize> Port<V> {
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
     #[inline(never)]
     pub(super) fn send_adverts<O: Observer>(&mut self, now: Moment, owner: Owner, world: &mut World<O>) {
-        self.line.send_adverts::<V>(&mut self.voices, &mut self.inputs, now, owner, world);
+        self.line.send_adverts::<V, _>(&mut self.voices, &mut self.inputs, now, owner, world);
     }
 
-    /// A packet begins to leave FIFO `vc`, of which it is known what of the one before has left. Says whether the sender may
-    /// come to need what it has not been told.
+    /// A packet begins to leave FIFO `vc`. Says whether the sender may come to need what it has not been told.
     #[inline(always)]
-    pub(super) fn begin(&mut self, vc: usize, leaving: &Leaving, timing: &Timing) -> bool {
-        let news = self.inputs[vc].receiver.begin(timing, leaving);
+    pub(super) fn begin(
+        &mut self,
+        vc: usize,
+        leaving: &Leaving,
+        timing: &Timing,
+        behind: &mut Pool<Leaving>,
+    ) -> bool {
+        let news = self.inputs[vc].receiver.begin(timing, behind, leaving);
         self.voices[vc].expect(news);
         self.line.expect_news(news);
         self.line.is_tight()
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
-    pub(super) fn count_from(&mut self, span: u32) {
+    pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
         let Port { line, voices, outputs, inputs, .. } = self;
         line.count_from(voices, span);
         outputs.iter_mut().for_each(|output| output.at = output.at.moved(span));
         for input in inputs {
             input.requests_from = input.requests_from.moved(span);
             input.crossed = input.crossed.moved(span);
-            input.receiver.count_from(span);
+            input.receiver.count_from(span, behind);
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The receiver half of absolute credits, where it is known when each flit will have left.
 
-use crate::hpp::line::ReceiverHalf;
+use super::world::World;
+use crate::hpp::line::{Advertises, ReceiverHalf};
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
+use crate::observer::Observer;
+use crate::pool::{List, Pool, Slot, linked};
 use crate::simulation::Conservation;
 use flitway_engine::Cycle;
 
@@ -24,6 +27,8 @@ pub(super) struct Receiver {
     end: Moment,
     /// Units of the packet that is leaving that have not been counted.
     uncounted: u16,
+    /// Packets that leave behind that one.
+    behind: List,
 }
 
 /// A packet that leaves from cycle `base` on, or as if it had from then on without a stop.
@@ -32,7 +37,10 @@ pub(super) struct Leaving {
     pub(super) base: Moment,
     pub(super) flits: u16,
     pub(super) units: u16,
+    pub(super) next: Slot,
 }
+
+linked!(Leaving);
 
 impl Leaving {
     /// The cycle in which its last flit leaves.
@@ -53,45 +61,57 @@ impl Receiver {
             told: timing.capacity,
             arrived: 0,
             uncounted: 0,
+            behind: List::default(),
         }
     }
 
-    /// The next packet begins to leave. Those units of the one before that have not been advertised have left. Returns when
-    /// its first unit will have left.
+    /// The next packet begins to leave. Returns when the first unit will have left that has not been counted.
     #[inline(always)]
-    pub(super) fn begin(&mut self, timing: &Timing, leaving: &Leaving) -> Moment {
-        let Leaving { base, flits, units } = *leaving;
-        self.position = self.position.wrapping_add(u32::from(self.uncounted));
-        (self.uncounted, self.end) = (units, leaving.end());
-        self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
+    pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: &Leaving) -> Moment {
+        if self.uncounted == 0 {
+            self.start(timing, leaving);
+        } else {
+            let slot = behind.put(*leaving);
+            behind.append_ended(&mut self.behind, slot);
+        }
         self.next
     }
 
-    /// Whether units of the packet that is leaving or left last have not been counted: then what is advertised has to be
-    /// settled before the next one begins to leave.
-    #[inline]
-    pub(super) fn is_uncounted(&self) -> bool {
-        self.uncounted > 0
+    /// The packet `leaving` comes next, and all units before have been counted.
+    #[inline(always)]
+    fn start(&mut self, timing: &Timing, leaving: &Leaving) {
+        let Leaving { base, flits, units, .. } = *leaving;
+        (self.uncounted, self.end) = (units, leaving.end());
+        self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far.
-    pub(super) fn count_from(&mut self, span: u32) {
+    pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
         for time in [&mut self.said, &mut self.next, &mut self.end] {
             *time = time.moved(span);
         }
+        behind.for_each(&self.behind, |leaving| leaving.base = leaving.base.moved(span));
     }
 
-    /// Counts the units that have left before cycle `now`.
+    /// Counts the units that have left before cycle `now`; `next_behind` takes out the packet behind, if there is one.
     #[inline(always)]
-    fn count(&mut self, timing: &Timing, now: Moment) {
+    fn count(
+        &mut self,
+        timing: &Timing,
+        now: Moment,
+        mut next_behind: impl FnMut(&mut List) -> Option<Leaving>,
+    ) {
         while self.next <= now {
             self.position = self.position.wrapping_add(1);
             self.uncounted -= 1;
-            self.next = match self.uncounted {
-                0 => Moment::NEVER,
-                1 => self.end + 1,
-                _ => self.next + u64::from(timing.unit_flits),
-            };
+            match self.uncounted {
+                0 => match next_behind(&mut self.behind) {
+                    Some(leaving) => self.start(timing, &leaving),
+                    None => self.next = Moment::NEVER,
+                },
+                1 => self.next = self.end + 1,
+                _ => self.next = self.next + u64::from(timing.unit_flits),
+            }
         }
     }
 
@@ -102,31 +122,45 @@ impl Receiver {
         self.is_tight(slack)
     }
 
-    /// The position at the start of cycle `now`, for a look from outside.
-    pub(super) fn position(&self, timing: &Timing, now: Cycle) -> u32 {
-        let mut receiver = self.clone();
-        receiver.count(timing, Moment::of(now, timing.epoch));
-        receiver.position
+    /// The position at the start of cycle `now`, and the units of packets that leave that have not left, for a look from outside.
+    fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
+        let (mut receiver, mut rest) = (self.clone(), behind.iter(&self.behind));
+        receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());
+        let held = rest.map(|leaving| u64::from(leaving.units)).sum::<u64>() + u64::from(receiver.uncounted);
+        (receiver.position, held)
     }
 
-    /// Enters what has left, and what of the leaving packet has not, into the books at the start of cycle `now`.
-    pub(super) fn audit(&self, timing: &Timing, now: Cycle, books: &mut Conservation) {
-        let mut receiver = self.clone();
-        receiver.count(timing, Moment::of(now, timing.epoch));
-        books.units_freed += u64::from(receiver.position.wrapping_sub(timing.capacity));
-        books.units_held += u64::from(receiver.uncounted);
+    /// The position at the start of cycle `now`, for a look from outside.
+    pub(super) fn position(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> u32 {
+        self.look(timing, behind, now).0
+    }
+
+    /// Enters what has left, and what of the packets that leave has not, into the books at the start of cycle `now`.
+    pub(super) fn audit(
+        &self,
+        timing: &Timing,
+        behind: &Pool<Leaving>,
+        now: Cycle,
+        books: &mut Conservation,
+    ) {
+        let (position, held) = self.look(timing, behind, now);
+        books.units_freed += u64::from(position.wrapping_sub(timing.capacity));
+        books.units_held += held;
     }
 }
 
-impl ReceiverHalf<Moment> for Receiver {
+impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
     #[inline(always)]
-    fn advertise(&mut self, timing: &Timing, now: Moment, sent: Moment) -> (u32, Moment) {
-        self.count(timing, now);
+    fn advertise(&mut self, world: &mut World<O>, now: Moment, sent: Moment) -> (u32, Moment) {
+        let World { timing, behind, .. } = world;
+        self.count(timing, now, |list| behind.shift(list));
         debug_assert_ne!(self.position, self.advertised, "there is something to say");
         (self.advertised, self.said) = (self.position, sent);
         (self.position, self.next)
     }
+}
 
+impl ReceiverHalf<Moment> for Receiver {
     #[inline]
     fn tell(&mut self) -> Option<(u32, Moment)> {
         let is_new = std::mem::replace(&mut self.told, self.advertised) != self.advertised;

@@ -1,6 +1,6 @@
 //! What all ports of a shard act on beside themselves.
 
-use super::nic::Arrival;
+use super::receiver::Leaving;
 use crate::Delivery;
 use crate::hpp::line::Around;
 use crate::hpp::timing::Timing;
@@ -21,8 +21,8 @@ pub(super) struct World<O> {
     pub(super) routing: Routing,
     pub(super) tokens: Pool<Token>,
     pub(super) limits: Pool<Limit>,
-    /// Packets that come to NIC ports.
-    pub(super) arrivals: Pool<Arrival>,
+    /// Packets that leave FIFOs and the buffers of NIC ports before it has been counted what of the ones before them has left.
+    pub(super) behind: Pool<Leaving>,
     pub(super) mail: Outgoing,
     pub(super) counters: Counters,
     pub(super) observer: O,
