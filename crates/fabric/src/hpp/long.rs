@@ -39,7 +39,6 @@ use crate::bits::BitSet;
 use crate::observer::Observer;
 use crate::simulation::{self, ShardModel};
 use crate::{Endpoint, Outgoing};
-use ahead::Ahead;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::window::{Shard, Window};
 use flitway_engine::{Cycle, prefetch};
@@ -105,7 +104,8 @@ struct Net<const V: usize, O> {
     bases: Vec<u32>,
     /// NIC ports of a node.
     rails: u32,
-    ahead: Ahead,
+    /// Whether the cache of a core does not hold everything.
+    asks_ahead: bool,
     arbiters: ArbiterBank,
     rows: Rows,
     /// The block that runs now.
@@ -232,7 +232,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let epoch = self.net.world.timing.epoch;
         let (end_cycle, far) = (end.cycle(epoch), self.net.rows.far().cycle(epoch));
         for (turn, &index) in due.iter().enumerate() {
-            if self.net.ahead != Ahead::Nothing
+            if self.net.asks_ahead
                 && let Some(&index) = due.get(turn + 3)
             {
                 let node = &self.nodes[index as usize];

@@ -1,7 +1,6 @@
 //! Arbiters: whose first packet may cross to an output, and when.
 
 use super::Net;
-use super::ahead::Ahead;
 use super::port::{Input, NOBODY, Output, Port};
 use super::rows::Rows;
 use super::world::World;
@@ -16,24 +15,24 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let mut due = std::mem::take(&mut self.due);
         self.rows.take_arbiters(self.block, &mut due);
         self.world.counters.wakes += due.len() as u64;
-        match self.ahead {
-            Ahead::Nothing => self.arbitrate_each::<false, false>(&due, end),
-            Ahead::Near => self.arbitrate_each::<true, false>(&due, end),
-            Ahead::Far => self.arbitrate_each::<true, true>(&due, end),
+        if self.asks_ahead {
+            self.arbitrate_each::<true>(&due, end);
+        } else {
+            self.arbitrate_each::<false>(&due, end);
         }
         self.due = due;
     }
 
     #[inline(never)]
-    fn arbitrate_each<const AHEAD: bool, const FAR: bool>(&mut self, due: &[u32], end: Moment) {
+    fn arbitrate_each<const AHEAD: bool>(&mut self, due: &[u32], end: Moment) {
         for (index, &arbiter) in due.iter().enumerate() {
             if AHEAD {
-                self.prefetch_arbiters::<FAR>(due, index);
+                self.prefetch_arbiters(due, index);
             }
             let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
             self.arbitrate(place, vc, end);
             if AHEAD {
-                self.prefetch_granted::<FAR>(place, vc);
+                self.prefetch_granted(place, vc);
             }
         }
     }

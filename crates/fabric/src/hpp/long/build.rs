@@ -1,6 +1,5 @@
 //! A shard from its plan.
 
-use super::ahead::Ahead;
 use super::nic::{Home, Nic};
 use super::node::Node;
 use super::port::Port;
@@ -16,7 +15,7 @@ use crate::hpp::timing::Timing;
 use crate::hpp::{lengths, settings};
 use crate::observer::Observer;
 use crate::pool::Pool;
-use crate::simulation::{Counters, Fabric, NodePart, Plan, SwitchPart, Wire};
+use crate::simulation::{CACHES, Counters, Fabric, NodePart, Plan, SwitchPart, Wire};
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
 
@@ -42,12 +41,10 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
     pub(super) fn build(fabric: &Fabric, plan: Plan<E, O>) -> Self {
         let Plan { number, shards, window_length, bytes, switches: parts, nodes, observer, .. } = plan;
         let settings = settings(fabric);
-        let ahead = Ahead::of(bytes);
+        let asks_ahead = bytes > CACHES[0];
         let ports_max = parts.iter().map(|part| part.wires.len()).max().unwrap_or(1);
-        let block = match ahead {
-            Ahead::Nothing => 1 << (u32::BITS - 1),
-            Ahead::Near | Ahead::Far => BLOCK.max(ports_max.next_power_of_two() as u32),
-        };
+        let block =
+            if asks_ahead { BLOCK.max(ports_max.next_power_of_two() as u32) } else { 1 << (u32::BITS - 1) };
         let (switches, ports) = lay_out(&parts, block);
         let places = Places { shard: number, switches: &switches, ports, rails: fabric.rails };
         let world = world(fabric, observer, Outgoing::new(number, shards));
@@ -72,7 +69,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             world,
             ports,
             bases,
-            ahead,
+            asks_ahead,
             switches: Vec::new(),
         };
         let calendar = Calendar::new(nodes.len());

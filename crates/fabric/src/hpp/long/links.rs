@@ -1,7 +1,6 @@
 //! Links: which of the packets that have been granted goes next, and what follows from that for the FIFO that it leaves.
 
 use super::Net;
-use super::ahead::Ahead;
 use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
 use super::world::World;
@@ -19,19 +18,19 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let mut due = std::mem::take(&mut self.due);
         self.rows.take_links(self.block, &mut due);
         self.world.counters.wakes += due.len() as u64;
-        match self.ahead {
-            Ahead::Nothing => self.decide_each::<false, false>(&due, end, upto),
-            Ahead::Near => self.decide_each::<true, false>(&due, end, upto),
-            Ahead::Far => self.decide_each::<true, true>(&due, end, upto),
+        if self.asks_ahead {
+            self.decide_each::<true>(&due, end, upto);
+        } else {
+            self.decide_each::<false>(&due, end, upto);
         }
         self.due = due;
     }
 
     #[inline(never)]
-    fn decide_each<const AHEAD: bool, const FAR: bool>(&mut self, due: &[u32], end: Moment, upto: Moment) {
+    fn decide_each<const AHEAD: bool>(&mut self, due: &[u32], end: Moment, upto: Moment) {
         for (index, &place) in due.iter().enumerate() {
             if AHEAD {
-                self.prefetch_links::<FAR>(due, index);
+                self.prefetch_links(due, index);
             }
             self.decide(place, end, upto);
         }

@@ -16,7 +16,7 @@ use crate::observer::{Departure, Observer};
 use crate::pool::{List, Pool, Slot};
 use crate::simulation::{Conservation, Wire};
 use crate::{Destination, NodeId, Packet, PortId, RailId};
-use flitway_engine::{Cycle, prefetch};
+use flitway_engine::Cycle;
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -87,14 +87,6 @@ impl<const V: usize> Nic<V> {
 
     fn owner(&self) -> Owner {
         Owner { component: self.component, port: self.rail.0 as u8, is_nic: true }
-    }
-
-    /// Asks the memory for what it needs when a packet comes on `vc`.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, vc: usize) {
-        prefetch::line(&self.line);
-        prefetch::line(&self.lanes[vc]);
-        prefetch::line(&self.deliver_at);
     }
 
     /// A packet comes, and leaves the buffer of `vc`. Says whether the sender may come to need what it has not been told.
