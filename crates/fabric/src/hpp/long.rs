@@ -53,6 +53,9 @@ pub(super) use build::bytes_per_port;
 /// The most VCs of such a switch.
 pub(super) const VCS: usize = 4;
 
+/// The most credit units of a buffer of such a switch: as many packets may leave it before anybody looks.
+pub(super) const UNITS: u32 = 1 << 14;
+
 /// Cycles of a stretch, at most.
 pub(super) const STRETCH: u32 = 16;
 

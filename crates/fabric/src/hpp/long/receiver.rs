@@ -27,7 +27,10 @@ pub(super) struct Receiver {
     end: Moment,
     /// Units of the packet that is leaving that have not been counted.
     uncounted: u16,
-    /// Packets that leave behind that one.
+    /// What stands between the last advert and that packet: 1 for a unit that has been counted early, 2 for each packet in
+    /// `behind`.
+    before: u16,
+    /// Packets that leave behind it.
     behind: List,
 }
 
@@ -61,20 +64,32 @@ impl Receiver {
             told: timing.capacity,
             arrived: 0,
             uncounted: 0,
+            before: 0,
             behind: List::default(),
         }
     }
 
     /// The next packet begins to leave. Returns when the first unit will have left that has not been counted.
+    ///
+    /// If there is but one unit before it that has not been advertised, that is counted now: nobody asks before there is
+    /// something to say, and by then it has left.
     #[inline(always)]
     pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: &Leaving) -> Moment {
-        if self.uncounted == 0 {
+        if self.before + self.uncounted <= 1 {
+            self.position = self.position.wrapping_add(u32::from(self.uncounted));
+            self.before += self.uncounted;
             self.start(timing, leaving);
         } else {
-            let slot = behind.put(*leaving);
-            behind.append_ended(&mut self.behind, slot);
+            self.queue(behind, leaving);
         }
         self.next
+    }
+
+    #[inline(never)]
+    fn queue(&mut self, behind: &mut Pool<Leaving>, leaving: &Leaving) {
+        self.before += 2;
+        let slot = behind.put(*leaving);
+        behind.append_ended(&mut self.behind, slot);
     }
 
     /// The packet `leaving` comes next, and all units before have been counted.
@@ -105,10 +120,13 @@ impl Receiver {
             self.position = self.position.wrapping_add(1);
             self.uncounted -= 1;
             match self.uncounted {
-                0 => match next_behind(&mut self.behind) {
-                    Some(leaving) => self.start(timing, &leaving),
-                    None => self.next = Moment::NEVER,
-                },
+                0 if self.before < 2 => self.next = Moment::NEVER,
+                0 => {
+                    self.before -= 2;
+                    let leaving =
+                        next_behind(&mut self.behind).expect("as many are behind as have been counted");
+                    self.start(timing, &leaving);
+                }
                 1 => self.next = self.end + 1,
                 _ => self.next = self.next + u64::from(timing.unit_flits),
             }
@@ -153,6 +171,7 @@ impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
     #[inline(always)]
     fn advertise(&mut self, world: &mut World<O>, now: Moment, sent: Moment) -> (u32, Moment) {
         let World { timing, behind, .. } = world;
+        self.before &= !1;
         self.count(timing, now, |list| behind.shift(list));
         debug_assert_ne!(self.position, self.advertised, "there is something to say");
         (self.advertised, self.said) = (self.position, sent);
