@@ -2,7 +2,6 @@
 //! Each step reads what the one before has asked for. It gains time, and changes nothing else.
 
 use super::Net;
-use super::port::NOBODY;
 use super::rows::{Letter, Rows};
 use crate::observer::Observer;
 use flitway_engine::prefetch;
@@ -37,17 +36,6 @@ impl<const V: usize, O: Observer> Net<V, O> {
             if let Some(from) = self.ports.get((self.bases[place as usize] + first) as usize) {
                 prefetch::line(&from.inputs[vc]);
             }
-        }
-    }
-
-    /// Asks for what the link will need for the packet that has been granted output `vc` of `place`, if one has.
-    #[inline(always)]
-    pub(super) fn prefetch_granted(&self, place: u32, vc: usize) {
-        let from = self.ports[place as usize].outputs[vc].from;
-        if from != NOBODY {
-            let port = &self.ports[(self.bases[place as usize] + u32::from(from)) as usize];
-            prefetch::line(&port.line);
-            self.world.tokens.prefetch(port.inputs[vc].waiting.head());
         }
     }
 

@@ -8,6 +8,7 @@ use crate::PortId;
 use crate::bits::bits;
 use crate::hpp::moment::{Moment, Time};
 use crate::observer::{Grant, Observer, Passage};
+use flitway_engine::prefetch;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
@@ -30,23 +31,20 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 self.prefetch_arbiters(due, index);
             }
             let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
-            self.arbitrate(place, vc, end);
-            if AHEAD {
-                self.prefetch_granted(place, vc);
-            }
+            self.arbitrate::<AHEAD>(place, vc, end);
         }
     }
 
     /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
     #[inline(always)]
-    fn arbitrate(&mut self, place: u32, vc: usize, end: Moment) {
+    fn arbitrate<const AHEAD: bool>(&mut self, place: u32, vc: usize, end: Moment) {
         let Output { requests, at: crossed, from, ref sender, .. } = self.ports[place as usize].outputs[vc];
         if requests == 0 || from != NOBODY {
             // If a packet has been granted, the choice of the link wakes the arbiter.
             return;
         }
         if requests & (requests - 1) != 0 {
-            return self.arbitrate_among(requests, place, vc, end);
+            return self.arbitrate_among::<AHEAD>(requests, place, vc, end);
         }
         let first = self.bases[place as usize] + requests.trailing_zeros();
         let Input { requests_from, units, .. } = self.ports[first as usize].inputs[vc];
@@ -56,15 +54,15 @@ impl<const V: usize, O: Observer> Net<V, O> {
         } else if sender.has_known(units.into()) {
             let input = requests.trailing_zeros() as usize;
             self.arbiters.grant_only(place as usize * V + vc, input);
-            self.grant(input, place, vc, now);
+            self.grant::<AHEAD>(input, place, vc, now);
         } else {
-            self.arbitrate_among(requests, place, vc, end);
+            self.arbitrate_among::<AHEAD>(requests, place, vc, end);
         }
     }
 
     /// The same where there are several `requests`, or credits are scarce.
     #[inline(never)]
-    fn arbitrate_among(&mut self, requests: u64, place: u32, vc: usize, end: Moment) {
+    fn arbitrate_among<const AHEAD: bool>(&mut self, requests: u64, place: u32, vc: usize, end: Moment) {
         let base = self.bases[place as usize] as usize;
         let from = |ports: &[Port<V>], port: usize| ports[base + port].inputs[vc].requests_from;
         let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(&self.ports, port)));
@@ -84,7 +82,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             if eligible != 0 {
                 let input = self.arbiters.grant(place as usize * V + vc, eligible);
-                return self.grant(input, place, vc, now);
+                return self.grant::<AHEAD>(input, place, vc, now);
             }
             now = later.min(self.next_advert(place, vc));
         }
@@ -105,12 +103,18 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
     #[inline(always)]
-    fn grant(&mut self, from: usize, place: u32, vc: usize, now: Moment) {
+    fn grant<const AHEAD: bool>(&mut self, from: usize, place: u32, vc: usize, now: Moment) {
         if self.world.observer.follows_packets() {
             self.describe_passage(from, place, vc, now);
         }
         let base = self.bases[place as usize];
-        self.ports[base as usize + from].inputs[vc].requests_from = Moment::NEVER;
+        let source = &mut self.ports[base as usize + from];
+        source.inputs[vc].requests_from = Moment::NEVER;
+        if AHEAD {
+            // What the link will need for the packet.
+            prefetch::line(&source.line);
+            self.world.tokens.prefetch(source.inputs[vc].waiting.head());
+        }
         let Port { line, outputs, .. } = &mut self.ports[place as usize];
         let World { timing, counters, .. } = &mut self.world;
         let output = &mut outputs[vc];
