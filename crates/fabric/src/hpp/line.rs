@@ -310,7 +310,8 @@ impl<T: Time> Line<T> {
         now
     }
 
-    /// Repeats what was said from cycle `at` on, up to `now`, in as many rounds as it can be done at once. Says whether it could.
+    /// Repeats what was said from cycle `at` on, up to `now`, in as many rounds as it can be done at once. Says whether it
+    /// could.
     #[cold]
     fn repeat(&mut self, voices: &mut [Voice<T>], now: T, at: T, cx: &mut impl Around) -> bool {
         let long = cx.timing().long;

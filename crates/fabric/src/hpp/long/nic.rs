@@ -98,7 +98,8 @@ impl<const V: usize> Nic<V> {
         self.line.is_tight()
     }
 
-    /// Takes in an advert for `vc`. Nobody acts on credits in a cycle before `passed` any more. Says whether somebody waits for it.
+    /// Takes in an advert for `vc`. Nobody acts on credits in a cycle before `passed` any more. Says whether somebody waits for
+    /// it.
     pub(super) fn hear(
         &mut self,
         vc: usize,

@@ -140,7 +140,8 @@ impl Receiver {
         self.is_tight(slack)
     }
 
-    /// The position at the start of cycle `now`, and the units of packets that leave that have not left, for a look from outside.
+    /// The position at the start of cycle `now`, and the units of packets that leave that have not left, for a look from
+    /// outside.
     fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
         let (mut receiver, mut rest) = (self.clone(), behind.iter(&self.behind));
         receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());
