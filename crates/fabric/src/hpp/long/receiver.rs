@@ -108,7 +108,8 @@ impl Receiver {
         behind.for_each(&self.behind, |leaving| leaving.base = leaving.base.moved(span));
     }
 
-    /// Counts the units that have left before cycle `now`; `next_behind` takes out the packet behind, if there is one.
+    /// Counts the units that have left before cycle `now`, by which there is something to say; `next_behind` takes out the
+    /// packet behind, if there is one.
     #[inline(always)]
     fn count(
         &mut self,
@@ -116,6 +117,8 @@ impl Receiver {
         now: Moment,
         mut next_behind: impl FnMut(&mut List) -> Option<Leaving>,
     ) {
+        // What was counted early has left.
+        self.before &= !1;
         while self.next <= now {
             self.position = self.position.wrapping_add(1);
             self.uncounted -= 1;
@@ -172,7 +175,6 @@ impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
     #[inline(always)]
     fn advertise(&mut self, world: &mut World<O>, now: Moment, sent: Moment) -> (u32, Moment) {
         let World { timing, behind, .. } = world;
-        self.before &= !1;
         self.count(timing, now, |list| behind.shift(list));
         debug_assert_ne!(self.position, self.advertised, "there is something to say");
         (self.advertised, self.said) = (self.position, sent);
@@ -190,5 +192,80 @@ impl ReceiverHalf<Moment> for Receiver {
     #[inline]
     fn is_tight(&self, slack: u32) -> bool {
         self.told.wrapping_sub(self.arrived) < slack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+
+    fn timing() -> Timing {
+        Timing {
+            epoch: Cycle::ZERO,
+            vcs: 1,
+            lanes: 1,
+            to_crossbar: 1,
+            receive: 1,
+            transmit_buffer: 1,
+            transmit: 1,
+            tx_fifo: 16,
+            cuts_through: false,
+            is_long: true,
+            show_ahead: 0,
+            advert_flits: 1,
+            sideband: false,
+            posts: false,
+            refresh: 0,
+            long: 0,
+            to_engine: 0,
+            from_engine: 0,
+            unit_flits: 32,
+            first_unit: 36,
+            capacity: 10,
+            slack: 0,
+            nic_slack: 0,
+        }
+    }
+
+    /// The cycles from which on each unit of a packet has left.
+    fn units(timing: &Timing, packet: &Leaving) -> Vec<Moment> {
+        let whole = (1..u64::from(packet.units)).map(|unit| {
+            packet.base + u64::from(timing.first_unit) + (unit - 1) * u64::from(timing.unit_flits)
+        });
+        whole.chain([packet.end() + 1]).collect()
+    }
+
+    /// Against the plain rule: a position is how many units have left by then.
+    #[test]
+    fn who_counts_late_counts_what_had_left() {
+        let timing = timing();
+        let [mut early, mut behind_two] = [0; 2];
+        for seed in 0..100 {
+            let mut stream = Stream::new(seed, 0, Purpose::Test);
+            let (mut receiver, mut behind) = (Receiver::new(&timing), Pool::default());
+            let (mut left, mut news, mut base, mut now) = (Vec::new(), Moment::NEVER, Moment(5), Moment(0));
+            for _ in 0..500 {
+                for _ in 0..stream.below(4) {
+                    let units = 1 + stream.below(3) as u16 * stream.below(2) as u16;
+                    let flits = 5 + 32 * (units - 1) + 1 + stream.below(32) as u16;
+                    let packet = Leaving { base, flits, units, next: Slot::NONE };
+                    news = news.min(receiver.begin(&timing, &mut behind, &packet));
+                    left.extend(self::units(&timing, &packet));
+                    base = packet.end() + 1 + stream.below(60);
+                }
+                early += u32::from(receiver.before & 1);
+                behind_two += u32::from(receiver.before > 3);
+                now = now + stream.below(150);
+                let position = timing.capacity + left.iter().filter(|&&at| at <= now).count() as u32;
+                assert_eq!(news <= now, position != receiver.advertised, "seed {seed}, cycle {now:?}");
+                if news <= now {
+                    receiver.count(&timing, now, |list| behind.shift(list));
+                    assert_eq!(receiver.position, position, "seed {seed}, cycle {now:?}");
+                    (receiver.advertised, news) = (receiver.position, receiver.next);
+                }
+            }
+        }
+        assert!(early > 100 && behind_two > 100, "{early} early, {behind_two} times two or more behind");
     }
 }
