@@ -87,9 +87,13 @@ impl ArbiterBank {
         match &mut self.state {
             State::Last(last) => last[arbiter] = input as u8,
             State::Stamps(stamps) => {
-                let state = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
-                let (count, stamps) = state.split_first_mut().expect("a count and the stamps");
-                stamp(count, stamps, input);
+                let first = arbiter * (1 + self.inputs);
+                let count = stamps[first];
+                stamps[first + 1 + input] = count;
+                stamps[first] = count.wrapping_add(1);
+                if count == u8::MAX {
+                    stamps[first] = restamp(&mut stamps[first + 1..][..self.inputs]);
+                }
             }
         }
     }

@@ -157,7 +157,7 @@ impl Timing {
     /// Cycles by which the start flit goes ahead of what is chosen in cycle `now` on a link that is free from cycle `free` on.
     #[inline(always)]
     pub(super) fn ahead<T: Time>(&self, free: T, now: T) -> u64 {
-        self.show_ahead.min(u64::from(free < now))
+        self.show_ahead & u64::from(free < now)
     }
 
     /// The virtual channel that a packet on `vc` takes on a link where the routing wants `class`.
