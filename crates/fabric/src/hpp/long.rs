@@ -39,9 +39,9 @@ use crate::bits::BitSet;
 use crate::observer::Observer;
 use crate::simulation::{self, ShardModel};
 use crate::{Endpoint, Outgoing};
+use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::window::{Shard, Window};
-use flitway_engine::{Cycle, prefetch};
 use nic::Nic;
 use node::Node;
 use port::Port;
@@ -75,6 +75,9 @@ const FAR: u64 = 1 << 30;
 /// A shard of HPP Switches of `V` VCs, and of nodes.
 #[derive(Debug)]
 pub struct LongShard<const V: usize, E, O> {
+    /// The ports of the switches. They stand beside what acts on them: nothing of that has to be read again because a port has
+    /// been written.
+    ports: Vec<Port<V>>,
     net: Net<V, O>,
     nodes: Vec<Node<E>>,
     /// Nodes that have something to do that is too far ahead for rows, by stretch from cycle 0.
@@ -87,7 +90,7 @@ pub struct LongShard<const V: usize, E, O> {
     out: Outgoing,
 }
 
-/// The ports of a shard. They stand side by side: those of the first switch, of the second one and so on; then, counted on,
+/// What acts on the ports of a shard. They stand side by side: those of the first switch, of the second one and so on; then, counted on,
 /// the NIC ports of the first node, of the second one and so on. That number is the *place* of a port.
 ///
 /// Where the cache of a core does not hold everything, the switches are divided into *blocks* that it holds, and each
@@ -97,8 +100,9 @@ pub struct LongShard<const V: usize, E, O> {
 #[derive(Debug)]
 struct Net<const V: usize, O> {
     world: World<O>,
-    ports: Vec<Port<V>>,
     nics: Vec<Nic<V>>,
+    /// The place of the first of them.
+    first_nic: u32,
     /// The block that the node of each NIC port runs with.
     nic_blocks: Vec<u32>,
     /// The switches, by their first ports.
@@ -111,8 +115,6 @@ struct Net<const V: usize, O> {
     asks_ahead: bool,
     arbiters: ArbiterBank,
     rows: Rows,
-    /// The block that runs now.
-    block: usize,
     /// Packets of which nodes are still to be told.
     undelivered: usize,
     /// By node: when it is to be run, as far as somebody has said so.
@@ -160,9 +162,9 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
         }
         let epoch = self.net.world.timing.epoch;
         let (start, until) = (Moment::of(window.start, epoch), Moment::of(window.end, epoch));
-        self.net.open(start, window.horizon);
+        self.net.open(&mut self.ports, start, window.horizon);
         for letter in std::mem::take(&mut self.inbox) {
-            self.net.accept(letter, window.start);
+            self.net.accept(&mut self.ports, letter, window.start);
         }
         while self.net.rows.now() < until {
             self.take_far_nodes();
@@ -173,16 +175,16 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
             let end = self.net.rows.end().min(until);
             let upto = self.net.links_upto(end);
             for block in 0..self.net.rows.blocks() {
-                self.net.block = block;
-                self.net.read_letters();
+                self.net.rows.turn_to(block);
+                self.net.read_letters(&mut self.ports);
                 self.run_nodes(end);
-                self.net.arbitrate_all(end);
-                self.net.decide_all(end, upto);
+                self.net.arbitrate_all(&mut self.ports, end);
+                self.net.decide_all(&mut self.ports, end, upto);
             }
             self.net.links_from = upto;
             self.net.rows.pass(end);
         }
-        self.net.finish(until);
+        self.net.finish(&mut self.ports, until);
         for (away, outbox) in self.net.world.mail.away.iter_mut().zip(outbox.iter_mut()) {
             std::mem::swap(away, outbox);
         }
@@ -222,7 +224,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             self.calendar.take(row, &mut due);
             let at = Moment::of(Cycle(row.max(first) * u64::from(STRETCH)).max(now), timing.epoch);
             for &node in &due {
-                self.net.rows.wake_node(node, self.nodes[node as usize].block, at);
+                self.net.rows.call_node(node, self.nodes[node as usize].block, at);
             }
             self.far = due;
         }
@@ -231,16 +233,12 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
     /// The nodes of the block that runs do what they have to do before cycle `end`, with which the stretch ends.
     fn run_nodes(&mut self, end: Moment) {
         let mut due = std::mem::take(&mut self.due);
-        self.net.rows.take_nodes(self.net.block, &mut due);
+        self.net.rows.take_nodes(&mut due);
         let epoch = self.net.world.timing.epoch;
         let (end_cycle, far) = (end.cycle(epoch), self.net.rows.far().cycle(epoch));
         for (turn, &index) in due.iter().enumerate() {
-            if self.net.asks_ahead
-                && let Some(&index) = due.get(turn + 3)
-            {
-                let node = &self.nodes[index as usize];
-                prefetch::item(node);
-                prefetch::slice(&self.net.nics[node.nics.clone()]);
+            if self.net.asks_ahead {
+                self.prefetch_nodes(&due, turn);
             }
             let node = &mut self.nodes[index as usize];
             if std::mem::replace(&mut node.seen, end_cycle) == end_cycle {
@@ -248,12 +246,12 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             }
             if self.net.node_at[index as usize] < end_cycle {
                 self.net.node_at[index as usize] = Cycle::NEVER;
-                let next = node.run(&mut self.net, end_cycle, &mut self.out);
+                let next = node.run(&mut self.net, &mut self.ports, end_cycle, &mut self.out);
                 self.net.node_at[index as usize] = next;
             }
             let next = self.net.node_at[index as usize];
             if next < far {
-                self.net.rows.wake_node(index, node.block, Moment::of(next, epoch));
+                self.net.rows.wake_node(index, Moment::of(next, epoch));
             } else if next != Cycle::NEVER {
                 self.calendar.schedule(index, next.0 / u64::from(STRETCH));
             }
@@ -264,14 +262,14 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// Begins a window: links do what a look from outside has kept them from.
-    fn open(&mut self, start: Moment, horizon: Cycle) {
+    fn open(&mut self, ports: &mut [Port<V>], start: Moment, horizon: Cycle) {
         self.rows.pass(start);
         self.horizon = horizon;
         let upto = self.links_upto(start);
         if self.links_from < upto {
             for block in 0..self.rows.blocks() {
-                self.block = block;
-                self.decide_all(start, upto);
+                self.rows.turn_to(block);
+                self.decide_all(ports, start, upto);
             }
             self.links_from = upto;
         }
@@ -296,15 +294,15 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// Ends a window before `until`: what the other ends of links may come to need is said now.
-    fn finish(&mut self, until: Moment) {
+    fn finish(&mut self, ports: &mut [Port<V>], until: Moment) {
         self.news_at = Moment::NEVER;
         let mut news = std::mem::take(&mut self.news);
         self.newsy.collect(&mut news);
         for &place in &news {
-            let next = match (place as usize).checked_sub(self.ports.len()) {
+            let next = match (place as usize).checked_sub(ports.len()) {
                 None => {
                     let owner = self.owner(place);
-                    let port = &mut self.ports[place as usize];
+                    let port = &mut ports[place as usize];
                     port.line.finish(&mut port.voices, &mut port.inputs, until, owner, &mut self.world)
                 }
                 Some(nic) => self.nics[nic].finish(until, &mut self.world),
@@ -316,7 +314,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
         }
         self.news = news;
-        self.tell_all(until.cycle(self.world.timing.epoch));
+        self.tell_all(ports, until.cycle(self.world.timing.epoch));
     }
 
     /// The component number of the switch of the port at `place`.

@@ -12,68 +12,75 @@ use flitway_engine::prefetch;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
-    pub(super) fn arbitrate_all(&mut self, end: Moment) {
+    pub(super) fn arbitrate_all(&mut self, ports: &mut [Port<V>], end: Moment) {
         let mut due = std::mem::take(&mut self.due);
-        self.rows.take_arbiters(self.block, &mut due);
+        self.rows.take_arbiters(&mut due);
         self.world.counters.wakes += due.len() as u64;
         if self.asks_ahead {
-            self.arbitrate_each::<true>(&due, end);
+            self.arbitrate_each::<true>(ports, &due, end);
         } else {
-            self.arbitrate_each::<false>(&due, end);
+            self.arbitrate_each::<false>(ports, &due, end);
         }
         self.due = due;
     }
 
     #[inline(never)]
-    fn arbitrate_each<const AHEAD: bool>(&mut self, due: &[u32], end: Moment) {
+    fn arbitrate_each<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], due: &[u32], end: Moment) {
         for (index, &arbiter) in due.iter().enumerate() {
             if AHEAD {
-                self.prefetch_arbiters(due, index);
+                self.prefetch_arbiters(ports, due, index);
             }
             let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
-            self.arbitrate::<AHEAD>(place, vc, end);
+            self.arbitrate::<AHEAD>(ports, place, vc, end);
         }
     }
 
     /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
     #[inline(always)]
-    fn arbitrate<const AHEAD: bool>(&mut self, place: u32, vc: usize, end: Moment) {
-        let Output { requests, at: crossed, from, ref sender, .. } = self.ports[place as usize].outputs[vc];
+    fn arbitrate<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Moment) {
+        let Output { requests, at: crossed, from, ref sender, .. } = ports[place as usize].outputs[vc];
         if requests == 0 || from != NOBODY {
             // If a packet has been granted, the choice of the link wakes the arbiter.
             return;
         }
         if requests & (requests - 1) != 0 {
-            return self.arbitrate_among::<AHEAD>(requests, place, vc, end);
+            return self.arbitrate_among::<AHEAD>(ports, requests, place, vc, end);
         }
-        let first = self.bases[place as usize] + requests.trailing_zeros();
-        let Input { requests_from, units, .. } = self.ports[first as usize].inputs[vc];
+        let (base, first) = (self.bases[place as usize], requests.trailing_zeros());
+        let Input { requests_from, units, .. } = ports[(base + first) as usize].inputs[vc];
         let now = requests_from.max(crossed).max(self.rows.now());
         if now >= end {
             self.rows.wake_arbiter(place, vc, now);
         } else if sender.has_known(units.into()) {
-            let input = requests.trailing_zeros() as usize;
-            self.arbiters.grant_only(place as usize * V + vc, input);
-            self.grant::<AHEAD>(input, place, vc, now);
+            self.arbiters.grant_only(place as usize * V + vc, first as usize);
+            self.grant::<AHEAD>(ports, base, first, place, vc, now);
         } else {
-            self.arbitrate_among::<AHEAD>(requests, place, vc, end);
+            self.arbitrate_among::<AHEAD>(ports, requests, place, vc, end);
         }
     }
 
-    /// The same where there are several `requests`, or credits are scarce.
-    #[inline(never)]
-    fn arbitrate_among<const AHEAD: bool>(&mut self, requests: u64, place: u32, vc: usize, end: Moment) {
-        let base = self.bases[place as usize] as usize;
-        let from = |ports: &[Port<V>], port: usize| ports[base + port].inputs[vc].requests_from;
-        let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(&self.ports, port)));
-        let mut now = first.max(self.ports[place as usize].outputs[vc].at).max(self.rows.now());
+    /// The same where there are several `requests`, or credits are scarce. It is in line because it has loops: of the later of
+    /// two times in an innermost loop the compiler makes a branch, which nobody can guess.
+    #[inline(always)]
+    fn arbitrate_among<const AHEAD: bool>(
+        &mut self,
+        ports: &mut [Port<V>],
+        requests: u64,
+        place: u32,
+        vc: usize,
+        end: Moment,
+    ) {
+        let base = self.bases[place as usize];
+        let from = |ports: &[Port<V>], port: usize| ports[base as usize + port].inputs[vc].requests_from;
+        let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(ports, port)));
+        let mut now = first.max(ports[place as usize].outputs[vc].at).max(self.rows.now());
         while now < end {
             let (mut eligible, mut later) = (0, Moment::NEVER);
             let cycle = now.cycle(self.world.timing.epoch);
             for other in bits(requests) {
-                let Input { requests_from, units, .. } = self.ports[base + other].inputs[vc];
+                let Input { requests_from, units, .. } = ports[base as usize + other].inputs[vc];
                 if requests_from <= now {
-                    let sender = &mut self.ports[place as usize].outputs[vc].sender;
+                    let sender = &mut ports[place as usize].outputs[vc].sender;
                     let fits = sender.has(&mut self.world.limits, cycle, units.into());
                     eligible |= u64::from(fits) << other;
                 } else {
@@ -81,21 +88,20 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 }
             }
             if eligible != 0 {
-                let input = self.arbiters.grant(place as usize * V + vc, eligible);
-                return self.grant::<AHEAD>(input, place, vc, now);
+                let from = self.arbiters.grant(place as usize * V + vc, eligible) as u32;
+                return self.grant::<AHEAD>(ports, base, from, place, vc, now);
             }
-            now = later.min(self.next_advert(place, vc));
+            now = later.min(self.next_advert(&mut ports[place as usize].outputs[vc]));
         }
         if now != Moment::NEVER {
             self.rows.wake_arbiter(place, vc, now);
         }
     }
 
-    /// When the next advert for output `vc` of `place` counts; `NEVER` if none is known, and the next to come wakes its
-    /// arbiter.
+    /// When the next advert for `output` counts; `NEVER` if none is known, and the next to come wakes its arbiter.
     #[cold]
-    fn next_advert(&mut self, place: u32, vc: usize) -> Moment {
-        let Output { sender, is_starved, .. } = &mut self.ports[place as usize].outputs[vc];
+    fn next_advert(&self, output: &mut Output) -> Moment {
+        let Output { sender, is_starved, .. } = output;
         let next = sender.next_advert(&self.world.limits);
         *is_starved |= next.is_none();
         next.map_or(Moment::NEVER, |next| Moment::of(next, self.world.timing.epoch))
@@ -103,19 +109,26 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
     #[inline(always)]
-    fn grant<const AHEAD: bool>(&mut self, from: usize, place: u32, vc: usize, now: Moment) {
+    fn grant<const AHEAD: bool>(
+        &mut self,
+        ports: &mut [Port<V>],
+        base: u32,
+        from: u32,
+        place: u32,
+        vc: usize,
+        now: Moment,
+    ) {
         if self.world.observer.follows_packets() {
-            self.describe_passage(from, place, vc, now);
+            self.describe_passage(ports, base, from, place, vc, now);
         }
-        let base = self.bases[place as usize];
-        let source = &mut self.ports[base as usize + from];
+        let source = &mut ports[(base + from) as usize];
         source.inputs[vc].requests_from = Moment::NEVER;
         if AHEAD {
             // What the link will need for the packet.
             prefetch::line(&source.line);
             self.world.tokens.prefetch(source.inputs[vc].waiting.head());
         }
-        let Port { line, outputs, .. } = &mut self.ports[place as usize];
+        let Port { line, outputs, .. } = &mut ports[place as usize];
         let World { timing, counters, .. } = &mut self.world;
         let output = &mut outputs[vc];
         let to_link = timing.to_link();
@@ -132,7 +145,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 switch: self.number(place),
                 output: PortId(place - base),
                 vc: vc as u8,
-                input: PortId::new(from),
+                input: PortId(from),
             };
             self.world.observer.granted(&grant);
         }
@@ -141,16 +154,24 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Tells the observer of the packet at the head of FIFO `vc` of input `from`, which is granted the output at `place`.
     #[cold]
     #[inline(never)]
-    fn describe_passage(&mut self, from: usize, place: u32, vc: usize, now: Moment) {
-        let (base, number) = (self.bases[place as usize], self.number(place));
-        let outputs = &self.ports[place as usize].outputs;
-        let input = &self.ports[base as usize + from].inputs[vc];
+    fn describe_passage(
+        &mut self,
+        ports: &[Port<V>],
+        base: u32,
+        from: u32,
+        place: u32,
+        vc: usize,
+        now: Moment,
+    ) {
+        let number = self.number(place);
+        let outputs = &ports[place as usize].outputs;
+        let input = &ports[(base + from) as usize].inputs[vc];
         let World { timing, observer, tokens, .. } = &mut self.world;
         let token = &tokens[input.waiting.head()];
         observer.passed(&Passage {
             packet: token.name(),
             switch: number,
-            input: PortId::new(from),
+            input: PortId(from),
             vc: vc as u8,
             outputs: 1 << (place - base),
             arrived: token.at,

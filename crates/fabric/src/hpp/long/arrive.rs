@@ -2,81 +2,100 @@
 
 use super::Net;
 use super::build::place_of;
-use super::port::Coming;
+use super::port::{Coming, Port};
 use super::receiver::Leaving;
+use super::rows::Letter;
 use super::world::World;
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::{Limit, Mail, Token};
 use crate::observer::Observer;
 use crate::pool::Slot;
-use crate::simulation::{Letter, Wire};
+use crate::routing::Route;
+use crate::simulation::{self, Address};
 use crate::{Delivery, NodeId};
 use flitway_engine::Cycle;
 
 impl<const V: usize, O: Observer> Net<V, O> {
-    /// A packet, which is in no list, goes over `wire`.
+    /// A packet, which is in no list, goes to `port` of the component at `to`, or to the port there.
     #[inline(always)]
-    pub(super) fn pass_on(&mut self, wire: &Wire, coming: Coming) {
-        if wire.peer.shard != self.world.mail.shard {
-            return self.send_away(wire, coming.slot);
+    pub(super) fn pass_on(
+        &mut self,
+        ports: &mut [Port<V>],
+        to: Address,
+        port: u16,
+        coming: Coming,
+        route: Route,
+    ) {
+        if to.shard != self.world.mail.shard {
+            return self.send_away(to, port, coming.slot);
         }
-        let place = wire.peer.place;
-        let timing = &self.world.timing;
-        if let Some(index) = (place as usize).checked_sub(self.ports.len()) {
-            let block = self.nic_blocks[index];
-            if block as usize == self.block {
-                return self.expect_in_nic(index, &coming);
+        let place = to.place;
+        let base = place - u32::from(port);
+        if let Some(index) = (place as usize).checked_sub(ports.len()) {
+            if self.nic_blocks[index] as usize == self.rows.running() {
+                let Coming { slot, at, flits, units, vc } = coming;
+                return self.expect_in_nic(index, slot, at, [flits, units], vc);
             }
-            self.rows.post(place, block, coming, timing.felt_by_node(coming.flits.into()));
-        } else {
-            let block = self.rows.block_of(place);
-            if block == self.block {
-                return self.expect_in_switch(place, &coming);
-            }
-            // The state of the other block is far from what is at work now.
-            self.rows.post(place, block as u32, coming, timing.felt_by_switch());
+        } else if self.rows.block_of(place) == self.rows.running() {
+            return self.expect_in_switch(ports, base, place, coming, route);
         }
+        // The state of the other block is far from what is at work now.
+        self.post(ports, Letter { place, base, coming, route });
     }
 
-    /// The packet in `slot` goes to another shard.
+    /// A packet comes to a port in any block, which will read of it in the stretch in which it is felt.
+    #[inline(always)]
+    fn post(&mut self, ports: &[Port<V>], letter: Letter) {
+        let Letter { place, coming, .. } = letter;
+        let timing = &self.world.timing;
+        let (block, felt) = match (place as usize).checked_sub(ports.len()) {
+            None => (self.rows.block_of(place) as u32, timing.felt_by_switch()),
+            Some(nic) => (self.nic_blocks[nic], timing.felt_by_node(coming.flits.into())),
+        };
+        self.rows.post(block, letter, felt);
+    }
+
+    /// The packet in `slot` goes to `port` of the component at `to`, in another shard.
     #[inline(never)]
-    fn send_away(&mut self, wire: &Wire, slot: Slot) {
+    fn send_away(&mut self, to: Address, port: u16, slot: Slot) {
         let token = self.world.tokens.take(slot);
-        self.world.mail.send_away(wire, token.at, Mail::Packet(Token { port: wire.port, ..token }));
+        self.world.mail.send_away(to, token.at, Mail::Packet(Token { port, ..token }));
     }
 
     /// The packets that other blocks have sent come to the block that runs.
     #[inline(never)]
-    pub(super) fn read_letters(&mut self) {
+    pub(super) fn read_letters(&mut self, ports: &mut [Port<V>]) {
         let mut letters = std::mem::take(&mut self.read);
-        self.rows.take_letters(self.block, &mut letters);
-        for (index, (place, coming)) in letters.iter().enumerate() {
-            self.prefetch_letters(&letters, index);
-            self.expect(*place, coming);
+        self.rows.take_letters(&mut letters);
+        for (index, &Letter { place, base, coming, route }) in letters.iter().enumerate() {
+            Self::prefetch_letters(ports, &letters, index);
+            match (place as usize).checked_sub(ports.len()) {
+                None => self.expect_in_switch(ports, base, place, coming, route),
+                Some(nic) => {
+                    let Coming { slot, at, flits, units, vc } = coming;
+                    self.expect_in_nic(nic, slot, at, [flits, units], vc);
+                }
+            }
         }
         self.read = letters;
     }
 
-    /// A packet is on its way to the port at `place`.
-    #[inline(always)]
-    fn expect(&mut self, place: u32, coming: &Coming) {
-        match (place as usize).checked_sub(self.ports.len()) {
-            None => self.expect_in_switch(place, coming),
-            Some(nic) => self.expect_in_nic(nic, coming),
-        }
-    }
-
     /// Takes in mail from another shard, before a window that begins in cycle `start`.
-    pub(super) fn accept(&mut self, letter: Letter<Mail>, start: Cycle) {
+    pub(super) fn accept(&mut self, ports: &mut [Port<V>], letter: simulation::Letter<Mail>, start: Cycle) {
         match letter.mail {
             Mail::Packet(token) => {
-                let place = self.place_of(letter.place, token.port.into());
+                let place = self.place_of(ports, letter.place, token.port.into());
                 let Token { flits, units, vc, route, .. } = token;
                 let at = Moment::of(token.at, self.world.timing.epoch);
                 let slot = self.world.tokens.put(Token { next: Slot::NONE, ..token });
-                self.expect(place, &Coming { slot, at, flits, units, vc, route });
+                let base = place - u32::from(token.port);
+                let coming = Coming { slot, at, flits, units, vc };
+                self.post(ports, Letter { place, base, coming, route });
             }
-            Mail::Advert(limit) => self.hear(self.place_of(letter.place, limit.port.into()), &limit, start),
+            Mail::Advert(limit) => {
+                let place = self.place_of(ports, letter.place, limit.port.into());
+                self.hear(ports, place, &limit, start);
+            }
             Mail::Notice(..) | Mail::Run(_) | Mail::Signal(_) => {
                 unreachable!("there is nothing beside packets and adverts on links")
             }
@@ -84,34 +103,40 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// The place of `port` (of a node: the rail) of a component of this shard.
-    pub(super) fn place_of(&self, component: u32, port: u32) -> u32 {
-        place_of(&self.switches, self.ports.len() as u32, self.rails, component, port)
+    pub(super) fn place_of(&self, ports: &[Port<V>], component: u32, port: u32) -> u32 {
+        place_of(&self.switches, ports.len() as u32, self.rails, component, port)
     }
 
-    /// A packet is on its way to a switch.
+    /// A packet is on its way to the port at `place`, of the switch whose first port is at `base`.
     #[inline(always)]
-    fn expect_in_switch(&mut self, place: u32, coming: &Coming) {
+    fn expect_in_switch(
+        &mut self,
+        ports: &mut [Port<V>],
+        base: u32,
+        place: u32,
+        coming: Coming,
+        route: Route,
+    ) {
         let World { timing, tokens, .. } = &mut self.world;
-        let port = &mut self.ports[place as usize];
+        let port = &mut ports[place as usize];
         let vc = usize::from(coming.vc);
         let input = &mut port.inputs[vc];
         let is_tight = input.receiver.arrive(coming.units, timing.slack);
         let is_first = input.waiting.is_empty();
         tokens.append_ended(&mut input.waiting, coming.slot);
-        let request = is_first.then(|| input.request(timing, coming));
+        let request = is_first.then(|| input.request(timing, coming, route));
         if is_tight && port.line.tighten(coming.vc) {
             // If it has been tight for longer, what is urgent is known already.
             self.newsy.insert(place);
         }
         if let Some(request) = request {
-            self.enter(place, vc, request);
+            self.enter(ports, base, place, vc, request);
         }
     }
 
-    /// A packet is on its way to a NIC port.
+    /// The packet in `slot` is on its way to the NIC port with this `index`; its first flit is there in cycle `at`.
     #[inline(never)]
-    fn expect_in_nic(&mut self, index: usize, coming: &Coming) {
-        let Coming { slot, at, flits, units, vc, .. } = *coming;
+    fn expect_in_nic(&mut self, index: usize, slot: Slot, at: Moment, [flits, units]: [u16; 2], vc: u8) {
         let nic = &mut self.nics[index];
         let timing = &self.world.timing;
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
@@ -119,8 +144,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
         let leaving = Leaving { base: at + timing.receive, flits, units, next: Slot::NONE };
         let delivered = at.cycle(timing.epoch) + u64::from(flits);
-        if nic.begin(vc.into(), &leaving, &mut self.world) {
-            self.newsy.insert((self.ports.len() + index) as u32);
+        if nic.begin(vc.into(), leaving, &mut self.world) {
+            self.newsy.insert(self.first_nic + index as u32);
         }
         if self.nodes_are_deaf && delivered < self.horizon {
             return self.deliver(index, slot, delivered);
@@ -144,7 +169,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if at < *said {
             *said = at;
             let at = Moment::of(at, self.world.timing.epoch);
-            self.rows.wake_node(node, block, at.max(self.rows.now()));
+            self.rows.call_node(node, block, at.max(self.rows.now()));
         }
     }
 
@@ -176,20 +201,20 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// Tells the ports of this shard the adverts that they have not heard of. Nobody acts on credits in a cycle before `passed`
     /// any more.
-    pub(super) fn tell_all(&mut self, passed: Cycle) {
+    pub(super) fn tell_all(&mut self, ports: &mut [Port<V>], passed: Cycle) {
         let mut told = std::mem::take(&mut self.world.mail.told);
         for (place, limit) in told.drain(..) {
-            self.hear(place, &limit, passed);
+            self.hear(ports, place, &limit, passed);
         }
         self.world.mail.told = told;
     }
 
     /// The port at `place` takes in an advert.
-    fn hear(&mut self, place: u32, advert: &Limit, passed: Cycle) {
+    fn hear(&mut self, ports: &mut [Port<V>], place: u32, advert: &Limit, passed: Cycle) {
         let limits = &mut self.world.limits;
         let from = Moment::of(advert.from, self.world.timing.epoch);
         let vc = usize::from(advert.vc);
-        if let Some(index) = (place as usize).checked_sub(self.ports.len()) {
+        if let Some(index) = (place as usize).checked_sub(ports.len()) {
             let nic = &mut self.nics[index];
             if nic.hear(vc, limits, advert, passed) {
                 nic.decide_at = nic.decide_at.min(from.max(nic.line.free_at));
@@ -198,10 +223,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             return;
         }
-        let output = &mut self.ports[place as usize].outputs[vc];
+        let output = &mut ports[place as usize].outputs[vc];
         output.sender.advertise(limits, advert, passed);
         if std::mem::take(&mut output.is_starved) {
-            self.rows.wake_arbiter(place, vc, from.max(self.rows.now()));
+            self.rows.call_arbiter(place, vc, from.max(self.rows.now()));
         }
     }
 }

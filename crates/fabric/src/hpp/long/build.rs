@@ -52,11 +52,11 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let mut net = Net {
             arbiters: ArbiterBank::new(settings.arbiter, ports.len() * V, ports_max),
             rows: Rows::new(ports.len(), block.ilog2()),
-            block: 0,
             newsy: BitSet::new(ports.len() + nodes.len() * fabric.rails as usize),
             news_at: Moment::NEVER,
             node_at: vec![Cycle::ZERO; nodes.len()],
             nics: Vec::new(),
+            first_nic: ports.len() as u32,
             nic_blocks: Vec::new(),
             undelivered: 0,
             nodes_are_deaf: !E::REACTS,
@@ -67,7 +67,6 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             read: Vec::new(),
             rails: fabric.rails,
             world,
-            ports,
             bases,
             asks_ahead,
             switches: Vec::new(),
@@ -76,6 +75,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let nodes = (0..).zip(nodes).map(|(index, part)| net.build_node(index, part, &places)).collect();
         net.switches = switches;
         LongShard {
+            ports,
             net,
             nodes,
             calendar,
@@ -96,7 +96,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let peer = places.resolve(part.wires[0]).peer;
         assert_eq!(peer.shard, places.shard, "a node is in the shard of its switch");
         let block = self.rows.block_of(peer.place) as u32;
-        self.rows.wake_node(index, block, Moment::ZERO);
+        self.rows.call_node(index, block, Moment::ZERO);
         for (rail, wire) in (0..).map(RailId).zip(part.wires) {
             let home = Home { rail, node: index, node_id: part.id, component: part.number };
             self.nics.push(Nic::new(&self.world.timing, places.resolve(wire), home));

@@ -10,47 +10,54 @@ use crate::hpp::moment::{Moment, Time};
 use crate::observer::{Departure, Observer};
 use crate::pool::Slot;
 use crate::routing::{Hop, Route};
+use crate::simulation::Wire;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The links of the block that runs decide that are due in the cycles before `upto`, after the arbiters have for those
     /// before `end`.
-    pub(super) fn decide_all(&mut self, end: Moment, upto: Moment) {
+    pub(super) fn decide_all(&mut self, ports: &mut [Port<V>], end: Moment, upto: Moment) {
         let mut due = std::mem::take(&mut self.due);
-        self.rows.take_links(self.block, &mut due);
+        self.rows.take_links(&mut due);
         self.world.counters.wakes += due.len() as u64;
         if self.asks_ahead {
-            self.decide_each::<true>(&due, end, upto);
+            self.decide_each::<true>(ports, &due, end, upto);
         } else {
-            self.decide_each::<false>(&due, end, upto);
+            self.decide_each::<false>(ports, &due, end, upto);
         }
         self.due = due;
     }
 
     #[inline(never)]
-    fn decide_each<const AHEAD: bool>(&mut self, due: &[u32], end: Moment, upto: Moment) {
+    fn decide_each<const AHEAD: bool>(
+        &mut self,
+        ports: &mut [Port<V>],
+        due: &[u32],
+        end: Moment,
+        upto: Moment,
+    ) {
         for (index, &place) in due.iter().enumerate() {
             if AHEAD {
-                self.prefetch_links(due, index);
+                Self::prefetch_links(ports, due, index);
             }
-            self.decide(place, end, upto);
+            self.decide(ports, place, end, upto);
         }
     }
 
     /// Sends the adverts of the port at `place` that were due in the cycles up to `now`.
     #[inline(always)]
-    pub(super) fn catch_up(&mut self, place: u32, now: Moment) {
-        if self.ports[place as usize].line.could_advertise(now) {
+    pub(super) fn catch_up(&mut self, ports: &mut [Port<V>], place: u32, now: Moment) {
+        if ports[place as usize].line.could_advertise(now) {
             let owner = self.owner(place);
-            self.ports[place as usize].send_adverts(now, owner, &mut self.world);
+            ports[place as usize].send_adverts(now, owner, &mut self.world);
         }
     }
 
     /// The link of `place` decides in the cycles before `upto`. Arbiters have for those before `end`.
     #[inline(always)]
-    fn decide(&mut self, place: u32, end: Moment, upto: Moment) {
+    fn decide(&mut self, ports: &mut [Port<V>], place: u32, end: Moment, upto: Moment) {
         let owner = self.owner(place);
         loop {
-            let Port { line, voices, inputs, outputs, .. } = &mut self.ports[place as usize];
+            let Port { line, voices, inputs, outputs, .. } = &mut ports[place as usize];
             if line.waiting == 0 {
                 return;
             }
@@ -63,21 +70,21 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
             if let Some(vc) = first_after(line.data_turn, wanted) {
-                self.send(place, vc, now);
+                self.send(ports, place, vc, now);
             }
         }
     }
 
     /// The link of `place` has chosen, in cycle `now`, the packet granted in crossbar `vc`.
     #[inline(always)]
-    fn send(&mut self, place: u32, vc: usize, now: Moment) {
+    fn send(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, now: Moment) {
         let base = self.bases[place as usize];
-        let Output { from, at: ready, .. } = self.ports[place as usize].outputs[vc];
+        let Output { from, at: ready, .. } = ports[place as usize].outputs[vc];
         let from = base + u32::from(from);
-        let Input { waiting, flits, units, .. } = &self.ports[from as usize].inputs[vc];
+        let Input { waiting, flits, units, .. } = &ports[from as usize].inputs[vc];
         let (slot, flits, units) = (waiting.head(), *flits, *units);
         if self.world.observer.follows_packets() {
-            self.describe_departure(place, vc, slot, now);
+            self.describe_departure(&ports[place as usize], place, vc, slot, now);
         }
         let World { timing, tokens, counters, .. } = &mut self.world;
         counters.events += 1;
@@ -92,7 +99,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         };
         let crossed = leaving.end();
         // It goes over the link.
-        let Port { line, outputs, .. } = &mut self.ports[place as usize];
+        let Port { line, outputs, .. } = &mut ports[place as usize];
         let output = &mut outputs[vc];
         output.sender.take(units.into());
         (output.at, output.from) = (crossed, NOBODY);
@@ -102,7 +109,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         line.waiting &= !(1 << vc);
         line.data_turn = vc as u8;
         let at = line.send_packet(timing, now, flits.into());
-        let wire = line.wire;
+        let Wire { peer, port: to_port, .. } = line.wire;
         let token = &mut tokens[slot];
         let behind = std::mem::replace(&mut token.next, Slot::NONE);
         token.at = at.cycle(timing.epoch);
@@ -114,19 +121,19 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
         // It leaves its FIFO.
         let World { timing, tokens, behind: pool, .. } = &mut self.world;
-        let port = &mut self.ports[from as usize];
+        let port = &mut ports[from as usize];
         let input = &mut port.inputs[vc];
         input.waiting.pop_to(behind);
         input.crossed = crossed;
-        if port.begin(vc, &leaving, timing, pool) {
+        if port.begin(vc, leaving, timing, pool) {
             self.newsy.insert(from);
         }
         if behind != Slot::NONE {
-            let input = &mut self.ports[from as usize].inputs[vc];
+            let input = &mut ports[from as usize].inputs[vc];
             let request = input.request_behind(timing, &tokens[behind]);
-            self.enter(from, vc, request);
+            self.enter(ports, base, from, vc, request);
         }
-        self.pass_on(&wire, Coming { slot, at, flits, units, vc: vc as u8, route });
+        self.pass_on(ports, peer, to_port, Coming { slot, at, flits, units, vc: vc as u8 }, route);
     }
 
     /// Gives the packet in `slot`, which has left the switch by the port at `place`, the rest of its route.
@@ -140,12 +147,18 @@ impl<const V: usize, O: Observer> Net<V, O> {
         tokens[slot].route
     }
 
-    /// The first packet of FIFO `vc` at `place` makes `request`.
+    /// The first packet of FIFO `vc` at `place`, of the switch whose first port is at `base`, makes `request`.
     #[inline(always)]
-    pub(super) fn enter(&mut self, place: u32, vc: usize, request: Request) {
-        let base = self.bases[place as usize];
+    pub(super) fn enter(
+        &mut self,
+        ports: &mut [Port<V>],
+        base: u32,
+        place: u32,
+        vc: usize,
+        request: Request,
+    ) {
         let to = base + request.to.0;
-        let output = &mut self.ports[to as usize].outputs[vc];
+        let output = &mut ports[to as usize].outputs[vc];
         output.requests |= 1 << (place - base);
         if output.from == NOBODY {
             self.rows.wake_arbiter(to, vc, request.at.max(output.at));
@@ -155,9 +168,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Tells the observer of the packet in `slot`, which the link of `place` chooses in cycle `now` from crossbar `vc`.
     #[cold]
     #[inline(never)]
-    fn describe_departure(&mut self, place: u32, vc: usize, slot: Slot, now: Moment) {
+    fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Moment) {
         let (base, number) = (self.bases[place as usize], self.number(place));
-        let Port { line, outputs, .. } = &self.ports[place as usize];
+        let Port { line, outputs, .. } = port;
         let World { timing, observer, tokens, .. } = &mut self.world;
         let (mut line, token) = (line.clone(), &tokens[slot]);
         observer.departed(&Departure {

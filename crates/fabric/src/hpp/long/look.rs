@@ -37,9 +37,9 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     fn settle(&mut self, now: Cycle) {
         loop {
             let at = now.min(self.net.world.timing.epoch + FAR);
-            self.net.settle(at);
+            self.net.settle(&mut self.ports, at);
             if self.is_far(at) {
-                self.net.count_from(epoch_before(at));
+                self.net.count_from(&mut self.ports, epoch_before(at));
             }
             if at == now {
                 return;
@@ -48,9 +48,9 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     }
 
     fn audit(&self, now: Cycle) -> Conservation {
-        let Net { world, ports, nics, .. } = &self.net;
+        let Net { world, nics, .. } = &self.net;
         let mut books = Conservation::of(&world.counters);
-        for Port { inputs, outputs, .. } in ports {
+        for Port { inputs, outputs, .. } in &self.ports {
             for input in inputs {
                 input.receiver.audit(&world.timing, &world.behind, now, &mut books);
                 world.tokens.iter(&input.waiting).for_each(|token| token.audit(&mut books));
@@ -59,8 +59,8 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
         }
         nics.iter().for_each(|nic| nic.audit(world, now, &mut books));
         // Mail that nobody has read yet is still on a link.
-        for (_, coming) in self.net.rows.letters() {
-            world.tokens[coming.slot].audit(&mut books);
+        for letter in self.net.rows.letters() {
+            world.tokens[letter.coming.slot].audit(&mut books);
         }
         for letter in &self.inbox {
             if let Mail::Packet(token) = &letter.mail {
@@ -72,28 +72,28 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
 
     fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
         let fifos = self.net.places(switch).flat_map(|place| (0..V).map(move |vc| (place, vc)));
-        fifos.filter_map(|(place, vc)| self.net.packet_waiting(place, vc, now)).collect()
+        fifos.filter_map(|(place, vc)| self.net.packet_waiting(&self.ports, place, vc, now)).collect()
     }
 
     fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
         let place = self.net.places(switch).start + port.index();
         let World { timing, behind, .. } = &self.net.world;
-        self.net.ports[place].inputs[usize::from(vc)].receiver.position(timing, behind, now)
+        self.ports[place].inputs[usize::from(vc)].receiver.position(timing, behind, now)
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
         let (tokens, places) = (&self.net.world.tokens, self.net.places(switch));
-        let is_there = |letter: &&Letter| places.contains(&(letter.0 as usize));
-        let coming = self.net.rows.letters().filter(is_there).map(|letter| &tokens[letter.1.slot]);
-        let inputs = self.net.ports[places.clone()].iter().flat_map(|port| &port.inputs);
+        let is_there = |letter: &&Letter| places.contains(&(letter.place as usize));
+        let coming = self.net.rows.letters().filter(is_there).map(|letter| &tokens[letter.coming.slot]);
+        let inputs = self.ports[places.clone()].iter().flat_map(|port| &port.inputs);
         let waiting = inputs.flat_map(|input| tokens.iter(&input.waiting)).chain(coming);
         waiting.filter(|token| token.at < now).map(|token| u64::from(token.flits)).sum()
     }
 
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
-        let place = self.net.place_of(place, port.0) as usize;
-        Some(match place.checked_sub(self.net.ports.len()) {
-            None => self.net.ports[place].line.sent,
+        let place = self.net.place_of(&self.ports, place, port.0) as usize;
+        Some(match place.checked_sub(self.ports.len()) {
+            None => self.ports[place].line.sent,
             Some(nic) => self.net.nics[nic].line.sent,
         })
     }
@@ -107,11 +107,11 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// Does what was put off in the cycles before `now` because nobody looked.
-    fn settle(&mut self, now: Cycle) {
+    fn settle(&mut self, ports: &mut [Port<V>], now: Cycle) {
         let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
         let last = Moment::of(last, self.world.timing.epoch);
-        for place in 0..self.ports.len() {
-            self.catch_up(place as u32, last);
+        for place in 0..ports.len() {
+            self.catch_up(ports, place as u32, last);
         }
         self.nics.iter_mut().for_each(|nic| nic.catch_up(last, &mut self.world));
         debug_assert!(
@@ -121,7 +121,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// Counts time from `epoch` on. All that was put off has been done.
-    fn count_from(&mut self, epoch: Cycle) {
+    fn count_from(&mut self, ports: &mut [Port<V>], epoch: Cycle) {
         let span = epoch.since(self.world.timing.epoch) as u32;
         self.world.timing.epoch = epoch;
         for time in [&mut self.links_from, &mut self.news_at] {
@@ -129,21 +129,21 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
         self.rows.count_from(span);
         let behind = &mut self.world.behind;
-        self.ports.iter_mut().for_each(|port| port.count_from(span, behind));
+        ports.iter_mut().for_each(|port| port.count_from(span, behind));
         self.nics.iter_mut().for_each(|nic| nic.count_from(span, behind));
     }
 
     /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.
-    fn packet_waiting(&self, place: usize, vc: usize, now: Cycle) -> Option<Waiting> {
-        let (base, input) = (self.bases[place] as usize, &self.ports[place].inputs[vc]);
+    fn packet_waiting(&self, ports: &[Port<V>], place: usize, vc: usize, now: Cycle) -> Option<Waiting> {
+        let (base, input) = (self.bases[place] as usize, &ports[place].inputs[vc]);
         let World { timing, tokens, limits, .. } = &self.world;
         let token =
             tokens.first(&input.waiting).filter(|_| input.requests_from < Moment::of(now, timing.epoch))?;
         let output = token.route.hop().port;
-        let Output { sender, from, .. } = &self.ports[base + output.index()].outputs[vc];
+        let Output { sender, from, .. } = &ports[base + output.index()].outputs[vc];
         // The link takes the credits of a packet that has been granted when it chooses it; they are nobody else's before.
         let granted =
-            if *from == NOBODY { 0 } else { self.ports[base + usize::from(*from)].inputs[vc].units.into() };
+            if *from == NOBODY { 0 } else { ports[base + usize::from(*from)].inputs[vc].units.into() };
         let units = u32::from(input.units);
         let is_short = !sender.would_have(limits, now, granted + units);
         let sent = sender.sent().wrapping_add(granted);

@@ -2,7 +2,7 @@
 //! flit at once (`mechanisms.md` 4.1: nodes sink).
 
 use super::Net;
-use super::port::Coming;
+use super::port::{Coming, Port};
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
 use super::world::World;
@@ -91,7 +91,7 @@ impl<const V: usize> Nic<V> {
 
     /// A packet comes, and leaves the buffer of `vc`. Says whether the sender may come to need what it has not been told.
     #[inline(always)]
-    pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: &Leaving, world: &mut World<O>) -> bool {
+    pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: Leaving, world: &mut World<O>) -> bool {
         let news = self.lanes[vc].receiver.begin(&world.timing, &mut world.behind, leaving);
         self.voices[vc].expect(news);
         self.line.expect_news(news);
@@ -219,7 +219,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The link of a NIC port decides in the cycles before `end`. Returns when it does next.
     #[inline(always)]
-    pub(super) fn advance(&mut self, index: usize, end: Moment) -> Moment {
+    pub(super) fn advance(&mut self, ports: &mut [Port<V>], index: usize, end: Moment) -> Moment {
         loop {
             let nic = &mut self.nics[index];
             let (first, owner) = (nic.decide_at, nic.owner());
@@ -234,7 +234,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             let (ready, next) = nic.look(now, &mut self.world);
             match first_after(nic.line.data_turn, ready) {
-                Some(vc) => self.inject(index, vc, now),
+                Some(vc) => self.inject(ports, index, vc, now),
                 None => nic.decide_at = next,
             }
         }
@@ -242,7 +242,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The link of a NIC port has chosen, in cycle `now`, the first packet queued for `vc`.
     #[inline(always)]
-    fn inject(&mut self, index: usize, vc: usize, now: Moment) {
+    fn inject(&mut self, ports: &mut [Port<V>], index: usize, vc: usize, now: Moment) {
         let nic = &mut self.nics[index];
         let World { timing, tokens, counters, observer, .. } = &mut self.world;
         let Lane { queue, sender, .. } = &mut nic.lanes[vc];
@@ -274,7 +274,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             });
         }
         let Token { flits, units, route, .. } = *token;
-        let wire = nic.line.wire;
-        self.pass_on(&wire, Coming { slot, at: arrives, flits, units, vc: vc as u8, route });
+        let Wire { peer, port: to_port, .. } = nic.line.wire;
+        self.pass_on(ports, peer, to_port, Coming { slot, at: arrives, flits, units, vc: vc as u8 }, route);
     }
 }

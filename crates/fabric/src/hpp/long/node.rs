@@ -1,6 +1,7 @@
 //! A node: the endpoint on top of its NIC ports, one per rail.
 
 use super::Net;
+use super::port::Port;
 use crate::hpp::moment::{Moment, Time};
 use crate::observer::Observer;
 use crate::{Endpoint, NodeId, Outgoing};
@@ -28,6 +29,7 @@ impl<E: Endpoint> Node<E> {
     pub(super) fn run<const V: usize, O: Observer>(
         &mut self,
         net: &mut Net<V, O>,
+        ports: &mut [Port<V>],
         end: Cycle,
         out: &mut Outgoing,
     ) -> Cycle {
@@ -39,7 +41,7 @@ impl<E: Endpoint> Node<E> {
         let epoch = net.world.timing.epoch;
         let end = Moment::of(end, epoch);
         for nic in self.nics.clone() {
-            let decides = net.advance(nic, end);
+            let decides = net.advance(ports, nic, end);
             if decides != Moment::NEVER {
                 next = next.min(decides.cycle(epoch));
             }

@@ -81,15 +81,13 @@ pub(super) struct Coming {
     pub(super) flits: u16,
     pub(super) units: u16,
     pub(super) vc: u8,
-    /// From the other end on.
-    pub(super) route: Route,
 }
 
 impl Input {
-    /// The first packet is `first` now, on its way or here.
+    /// The first packet is `first` now, on its way or here, with its `route` from here on.
     #[inline(always)]
-    pub(super) fn request(&mut self, timing: &Timing, first: &Coming) -> Request {
-        let Coming { at, flits, units, route, .. } = *first;
+    pub(super) fn request(&mut self, timing: &Timing, first: Coming, route: Route) -> Request {
+        let Coming { at, flits, units, .. } = first;
         self.request_from(at + timing.felt_by_switch(), [flits, units], route)
     }
 
@@ -160,7 +158,7 @@ impl<const V: usize> Port<V> {
     pub(super) fn begin(
         &mut self,
         vc: usize,
-        leaving: &Leaving,
+        leaving: Leaving,
         timing: &Timing,
         behind: &mut Pool<Leaving>,
     ) -> bool {

@@ -74,28 +74,28 @@ impl Receiver {
     /// If there is but one unit before it that has not been advertised, that is counted now: nobody asks before there is
     /// something to say, and by then it has left.
     #[inline(always)]
-    pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: &Leaving) -> Moment {
+    pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Moment {
         if self.before + self.uncounted <= 1 {
             self.position = self.position.wrapping_add(u32::from(self.uncounted));
             self.before += self.uncounted;
             self.start(timing, leaving);
         } else {
-            self.queue(behind, leaving);
+            self.queue(behind, leaving.base, [leaving.flits, leaving.units]);
         }
         self.next
     }
 
     #[inline(never)]
-    fn queue(&mut self, behind: &mut Pool<Leaving>, leaving: &Leaving) {
+    fn queue(&mut self, behind: &mut Pool<Leaving>, base: Moment, [flits, units]: [u16; 2]) {
         self.before += 2;
-        let slot = behind.put(*leaving);
+        let slot = behind.put(Leaving { base, flits, units, next: Slot::NONE });
         behind.append_ended(&mut self.behind, slot);
     }
 
     /// The packet `leaving` comes next, and all units before have been counted.
     #[inline(always)]
-    fn start(&mut self, timing: &Timing, leaving: &Leaving) {
-        let Leaving { base, flits, units, .. } = *leaving;
+    fn start(&mut self, timing: &Timing, leaving: Leaving) {
+        let Leaving { base, flits, units, .. } = leaving;
         (self.uncounted, self.end) = (units, leaving.end());
         self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
     }
@@ -119,6 +119,14 @@ impl Receiver {
     ) {
         // What was counted early has left.
         self.before &= !1;
+        if self.uncounted + self.before <= 1 {
+            // The last unit, if it has not been counted: whether it has left nobody has to guess.
+            let left = self.next <= now;
+            self.position = self.position.wrapping_add(left.into());
+            self.uncounted -= u16::from(left);
+            self.next = self.next.or_never(left);
+            return;
+        }
         while self.next <= now {
             self.position = self.position.wrapping_add(1);
             self.uncounted -= 1;
@@ -128,7 +136,7 @@ impl Receiver {
                     self.before -= 2;
                     let leaving =
                         next_behind(&mut self.behind).expect("as many are behind as have been counted");
-                    self.start(timing, &leaving);
+                    self.start(timing, leaving);
                 }
                 1 => self.next = self.end + 1,
                 _ => self.next = self.next + u64::from(timing.unit_flits),
@@ -250,7 +258,7 @@ mod tests {
                     let units = 1 + stream.below(3) as u16 * stream.below(2) as u16;
                     let flits = 5 + 32 * (units - 1) + 1 + stream.below(32) as u16;
                     let packet = Leaving { base, flits, units, next: Slot::NONE };
-                    news = news.min(receiver.begin(&timing, &mut behind, &packet));
+                    news = news.min(receiver.begin(&timing, &mut behind, packet));
                     left.extend(self::units(&timing, &packet));
                     base = packet.end() + 1 + stream.below(60);
                 }

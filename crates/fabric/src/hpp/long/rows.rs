@@ -3,6 +3,7 @@
 use super::port::Coming;
 use super::{STRETCH, VCS};
 use crate::hpp::moment::{Moment, Time};
+use crate::routing::Route;
 use flitway_engine::prefetch;
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -22,7 +23,11 @@ pub(super) struct Rows {
     last: u32,
     /// Bits of a place that say which port of a block it is; the others are the number of the block.
     shift: u32,
-    blocks: Vec<[Row; ROWS as usize]>,
+    /// The block that runs, and its rows, within reach.
+    running: usize,
+    rows: [Row; ROWS as usize],
+    /// Those of the other blocks; nothing in place of the one that runs.
+    others: Vec<[Row; ROWS as usize]>,
     /// What is due in stretches that cannot be seen yet, and the first of them.
     far: BTreeMap<u32, Vec<Far>>,
     first_far: u32,
@@ -86,8 +91,18 @@ impl Deref for Due {
     }
 }
 
-/// A packet that another block has sent, for the port at a place.
-pub(super) type Letter = (u32, Coming);
+/// A packet that another block, or another shard, has sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Letter {
+    /// The place of the port that it comes to, and the first port of that switch.
+    pub(super) place: u32,
+    pub(super) base: u32,
+    pub(super) coming: Coming,
+    /// From there on.
+    pub(super) route: Route,
+}
+
+const _: () = assert!(size_of::<Letter>() == 32, "half a cache line");
 
 impl Rows {
     /// Those of so many `ports`, in blocks of `2^shift`.
@@ -97,7 +112,9 @@ impl Rows {
             now: Moment::ZERO,
             last: ROWS - 1,
             shift,
-            blocks: vec![Default::default(); blocks],
+            running: 0,
+            rows: Default::default(),
+            others: vec![Default::default(); blocks],
             far: BTreeMap::new(),
             first_far: u32::MAX,
         }
@@ -105,7 +122,34 @@ impl Rows {
 
     /// Blocks of ports.
     pub(super) fn blocks(&self) -> usize {
-        self.blocks.len()
+        self.others.len()
+    }
+
+    /// The block that runs.
+    #[inline(always)]
+    pub(super) fn running(&self) -> usize {
+        self.running
+    }
+
+    /// It is the turn of `block`.
+    pub(super) fn turn_to(&mut self, block: usize) {
+        if block == self.running {
+            return;
+        }
+        std::mem::swap(&mut self.rows, &mut self.others[self.running]);
+        std::mem::swap(&mut self.rows, &mut self.others[block]);
+        self.running = block;
+    }
+
+    /// The rows of `block`.
+    #[inline(always)]
+    fn rows_of(&mut self, block: usize) -> &mut [Row; ROWS as usize] {
+        if block == self.running { &mut self.rows } else { &mut self.others[block] }
+    }
+
+    /// Those of all blocks.
+    fn all(&self) -> impl Iterator<Item = &[Row; ROWS as usize]> {
+        std::iter::once(&self.rows).chain(&self.others)
     }
 
     /// The block of the port at `place`.
@@ -146,52 +190,72 @@ impl Rows {
         (stretch <= self.last).then_some((stretch % ROWS) as usize)
     }
 
-    /// The arbiter of output `vc` at `place` looks in the stretch of cycle `at`.
+    /// The arbiter of output `vc` at `place`, in the block that runs, looks in the stretch of cycle `at`.
     #[inline(always)]
     pub(super) fn wake_arbiter(&mut self, place: u32, vc: usize, at: Moment) {
-        let arbiter = place * VCS as u32 + vc as u32;
+        debug_assert_eq!(self.block_of(place), self.running, "a switch wakes its own arbiters");
+        let arbiter = Rows::arbiter(place, vc);
         match self.row(at) {
-            Some(row) => self.blocks[(place >> self.shift) as usize][row].arbiters.push_if(arbiter, true),
+            Some(row) => self.rows[row].arbiters.push_if(arbiter, true),
             None => self.put_off(at, Far::Arbiter(arbiter)),
         }
     }
 
-    /// The link of the port at `place` decides after the arbiters of the stretch of cycle `at`, if it `decides` at all.
+    /// The same in any block.
+    pub(super) fn call_arbiter(&mut self, place: u32, vc: usize, at: Moment) {
+        let (arbiter, block) = (Rows::arbiter(place, vc), self.block_of(place));
+        match self.row(at) {
+            Some(row) => self.rows_of(block)[row].arbiters.push_if(arbiter, true),
+            None => self.put_off(at, Far::Arbiter(arbiter)),
+        }
+    }
+
+    /// The link of the port at `place`, in the block that runs, decides after the arbiters of the stretch of cycle `at`, if it
+    /// `decides` at all.
     #[inline(always)]
     pub(super) fn wake_link_if(&mut self, place: u32, at: Moment, decides: bool) {
+        debug_assert_eq!(self.block_of(place), self.running, "a switch wakes its own links");
         match self.row(at) {
-            Some(row) => self.blocks[(place >> self.shift) as usize][row].links.push_if(place, decides),
+            Some(row) => self.rows[row].links.push_if(place, decides),
             None if decides => self.put_off(at, Far::Link(place)),
             None => {}
         }
     }
 
-    /// Node number `node`, of `block`, acts in the stretch of cycle `at`.
+    /// Node number `node`, of the block that runs, acts in the stretch of cycle `at`.
     #[inline(always)]
-    pub(super) fn wake_node(&mut self, node: u32, block: u32, at: Moment) {
+    pub(super) fn wake_node(&mut self, node: u32, at: Moment) {
         match self.row(at) {
-            Some(row) => self.blocks[block as usize][row].nodes.push_if(node, true),
+            Some(row) => self.rows[row].nodes.push_if(node, true),
+            None => self.put_off(at, Far::Node(node, self.running as u32)),
+        }
+    }
+
+    /// Node number `node`, of `block`, acts in the stretch of cycle `at`.
+    pub(super) fn call_node(&mut self, node: u32, block: u32, at: Moment) {
+        match self.row(at) {
+            Some(row) => self.rows_of(block as usize)[row].nodes.push_if(node, true),
             None => self.put_off(at, Far::Node(node, block)),
         }
     }
 
-    /// A packet from another block comes to the port at `place`, in `block`; it is felt there so many cycles after it has come.
+    /// A packet from another block comes to a port in `block`; it is felt there so many cycles after it has come.
     #[inline(always)]
-    pub(super) fn post(&mut self, place: u32, block: u32, coming: Coming, felt: u64) {
+    pub(super) fn post(&mut self, block: u32, letter: Letter, felt: u64) {
         // It is read before it has come so long ago that the epoch may pass it.
-        let at = coming.at + felt.min(ROUND);
-        self.post_at(place, block, coming, at);
+        let at = letter.coming.at + felt.min(ROUND);
+        self.post_at(block, letter, at);
     }
 
     #[inline(always)]
-    fn post_at(&mut self, place: u32, block: u32, coming: Coming, at: Moment) {
+    fn post_at(&mut self, block: u32, letter: Letter, at: Moment) {
         match self.row(at) {
             Some(row) => {
-                let letters = &mut self.blocks[block as usize][row].letters;
-                letters.push((place, coming));
+                let letters = &mut self.rows_of(block as usize)[row].letters;
+                letters.push(letter);
                 prefetch::element(letters, letters.len() + 2);
             }
-            None => self.put_off(at, Far::Letter(Box::new((place, coming)), block)),
+            None => self.put_off(at, Far::Letter(Box::new(letter), block)),
         }
     }
 
@@ -214,11 +278,14 @@ impl Rows {
             for what in all {
                 match what {
                     Far::Arbiter(arbiter) => {
-                        self.wake_arbiter(Rows::place_of(arbiter), Rows::vc_of(arbiter), at);
+                        self.call_arbiter(Rows::place_of(arbiter), Rows::vc_of(arbiter), at);
                     }
-                    Far::Link(place) => self.wake_link_if(place, at, true),
-                    Far::Node(node, block) => self.wake_node(node, block, at),
-                    Far::Letter(letter, block) => self.post_at(letter.0, block, letter.1, at),
+                    Far::Link(place) => {
+                        let (row, block) = (self.row(at).expect("it can be seen"), self.block_of(place));
+                        self.rows_of(block)[row].links.push_if(place, true);
+                    }
+                    Far::Node(node, block) => self.call_node(node, block, at),
+                    Far::Letter(letter, block) => self.post_at(block, *letter, at),
                 }
             }
         }
@@ -231,7 +298,13 @@ impl Rows {
             Far::Letter(letter, _) => Some(&**letter),
             Far::Arbiter(_) | Far::Link(_) | Far::Node(..) => None,
         });
-        self.blocks.iter().flatten().flat_map(|row| &row.letters).chain(far)
+        self.all().flatten().flat_map(|row| &row.letters).chain(far)
+    }
+
+    /// The arbiter of output `vc` at `place`.
+    #[inline(always)]
+    fn arbiter(place: u32, vc: usize) -> u32 {
+        place * VCS as u32 + vc as u32
     }
 
     /// The place of an arbiter.
@@ -246,37 +319,31 @@ impl Rows {
         arbiter as usize % VCS
     }
 
-    /// Takes out the arbiters of `block` that are due in the stretch of now.
-    pub(super) fn take_arbiters(&mut self, block: usize, due: &mut Due) {
-        due.take(&mut self.row_of(block).arbiters);
+    /// Takes out the arbiters of the block that runs that are due in the stretch of now.
+    pub(super) fn take_arbiters(&mut self, due: &mut Due) {
+        due.take(&mut self.rows[self.row_of_now()].arbiters);
     }
 
     /// The same of links.
-    pub(super) fn take_links(&mut self, block: usize, due: &mut Due) {
-        due.take(&mut self.row_of(block).links);
+    pub(super) fn take_links(&mut self, due: &mut Due) {
+        due.take(&mut self.rows[self.row_of_now()].links);
     }
 
     /// The same of nodes.
-    pub(super) fn take_nodes(&mut self, block: usize, due: &mut Due) {
-        due.take(&mut self.row_of(block).nodes);
+    pub(super) fn take_nodes(&mut self, due: &mut Due) {
+        due.take(&mut self.rows[self.row_of_now()].nodes);
     }
 
     /// The same of letters.
-    pub(super) fn take_letters(&mut self, block: usize, due: &mut Vec<Letter>) {
+    pub(super) fn take_letters(&mut self, due: &mut Vec<Letter>) {
         due.clear();
-        std::mem::swap(&mut self.row_of(block).letters, due);
-    }
-
-    /// What is due in `block` in the stretch of now.
-    fn row_of(&mut self, block: usize) -> &mut Row {
-        let row = self.row_of_now();
-        &mut self.blocks[block][row]
+        std::mem::swap(&mut self.rows[self.row_of_now()].letters, due);
     }
 
     /// Whether nothing is due in the stretch of now.
     pub(super) fn is_idle(&self) -> bool {
         let row = self.row_of_now();
-        self.blocks.iter().all(|rows| rows[row].is_empty())
+        self.all().all(|rows| rows[row].is_empty())
     }
 
     /// Goes on to cycle `now`.
@@ -304,8 +371,9 @@ impl Rows {
             Far::Letter(letter, _) => Some(&mut **letter),
             Far::Arbiter(_) | Far::Link(_) | Far::Node(..) => None,
         });
-        let near = self.blocks.iter_mut().flatten().flat_map(|row| &mut row.letters);
-        near.chain(far).for_each(|(_, coming)| coming.at = coming.at.moved(span));
+        let near =
+            self.rows.iter_mut().chain(self.others.iter_mut().flatten()).flat_map(|row| &mut row.letters);
+        near.chain(far).for_each(|letter| letter.coming.at = letter.coming.at.moved(span));
     }
 
     /// The first cycle, from now on, in whose stretch something is due.
@@ -313,7 +381,7 @@ impl Rows {
         let first = self.now.0 / STRETCH;
         let is_due = |&stretch: &u32| {
             let row = (stretch % ROWS) as usize;
-            self.blocks.iter().any(|rows| !rows[row].is_empty())
+            self.all().any(|rows| !rows[row].is_empty())
         };
         let near = (first..first + ROWS).find(is_due);
         let next = near.or_else(|| self.far.first_key_value().map(|(&stretch, _)| stretch));
@@ -344,7 +412,8 @@ mod tests {
                 for _ in 0..stream.below(9) {
                     let (place, vc) = (stream.below(ports) as u32, stream.below(VCS as u64) as usize);
                     let at = rows.now() + stream.below(300);
-                    rows.wake_arbiter(place, vc, at);
+                    rows.call_arbiter(place, vc, at);
+                    rows.turn_to(rows.block_of(place));
                     rows.wake_arbiter(place, vc, at);
                     model.insert((at.0 / STRETCH, place * VCS as u32 + vc as u32));
                 }
@@ -353,7 +422,8 @@ mod tests {
                 let now = rows.now().0 / STRETCH;
                 due.clear();
                 for block in 0..rows.blocks() {
-                    rows.take_arbiters(block, &mut of_block);
+                    rows.turn_to(block);
+                    rows.take_arbiters(&mut of_block);
                     assert!(of_block.iter().all(|&bit| rows.block_of(Rows::place_of(bit)) == block));
                     due.extend_from_slice(&of_block);
                 }
@@ -371,19 +441,21 @@ mod tests {
     #[test]
     fn arbiters_links_and_nodes_are_apart() {
         let mut rows = Rows::new(100, 6);
+        rows.turn_to(1);
         rows.wake_link_if(70, Moment(40), true);
         rows.wake_link_if(71, Moment(40), false);
-        rows.wake_node(7, 0, Moment(50));
+        rows.call_node(7, 0, Moment(50));
         assert_eq!((rows.next(), rows.far()), (Some(Moment(32)), Moment(128)));
         rows.pass(Moment(32));
         rows.pass(Moment(35));
         let mut due = Due::default();
-        rows.take_arbiters(1, &mut due);
+        rows.take_arbiters(&mut due);
         assert_eq!(due[..], []);
-        rows.take_links(1, &mut due);
+        rows.take_links(&mut due);
         assert_eq!((&due[..], rows.next()), (&[70][..], Some(Moment(48))));
         rows.pass(Moment(48));
-        rows.take_nodes(0, &mut due);
+        rows.turn_to(0);
+        rows.take_nodes(&mut due);
         assert_eq!((&due[..], rows.next()), (&[7][..], None));
     }
 }

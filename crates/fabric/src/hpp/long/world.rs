@@ -8,7 +8,7 @@ use crate::hpp::token::{Limit, Mail, Token};
 use crate::observer::Observer;
 use crate::pool::Pool;
 use crate::routing::Routing;
-use crate::simulation::{Counters, Letter, Wire};
+use crate::simulation::{Address, Counters, Letter, Wire};
 use flitway_engine::Cycle;
 
 #[derive(Debug)]
@@ -44,10 +44,10 @@ impl Outgoing {
         Outgoing { shard, told: Vec::new(), away: (0..shards).map(|_| Vec::new()).collect() }
     }
 
-    /// Sends `mail` over `wire`, which leads to another shard.
+    /// Sends `mail` to a component of another shard.
     #[inline(never)]
-    pub(super) fn send_away(&mut self, wire: &Wire, by: Cycle, mail: Mail) {
-        self.away[wire.peer.shard as usize].push(Letter { place: wire.peer.place, by, mail });
+    pub(super) fn send_away(&mut self, to: Address, by: Cycle, mail: Mail) {
+        self.away[to.shard as usize].push(Letter { place: to.place, by, mail });
     }
 }
 
@@ -85,7 +85,7 @@ impl<O: Observer> Around for World<O> {
         if wire.peer.shard == self.mail.shard {
             self.mail.told.push((wire.peer.place, limit));
         } else {
-            self.mail.send_away(wire, limit.from, Mail::Advert(limit));
+            self.mail.send_away(wire.peer, limit.from, Mail::Advert(limit));
         }
     }
 }
