@@ -136,20 +136,18 @@ impl Agenda {
         (next != u64::MAX).then_some(Cycle(next))
     }
 
-    /// Whether one of `slots`, fewer than 64, is still to come out in cycle `now`, the one that is being handled.
+    /// Whether one of the slots behind `slot`, so many and fewer than 63, is still to come out in cycle `now`, the one that is
+    /// being handled.
     #[inline]
     #[must_use]
-    pub fn is_due(&self, slots: std::ops::Range<usize>, now: Cycle) -> bool {
-        let (first, shift, count) = (slots.start / 64, slots.start % 64, slots.len());
-        if count == 0 {
-            return false;
-        }
-        let row = (now.0 % NEAR) as usize * self.words + first;
+    pub fn is_due_behind(&self, slot: usize, count: usize, now: Cycle) -> bool {
+        let (word, shift) = (slot / 64, slot % 64);
+        let row = (now.0 % NEAR) as usize * self.words + word;
         let mut bits = self.bits[row] >> shift;
-        if shift + count > 64 {
+        if shift + count > 63 {
             bits |= self.bits[row + 1] << (64 - shift);
         }
-        bits & ((1 << count) - 1) != 0
+        bits >> 1 & ((1 << count) - 1) != 0
     }
 
     /// Asks the memory for the rows of the cycles before `until`.
@@ -313,7 +311,8 @@ mod tests {
                     model.remove(&first);
                     let higher = first.1 + 1..(slots as usize).min(first.1 + 4);
                     let is_due = higher.clone().any(|slot| model.contains(&(first.0, slot)));
-                    assert_eq!(agenda.is_due(higher.clone(), Cycle(first.0)), is_due, "seed {seed}");
+                    let due = agenda.is_due_behind(first.1, higher.len(), Cycle(first.0));
+                    assert_eq!(due, is_due, "seed {seed}");
                     if stream.below(2) == 0 && !higher.is_empty() {
                         // A higher slot in the same cycle, and another one later.
                         agenda.schedule(higher.start, Cycle(first.0));

@@ -86,15 +86,7 @@ impl ArbiterBank {
     pub(crate) fn grant_only(&mut self, arbiter: usize, input: usize) {
         match &mut self.state {
             State::Last(last) => last[arbiter] = input as u8,
-            State::Stamps(stamps) => {
-                let first = arbiter * (1 + self.inputs);
-                let count = stamps[first];
-                stamps[first + 1 + input] = count;
-                stamps[first] = count.wrapping_add(1);
-                if count == u8::MAX {
-                    stamps[first] = restamp(&mut stamps[first + 1..][..self.inputs]);
-                }
-            }
+            State::Stamps(stamps) => stamp(stamps, arbiter * (1 + self.inputs), self.inputs, input),
         }
     }
 
@@ -113,30 +105,31 @@ impl ArbiterBank {
                 usize::from(*last)
             }
             State::Stamps(stamps) => {
-                let state = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
-                let (count, stamps) = state.split_first_mut().expect("a count and the stamps");
+                let first = arbiter * (1 + self.inputs);
                 let mut winner = requests.trailing_zeros() as usize;
                 let mut others = requests & (requests - 1);
                 while others != 0 {
                     let other = others.trailing_zeros() as usize;
                     others &= others - 1;
-                    winner = if stamps[other] < stamps[winner] { other } else { winner };
+                    winner =
+                        if stamps[first + 1 + other] < stamps[first + 1 + winner] { other } else { winner };
                 }
-                stamp(count, stamps, winner);
+                stamp(stamps, first, self.inputs, winner);
                 winner
             }
         }
     }
 }
 
-/// The latest grant, which `count` numbers, is that of `winner`.
+/// The latest grant of the arbiter whose count is at `first` is that of `winner`, one of so many `inputs`.
 #[inline(always)]
-fn stamp(count: &mut u8, stamps: &mut [u8], winner: usize) {
-    stamps[winner] = *count;
-    if *count == u8::MAX {
-        *count = restamp(stamps);
-    } else {
-        *count += 1;
+fn stamp(stamps: &mut [u8], first: usize, inputs: usize, winner: usize) {
+    debug_assert!(winner < inputs, "input {winner} of {inputs}");
+    let count = stamps[first];
+    stamps[first + 1 + winner] = count;
+    stamps[first] = count.wrapping_add(1);
+    if count == u8::MAX {
+        stamps[first] = restamp(&mut stamps[first + 1..][..inputs]);
     }
 }
 

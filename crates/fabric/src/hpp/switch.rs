@@ -77,6 +77,14 @@ struct Input {
     requests_from: Cycle,
 }
 
+impl Input {
+    /// The output whose sender has to have credits for its first packet, which requests `output`.
+    #[inline(always)]
+    fn next_output<const COLLECTIVE: bool>(&self, output: usize) -> usize {
+        if COLLECTIVE && self.gathers { output } else { usize::from(self.next) }
+    }
+}
+
 /// One output of one crossbar, with its TX FIFO and the sender half of the VC of the same number.
 #[derive(Clone, Debug)]
 #[repr(align(64))]

@@ -338,9 +338,8 @@ impl Parts<'_> {
         for from in bits(requests) {
             let fifo = &self.inputs[from * self.vcs + usize::from(vc)];
             if fifo.requests_from <= now {
-                let next = if COLLECTIVE && fifo.gathers { output } else { usize::from(fifo.next) };
-                let fits = self.has_credits(shared, next, now, u32::from(fifo.units));
-                eligible |= u64::from(fits) << from;
+                let (next, units) = (fifo.next_output::<COLLECTIVE>(output), fifo.units.into());
+                eligible |= u64::from(self.has_credits(shared, next, now, units)) << from;
             }
         }
         eligible
@@ -363,7 +362,7 @@ impl Parts<'_> {
                 self.wake_arbiter(output, requests_from);
                 continue;
             }
-            let next = if fifo.gathers { output } else { usize::from(fifo.next) };
+            let next = fifo.next_output::<true>(output);
             if let Some(at) = self.next_advert(shared, next) {
                 self.wake_arbiter(output, at);
             }
@@ -531,10 +530,9 @@ impl Parts<'_> {
                 return false;
             }
         }
-        let arbiters = self.first_arbiter;
-        let others = arbiters + output + 1..arbiters + (port + 1) * self.vcs;
+        let others = (port + 1) * self.vcs - (output + 1);
         let is_kept = COLLECTIVE && self.is_kept(port);
-        !(self.agenda.is_due(others, now) | is_kept)
+        !(self.agenda.is_due_behind(self.first_arbiter + output, others, now) | is_kept)
     }
 
     /// Takes in the packet in `slot`, which is on the way.
