@@ -197,6 +197,9 @@ pub trait PortModel<A: Architecture>: Send + Sized {
         sets: &[Arc<NodeSet>],
     ) -> u32;
 
+    /// When the next packet that has come or is coming counts as delivered, as far as known.
+    fn delivers_at(&self) -> Cycle;
+
     /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 

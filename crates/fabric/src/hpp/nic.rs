@@ -517,6 +517,11 @@ impl PortModel<Hpp> for Port {
     }
 
     #[inline(always)]
+    fn delivers_at(&self) -> Cycle {
+        self.deliver_at
+    }
+
+    #[inline(always)]
     fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
         if self.deliver_at > now {
             return None;

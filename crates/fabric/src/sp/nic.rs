@@ -99,6 +99,10 @@ impl PortModel<Sp> for Port {
         flits
     }
 
+    fn delivers_at(&self) -> Cycle {
+        self.whole.front().map_or(Cycle::NEVER, |(at, _)| *at)
+    }
+
     fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
         self.whole.front().filter(|(at, _)| *at <= now)?;
         let (_, token) = self.whole.pop_front()?;
