@@ -34,7 +34,7 @@ use failure::Failure;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 
-/// What is large is in huge pages, and large networks wait less for addresses.
+/// What is large is in huge pages where the system gives them, and large networks wait less for page tables.
 #[global_allocator]
 static MEMORY: MiMalloc = MiMalloc;
 

@@ -12,7 +12,7 @@ pub fn line<T>(item: &T) {
     branches::prefetch_read_data::<T, 0>(item);
 }
 
-/// Asks for the first cache line of `items[index]`, if there is such an item.
+/// Asks for the first cache line of `items[index]`, or of where that would be.
 #[inline(always)]
 pub fn element<T>(items: &[T], index: usize) {
     branches::prefetch_read_data::<T, 0>(items.as_ptr().wrapping_add(index));

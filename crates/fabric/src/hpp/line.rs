@@ -124,7 +124,7 @@ fn next_due<T: Time>(voices: &[Voice<T>]) -> T {
 /// `now`, if there are any: rounds in which there is nothing new to say and no advert waits for another. Such a round comes
 /// back as it was after a period. Returns whose turn was the last one.
 #[inline(never)]
-fn repeat<T: Time>(voices: &mut [Voice<T>], free: &mut T, now: T, cx: &mut impl Around) -> Option<u8> {
+fn repeat_rounds<T: Time>(voices: &mut [Voice<T>], free: &mut T, now: T, cx: &mut impl Around) -> Option<u8> {
     let timing = cx.timing();
     let news = voices.iter().fold(T::NEVER, |news, voice| news.min(voice.news));
     let turn = voices.iter().enumerate().max_by_key(|(_, voice)| voice.due).map(|(vc, _)| vc)?;
@@ -229,7 +229,7 @@ impl<T: Time> Line<T> {
     /// Whether an advert could have been sent in the cycles up to `now`, barrier packets aside.
     #[inline]
     pub(super) fn could_advertise(&self, now: T) -> bool {
-        self.next_advert() <= now
+        self.next_turn() <= now
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
@@ -267,7 +267,7 @@ impl<T: Time> Line<T> {
         let vcs = if N == 0 { voices.len() } else { N };
         let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
         loop {
-            let at = self.next_advert();
+            let at = self.next_turn();
             if at > now {
                 return;
             }
@@ -279,7 +279,7 @@ impl<T: Time> Line<T> {
 
     /// The first cycle in which an advert can be sent, as far as known.
     #[inline(always)]
-    fn next_advert(&self) -> T {
+    fn next_turn(&self) -> T {
         self.due_at.max(self.free_at)
     }
 
@@ -296,7 +296,7 @@ impl<T: Time> Line<T> {
     ) -> T {
         let mut now = first.max(self.free_at);
         while now < upto {
-            let at = self.next_advert();
+            let at = self.next_turn();
             if at > now {
                 break;
             }
@@ -318,7 +318,7 @@ impl<T: Time> Line<T> {
         if voices.iter().any(|voice| voice.news <= at + long) {
             return false;
         }
-        let Some(turn) = repeat(voices, &mut self.free_at, now, cx) else { return false };
+        let Some(turn) = repeat_rounds(voices, &mut self.free_at, now, cx) else { return false };
         (self.due_at, self.advert_turn) = (next_due(voices), turn);
         true
     }

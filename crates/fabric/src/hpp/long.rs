@@ -53,9 +53,6 @@ pub(super) use build::bytes_per_port;
 /// The most VCs of such a switch.
 pub(super) const VCS: usize = 4;
 
-/// The most credit units of a buffer of such a switch: as many packets may leave it before anybody looks.
-pub(super) const UNITS: u32 = 1 << 14;
-
 /// Cycles of a stretch, at most.
 pub(super) const STRETCH: u32 = 16;
 
@@ -323,7 +320,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.switches[self.switches.partition_point(|switch| switch.first <= place) - 1].number
     }
 
-    /// Whose port is at `place`. Only observers of adverts want to know, so it is not found out in vain.
+    /// Whose port is at `place`. Only observers of switches want to know.
     #[inline(always)]
     fn owner(&self, place: u32) -> Owner {
         if !O::WATCHES_SWITCHES {

@@ -60,7 +60,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
     }
 
-    /// Asks for what the links behind `index` in the list `due` will need, wherever there may be adverts to send.
+    /// Asks for all of the ports whose links are behind `index` in the list `due`, since each of the inputs may have an advert.
     #[inline(always)]
     pub(super) fn prefetch_links(ports: &[Port<V>], due: &[u32], index: usize) {
         if let Some(&place) = due.get(index + 2 * STEP) {

@@ -69,9 +69,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 return self.rows.wake_link_if(place, at, true);
             }
             let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
-            if let Some(vc) = first_after(line.data_turn, wanted) {
-                self.send(ports, place, vc, now);
-            }
+            let vc = first_after(line.data_turn, wanted).expect("the first that is ready is wanted");
+            self.send(ports, place, vc, now);
         }
     }
 

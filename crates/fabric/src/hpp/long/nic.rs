@@ -38,6 +38,8 @@ pub(super) struct Nic<const V: usize> {
     component: u32,
 }
 
+const _: () = assert!(size_of::<Nic<3>>() == 5 * 64, "cache lines of a NIC port");
+
 /// One virtual channel of a NIC port.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
@@ -116,7 +118,9 @@ impl<const V: usize> Nic<V> {
     /// Sends the adverts that were due in the cycles up to `now`.
     pub(super) fn catch_up<O: Observer>(&mut self, now: Moment, world: &mut World<O>) {
         let owner = self.owner();
-        self.line.catch_up(&mut self.voices, &mut self.lanes, now, owner, world);
+        if self.line.could_advertise(now) {
+            self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
+        }
     }
 
     /// Ends a window before `until`: see [`Line::finish`].

@@ -27,10 +27,9 @@ pub(super) struct Receiver {
     end: Moment,
     /// Units of the packet that is leaving that have not been counted.
     uncounted: u16,
-    /// What stands between the last advert and that packet: 1 for a unit that has been counted early, 2 for each packet in
-    /// `behind`.
-    before: u16,
-    /// Packets that leave behind it.
+    /// The last unit of the packet before has been counted and not advertised.
+    is_early: bool,
+    /// Packets that leave behind that one.
     behind: List,
 }
 
@@ -64,20 +63,21 @@ impl Receiver {
             told: timing.capacity,
             arrived: 0,
             uncounted: 0,
-            before: 0,
+            is_early: false,
             behind: List::default(),
         }
     }
 
-    /// The next packet begins to leave. Returns when the first unit will have left that has not been counted.
+    /// The next packet begins to leave, when those before have left. Returns when the first unit will have left that has not been
+    /// counted.
     ///
     /// If there is but one unit before it that has not been advertised, that is counted now: nobody asks before there is
-    /// something to say, and by then it has left.
+    /// something to say, of which the voice knows already, and by then it has left.
     #[inline(always)]
     pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Moment {
-        if self.before + self.uncounted <= 1 {
+        if self.behind.is_empty() & (u16::from(self.is_early) + self.uncounted <= 1) {
             self.position = self.position.wrapping_add(u32::from(self.uncounted));
-            self.before += self.uncounted;
+            self.is_early |= self.uncounted == 1;
             self.start(timing, leaving);
         } else {
             self.queue(behind, leaving.base, [leaving.flits, leaving.units]);
@@ -87,7 +87,6 @@ impl Receiver {
 
     #[inline(never)]
     fn queue(&mut self, behind: &mut Pool<Leaving>, base: Moment, [flits, units]: [u16; 2]) {
-        self.before += 2;
         let slot = behind.put(Leaving { base, flits, units, next: Slot::NONE });
         behind.append_ended(&mut self.behind, slot);
     }
@@ -95,6 +94,7 @@ impl Receiver {
     /// The packet `leaving` comes next, and all units before have been counted.
     #[inline(always)]
     fn start(&mut self, timing: &Timing, leaving: Leaving) {
+        debug_assert!(self.end <= leaving.base, "packets leave a FIFO one after the other");
         let Leaving { base, flits, units, .. } = leaving;
         (self.uncounted, self.end) = (units, leaving.end());
         self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
@@ -108,7 +108,7 @@ impl Receiver {
         behind.for_each(&self.behind, |leaving| leaving.base = leaving.base.moved(span));
     }
 
-    /// Counts the units that have left before cycle `now`, by which there is something to say; `next_behind` takes out the
+    /// Counts the units that have left before cycle `now`, by which there is something to say; `next_behind` takes out the next
     /// packet behind, if there is one.
     #[inline(always)]
     fn count(
@@ -118,8 +118,8 @@ impl Receiver {
         mut next_behind: impl FnMut(&mut List) -> Option<Leaving>,
     ) {
         // What was counted early has left.
-        self.before &= !1;
-        if self.uncounted + self.before <= 1 {
+        self.is_early = false;
+        if self.behind.is_empty() & (self.uncounted <= 1) {
             // The last unit, if it has not been counted: whether it has left nobody has to guess.
             let left = self.next <= now;
             self.position = self.position.wrapping_add(left.into());
@@ -131,13 +131,10 @@ impl Receiver {
             self.position = self.position.wrapping_add(1);
             self.uncounted -= 1;
             match self.uncounted {
-                0 if self.before < 2 => self.next = Moment::NEVER,
-                0 => {
-                    self.before -= 2;
-                    let leaving =
-                        next_behind(&mut self.behind).expect("as many are behind as have been counted");
-                    self.start(timing, leaving);
-                }
+                0 => match next_behind(&mut self.behind) {
+                    Some(leaving) => self.start(timing, leaving),
+                    None => self.next = Moment::NEVER,
+                },
                 1 => self.next = self.end + 1,
                 _ => self.next = self.next + u64::from(timing.unit_flits),
             }
@@ -152,7 +149,8 @@ impl Receiver {
     }
 
     /// The position at the start of cycle `now`, and the units of packets that leave that have not left, for a look from
-    /// outside.
+    /// outside. A unit that has been counted early has left then: links decide no further than to where somebody looks. (What
+    /// is on its way to a NIC port may be counted ahead; both together are right.)
     fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
         let (mut receiver, mut rest) = (self.clone(), behind.iter(&self.behind));
         receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());
@@ -262,8 +260,8 @@ mod tests {
                     left.extend(self::units(&timing, &packet));
                     base = packet.end() + 1 + stream.below(60);
                 }
-                early += u32::from(receiver.before & 1);
-                behind_two += u32::from(receiver.before > 3);
+                early += u32::from(receiver.is_early);
+                behind_two += u32::from(behind.iter(&receiver.behind).count() > 1);
                 now = now + stream.below(150);
                 let position = timing.capacity + left.iter().filter(|&&at| at <= now).count() as u32;
                 assert_eq!(news <= now, position != receiver.advertised, "seed {seed}, cycle {now:?}");

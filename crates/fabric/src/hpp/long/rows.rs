@@ -59,7 +59,7 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Adds `item` if `is_due`, which nobody has to guess.
+    /// Adds `item` if `is_due`, without a branch.
     #[inline(always)]
     fn push_if(&mut self, item: u32, is_due: bool) {
         match self.items.get_mut(self.count) {
