@@ -23,7 +23,7 @@ use flitway_engine::calendar::Calendar;
 const LISTS: usize = 16;
 
 /// The ports in a block of a larger shard, a power of two.
-const BLOCK: u32 = if cfg!(debug_assertions) { 16 } else { 1 << 11 };
+const BLOCK: u32 = if cfg!(debug_assertions) { 16 } else { 1 << 10 };
 
 /// Bytes of a switch port, and of a NIC port.
 pub(in crate::hpp) fn bytes_per_port(vcs: usize, ports: usize) -> [usize; 2] {
