@@ -296,10 +296,10 @@ impl<T: Time> Line<T> {
     ) -> T {
         let mut now = first.max(self.free_at);
         while now < upto {
-            let at = self.next_turn();
-            if at > now {
+            if self.due_at > now {
                 break;
             }
+            let at = self.next_turn();
             if now.since(at) <= cx.timing().long {
                 self.send_advert(voices, receivers, at, owner, cx);
             } else {

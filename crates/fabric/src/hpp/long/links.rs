@@ -58,18 +58,26 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let owner = self.owner(place);
         loop {
             let Port { line, voices, inputs, outputs, .. } = &mut ports[place as usize];
-            if line.waiting == 0 {
+            let waiting = line.waiting;
+            if waiting == 0 {
                 return;
             }
-            let ready = ready(outputs, line.waiting);
-            let first = ready.iter().fold(Moment::NEVER, |first, &ready| first.min(ready));
+            // In most cases there is one.
+            let only = (waiting & (waiting - 1) == 0).then_some(waiting.trailing_zeros() as usize);
+            let first = match only {
+                Some(vc) => outputs[vc].at,
+                None => ready(outputs, waiting).into_iter().fold(Moment::NEVER, Moment::min),
+            };
             let now = line.send_adverts_before(voices, inputs, [first, upto], owner, &mut self.world);
             if now >= upto {
                 let at = end.max(now.before(self.world.timing.to_link()));
                 return self.rows.wake_link_if(place, at, true);
             }
-            let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
-            let vc = first_after(line.data_turn, wanted).expect("the first that is ready is wanted");
+            let vc = only.unwrap_or_else(|| {
+                let ready = ready(outputs, waiting);
+                let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
+                first_after(line.data_turn, wanted).expect("the first that is ready is wanted")
+            });
             self.send(ports, place, vc, now);
         }
     }
