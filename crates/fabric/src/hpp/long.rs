@@ -228,6 +228,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
     }
 
     /// The nodes of the block that runs do what they have to do before cycle `end`, with which the stretch ends.
+    #[inline(never)]
     fn run_nodes(&mut self, end: Moment) {
         let mut due = std::mem::take(&mut self.due);
         self.net.rows.take_nodes(&mut due);
