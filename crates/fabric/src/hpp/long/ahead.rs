@@ -62,9 +62,22 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// Asks for all of the ports whose links are behind `index` in the list `due`, since each of the inputs may have an advert.
     #[inline(always)]
-    pub(super) fn prefetch_links(ports: &[Port<V>], due: &[u32], index: usize) {
+    pub(super) fn prefetch_links(&self, ports: &[Port<V>], due: &[u32], index: usize) {
         if let Some(&place) = due.get(index + 2 * STEP) {
             prefetch::item(&ports[place as usize]);
+        }
+        let source = |place: u32| {
+            let Port { line, outputs, .. } = &ports[place as usize];
+            let vc = line.waiting.trailing_zeros() as usize;
+            let from = self.bases[place as usize] + u32::from(outputs.get(vc)?.from);
+            Some((ports.get(from as usize)?, vc))
+        };
+        if let Some((port, vc)) = due.get(index + STEP).and_then(|&place| source(place)) {
+            prefetch::line(&port.inputs[vc]);
+            prefetch::line(&port.line);
+        }
+        if let Some((port, vc)) = due.get(index + STEP / 2).and_then(|&place| source(place)) {
+            self.world.tokens.prefetch(port.inputs[vc].waiting.head());
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::PortId;
 use crate::bits::bits;
 use crate::hpp::moment::{Moment, Time};
 use crate::observer::{Grant, Observer, Passage};
-use flitway_engine::prefetch;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
@@ -31,20 +30,20 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 self.prefetch_arbiters(ports, due, index);
             }
             let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
-            self.arbitrate::<AHEAD>(ports, place, vc, end);
+            self.arbitrate(ports, place, vc, end);
         }
     }
 
     /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
     #[inline(always)]
-    fn arbitrate<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Moment) {
+    fn arbitrate(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Moment) {
         let Output { requests, at: crossed, from, ref sender, .. } = ports[place as usize].outputs[vc];
         if requests == 0 || from != NOBODY {
             // If a packet has been granted, the choice of the link wakes the arbiter.
             return;
         }
         if requests & (requests - 1) != 0 {
-            return self.arbitrate_among::<AHEAD>(ports, requests, place, vc, end);
+            return self.arbitrate_among(ports, requests, place, vc, end);
         }
         let (base, first) = (self.bases[place as usize], requests.trailing_zeros());
         let Input { requests_from, units, .. } = ports[(base + first) as usize].inputs[vc];
@@ -53,23 +52,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
             self.rows.wake_arbiter(place, vc, now);
         } else if sender.has_known(units.into()) {
             self.arbiters.grant_only(place as usize * V + vc, first as usize);
-            self.grant::<AHEAD>(ports, base, first, place, vc, now);
+            self.grant(ports, base, first, place, vc, now);
         } else {
-            self.arbitrate_among::<AHEAD>(ports, requests, place, vc, end);
+            self.arbitrate_among(ports, requests, place, vc, end);
         }
     }
 
     /// The same where there are several `requests`, or credits are scarce. It is in line because it has loops: of the later of
     /// two times in an innermost loop the compiler makes a branch, which nobody can guess.
     #[inline(always)]
-    fn arbitrate_among<const AHEAD: bool>(
-        &mut self,
-        ports: &mut [Port<V>],
-        requests: u64,
-        place: u32,
-        vc: usize,
-        end: Moment,
-    ) {
+    fn arbitrate_among(&mut self, ports: &mut [Port<V>], requests: u64, place: u32, vc: usize, end: Moment) {
         let base = self.bases[place as usize];
         let from = |ports: &[Port<V>], port: usize| ports[base as usize + port].inputs[vc].requests_from;
         let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(ports, port)));
@@ -89,7 +81,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             if eligible != 0 {
                 let from = self.arbiters.grant(place as usize * V + vc, eligible) as u32;
-                return self.grant::<AHEAD>(ports, base, from, place, vc, now);
+                return self.grant(ports, base, from, place, vc, now);
             }
             now = later.min(self.next_advert(&mut ports[place as usize].outputs[vc]));
         }
@@ -109,25 +101,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
     #[inline(always)]
-    fn grant<const AHEAD: bool>(
-        &mut self,
-        ports: &mut [Port<V>],
-        base: u32,
-        from: u32,
-        place: u32,
-        vc: usize,
-        now: Moment,
-    ) {
+    fn grant(&mut self, ports: &mut [Port<V>], base: u32, from: u32, place: u32, vc: usize, now: Moment) {
         if self.world.observer.follows_packets() {
             self.describe_passage(ports, base, from, place, vc, now);
         }
         let source = &mut ports[(base + from) as usize];
         source.inputs[vc].requests_from = Moment::NEVER;
-        if AHEAD {
-            // What the link will need for the packet.
-            prefetch::line(&source.line);
-            self.world.tokens.prefetch(source.inputs[vc].waiting.head());
-        }
         let Port { line, outputs, .. } = &mut ports[place as usize];
         let World { timing, counters, .. } = &mut self.world;
         let output = &mut outputs[vc];

@@ -37,7 +37,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     ) {
         for (index, &place) in due.iter().enumerate() {
             if AHEAD {
-                Self::prefetch_links(ports, due, index);
+                self.prefetch_links(ports, due, index);
             }
             self.decide(ports, place, end, upto);
         }
