@@ -87,8 +87,8 @@ pub struct LongShard<const V: usize, E, O> {
     out: Outgoing,
 }
 
-/// What acts on the ports of a shard. They stand side by side: those of the first switch, of the second one and so on; then, counted on,
-/// the NIC ports of the first node, of the second one and so on. That number is the *place* of a port.
+/// What acts on the ports of a shard. They stand side by side: those of the first switch, of the second one and so on; then,
+/// counted on, the NIC ports of the first node, of the second one and so on. That number is the *place* of a port.
 ///
 /// Where the cache of a core does not hold everything, the switches are divided into *blocks* that it holds, and each
 /// stretch is run block by block, every node with the block of its first switch. What one block sends to another is kept as a

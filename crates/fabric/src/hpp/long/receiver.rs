@@ -68,8 +68,8 @@ impl Receiver {
         }
     }
 
-    /// The next packet begins to leave, when those before have left. Returns when the first unit will have left that has not been
-    /// counted.
+    /// The next packet begins to leave, when those before have left. Returns when the first unit will have left that has not
+    /// been counted.
     ///
     /// If there is but one unit before it that has not been advertised, that is counted now: nobody asks before there is
     /// something to say, of which the voice knows already, and by then it has left.
