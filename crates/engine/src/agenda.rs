@@ -141,6 +141,7 @@ impl Agenda {
     #[inline]
     #[must_use]
     pub fn is_due_behind(&self, slot: usize, count: usize, now: Cycle) -> bool {
+        debug_assert!(count < 63, "{count} slots are more than a word");
         let (word, shift) = (slot / 64, slot % 64);
         let row = (now.0 % NEAR) as usize * self.words + word;
         let mut bits = self.bits[row] >> shift;

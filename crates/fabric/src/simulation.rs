@@ -200,7 +200,8 @@ pub trait PortModel<A: Architecture>: Send + Sized {
     /// When the next packet that has come or is coming counts as delivered, as far as known.
     fn delivers_at(&self) -> Cycle;
 
-    /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
+    /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`. Where endpoints do not react that
+    /// may be ahead of the other calls.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
     /// Takes in what has come of barriers by cycle `now`, one thing after the other; the group of an operation that is

@@ -92,8 +92,8 @@ pub struct LongShard<const V: usize, E, O> {
 ///
 /// Where the cache of a core does not hold everything, the switches are divided into *blocks* that it holds, and each
 /// stretch is run block by block, every node with the block of its first switch. What one block sends to another is kept as a
-/// letter until it is felt. Blocks begin at multiples of their size, and no switch is in two of them: what is not
-/// needed of a block stays unconnected.
+/// letter until it is felt, and so is what comes from another shard. Blocks begin at multiples of their size, and no switch is
+/// in two of them: what is not needed of a block stays unconnected.
 #[derive(Debug)]
 struct Net<const V: usize, O> {
     world: World<O>,

@@ -1,5 +1,6 @@
-//! What arbiters and links ask the memory for before their turn comes, where the state does not fit into the cache of a core.
-//! Each step reads what the one before has asked for. It gains time, and changes nothing else.
+//! What nodes, arbiters, links and readers of letters ask the memory for before their turn comes, where the state does not
+//! fit into the cache of a core. Each step reads what the one before has asked for. It gains time, and changes nothing
+//! else.
 
 use super::port::Port;
 use super::rows::{Letter, Rows};

@@ -43,7 +43,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.post(ports, Letter { place, base, coming, route });
     }
 
-    /// A packet comes to a port in any block, which will read of it in the stretch in which it is felt.
+    /// A packet comes to a port in any block, which will read of it in the stretch in which it is felt, or a while before.
     #[inline(always)]
     fn post(&mut self, ports: &[Port<V>], letter: Letter) {
         let Letter { place, coming, .. } = letter;
@@ -62,13 +62,15 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.world.mail.send_away(to, token.at, Mail::Packet(Token { port, ..token }));
     }
 
-    /// The packets that other blocks have sent come to the block that runs.
+    /// The packets that other blocks and other shards have sent come to the block that runs.
     #[inline(never)]
     pub(super) fn read_letters(&mut self, ports: &mut [Port<V>]) {
         let mut letters = std::mem::take(&mut self.read);
         self.rows.take_letters(&mut letters);
         for (index, &Letter { place, base, coming, route }) in letters.iter().enumerate() {
-            Self::prefetch_letters(ports, &letters, index);
+            if self.asks_ahead {
+                Self::prefetch_letters(ports, &letters, index);
+            }
             match (place as usize).checked_sub(ports.len()) {
                 None => self.expect_in_switch(ports, base, place, coming, route),
                 Some(nic) => {

@@ -86,7 +86,12 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
         let is_there = |letter: &&Letter| places.contains(&(letter.place as usize));
         let coming = self.net.rows.letters().filter(is_there).map(|letter| &tokens[letter.coming.slot]);
         let inputs = self.ports[places.clone()].iter().flat_map(|port| &port.inputs);
-        let waiting = inputs.flat_map(|input| tokens.iter(&input.waiting)).chain(coming);
+        let mail = self.inbox.iter().filter(|letter| letter.place == switch);
+        let mail = mail.filter_map(|letter| match &letter.mail {
+            Mail::Packet(token) => Some(token),
+            _ => None,
+        });
+        let waiting = inputs.flat_map(|input| tokens.iter(&input.waiting)).chain(coming).chain(mail);
         waiting.filter(|token| token.at < now).map(|token| u64::from(token.flits)).sum()
     }
 

@@ -1,4 +1,4 @@
-//! What arbiters and links have to do in which stretch.
+//! What nodes, arbiters and links have to do in which stretch, and what comes from elsewhere.
 
 use super::port::Coming;
 use super::{STRETCH, VCS};
@@ -239,11 +239,11 @@ impl Rows {
         }
     }
 
-    /// A packet from another block comes to a port in `block`; it is felt there so many cycles after it has come.
+    /// A packet from elsewhere comes to a port in `block`; it is felt there so many cycles after it has come.
     #[inline(always)]
     pub(super) fn post(&mut self, block: u32, letter: Letter, felt: u64) {
-        // It is read before it has come so long ago that the epoch may pass it.
-        let at = letter.coming.at + felt.min(ROUND);
+        // It is read before it has come so long ago that the epoch may pass it. From another shard it may be told later.
+        let at = (letter.coming.at + felt.min(ROUND)).max(self.now);
         self.post_at(block, letter, at);
     }
 
@@ -292,7 +292,7 @@ impl Rows {
         self.first_far = self.far.first_key_value().map_or(u32::MAX, |(&stretch, _)| stretch);
     }
 
-    /// The packets that have been sent to other blocks and that have not read them.
+    /// The packets that have been sent to blocks that have not read them.
     pub(super) fn letters(&self) -> impl Iterator<Item = &Letter> {
         let far = self.far.values().flatten().filter_map(|what| match what {
             Far::Letter(letter, _) => Some(&**letter),
@@ -398,6 +398,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::Slot;
     use flitway_engine::random::{Purpose, Stream};
     use std::collections::BTreeSet;
 
@@ -436,6 +437,20 @@ mod tests {
                 rows.pass(rows.end());
             }
         }
+    }
+
+    #[test]
+    fn a_letter_that_comes_late_is_read_now() {
+        let mut rows = Rows::new(10, 6);
+        rows.pass(Moment(1_000));
+        let coming = |at| Coming { slot: Slot::NONE, at: Moment(at), flits: 1, units: 1, vc: 0 };
+        for (at, felt) in [(1_000 - ROUND as u32 - 9, ROUND + 20), (1_001, 40)] {
+            rows.post(0, Letter { place: 3, base: 0, coming: coming(at), route: Route::default() }, felt);
+        }
+        let mut read = Vec::new();
+        rows.take_letters(&mut read);
+        assert_eq!(read.iter().map(|letter| letter.coming.at.0).collect::<Vec<_>>(), [863]);
+        assert_eq!(rows.letters().count(), 1);
     }
 
     #[test]
