@@ -138,8 +138,9 @@ pub struct Steps {
     selection: Selection,
     /// Steps before this cycle are not looked at.
     from: Cycle,
-    /// How many are written down at most.
+    /// How many are written down at most: the first.
     room: usize,
+    /// Those, and as many again that may be later.
     steps: Vec<Step>,
     left_out: u64,
     switches: u32,
@@ -171,10 +172,12 @@ impl Steps {
         if step.cycle() < self.from {
             return;
         }
-        if self.steps.len() < self.room {
-            self.steps.push(step);
-        } else {
-            self.left_out += 1;
+        self.steps.push(step);
+        // They are told in no order: components run one after the other, and deliveries may be told early.
+        if self.steps.len() > self.room.saturating_mul(2) {
+            self.steps.select_nth_unstable_by_key(self.room, Step::key);
+            self.left_out += (self.steps.len() - self.room) as u64;
+            self.steps.truncate(self.room);
         }
     }
 }
@@ -312,6 +315,38 @@ mod tests {
             injected: Cycle(injected),
             delivered: Cycle(injected + latency),
             tag: 0,
+        }
+    }
+
+    #[test]
+    fn the_first_steps_are_kept_in_whatever_order_they_are_told() {
+        let all: Vec<Step> =
+            (0..100).map(|turn| Step::Delivered(delivery(turn as u32, turn * 37 % 101, 5))).collect();
+        let steps = |room: usize, told: &[Step]| {
+            let (selection, switches) = (Selection::default(), 1);
+            let mut steps = Steps {
+                selection,
+                from: Cycle(10),
+                room,
+                steps: Vec::new(),
+                left_out: 0,
+                switches,
+                first_node: 1,
+            };
+            told.iter().for_each(|step| steps.push(*step));
+            steps
+        };
+        let (whole, none) = Steps::join(vec![steps(usize::MAX, &all)]);
+        assert_eq!((whole.len(), none), (95, 0));
+        for room in [0, 1, 7, 60, 95] {
+            for cut in [0, 20, 77] {
+                let (kept, left_out) = Steps::join(vec![steps(room, &all[..cut]), steps(room, &all[cut..])]);
+                assert_eq!(left_out as usize, 95 - room, "room for {room}");
+                assert!(
+                    kept.iter().map(Step::key).eq(whole[..room].iter().map(Step::key)),
+                    "room for {room}"
+                );
+            }
         }
     }
 
