@@ -3,7 +3,7 @@
 use super::{Architecture, Context, PortModel, Rest, Stage};
 use crate::bits::bits;
 use crate::observer::Observer;
-use crate::{Delivery, Endpoint, NodeId, Outgoing};
+use crate::{Endpoint, NodeId, Outgoing};
 use flitway_engine::{Cycle, prefetch};
 
 #[derive(Debug)]
@@ -26,15 +26,6 @@ struct Watch {
     rest: Rest,
     /// Something has come or happened since then.
     is_awake: bool,
-}
-
-/// Counts a delivery, and tells the observer of it.
-#[inline(always)]
-fn record<A: Architecture, O: Observer>(cx: &mut Context<'_, A, O>, delivery: &Delivery) {
-    cx.counters.events += 1;
-    cx.counters.packets_delivered += 1;
-    cx.counters.flits_delivered += u64::from(delivery.flits);
-    cx.observer.delivered(delivery);
 }
 
 impl<P, E: Endpoint> Node<P, E> {
@@ -104,7 +95,7 @@ impl<P, E: Endpoint> Node<P, E> {
             let woken = self.wake == now;
             for (port, _) in self.ports.iter_mut().zip(&self.watches).filter(|(_, watch)| watch.next <= now) {
                 while let Some(delivery) = port.delivery(cx.shared, now, self.id) {
-                    record(cx, &delivery);
+                    cx.counters.record(&delivery, cx.observer);
                     if E::REACTS {
                         self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
                     }
@@ -162,7 +153,8 @@ impl<P, E: Endpoint> Node<P, E> {
             let mut at = port.delivers_at();
             while at < cx.horizon {
                 let delivery = port.delivery(cx.shared, at, self.id);
-                record(cx, &delivery.expect("it is delivered in this cycle"));
+                let delivery = delivery.expect("it is delivered in this cycle");
+                cx.counters.record(&delivery, cx.observer);
                 at = port.delivers_at();
             }
             watch.next = port.next();

@@ -6,7 +6,7 @@ use super::post::Letter;
 use super::{Ahead, Architecture, Context, Fabric, Plan, PortModel, Post, ShardModel, Stage, SwitchModel};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
-use crate::{Endpoint, Outgoing, PortId, RailId};
+use crate::{Delivery, Endpoint, Outgoing, PortId, RailId};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
 use std::iter::Sum;
@@ -38,6 +38,17 @@ pub struct Counters {
     pub adverts: u64,
     /// Of barrier packets.
     pub barrier: BarrierCounters,
+}
+
+impl Counters {
+    /// Counts a delivery, and tells the observer of it.
+    #[inline(always)]
+    pub(crate) fn record<O: Observer>(&mut self, delivery: &Delivery, observer: &mut O) {
+        self.events += 1;
+        self.packets_delivered += 1;
+        self.flits_delivered += u64::from(delivery.flits);
+        observer.delivered(delivery);
+    }
 }
 
 /// Totals of barrier packets.

@@ -157,7 +157,7 @@ impl PortModel<Sp> for Port {
     }
 
     fn next(&self) -> Cycle {
-        self.whole.front().map_or(self.due, |(at, _)| self.due.min(*at))
+        self.delivers_at().min(self.due)
     }
 
     fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {

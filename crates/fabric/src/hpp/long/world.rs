@@ -55,10 +55,7 @@ impl<O: Observer> World<O> {
     /// Counts a delivery, and tells the observer of it.
     #[inline(always)]
     pub(super) fn record(&mut self, delivery: &Delivery) {
-        self.counters.events += 1;
-        self.counters.packets_delivered += 1;
-        self.counters.flits_delivered += u64::from(delivery.flits);
-        self.observer.delivered(delivery);
+        self.counters.record(delivery, &mut self.observer);
     }
 }
 
