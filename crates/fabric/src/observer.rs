@@ -125,8 +125,8 @@ pub enum LossReason {
     OutputFull,
 }
 
-/// Is told what happens. Events of one component come in order of time, where nothing else is said; those of different
-/// components may interleave.
+/// Is told what happens. Events of one component come in order of time, where nothing else is said (deliveries may come early);
+/// those of different components may interleave.
 pub trait Observer: Send {
     /// Whether it wants to know what is granted and advertised. One that does not may not be told of that, which saves time.
     const WATCHES_SWITCHES: bool = true;

@@ -229,7 +229,7 @@ impl<T: Time> Line<T> {
     /// Whether an advert could have been sent in the cycles up to `now`, barrier packets aside.
     #[inline]
     pub(super) fn could_advertise(&self, now: T) -> bool {
-        self.next_turn() <= now
+        self.next_advert_at() <= now
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
@@ -267,7 +267,7 @@ impl<T: Time> Line<T> {
         let vcs = if N == 0 { voices.len() } else { N };
         let (voices, receivers) = (&mut voices[..vcs], &mut receivers[..vcs]);
         loop {
-            let at = self.next_turn();
+            let at = self.next_advert_at();
             if at > now {
                 return;
             }
@@ -279,7 +279,7 @@ impl<T: Time> Line<T> {
 
     /// The first cycle in which an advert can be sent, as far as known.
     #[inline(always)]
-    fn next_turn(&self) -> T {
+    fn next_advert_at(&self) -> T {
         self.due_at.max(self.free_at)
     }
 
@@ -299,7 +299,7 @@ impl<T: Time> Line<T> {
             if self.due_at > now {
                 break;
             }
-            let at = self.next_turn();
+            let at = self.next_advert_at();
             if now.since(at) <= cx.timing().long {
                 self.send_advert(voices, receivers, at, owner, cx);
             } else {

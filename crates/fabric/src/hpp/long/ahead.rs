@@ -12,9 +12,10 @@ use flitway_engine::prefetch;
 const STEP: usize = 8;
 
 impl<const V: usize, E, O> LongShard<V, E, O> {
-    /// Asks for what the nodes behind `index` in the list `due` will need.
+    /// Asks for the nodes behind `index` in the list `due`, with their NIC ports; then for the inputs that they send to.
     #[inline(always)]
     pub(super) fn prefetch_nodes(&self, due: &[u32], index: usize) {
+        // By number, so that no node has to be read.
         let nics =
             |node: u32| &self.net.nics[node as usize * self.net.rails as usize..][..self.net.rails as usize];
         if let Some(&node) = due.get(index + STEP) {
@@ -61,7 +62,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
     }
 
-    /// Asks for all of the ports whose links are behind `index` in the list `due`, since each of the inputs may have an advert.
+    /// Asks for all of the ports whose links are behind `index` in the list `due`, since each of the inputs may have an advert;
+    /// then for the FIFOs that packets leave, then for the packets.
     #[inline(always)]
     pub(super) fn prefetch_links(&self, ports: &[Port<V>], due: &[u32], index: usize) {
         if let Some(&place) = due.get(index + 2 * STEP) {

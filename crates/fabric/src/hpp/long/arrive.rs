@@ -16,7 +16,8 @@ use crate::{Delivery, NodeId};
 use flitway_engine::Cycle;
 
 impl<const V: usize, O: Observer> Net<V, O> {
-    /// A packet, which is in no list, goes to `port` of the component at `to`, or to the port there.
+    /// A packet, which is in no list, goes to `port` of the component at `to`, in another shard; in this one `to` says the
+    /// place of the port itself.
     #[inline(always)]
     pub(super) fn pass_on(
         &mut self,
@@ -33,24 +34,23 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let base = place - u32::from(port);
         if let Some(index) = (place as usize).checked_sub(ports.len()) {
             if self.nic_blocks[index] as usize == self.rows.running() {
-                let Coming { slot, at, flits, units, vc } = coming;
-                return self.expect_in_nic(index, slot, at, [flits, units], vc);
+                return self.expect_in_nic(index, coming);
             }
         } else if self.rows.block_of(place) == self.rows.running() {
             return self.expect_in_switch(ports, base, place, coming, route);
         }
         // The state of the other block is far from what is at work now.
-        self.post(ports, Letter { place, base, coming, route });
+        self.post(Letter { place, base, coming, route });
     }
 
     /// A packet comes to a port in any block, which will read of it in the stretch in which it is felt, or a while before.
     #[inline(always)]
-    fn post(&mut self, ports: &[Port<V>], letter: Letter) {
+    fn post(&mut self, letter: Letter) {
         let Letter { place, coming, .. } = letter;
         let timing = &self.world.timing;
-        let (block, felt) = match (place as usize).checked_sub(ports.len()) {
+        let (block, felt) = match place.checked_sub(self.first_nic) {
             None => (self.rows.block_of(place) as u32, timing.felt_by_switch()),
-            Some(nic) => (self.nic_blocks[nic], timing.felt_by_node(coming.flits.into())),
+            Some(nic) => (self.nic_blocks[nic as usize], timing.felt_by_node(coming.flits.into())),
         };
         self.rows.post(block, letter, felt);
     }
@@ -73,10 +73,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             match (place as usize).checked_sub(ports.len()) {
                 None => self.expect_in_switch(ports, base, place, coming, route),
-                Some(nic) => {
-                    let Coming { slot, at, flits, units, vc } = coming;
-                    self.expect_in_nic(nic, slot, at, [flits, units], vc);
-                }
+                Some(nic) => self.expect_in_nic(nic, coming),
             }
         }
         self.read = letters;
@@ -86,16 +83,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
     pub(super) fn accept(&mut self, ports: &mut [Port<V>], letter: simulation::Letter<Mail>, start: Cycle) {
         match letter.mail {
             Mail::Packet(token) => {
-                let place = self.place_of(ports, letter.place, token.port.into());
+                let place = self.place_of(letter.place, token.port.into());
                 let Token { flits, units, vc, route, .. } = token;
                 let at = Moment::of(token.at, self.world.timing.epoch);
                 let slot = self.world.tokens.put(Token { next: Slot::NONE, ..token });
                 let base = place - u32::from(token.port);
                 let coming = Coming { slot, at, flits, units, vc };
-                self.post(ports, Letter { place, base, coming, route });
+                self.post(Letter { place, base, coming, route });
             }
             Mail::Advert(limit) => {
-                let place = self.place_of(ports, letter.place, limit.port.into());
+                let place = self.place_of(letter.place, limit.port.into());
                 self.hear(ports, place, &limit, start);
             }
             Mail::Notice(..) | Mail::Run(_) | Mail::Signal(_) => {
@@ -105,8 +102,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// The place of `port` (of a node: the rail) of a component of this shard.
-    pub(super) fn place_of(&self, ports: &[Port<V>], component: u32, port: u32) -> u32 {
-        place_of(&self.switches, ports.len() as u32, self.rails, component, port)
+    pub(super) fn place_of(&self, component: u32, port: u32) -> u32 {
+        place_of(&self.switches, self.first_nic, self.rails, component, port)
     }
 
     /// A packet is on its way to the port at `place`, of the switch whose first port is at `base`.
@@ -136,9 +133,17 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
     }
 
+    /// A packet is on its way to the NIC port with this `index`.
+    #[inline(always)]
+    fn expect_in_nic(&mut self, index: usize, coming: Coming) {
+        // As small numbers: what is handed to code out of line as a whole is written first.
+        let Coming { slot, at, flits, units, vc } = coming;
+        self.take_in(index, slot, at, [flits, units], vc);
+    }
+
     /// The packet in `slot` is on its way to the NIC port with this `index`; its first flit is there in cycle `at`.
     #[inline(never)]
-    fn expect_in_nic(&mut self, index: usize, slot: Slot, at: Moment, [flits, units]: [u16; 2], vc: u8) {
+    fn take_in(&mut self, index: usize, slot: Slot, at: Moment, [flits, units]: [u16; 2], vc: u8) {
         let nic = &mut self.nics[index];
         let timing = &self.world.timing;
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {

@@ -29,7 +29,8 @@ pub(super) struct Receiver {
     uncounted: u16,
     /// The last unit of the packet before has been counted and not advertised.
     is_early: bool,
-    /// Packets that leave behind that one.
+    /// Packets that leave behind that one: no more than the buffer holds, since a sender that may need what it has not been
+    /// told is told at once.
     behind: List,
 }
 
@@ -85,6 +86,7 @@ impl Receiver {
         self.next
     }
 
+    /// By its numbers: see `expect_in_nic`.
     #[inline(never)]
     fn queue(&mut self, behind: &mut Pool<Leaving>, base: Moment, [flits, units]: [u16; 2]) {
         let slot = behind.put(Leaving { base, flits, units, next: Slot::NONE });
@@ -149,8 +151,8 @@ impl Receiver {
     }
 
     /// The position at the start of cycle `now`, and the units of packets that leave that have not left, for a look from
-    /// outside. A unit that has been counted early has left then: links decide no further than to where somebody looks. (What
-    /// is on its way to a NIC port may be counted ahead; both together are right.)
+    /// outside. A unit that has been counted early has left then, since links decide no further than to where somebody looks;
+    /// where they have gone further (in audits of windows, and of what is on its way to NIC ports) both together are right.
     fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
         let (mut receiver, mut rest) = (self.clone(), behind.iter(&self.behind));
         receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());

@@ -94,7 +94,7 @@ impl Deref for Due {
 /// A packet that another block, or another shard, has sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Letter {
-    /// The place of the port that it comes to, and the first port of that switch.
+    /// The place of the port that it comes to, and the first port of that switch (of a NIC port: nothing).
     pub(super) place: u32,
     pub(super) base: u32,
     pub(super) coming: Coming,
