@@ -7,8 +7,8 @@ use super::token::Limit;
 use crate::pool::Slot;
 use flitway_engine::Cycle;
 
-/// Notices on a board at first.
-const KEPT: usize = 4;
+/// Adverts are posted at most so many cycles before they count, from the start of the window on.
+pub(super) const SPAN: u64 = u64::BITS as u64;
 
 /// What has been posted for the senders of a shard: one board for each, by place, port and VC.
 #[derive(Debug)]
@@ -19,18 +19,17 @@ pub(super) struct Boards {
     /// By place: its first board.
     places: Vec<u32>,
     boards: Vec<Board>,
-    /// The latest notices on a board, a power of two. All adverts of those before have counted for long.
-    kept: usize,
-    /// By board, and there by number modulo `kept`.
-    notices: Vec<Notice>,
 }
 
+/// Each advert says one unit more than the one before, in a later cycle. So which cycles is all there is to keep of them.
 #[derive(Clone, Copy, Debug)]
 struct Board {
-    /// What the latest advert says. Each says one unit more than the one before.
+    /// Nobody looks at a cycle before this one any more.
+    passed: Cycle,
+    /// In which cycles after `passed` an advert begins to count: bit 0 is the next one.
+    coming: u64,
+    /// What the last of them says.
     position: u32,
-    /// The number of its notice.
-    latest: u32,
     /// The sender waits for the next.
     is_awaited: bool,
 }
@@ -46,15 +45,7 @@ pub struct Notice {
     pub(super) units: u16,
 }
 
-/// As if it had come before all others.
-const NONE: Notice = Notice { first: Cycle::ZERO, span: 0, units: 0 };
-
 impl Notice {
-    #[inline]
-    pub(super) fn last(self) -> Cycle {
-        self.first + u64::from(self.span)
-    }
-
     /// The first of its adverts, for a sender at `port` and `vc` that waits for it.
     pub(super) fn first_advert(self, port: u16, vc: u8) -> Limit {
         // What it says is on the board.
@@ -64,10 +55,18 @@ impl Notice {
     /// When the adverts of its units count, where a unit has `unit_flits`.
     #[inline]
     pub(super) fn cycles(self, unit_flits: u64) -> impl Iterator<Item = Cycle> {
-        let cycle = move |unit| {
-            if unit + 1 == self.units { self.last() } else { self.first + u64::from(unit) * unit_flits }
-        };
-        (0..self.units).map(cycle)
+        let ahead =
+            move |unit| if unit + 1 == self.units { self.span.into() } else { u64::from(unit) * unit_flits };
+        (0..self.units).map(move |unit| self.first + ahead(unit))
+    }
+}
+
+impl Board {
+    /// Those that count after cycle `now`: bit 0 is in the next one.
+    #[inline(always)]
+    fn coming(self, now: Cycle) -> u64 {
+        let passed = now.since(self.passed);
+        if passed < SPAN { self.coming >> passed } else { 0 }
     }
 }
 
@@ -79,14 +78,12 @@ impl Boards {
             unit_flits: timing.unit_flits.into(),
             places: Vec::new(),
             boards: Vec::new(),
-            kept: KEPT,
-            notices: Vec::new(),
         }
     }
 
     /// Bytes for one sender.
     pub(super) fn bytes() -> usize {
-        size_of::<Board>() + KEPT * size_of::<Notice>()
+        size_of::<Board>()
     }
 
     /// A further place; its ports come next.
@@ -98,9 +95,9 @@ impl Boards {
     pub(super) fn add_ports(&mut self, timing: &Timing, ports: usize) -> usize {
         let first = self.boards.len();
         if timing.posts {
-            let board = Board { position: timing.capacity, latest: 0, is_awaited: false };
+            let board =
+                Board { passed: Cycle::ZERO, coming: 0, position: timing.capacity, is_awaited: false };
             self.boards.resize(first + ports * self.vcs, board);
-            self.notices.resize(self.boards.len() * self.kept, NONE);
         }
         first
     }
@@ -111,83 +108,41 @@ impl Boards {
         self.places[place as usize] as usize + usize::from(port) * self.vcs + usize::from(vc)
     }
 
-    #[inline]
-    fn slot(&self, board: usize, number: u32) -> usize {
-        board * self.kept + (number as usize & (self.kept - 1))
-    }
-
     /// Posts a notice, when nobody looks at a cycle before `passed` any more. Says whether the sender has waited for it.
     #[inline(always)]
     pub(super) fn post(&mut self, board: usize, notice: Notice, passed: Cycle) -> bool {
-        let number = self.boards[board].latest.wrapping_add(1);
-        let slot = self.slot(board, number);
-        let oldest = &mut self.notices[slot];
-        if oldest.last() > passed {
-            return self.grow_and_post(board, notice, passed);
-        }
-        *oldest = notice;
         let board = &mut self.boards[board];
-        (board.position, board.latest) = (board.position.wrapping_add(notice.units.into()), number);
+        (board.coming, board.passed) = (board.coming(passed), passed);
+        // What counts in the cycle after `passed` is bit 0.
+        let first = notice.first.since(passed) - 1;
+        debug_assert!(
+            first + u64::from(notice.span) < SPAN,
+            "{notice:?} is posted in time, {passed} having passed"
+        );
+        board.coming |= 1 << first;
+        if notice.units > 1 {
+            let ahead = notice.cycles(self.unit_flits).map(|at| at.since(notice.first));
+            board.coming |= ahead.fold(0, |coming, ahead| coming | 1 << ahead) << first;
+        }
+        board.position = board.position.wrapping_add(notice.units.into());
         std::mem::take(&mut board.is_awaited)
     }
 
-    /// The same where a notice is kept of which not all adverts count: from now on twice as many are kept.
-    #[cold]
-    #[inline(never)]
-    fn grow_and_post(&mut self, board: usize, notice: Notice, passed: Cycle) -> bool {
-        self.grow();
-        self.post(board, notice, passed)
-    }
-
-    fn grow(&mut self) {
-        let (before, kept) = (self.kept, 2 * self.kept);
-        let mut notices = vec![NONE; self.boards.len() * kept];
-        for (index, board) in self.boards.iter().enumerate() {
-            for age in 0..before as u32 {
-                let number = board.latest.wrapping_sub(age);
-                notices[index * kept + (number as usize & (kept - 1))] =
-                    self.notices[self.slot(index, number)];
-            }
-        }
-        (self.kept, self.notices) = (kept, notices);
-    }
-
-    /// The limit in cycle `now`, which was `known` in a cycle before.
+    /// The limit in cycle `now`.
     #[inline]
-    pub(super) fn limit(&self, board: usize, known: u32, now: Cycle) -> u32 {
-        let Board { position, latest, .. } = self.boards[board];
-        let (mut limit, mut number) = (position, latest);
-        for _ in 0..self.kept {
-            let notice = self.notices[self.slot(board, number)];
-            if limit == known || notice.last() <= now {
-                break;
-            }
-            limit = limit.wrapping_sub(notice.units.into());
-            if notice.first <= now {
-                let passed = (now.since(notice.first) / self.unit_flits) as u32 + 1;
-                return limit.wrapping_add(passed.min(u32::from(notice.units) - 1));
-            }
-            number = number.wrapping_sub(1);
-        }
-        limit
+    pub(super) fn limit(&self, board: usize, now: Cycle) -> u32 {
+        let board = self.boards[board];
+        board.position.wrapping_sub(board.coming(now).count_ones())
     }
 
     /// When the advert counts that comes after `limit`, which is that of a cycle past; if it has not been posted, the sender
     /// waits for it from now on.
     pub(super) fn wait(&mut self, board: usize, limit: u32) -> Option<Cycle> {
-        let Board { position, latest, is_awaited } = &mut self.boards[board];
+        let Board { passed, coming, position, is_awaited } = &mut self.boards[board];
         *is_awaited = *position == limit;
-        let (mut coming, mut number) = (position.wrapping_sub(limit), *latest);
-        if coming == 0 {
-            return None;
-        }
-        loop {
-            let notice = self.notices[self.slot(board, number)];
-            if let Some(counted) = u32::from(notice.units).checked_sub(coming) {
-                return notice.cycles(self.unit_flits).nth(counted as usize);
-            }
-            (coming, number) = (coming - u32::from(notice.units), number.wrapping_sub(1));
-        }
+        let later = position.wrapping_sub(limit).checked_sub(1)?;
+        let first = (0..later).fold(*coming, |coming, _| coming & !(1 << coming.ilog2()));
+        Some(*passed + 1 + u64::from(first.ilog2()))
     }
 }
 
@@ -203,41 +158,35 @@ mod tests {
         // The last unit may be shorter.
         let span =
             if units == 1 { 0 } else { (units as u64 - 2) * UNIT_FLITS + 1 + stream.below(UNIT_FLITS) };
-        Notice { first: Cycle(after + 1 + stream.below(20)), span: span as u16, units }
+        Notice { first: Cycle(after + 1 + stream.below(10)), span: span as u16, units }
     }
 
     /// Against the plain rule: the limit in a cycle is what the last advert says that counts by then.
     #[test]
     fn who_looks_late_finds_the_same_limit() {
-        let (mut waits, mut most) = (0, 0);
+        let mut waits = 0;
         for seed in 0..50 {
             let mut stream = Stream::new(seed, 0, Purpose::Test);
             let start = u32::MAX - stream.below(500) as u32;
-            let board = Board { position: start, latest: u32::MAX - 50, is_awaited: false };
-            let mut boards = Boards {
-                vcs: 3,
-                unit_flits: UNIT_FLITS,
-                places: vec![0],
-                boards: vec![board; 3],
-                kept: KEPT,
-                notices: vec![NONE; 3 * KEPT],
-            };
+            let board = Board { passed: Cycle::ZERO, coming: 0, position: start, is_awaited: false };
+            let mut boards =
+                Boards { vcs: 3, unit_flits: UNIT_FLITS, places: vec![0], boards: vec![board; 3] };
             let at = boards.find(0, 0, 1);
-            let (mut from, mut known, mut is_awaited) = (Vec::new(), start, false);
-            // How far ahead adverts are known, and how late it is looked.
-            let (ahead, late) = (1 + stream.below(3) * stream.below(100), 1 + stream.below(30));
+            let (mut from, mut is_awaited) = (Vec::new(), false);
+            // How far ahead adverts are known, how long ago somebody may still look at, and how late it is looked.
+            let (ahead, past) = (1 + stream.below(20), stream.below(10));
+            let late = 1 + stream.below(3) * stream.below(80);
             for now in 10..5_000 {
                 let last = from.last().map_or(now, |last: &Cycle| last.0.max(now));
                 if last < now + ahead && stream.below(4) == 0 {
                     let notice = notice(&mut stream, last);
                     from.extend(notice.cycles(UNIT_FLITS));
-                    assert_eq!(*from.last().unwrap(), notice.last(), "seed {seed}, cycle {now}");
-                    let is_told = boards.post(at, notice, Cycle(now - stream.below(10)));
+                    let is_told = boards.post(at, notice, Cycle(now - past));
                     assert_eq!(is_told, std::mem::take(&mut is_awaited), "seed {seed}, cycle {now}");
                 }
                 if stream.below(late) == 0 {
                     let plain = from.partition_point(|&from| from <= Cycle(now));
-                    known = boards.limit(at, known, Cycle(now));
+                    let known = boards.limit(at, Cycle(now));
                     assert_eq!(known, start.wrapping_add(plain as u32), "seed {seed}, cycle {now}");
                     let next = from.get(plain).copied();
                     assert_eq!(boards.wait(at, known), next, "seed {seed}, cycle {now}");
@@ -246,8 +195,7 @@ mod tests {
                 }
             }
             assert!(from.len() > 500, "{} adverts", from.len());
-            most = most.max(boards.kept);
         }
-        assert!(waits > 1_000 && most > 2 * KEPT, "{waits} waits, {most} notices");
+        assert!(waits > 1_000, "{waits} waits");
     }
 }

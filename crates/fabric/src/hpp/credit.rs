@@ -116,7 +116,7 @@ impl Sender {
         if !shared.timing.posts {
             return self.has_more(&mut shared.pools.limits, now, units);
         }
-        self.limit = shared.pools.boards.limit(board, self.limit, now);
+        self.limit = shared.pools.boards.limit(board, now);
         self.has_known(units)
     }
 
@@ -125,7 +125,7 @@ impl Sender {
         if !shared.timing.posts {
             return self.would_have(&shared.pools.limits, now, units);
         }
-        shared.pools.boards.limit(board, self.limit, now).wrapping_sub(self.sent) >= units
+        shared.pools.boards.limit(board, now).wrapping_sub(self.sent) >= units
     }
 
     /// The same as [`next_advert`](Self::next_advert), also where adverts are posted, on `board`.

@@ -2,14 +2,12 @@
 
 use super::barrier::FLITS;
 use super::moment::Time;
-use super::{Hpp, HppSettings, long};
+use super::{Hpp, HppSettings, boards, long};
 use crate::simulation::{Architecture, Fabric};
 use flitway_engine::Cycle;
 
 /// Longer than any simulation, and far from overflow.
 const NO_REFRESH: u64 = 1 << 62;
-/// The most units of a buffer whose adverts are posted. There are never many more on a board, however long the links are.
-const POSTED: u32 = 256;
 /// Periods of repetition after which a shorter way is worth looking for.
 const LONG: u64 = 3;
 
@@ -105,7 +103,9 @@ impl Timing {
         timing.is_long = timing.is_long(fabric, settings);
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
-        timing.posts = timing.sideband && timing.capacity <= timing.slack.min(timing.nic_slack).min(POSTED);
+        timing.posts = timing.sideband
+            && timing.capacity <= timing.slack.min(timing.nic_slack)
+            && timing.posts_ahead(fabric, settings) <= boards::SPAN;
         timing
     }
 
@@ -134,6 +134,15 @@ impl Timing {
             && shortest.min(crossed).min(freed) >= long::STRETCH.into()
             // After a look from outside links decide at once for all cycles that arbiters are ahead of them.
             && self.to_link() <= long::STRETCH.into()
+    }
+
+    /// Cycles from the start of a window until an advert counts that becomes known then, at most: two sides run for two windows,
+    /// and the packet granted last leaves from the next cycle on.
+    fn posts_ahead(&self, fabric: &Fabric, settings: &HppSettings) -> u64 {
+        let least = fabric.latencies.iter().copied().min().unwrap_or(1);
+        let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
+        let largest = u64::from(settings.format.packet_flits(settings.format.mtu_bytes));
+        2 * Hpp::lookahead(fabric, least) + 1 + largest + self.transmit + longest + self.receive
     }
 
     /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
