@@ -216,13 +216,6 @@ impl<T: Linked> Pool<T> {
         (slot, item)
     }
 
-    /// Takes the first item out of `list`, and out of the pool.
-    #[inline]
-    pub(crate) fn shift(&mut self, list: &mut List) -> Option<T> {
-        let slot = self.unlink(list);
-        (slot != Slot::NONE).then(|| self.take(slot))
-    }
-
     /// The first item of `list`.
     #[inline]
     #[must_use]
@@ -235,9 +228,9 @@ impl<T: Linked> Pool<T> {
         self.chain(list.head)
     }
 
-    /// Does `what` with each item of `list`, first to last.
-    pub(crate) fn for_each(&mut self, list: &List, mut what: impl FnMut(&mut T)) {
-        let mut slot = list.head;
+    /// Does `what` with the item in slot `first` and those linked behind it.
+    pub(crate) fn for_each(&mut self, first: Slot, mut what: impl FnMut(&mut T)) {
+        let mut slot = first;
         while slot != Slot::NONE {
             let item = &mut self[slot];
             what(item);
@@ -245,7 +238,33 @@ impl<T: Linked> Pool<T> {
         }
     }
 
-    /// The item in `slot` and those linked behind it.
+    /// A *chain*, the item in slot `first` and those linked behind it, with the one in `slot`, which is linked to none, as the
+    /// last one. It is a queue in half the bytes, where there is hardly ever more than one.
+    pub(crate) fn chained(&mut self, first: Slot, slot: Slot) -> Slot {
+        debug_assert!(self[slot].next() == Slot::NONE, "it is linked to none");
+        if first == Slot::NONE {
+            return slot;
+        }
+        let mut last = first;
+        while self[last].next() != Slot::NONE {
+            last = self[last].next();
+        }
+        self[last].set_next(slot);
+        first
+    }
+
+    /// Takes the item in slot `first` out of the chain that begins with it, and out of the pool.
+    #[inline]
+    pub(crate) fn unchain(&mut self, first: &mut Slot) -> Option<T> {
+        let slot = *first;
+        if slot == Slot::NONE {
+            return None;
+        }
+        *first = self[slot].next();
+        Some(self.take(slot))
+    }
+
+    /// The items of a chain.
     #[inline]
     pub(crate) fn chain(&self, slot: Slot) -> impl Iterator<Item = &T> {
         let mut at = slot;
@@ -308,5 +327,20 @@ mod tests {
         }
         assert_eq!((pool.items.len(), numbers(&pool, &a)), (8, vec![2, 3]), "what was freed is used again");
         assert_eq!(numbers(&pool, &b), [20, 21, 22, 23, 24, 25]);
+    }
+
+    #[test]
+    fn chains_are_queues_too() {
+        let mut pool = Pool::default();
+        let mut first = Slot::NONE;
+        for number in 0..3 {
+            let slot = pool.put(Item(number, Slot::NONE));
+            first = pool.chained(first, slot);
+        }
+        assert_eq!(pool.chain(first).map(|item| item.0).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(
+            [(); 4].map(|()| pool.unchain(&mut first).map(|item| item.0)),
+            [Some(0), Some(1), Some(2), None]
+        );
     }
 }

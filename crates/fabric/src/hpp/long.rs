@@ -53,6 +53,9 @@ pub(super) use build::bytes_per_port;
 /// The most VCs of such a switch.
 pub(super) const VCS: usize = 4;
 
+/// The most units of a buffer: twice as many are a number of 16 bits.
+pub(super) const UNITS: u32 = (1 << 15) - 1;
+
 /// Cycles of a stretch, at most.
 pub(super) const STRETCH: u32 = 16;
 
@@ -301,7 +304,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 None => {
                     let owner = self.owner(place);
                     let port = &mut ports[place as usize];
-                    port.line.finish(&mut port.voices, &mut port.inputs, until, owner, &mut self.world)
+                    port.line.finish(&mut port.voices, &mut port.lanes, until, owner, &mut self.world)
                 }
                 Some(nic) => self.nics[nic].finish(until, &mut self.world),
             };

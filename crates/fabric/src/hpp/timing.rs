@@ -130,6 +130,7 @@ impl Timing {
             && is_short
             && is_told_in_time
             && self.vcs <= long::VCS
+            && self.capacity <= long::UNITS
             && !self.sideband
             && shortest.min(crossed).min(freed) >= long::STRETCH.into()
             // After a look from outside links decide at once for all cycles that arbiters are ahead of them.

@@ -25,7 +25,7 @@ impl<const V: usize, E, O> LongShard<V, E, O> {
         if let Some(&node) = due.get(index + STEP / 2) {
             for nic in nics(node) {
                 if let Some(port) = self.ports.get(nic.line.wire.peer.place as usize) {
-                    prefetch::slice(&port.inputs);
+                    prefetch::slice(&port.lanes);
                 }
             }
         }
@@ -39,8 +39,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let Some(Letter { place, base, coming, route }) = letters.get(index + 3 * STEP) else { return };
         if let Some(port) = ports.get(*place as usize) {
             let vc = usize::from(coming.vc);
-            prefetch::line(&port.inputs[vc]);
-            prefetch::line(&ports[(base + route.hop().port.0) as usize].outputs[vc]);
+            prefetch::line(&port.lanes[vc]);
+            prefetch::line(&ports[(base + route.hop().port.0) as usize].lanes[vc]);
         }
     }
 
@@ -49,15 +49,15 @@ impl<const V: usize, O: Observer> Net<V, O> {
     pub(super) fn prefetch_arbiters(&self, ports: &[Port<V>], due: &[u32], index: usize) {
         if let Some(&arbiter) = due.get(index + 2 * STEP) {
             let port = &ports[Rows::place_of(arbiter) as usize];
-            prefetch::line(&port.outputs[Rows::vc_of(arbiter)]);
+            prefetch::line(&port.lanes[Rows::vc_of(arbiter)]);
             prefetch::line(&port.line);
         }
         if let Some(&arbiter) = due.get(index + STEP) {
             let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
-            let first = ports[place as usize].outputs[vc].requests.trailing_zeros();
+            let first = ports[place as usize].lanes[vc].output.requests.trailing_zeros();
             self.arbiters.prefetch(place as usize * V + vc, first as usize);
             if let Some(from) = ports.get((self.bases[place as usize] + first) as usize) {
-                prefetch::line(&from.inputs[vc]);
+                prefetch::line(&from.lanes[vc]);
             }
         }
     }
@@ -70,17 +70,17 @@ impl<const V: usize, O: Observer> Net<V, O> {
             prefetch::item(&ports[place as usize]);
         }
         let source = |place: u32| {
-            let Port { line, outputs, .. } = &ports[place as usize];
+            let Port { line, lanes, .. } = &ports[place as usize];
             let vc = line.waiting.trailing_zeros() as usize;
-            let from = self.bases[place as usize] + u32::from(outputs.get(vc)?.from);
+            let from = self.bases[place as usize] + u32::from(lanes.get(vc)?.output.from);
             Some((ports.get(from as usize)?, vc))
         };
         if let Some((port, vc)) = due.get(index + STEP).and_then(|&place| source(place)) {
-            prefetch::line(&port.inputs[vc]);
+            prefetch::line(&port.lanes[vc]);
             prefetch::line(&port.line);
         }
         if let Some((port, vc)) = due.get(index + STEP / 2).and_then(|&place| source(place)) {
-            self.world.tokens.prefetch(port.inputs[vc].waiting.head());
+            self.world.tokens.prefetch(port.lanes[vc].input.waiting.head());
         }
     }
 }

@@ -37,7 +37,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
     #[inline(always)]
     fn arbitrate(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Moment) {
-        let Output { requests, at: crossed, from, ref sender, .. } = ports[place as usize].outputs[vc];
+        let Output { requests, at: crossed, from, ref sender, .. } = ports[place as usize].lanes[vc].output;
         if requests == 0 || from != NOBODY {
             // If a packet has been granted, the choice of the link wakes the arbiter.
             return;
@@ -46,7 +46,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             return self.arbitrate_among(ports, requests, place, vc, end);
         }
         let (base, first) = (self.bases[place as usize], requests.trailing_zeros());
-        let Input { requests_from, units, .. } = ports[(base + first) as usize].inputs[vc];
+        let Input { requests_from, units, .. } = ports[(base + first) as usize].lanes[vc].input;
         let now = requests_from.max(crossed).max(self.rows.now());
         if now >= end {
             self.rows.wake_arbiter(place, vc, now);
@@ -63,16 +63,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn arbitrate_among(&mut self, ports: &mut [Port<V>], requests: u64, place: u32, vc: usize, end: Moment) {
         let base = self.bases[place as usize];
-        let from = |ports: &[Port<V>], port: usize| ports[base as usize + port].inputs[vc].requests_from;
+        let from = |ports: &[Port<V>], port: usize| ports[base as usize + port].lanes[vc].input.requests_from;
         let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(ports, port)));
-        let mut now = first.max(ports[place as usize].outputs[vc].at).max(self.rows.now());
+        let mut now = first.max(ports[place as usize].lanes[vc].output.at).max(self.rows.now());
         while now < end {
             let (mut eligible, mut later) = (0, Moment::NEVER);
             let cycle = now.cycle(self.world.timing.epoch);
             for other in bits(requests) {
-                let Input { requests_from, units, .. } = ports[base as usize + other].inputs[vc];
+                let Input { requests_from, units, .. } = ports[base as usize + other].lanes[vc].input;
                 if requests_from <= now {
-                    let sender = &mut ports[place as usize].outputs[vc].sender;
+                    let sender = &mut ports[place as usize].lanes[vc].output.sender;
                     let fits = sender.has(&mut self.world.limits, cycle, units.into());
                     eligible |= u64::from(fits) << other;
                 } else {
@@ -83,7 +83,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 let from = self.arbiters.grant(place as usize * V + vc, eligible) as u32;
                 return self.grant(ports, base, from, place, vc, now);
             }
-            now = later.min(self.next_advert(&mut ports[place as usize].outputs[vc]));
+            now = later.min(self.next_advert(&mut ports[place as usize].lanes[vc].output));
         }
         if now != Moment::NEVER {
             self.rows.wake_arbiter(place, vc, now);
@@ -105,11 +105,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if self.world.observer.follows_packets() {
             self.describe_passage(ports, base, from, place, vc, now);
         }
-        let source = &mut ports[(base + from) as usize];
-        source.inputs[vc].requests_from = Moment::NEVER;
-        let Port { line, outputs, .. } = &mut ports[place as usize];
+        let Port { line, lanes, .. } = &mut ports[place as usize];
         let World { timing, counters, .. } = &mut self.world;
-        let output = &mut outputs[vc];
+        let output = &mut lanes[vc].output;
         let to_link = timing.to_link();
         output.requests &= !(1 << from);
         output.from = from as u8;
@@ -143,8 +141,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         now: Moment,
     ) {
         let number = self.number(place);
-        let outputs = &ports[place as usize].outputs;
-        let input = &ports[(base + from) as usize].inputs[vc];
+        let output = &ports[place as usize].lanes[vc].output;
+        let input = &ports[(base + from) as usize].lanes[vc].input;
         let World { timing, observer, tokens, .. } = &mut self.world;
         let token = &tokens[input.waiting.head()];
         observer.passed(&Passage {
@@ -156,7 +154,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             arrived: token.at,
             ready: token.at + timing.felt_by_switch(),
             requested: input.requests_from.cycle(timing.epoch),
-            free: Some(outputs[vc].at.cycle(timing.epoch)),
+            free: Some(output.at.cycle(timing.epoch)),
             granted: now.cycle(timing.epoch),
         });
     }

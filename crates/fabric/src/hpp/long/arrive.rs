@@ -119,7 +119,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let World { timing, tokens, .. } = &mut self.world;
         let port = &mut ports[place as usize];
         let vc = usize::from(coming.vc);
-        let input = &mut port.inputs[vc];
+        let input = &mut port.lanes[vc].input;
         let is_tight = input.receiver.arrive(coming.units, timing.slack);
         let is_first = input.waiting.is_empty();
         tokens.append_ended(&mut input.waiting, coming.slot);
@@ -230,7 +230,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             return;
         }
-        let output = &mut ports[place as usize].outputs[vc];
+        let output = &mut ports[place as usize].lanes[vc].output;
         output.sender.advertise(limits, advert, passed);
         if std::mem::take(&mut output.is_starved) {
             self.rows.call_arbiter(place, vc, from.max(self.rows.now()));

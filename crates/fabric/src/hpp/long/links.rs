@@ -57,7 +57,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn decide(&mut self, ports: &mut [Port<V>], place: u32, end: Moment, upto: Moment) {
         let owner = self.owner(place);
         loop {
-            let Port { line, voices, inputs, outputs, .. } = &mut ports[place as usize];
+            let Port { line, voices, lanes } = &mut ports[place as usize];
             let waiting = line.waiting;
             if waiting == 0 {
                 return;
@@ -65,16 +65,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
             // In most cases there is one.
             let only = (waiting & (waiting - 1) == 0).then_some(waiting.trailing_zeros() as usize);
             let first = match only {
-                Some(vc) => outputs[vc].at,
-                None => ready(outputs, waiting).into_iter().fold(Moment::NEVER, Moment::min),
+                Some(vc) => lanes[vc].output.at,
+                None => ready(lanes, waiting).into_iter().fold(Moment::NEVER, Moment::min),
             };
-            let now = line.send_adverts_before(voices, inputs, [first, upto], owner, &mut self.world);
+            let now = line.send_adverts_before(voices, lanes, [first, upto], owner, &mut self.world);
             if now >= upto {
                 let at = end.max(now.before(self.world.timing.to_link()));
                 return self.rows.wake_link_if(place, at, true);
             }
             let vc = only.unwrap_or_else(|| {
-                let ready = ready(outputs, waiting);
+                let ready = ready(lanes, waiting);
                 let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
                 first_after(line.data_turn, wanted).expect("the first that is ready is wanted")
             });
@@ -86,9 +86,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn send(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, now: Moment) {
         let base = self.bases[place as usize];
-        let Output { from, at: ready, .. } = ports[place as usize].outputs[vc];
+        let Output { from, at: ready, .. } = ports[place as usize].lanes[vc].output;
         let from = base + u32::from(from);
-        let Input { waiting, flits, units, .. } = &ports[from as usize].inputs[vc];
+        let Input { waiting, flits, units, .. } = &ports[from as usize].lanes[vc].input;
         let (slot, flits, units) = (waiting.head(), *flits, *units);
         if self.world.observer.follows_packets() {
             self.describe_departure(&ports[place as usize], place, vc, slot, now);
@@ -106,8 +106,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         };
         let crossed = leaving.end();
         // It goes over the link.
-        let Port { line, outputs, .. } = &mut ports[place as usize];
-        let output = &mut outputs[vc];
+        let Port { line, lanes, .. } = &mut ports[place as usize];
+        let output = &mut lanes[vc].output;
         output.sender.take(units.into());
         (output.at, output.from) = (crossed, NOBODY);
         if output.requests != 0 {
@@ -129,14 +129,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
         // It leaves its FIFO.
         let World { timing, tokens, behind: pool, .. } = &mut self.world;
         let port = &mut ports[from as usize];
-        let input = &mut port.inputs[vc];
+        let input = &mut port.lanes[vc].input;
         input.waiting.pop_to(behind);
-        input.crossed = crossed;
+        input.requests_from = crossed;
         if port.begin(vc, leaving, timing, pool) {
             self.newsy.insert(from);
         }
         if behind != Slot::NONE {
-            let input = &mut ports[from as usize].inputs[vc];
+            let input = &mut ports[from as usize].lanes[vc].input;
             let request = input.request_behind(timing, &tokens[behind]);
             self.enter(ports, base, from, vc, request);
         }
@@ -165,7 +165,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         request: Request,
     ) {
         let to = base + request.to.0;
-        let output = &mut ports[to as usize].outputs[vc];
+        let output = &mut ports[to as usize].lanes[vc].output;
         output.requests |= 1 << (place - base);
         if output.from == NOBODY {
             self.rows.wake_arbiter(to, vc, request.at.max(output.at));
@@ -177,7 +177,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(never)]
     fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Moment) {
         let (base, number) = (self.bases[place as usize], self.number(place));
-        let Port { line, outputs, .. } = port;
+        let Port { line, lanes, .. } = port;
         let World { timing, observer, tokens, .. } = &mut self.world;
         let (mut line, token) = (line.clone(), &tokens[slot]);
         observer.departed(&Departure {
@@ -186,7 +186,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             port: PortId(place - base),
             vc: vc as u8,
             flits: token.flits,
-            ready: outputs[vc].at.cycle(timing.epoch),
+            ready: lanes[vc].output.at.cycle(timing.epoch),
             free: line.free_at.cycle(timing.epoch),
             chosen: now.cycle(timing.epoch),
             arrives: line.send_packet(timing, now, token.flits.into()).cycle(timing.epoch),

@@ -1,6 +1,6 @@
 //! The shard as the simulation asks it, between windows.
 
-use super::port::{NOBODY, Output, Port};
+use super::port::{Lane, NOBODY, Output, Port};
 use super::rows::Letter;
 use super::world::World;
 use super::{FAR, LongShard, Net, Switch, epoch_before};
@@ -50,12 +50,10 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     fn audit(&self, now: Cycle) -> Conservation {
         let Net { world, nics, .. } = &self.net;
         let mut books = Conservation::of(&world.counters);
-        for Port { inputs, outputs, .. } in &self.ports {
-            for input in inputs {
-                input.receiver.audit(&world.timing, &world.behind, now, &mut books);
-                world.tokens.iter(&input.waiting).for_each(|token| token.audit(&mut books));
-            }
-            books.units_sent += outputs.iter().map(|output| u64::from(output.sender.sent())).sum::<u64>();
+        for Lane { output, input } in self.ports.iter().flat_map(|port| &port.lanes) {
+            input.receiver.audit(&world.timing, &world.behind, now, &mut books);
+            world.tokens.iter(&input.waiting).for_each(|token| token.audit(&mut books));
+            books.units_sent += u64::from(output.sender.sent());
         }
         nics.iter().for_each(|nic| nic.audit(world, now, &mut books));
         // Mail that nobody has read yet is still on a link.
@@ -78,20 +76,20 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
         let place = self.net.places(switch).start + port.index();
         let World { timing, behind, .. } = &self.net.world;
-        self.ports[place].inputs[usize::from(vc)].receiver.position(timing, behind, now)
+        self.ports[place].lanes[usize::from(vc)].input.receiver.position(timing, behind, now)
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
         let (tokens, places) = (&self.net.world.tokens, self.net.places(switch));
         let is_there = |letter: &&Letter| places.contains(&(letter.place as usize));
         let coming = self.net.rows.letters().filter(is_there).map(|letter| &tokens[letter.coming.slot]);
-        let inputs = self.ports[places.clone()].iter().flat_map(|port| &port.inputs);
+        let lanes = self.ports[places.clone()].iter().flat_map(|port| &port.lanes);
         let mail = self.inbox.iter().filter(|letter| letter.place == switch);
         let mail = mail.filter_map(|letter| match &letter.mail {
             Mail::Packet(token) => Some(token),
             _ => None,
         });
-        let waiting = inputs.flat_map(|input| tokens.iter(&input.waiting)).chain(coming).chain(mail);
+        let waiting = lanes.flat_map(|lane| tokens.iter(&lane.input.waiting)).chain(coming).chain(mail);
         waiting.filter(|token| token.at < now).map(|token| u64::from(token.flits)).sum()
     }
 
@@ -140,15 +138,18 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.
     fn packet_waiting(&self, ports: &[Port<V>], place: usize, vc: usize, now: Cycle) -> Option<Waiting> {
-        let (base, input) = (self.bases[place] as usize, &ports[place].inputs[vc]);
+        let (base, input) = (self.bases[place] as usize, &ports[place].lanes[vc].input);
         let World { timing, tokens, limits, .. } = &self.world;
         let token =
             tokens.first(&input.waiting).filter(|_| input.requests_from < Moment::of(now, timing.epoch))?;
         let output = token.route.hop().port;
-        let Output { sender, from, .. } = &ports[base + output.index()].outputs[vc];
+        let Output { sender, from, .. } = &ports[base + output.index()].lanes[vc].output;
+        if base + usize::from(*from) == place {
+            return None;
+        }
         // The link takes the credits of a packet that has been granted when it chooses it; they are nobody else's before.
         let granted =
-            if *from == NOBODY { 0 } else { ports[base + usize::from(*from)].inputs[vc].units.into() };
+            if *from == NOBODY { 0 } else { ports[base + usize::from(*from)].lanes[vc].input.units.into() };
         let units = u32::from(input.units);
         let is_short = !sender.would_have(limits, now, granted + units);
         let sent = sender.sent().wrapping_add(granted);

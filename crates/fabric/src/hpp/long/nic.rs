@@ -38,7 +38,7 @@ pub(super) struct Nic<const V: usize> {
     component: u32,
 }
 
-const _: () = assert!(size_of::<Nic<3>>() == 5 * 64, "cache lines of a NIC port");
+const _: () = assert!(size_of::<Nic<3>>() == 4 * 64, "cache lines of a NIC port");
 
 /// One virtual channel of a NIC port.
 #[derive(Clone, Debug)]

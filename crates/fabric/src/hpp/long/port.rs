@@ -23,23 +23,28 @@ pub(super) struct Port<const V: usize> {
     /// The sending half. Where nothing is connected nothing is ever routed to, nor received.
     pub(super) line: Line<Moment>,
     pub(super) voices: [Voice<Moment>; V],
-    pub(super) outputs: [Output; V],
-    pub(super) inputs: [Input; V],
+    pub(super) lanes: [Lane; V],
 }
 
-const _: () =
-    assert!(size_of::<Port<3>>() == 6 * 64, "cache lines of a port; the line and its voices are one");
+const _: () = assert!(size_of::<Port<3>>() == 4 * 64, "a cache line for the link, and one for each VC");
+
+/// One virtual channel of a port.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Lane {
+    pub(super) output: Output,
+    pub(super) input: Input,
+}
 
 /// One output of one crossbar, with its TX FIFO and the sender half of the VC.
 #[derive(Clone, Debug)]
-#[repr(align(32))]
 pub(super) struct Output {
-    pub(super) sender: Sender,
     /// Inputs whose first packet requests this output, now or from a known cycle on.
     pub(super) requests: u64,
     /// When the packet that has been granted is ready for the link, until that chooses it. If there is none, the cycle in
     /// which the last flit of the packet before crosses.
     pub(super) at: Moment,
+    pub(super) sender: Sender,
     /// The input port of the packet that has been granted; [`NOBODY`] if there is none.
     pub(super) from: u8,
     /// Somebody waits for credits, and no advert that has come can help.
@@ -48,21 +53,17 @@ pub(super) struct Output {
 
 /// An input FIFO, with the receiver half of its VC.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
 pub(super) struct Input {
     /// Packets that no link has chosen yet, some of them still on the way.
     pub(super) waiting: List,
     pub(super) receiver: Receiver,
-    /// When the first of them begins to request; `NEVER` once it has been granted.
+    /// When the first of them begins to request. If there is none, the cycle in which the last flit crosses of the last packet
+    /// that a link has chosen.
     pub(super) requests_from: Moment,
-    /// Its flits and credit units.
+    /// Flits and credit units of the first of them.
     pub(super) flits: u16,
     pub(super) units: u16,
-    /// The cycle in which the last flit of the last packet crosses that a link has chosen.
-    pub(super) crossed: Moment,
 }
-
-const _: () = assert!(size_of::<Output>() == 32 && size_of::<Input>() == 64, "half a cache line, and one");
 
 /// From when on the first packet of a FIFO requests which output.
 #[derive(Clone, Copy, Debug)]
@@ -103,25 +104,25 @@ impl Input {
     /// is `felt`.
     #[inline(always)]
     fn request_from(&mut self, felt: Moment, [flits, units]: [u16; 2], route: Route) -> Request {
-        let at = self.crossed.max(felt);
+        let at = self.requests_from.max(felt);
         (self.requests_from, self.flits, self.units) = (at, flits, units);
         Request { at, to: route.hop().port }
     }
 }
 
-impl<O: Observer> Receives<Moment, World<O>> for Input {
+impl<O: Observer> Receives<Moment, World<O>> for Lane {
     type Half = Receiver;
 
     #[inline(always)]
     fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+        &mut self.input.receiver
     }
 }
 
 /// When the packets of the VCs `waiting` are ready for the link; `NEVER` for other VCs.
 #[inline(always)]
-pub(super) fn ready<const V: usize>(outputs: &[Output; V], waiting: u16) -> [Moment; V] {
-    std::array::from_fn(|vc| outputs[vc].at.or_never(waiting >> vc & 1 == 0))
+pub(super) fn ready<const V: usize>(lanes: &[Lane; V], waiting: u16) -> [Moment; V] {
+    std::array::from_fn(|vc| lanes[vc].output.at.or_never(waiting >> vc & 1 == 0))
 }
 
 impl<const V: usize> Port<V> {
@@ -129,20 +130,21 @@ impl<const V: usize> Port<V> {
         Port {
             line: Line::new(timing, wire),
             voices: std::array::from_fn(|_| Voice::new(timing)),
-            outputs: std::array::from_fn(|_| Output {
-                sender: Sender::new(timing),
-                requests: 0,
-                at: Moment::ZERO,
-                from: NOBODY,
-                is_starved: false,
-            }),
-            inputs: std::array::from_fn(|_| Input {
-                waiting: List::default(),
-                receiver: Receiver::new(timing),
-                requests_from: Moment::NEVER,
-                flits: 0,
-                units: 0,
-                crossed: Moment::ZERO,
+            lanes: std::array::from_fn(|_| Lane {
+                output: Output {
+                    requests: 0,
+                    at: Moment::ZERO,
+                    sender: Sender::new(timing),
+                    from: NOBODY,
+                    is_starved: false,
+                },
+                input: Input {
+                    waiting: List::default(),
+                    receiver: Receiver::new(timing),
+                    requests_from: Moment::ZERO,
+                    flits: 0,
+                    units: 0,
+                },
             }),
         }
     }
@@ -150,7 +152,7 @@ impl<const V: usize> Port<V> {
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
     #[inline(never)]
     pub(super) fn send_adverts<O: Observer>(&mut self, now: Moment, owner: Owner, world: &mut World<O>) {
-        self.line.send_adverts::<V, _>(&mut self.voices, &mut self.inputs, now, owner, world);
+        self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
     }
 
     /// A packet begins to leave FIFO `vc`. Says whether the sender may come to need what it has not been told.
@@ -162,7 +164,7 @@ impl<const V: usize> Port<V> {
         timing: &Timing,
         behind: &mut Pool<Leaving>,
     ) -> bool {
-        let news = self.inputs[vc].receiver.begin(timing, behind, leaving);
+        let news = self.lanes[vc].input.receiver.begin(timing, behind, leaving);
         self.voices[vc].expect(news);
         self.line.expect_news(news);
         self.line.is_tight()
@@ -170,12 +172,11 @@ impl<const V: usize> Port<V> {
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
     pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
-        let Port { line, voices, outputs, inputs, .. } = self;
+        let Port { line, voices, lanes } = self;
         line.count_from(voices, span);
-        outputs.iter_mut().for_each(|output| output.at = output.at.moved(span));
-        for input in inputs {
+        for Lane { output, input } in lanes {
+            output.at = output.at.moved(span);
             input.requests_from = input.requests_from.moved(span);
-            input.crossed = input.crossed.moved(span);
             input.receiver.count_from(span, behind);
         }
     }

@@ -5,7 +5,7 @@ use crate::hpp::line::{Advertises, ReceiverHalf};
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::observer::Observer;
-use crate::pool::{List, Pool, Slot, linked};
+use crate::pool::{Pool, Slot, linked};
 use crate::simulation::Conservation;
 use flitway_engine::Cycle;
 
@@ -15,23 +15,48 @@ use flitway_engine::Cycle;
 pub(super) struct Receiver {
     /// Capacity plus units counted so far.
     position: u32,
-    advertised: u32,
-    /// The last position that the sender was told of, and units that have arrived from it.
-    told: u32,
-    arrived: u32,
     /// When the link was free of the last advert with news.
     said: Moment,
     /// The first cycle at whose start one unit more has left; `NEVER` if all have been counted.
     next: Moment,
-    /// The cycle in which the last flit of the packet that is leaving leaves, or that of the last one left.
-    end: Moment,
-    /// Units of the packet that is leaving that have not been counted.
-    uncounted: u16,
-    /// The last unit of the packet before has been counted and not advertised.
-    is_early: bool,
-    /// Packets that leave behind that one: no more than the buffer holds, since a sender that may need what it has not been
-    /// told is told at once.
-    behind: List,
+    /// The first of the packets that leave behind the one that is leaving: no more than the buffer holds, since a sender that
+    /// may need what it has not been told is told at once.
+    behind: Slot,
+    /// The last position that the sender was told of, and units that have arrived from it: the lower halves. They are no
+    /// further apart than the buffer is large.
+    told: u16,
+    arrived: u16,
+    /// Flits of the last unit of the packet that is leaving, if it has several.
+    last_unit: u16,
+    unsaid: Unsaid,
+}
+
+/// Units that have not been advertised: those of the packet that is leaving that have not been counted, times two; and one if
+/// the last unit of the packet before has been counted, early.
+#[derive(Clone, Copy, Debug)]
+struct Unsaid(u16);
+
+impl Unsaid {
+    #[inline(always)]
+    fn new(uncounted: u16, is_early: bool) -> Self {
+        Unsaid(uncounted << 1 | u16::from(is_early))
+    }
+
+    #[inline(always)]
+    fn uncounted(self) -> u16 {
+        self.0 >> 1
+    }
+
+    #[inline(always)]
+    fn is_early(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// Whether that is one unit, or none.
+    #[inline(always)]
+    fn is_one_at_most(self) -> bool {
+        self.0 <= 2
+    }
 }
 
 /// A packet that leaves from cycle `base` on, or as if it had from then on without a stop.
@@ -56,16 +81,14 @@ impl Leaving {
 impl Receiver {
     pub(super) fn new(timing: &Timing) -> Self {
         Receiver {
+            position: timing.capacity,
             said: Moment::ZERO,
             next: Moment::NEVER,
-            end: Moment::ZERO,
-            position: timing.capacity,
-            advertised: timing.capacity,
-            told: timing.capacity,
+            behind: Slot::NONE,
+            told: timing.capacity as u16,
             arrived: 0,
-            uncounted: 0,
-            is_early: false,
-            behind: List::default(),
+            last_unit: 0,
+            unsaid: Unsaid::new(0, false),
         }
     }
 
@@ -76,10 +99,9 @@ impl Receiver {
     /// something to say, of which the voice knows already, and by then it has left.
     #[inline(always)]
     pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Moment {
-        if self.behind.is_empty() & (u16::from(self.is_early) + self.uncounted <= 1) {
-            self.position = self.position.wrapping_add(u32::from(self.uncounted));
-            self.is_early |= self.uncounted == 1;
-            self.start(timing, leaving);
+        if (self.behind == Slot::NONE) & self.unsaid.is_one_at_most() {
+            self.position = self.position.wrapping_add(self.unsaid.uncounted().into());
+            self.start(timing, leaving, self.unsaid.0 != 0);
         } else {
             self.queue(behind, leaving.base, [leaving.flits, leaving.units]);
         }
@@ -90,24 +112,26 @@ impl Receiver {
     #[inline(never)]
     fn queue(&mut self, behind: &mut Pool<Leaving>, base: Moment, [flits, units]: [u16; 2]) {
         let slot = behind.put(Leaving { base, flits, units, next: Slot::NONE });
-        behind.append_ended(&mut self.behind, slot);
+        self.behind = behind.chained(self.behind, slot);
     }
 
-    /// The packet `leaving` comes next, and all units before have been counted.
+    /// The packet `leaving` comes next, and all units before have been counted, the last one perhaps early.
     #[inline(always)]
-    fn start(&mut self, timing: &Timing, leaving: Leaving) {
-        debug_assert!(self.end <= leaving.base, "packets leave a FIFO one after the other");
+    fn start(&mut self, timing: &Timing, leaving: Leaving, is_early: bool) {
         let Leaving { base, flits, units, .. } = leaving;
-        (self.uncounted, self.end) = (units, leaving.end());
+        self.unsaid = Unsaid::new(units, is_early);
+        let before_last =
+            timing.first_unit.wrapping_add(units.wrapping_sub(2).wrapping_mul(timing.unit_flits));
+        self.last_unit = flits.wrapping_sub(before_last);
         self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far.
     pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
-        for time in [&mut self.said, &mut self.next, &mut self.end] {
+        for time in [&mut self.said, &mut self.next] {
             *time = time.moved(span);
         }
-        behind.for_each(&self.behind, |leaving| leaving.base = leaving.base.moved(span));
+        behind.for_each(self.behind, |leaving| leaving.base = leaving.base.moved(span));
     }
 
     /// Counts the units that have left before cycle `now`, by which there is something to say; `next_behind` takes out the next
@@ -117,36 +141,44 @@ impl Receiver {
         &mut self,
         timing: &Timing,
         now: Moment,
-        mut next_behind: impl FnMut(&mut List) -> Option<Leaving>,
+        mut next_behind: impl FnMut(&mut Slot) -> Option<Leaving>,
     ) {
         // What was counted early has left.
-        self.is_early = false;
-        if self.behind.is_empty() & (self.uncounted <= 1) {
+        let uncounted = self.unsaid.uncounted();
+        if (self.behind == Slot::NONE) & (uncounted <= 1) {
             // The last unit, if it has not been counted: whether it has left nobody has to guess.
             let left = self.next <= now;
             self.position = self.position.wrapping_add(left.into());
-            self.uncounted -= u16::from(left);
+            self.unsaid = Unsaid::new(uncounted - u16::from(left), false);
             self.next = self.next.or_never(left);
             return;
         }
+        self.unsaid = Unsaid::new(uncounted, false);
         while self.next <= now {
             self.position = self.position.wrapping_add(1);
-            self.uncounted -= 1;
-            match self.uncounted {
+            let uncounted = self.unsaid.uncounted() - 1;
+            self.unsaid = Unsaid::new(uncounted, false);
+            match uncounted {
                 0 => match next_behind(&mut self.behind) {
-                    Some(leaving) => self.start(timing, leaving),
+                    Some(leaving) => self.start(timing, leaving, false),
                     None => self.next = Moment::NEVER,
                 },
-                1 => self.next = self.end + 1,
+                1 => self.next = self.next + u64::from(self.last_unit),
                 _ => self.next = self.next + u64::from(timing.unit_flits),
             }
         }
     }
 
+    /// What the last advert said.
+    #[inline(always)]
+    fn advertised(&self) -> u32 {
+        self.position.wrapping_sub(self.unsaid.is_early().into())
+    }
+
     /// `units` have arrived. Says whether the sender may come to need what it has not been told.
     #[inline]
     pub(super) fn arrive(&mut self, units: u16, slack: u32) -> bool {
-        self.arrived = self.arrived.wrapping_add(u32::from(units));
+        self.arrived = self.arrived.wrapping_add(units);
         self.is_tight(slack)
     }
 
@@ -154,9 +186,10 @@ impl Receiver {
     /// outside. A unit that has been counted early has left then, since links decide no further than to where somebody looks;
     /// where they have gone further (in audits of windows, and of what is on its way to NIC ports) both together are right.
     fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
-        let (mut receiver, mut rest) = (self.clone(), behind.iter(&self.behind));
+        let (mut receiver, mut rest) = (self.clone(), behind.chain(self.behind));
         receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());
-        let held = rest.map(|leaving| u64::from(leaving.units)).sum::<u64>() + u64::from(receiver.uncounted);
+        let held = rest.map(|leaving| u64::from(leaving.units)).sum::<u64>()
+            + u64::from(receiver.unsaid.uncounted());
         (receiver.position, held)
     }
 
@@ -183,9 +216,10 @@ impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
     #[inline(always)]
     fn advertise(&mut self, world: &mut World<O>, now: Moment, sent: Moment) -> (u32, Moment) {
         let World { timing, behind, .. } = world;
-        self.count(timing, now, |list| behind.shift(list));
-        debug_assert_ne!(self.position, self.advertised, "there is something to say");
-        (self.advertised, self.said) = (self.position, sent);
+        let before = self.advertised();
+        self.count(timing, now, |first| behind.unchain(first));
+        debug_assert_ne!(self.position, before, "there is something to say");
+        self.said = sent;
         (self.position, self.next)
     }
 }
@@ -193,13 +227,14 @@ impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
 impl ReceiverHalf<Moment> for Receiver {
     #[inline]
     fn tell(&mut self) -> Option<(u32, Moment)> {
-        let is_new = std::mem::replace(&mut self.told, self.advertised) != self.advertised;
-        is_new.then_some((self.advertised, self.said))
+        let advertised = self.advertised();
+        let is_new = std::mem::replace(&mut self.told, advertised as u16) != advertised as u16;
+        is_new.then_some((advertised, self.said))
     }
 
     #[inline]
     fn is_tight(&self, slack: u32) -> bool {
-        self.told.wrapping_sub(self.arrived) < slack
+        u32::from(self.told.wrapping_sub(self.arrived)) < slack
     }
 }
 
@@ -262,15 +297,15 @@ mod tests {
                     left.extend(self::units(&timing, &packet));
                     base = packet.end() + 1 + stream.below(60);
                 }
-                early += u32::from(receiver.is_early);
-                behind_two += u32::from(behind.iter(&receiver.behind).count() > 1);
+                early += u32::from(receiver.unsaid.is_early());
+                behind_two += u32::from(behind.chain(receiver.behind).count() > 1);
                 now = now + stream.below(150);
                 let position = timing.capacity + left.iter().filter(|&&at| at <= now).count() as u32;
-                assert_eq!(news <= now, position != receiver.advertised, "seed {seed}, cycle {now:?}");
+                assert_eq!(news <= now, position != receiver.advertised(), "seed {seed}, cycle {now:?}");
                 if news <= now {
-                    receiver.count(&timing, now, |list| behind.shift(list));
+                    receiver.count(&timing, now, |first| behind.unchain(first));
                     assert_eq!(receiver.position, position, "seed {seed}, cycle {now:?}");
-                    (receiver.advertised, news) = (receiver.position, receiver.next);
+                    news = receiver.next;
                 }
             }
         }

@@ -1,23 +1,26 @@
-//! The sender half of absolute credits: as [`credit::Sender`](crate::hpp::credit), in two thirds of its bytes. Adverts that
-//! have come and do not count yet are a list; there are hardly ever any.
+//! The sender half of absolute credits: as [`credit::Sender`](crate::hpp::credit), in less than half of its bytes. It knows
+//! what it may still send, not up to where, and adverts that have come and do not count yet are a chain; there are hardly ever
+//! any.
 
 use crate::hpp::timing::Timing;
 use crate::hpp::token::Limit;
-use crate::pool::{List, Pool};
+use crate::pool::{Pool, Slot};
 use flitway_engine::Cycle;
 
-/// How far it may send, and how far it has.
-#[derive(Clone, Debug)]
+/// How far it has sent, and how much it may still send. It is packed so that an output is not larger than it has to be.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(2))]
 pub(super) struct Sender {
-    limit: u32,
     sent: u32,
-    /// Adverts that are not known to count yet, the first first.
-    coming: List,
+    /// The first of the adverts that are not known to count yet.
+    coming: Slot,
+    /// Units that it may send beyond those: no more than the buffer holds.
+    credits: u16,
 }
 
 impl Sender {
     pub(super) fn new(timing: &Timing) -> Self {
-        Sender { limit: timing.capacity, sent: 0, coming: List::default() }
+        Sender { sent: 0, coming: Slot::NONE, credits: timing.capacity as u16 }
     }
 
     /// Takes in an advert. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
@@ -25,13 +28,13 @@ impl Sender {
     pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, advert: &Limit, passed: Cycle) {
         self.count(limits, passed);
         let slot = limits.put(*advert);
-        limits.append(&mut self.coming, slot);
+        self.coming = limits.chained(self.coming, slot);
     }
 
     /// Whether it may send `units` in any cycle from now on, as far as is known without taking adverts in.
     #[inline(always)]
     pub(super) fn has_known(&self, units: u32) -> bool {
-        self.limit.wrapping_sub(self.sent) >= units
+        u32::from(self.credits) >= units
     }
 
     /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed.
@@ -49,23 +52,28 @@ impl Sender {
     /// The adverts count that do in cycle `now`.
     #[inline]
     fn count(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
-        while limits.first(&self.coming).is_some_and(|advert| advert.from <= now) {
-            let slot = limits.unlink(&mut self.coming);
-            self.limit = limits.take(slot).position;
+        let mut coming = self.coming;
+        while coming != Slot::NONE && limits[coming].from <= now {
+            self.credits = limits.unchain(&mut coming).map_or(0, |advert| self.credits_of(&advert));
         }
+        self.coming = coming;
     }
 
     /// The same as [`has`](Self::has), without taking anything in: for a look from outside.
     pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
-        let known = limits.iter(&self.coming).take_while(|advert| advert.from <= now).last();
-        let limit = known.map_or(self.limit, |advert| advert.position);
-        limit.wrapping_sub(self.sent) >= units
+        let known = limits.chain(self.coming).take_while(|advert| advert.from <= now).last();
+        u32::from(known.map_or(self.credits, |advert| self.credits_of(advert))) >= units
+    }
+
+    /// What it may still send once `advert` counts.
+    fn credits_of(&self, advert: &Limit) -> u16 {
+        advert.position.wrapping_sub(self.sent) as u16
     }
 
     /// When the next advert begins to count, if one has come that does not yet.
     #[inline]
     pub(super) fn next_advert(&self, limits: &Pool<Limit>) -> Option<Cycle> {
-        limits.first(&self.coming).map(|advert| advert.from)
+        limits.chain(self.coming).next().map(|advert| advert.from)
     }
 
     /// Takes `units` credits.
@@ -73,6 +81,7 @@ impl Sender {
     pub(super) fn take(&mut self, units: u32) {
         debug_assert!(self.has_known(units), "credits are taken only where there are any");
         self.sent = self.sent.wrapping_add(units);
+        self.credits = self.credits.wrapping_sub(units as u16);
     }
 
     /// Units sent since the start.
@@ -84,7 +93,6 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::Slot;
     use flitway_engine::random::{Purpose, Stream};
 
     /// Against the plain rule: the limit in a cycle is that of the last advert that counts by then.
@@ -93,7 +101,7 @@ mod tests {
         for seed in 0..50 {
             let mut stream = Stream::new(seed, 0, Purpose::Test);
             let mut limits = Pool::default();
-            let mut sender = Sender { limit: 10, sent: 0, coming: List::default() };
+            let mut sender = Sender { sent: 0, coming: Slot::NONE, credits: 10 };
             let (mut adverts, mut position, mut from, mut told) = (vec![(0, 10)], 10, 0, 0);
             for now in 0..2_000 {
                 for _ in 0..stream.below(3) * stream.below(2) {
@@ -113,7 +121,7 @@ mod tests {
                     sender.take(if fits { units } else { 0 });
                 }
             }
-            assert!(told > 500 && sender.sent > 500, "{told} adverts, {} units", sender.sent);
+            assert!(told > 500 && sender.sent() > 500, "{told} adverts, {} units", sender.sent());
         }
     }
 }
