@@ -237,6 +237,9 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         self.net.rows.take_nodes(&mut due);
         let epoch = self.net.world.timing.epoch;
         let (end_cycle, far) = (end.cycle(epoch), self.net.rows.far().cycle(epoch));
+        if self.net.asks_ahead {
+            ahead::before_first().for_each(|turn| self.prefetch_nodes(&due, turn));
+        }
         for (turn, &index) in due.iter().enumerate() {
             if self.net.asks_ahead {
                 self.prefetch_nodes(&due, turn);

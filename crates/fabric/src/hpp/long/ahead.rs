@@ -11,6 +11,14 @@ use flitway_engine::prefetch;
 /// Turns from one step to the next.
 const STEP: usize = 8;
 
+/// Turns from the first step to the turn itself, at most.
+const LEAD: usize = 3 * STEP;
+
+/// The turns before the first one of a list, in which what the first ones need is asked for: counted on from below zero.
+pub(super) fn before_first() -> impl Iterator<Item = usize> {
+    (0..LEAD).map(|turn| turn.wrapping_sub(LEAD))
+}
+
 impl<const V: usize, E, O> LongShard<V, E, O> {
     /// Asks for the nodes behind `index` in the list `due`, with their NIC ports; then for the inputs that they send to.
     #[inline(always)]
@@ -18,11 +26,11 @@ impl<const V: usize, E, O> LongShard<V, E, O> {
         // By number, so that no node has to be read.
         let nics =
             |node: u32| &self.net.nics[node as usize * self.net.rails as usize..][..self.net.rails as usize];
-        if let Some(&node) = due.get(index + STEP) {
+        if let Some(&node) = due.get(index.wrapping_add(STEP)) {
             prefetch::item(&self.nodes[node as usize]);
             prefetch::slice(nics(node));
         }
-        if let Some(&node) = due.get(index + STEP / 2) {
+        if let Some(&node) = due.get(index.wrapping_add(STEP / 2)) {
             for nic in nics(node) {
                 if let Some(port) = self.ports.get(nic.line.wire.peer.place as usize) {
                     prefetch::slice(&port.lanes);
@@ -36,7 +44,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Asks for what the packets behind `index` in the list `letters` will need.
     #[inline(always)]
     pub(super) fn prefetch_letters(ports: &[Port<V>], letters: &[Letter], index: usize) {
-        let Some(Letter { place, base, coming, route }) = letters.get(index + 3 * STEP) else { return };
+        let Some(Letter { place, base, coming, route }) = letters.get(index.wrapping_add(LEAD)) else {
+            return;
+        };
         if let Some(port) = ports.get(*place as usize) {
             let vc = usize::from(coming.vc);
             prefetch::line(&port.lanes[vc]);
@@ -47,12 +57,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Asks for what the arbiters behind `index` in the list `due` will need.
     #[inline(always)]
     pub(super) fn prefetch_arbiters(&self, ports: &[Port<V>], due: &[u32], index: usize) {
-        if let Some(&arbiter) = due.get(index + 2 * STEP) {
+        if let Some(&arbiter) = due.get(index.wrapping_add(2 * STEP)) {
             let port = &ports[Rows::place_of(arbiter) as usize];
             prefetch::line(&port.lanes[Rows::vc_of(arbiter)]);
             prefetch::line(&port.line);
         }
-        if let Some(&arbiter) = due.get(index + STEP) {
+        if let Some(&arbiter) = due.get(index.wrapping_add(STEP)) {
             let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
             let first = ports[place as usize].lanes[vc].output.requests.trailing_zeros();
             self.arbiters.prefetch(place as usize * V + vc, first as usize);
@@ -66,7 +76,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// then for the FIFOs that packets leave, then for the packets.
     #[inline(always)]
     pub(super) fn prefetch_links(&self, ports: &[Port<V>], due: &[u32], index: usize) {
-        if let Some(&place) = due.get(index + 2 * STEP) {
+        if let Some(&place) = due.get(index.wrapping_add(2 * STEP)) {
             prefetch::item(&ports[place as usize]);
         }
         let source = |place: u32| {
@@ -75,11 +85,11 @@ impl<const V: usize, O: Observer> Net<V, O> {
             let from = self.bases[place as usize] + u32::from(lanes.get(vc)?.output.from);
             Some((ports.get(from as usize)?, vc))
         };
-        if let Some((port, vc)) = due.get(index + STEP).and_then(|&place| source(place)) {
+        if let Some((port, vc)) = due.get(index.wrapping_add(STEP)).and_then(|&place| source(place)) {
             prefetch::line(&port.lanes[vc]);
             prefetch::line(&port.line);
         }
-        if let Some((port, vc)) = due.get(index + STEP / 2).and_then(|&place| source(place)) {
+        if let Some((port, vc)) = due.get(index.wrapping_add(STEP / 2)).and_then(|&place| source(place)) {
             self.world.tokens.prefetch(port.lanes[vc].input.waiting.head());
         }
     }
