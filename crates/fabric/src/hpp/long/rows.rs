@@ -28,6 +28,7 @@ pub(super) struct Rows {
     rows: [Row; ROWS as usize],
     /// Those of the other blocks; nothing in place of the one that runs.
     others: Vec<[Row; ROWS as usize]>,
+    spare: Spare,
     /// What is due in stretches that cannot be seen yet, and the first of them.
     far: BTreeMap<u32, Vec<Far>>,
     first_far: u32,
@@ -51,6 +52,14 @@ struct Row {
     letters: Vec<Letter>,
 }
 
+/// Memory of lists that have been run, what was used last at the end. The cache still holds that, so a list that begins takes
+/// it: few lists have anything in them at a time, and the memory of those is all that is touched.
+#[derive(Debug, Default)]
+struct Spare {
+    due: Vec<Vec<u32>>,
+    letters: Vec<Vec<Letter>>,
+}
+
 /// Those of one kind: the first `count` of the items. Behind them is room.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
@@ -61,25 +70,33 @@ pub(super) struct Due {
 impl Due {
     /// Adds `item` if `is_due`, without a branch.
     #[inline(always)]
-    fn push_if(&mut self, item: u32, is_due: bool) {
+    fn push_if(&mut self, item: u32, is_due: bool, spare: &mut Spare) {
         match self.items.get_mut(self.count) {
             Some(place) => *place = item,
-            None => self.grow(item),
+            None => self.grow(item, spare),
         }
         self.count += usize::from(is_due);
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, item: u32) {
-        self.items.push(item);
-        self.items.resize(self.items.capacity(), 0);
+    fn grow(&mut self, item: u32, spare: &mut Spare) {
+        if self.items.is_empty() {
+            self.items = spare.due.pop().unwrap_or_default();
+        }
+        if self.count == self.items.len() {
+            self.items.push(0);
+            self.items.resize(self.items.capacity(), 0);
+        }
+        self.items[self.count] = item;
     }
 
-    /// Takes everything out of `row`, into itself, and gives that its memory.
-    fn take(&mut self, row: &mut Due) {
-        self.count = 0;
-        std::mem::swap(self, row);
+    /// Takes everything out of `row`, into itself. What it had has been run.
+    fn take(&mut self, row: &mut Due, spare: &mut Spare) {
+        let run = std::mem::replace(self, std::mem::take(row));
+        if !run.items.is_empty() {
+            spare.due.push(run.items);
+        }
     }
 }
 
@@ -114,6 +131,7 @@ impl Rows {
             shift,
             running: 0,
             rows: Default::default(),
+            spare: Spare::default(),
             others: vec![Default::default(); blocks],
             far: BTreeMap::new(),
             first_far: u32::MAX,
@@ -141,10 +159,11 @@ impl Rows {
         self.running = block;
     }
 
-    /// The rows of `block`.
+    /// A `row` of `block`, and the memory that it may take.
     #[inline(always)]
-    fn rows_of(&mut self, block: usize) -> &mut [Row; ROWS as usize] {
-        if block == self.running { &mut self.rows } else { &mut self.others[block] }
+    fn row_of(&mut self, block: usize, row: usize) -> (&mut Row, &mut Spare) {
+        let rows = if block == self.running { &mut self.rows } else { &mut self.others[block] };
+        (&mut rows[row], &mut self.spare)
     }
 
     /// Those of all blocks.
@@ -196,7 +215,7 @@ impl Rows {
         debug_assert_eq!(self.block_of(place), self.running, "a switch wakes its own arbiters");
         let arbiter = Rows::arbiter(place, vc);
         match self.row(at) {
-            Some(row) => self.rows[row].arbiters.push_if(arbiter, true),
+            Some(row) => self.rows[row].arbiters.push_if(arbiter, true, &mut self.spare),
             None => self.put_off(at, Far::Arbiter(arbiter)),
         }
     }
@@ -205,7 +224,10 @@ impl Rows {
     pub(super) fn call_arbiter(&mut self, place: u32, vc: usize, at: Moment) {
         let (arbiter, block) = (Rows::arbiter(place, vc), self.block_of(place));
         match self.row(at) {
-            Some(row) => self.rows_of(block)[row].arbiters.push_if(arbiter, true),
+            Some(row) => {
+                let (row, spare) = self.row_of(block, row);
+                row.arbiters.push_if(arbiter, true, spare);
+            }
             None => self.put_off(at, Far::Arbiter(arbiter)),
         }
     }
@@ -216,7 +238,7 @@ impl Rows {
     pub(super) fn wake_link_if(&mut self, place: u32, at: Moment, decides: bool) {
         debug_assert_eq!(self.block_of(place), self.running, "a switch wakes its own links");
         match self.row(at) {
-            Some(row) => self.rows[row].links.push_if(place, decides),
+            Some(row) => self.rows[row].links.push_if(place, decides, &mut self.spare),
             None if decides => self.put_off(at, Far::Link(place)),
             None => {}
         }
@@ -226,7 +248,7 @@ impl Rows {
     #[inline(always)]
     pub(super) fn wake_node(&mut self, node: u32, at: Moment) {
         match self.row(at) {
-            Some(row) => self.rows[row].nodes.push_if(node, true),
+            Some(row) => self.rows[row].nodes.push_if(node, true, &mut self.spare),
             None => self.put_off(at, Far::Node(node, self.running as u32)),
         }
     }
@@ -234,7 +256,10 @@ impl Rows {
     /// Node number `node`, of `block`, acts in the stretch of cycle `at`.
     pub(super) fn call_node(&mut self, node: u32, block: u32, at: Moment) {
         match self.row(at) {
-            Some(row) => self.rows_of(block as usize)[row].nodes.push_if(node, true),
+            Some(row) => {
+                let (row, spare) = self.row_of(block as usize, row);
+                row.nodes.push_if(node, true, spare);
+            }
             None => self.put_off(at, Far::Node(node, block)),
         }
     }
@@ -251,7 +276,10 @@ impl Rows {
     fn post_at(&mut self, block: u32, letter: Letter, at: Moment) {
         match self.row(at) {
             Some(row) => {
-                let letters = &mut self.rows_of(block as usize)[row].letters;
+                let (Row { letters, .. }, spare) = self.row_of(block as usize, row);
+                if letters.capacity() == 0 {
+                    *letters = spare.letters.pop().unwrap_or_default();
+                }
                 letters.push(letter);
                 prefetch::element(letters, letters.len() + 2);
             }
@@ -281,8 +309,9 @@ impl Rows {
                         self.call_arbiter(Rows::place_of(arbiter), Rows::vc_of(arbiter), at);
                     }
                     Far::Link(place) => {
-                        let (row, block) = (self.row(at).expect("it can be seen"), self.block_of(place));
-                        self.rows_of(block)[row].links.push_if(place, true);
+                        let row = self.row(at).expect("it can be seen");
+                        let (row, spare) = self.row_of(self.block_of(place), row);
+                        row.links.push_if(place, true, spare);
                     }
                     Far::Node(node, block) => self.call_node(node, block, at),
                     Far::Letter(letter, block) => self.post_at(block, *letter, at),
@@ -321,23 +350,27 @@ impl Rows {
 
     /// Takes out the arbiters of the block that runs that are due in the stretch of now.
     pub(super) fn take_arbiters(&mut self, due: &mut Due) {
-        due.take(&mut self.rows[self.row_of_now()].arbiters);
+        due.take(&mut self.rows[self.row_of_now()].arbiters, &mut self.spare);
     }
 
     /// The same of links.
     pub(super) fn take_links(&mut self, due: &mut Due) {
-        due.take(&mut self.rows[self.row_of_now()].links);
+        due.take(&mut self.rows[self.row_of_now()].links, &mut self.spare);
     }
 
     /// The same of nodes.
     pub(super) fn take_nodes(&mut self, due: &mut Due) {
-        due.take(&mut self.rows[self.row_of_now()].nodes);
+        due.take(&mut self.rows[self.row_of_now()].nodes, &mut self.spare);
     }
 
     /// The same of letters.
     pub(super) fn take_letters(&mut self, due: &mut Vec<Letter>) {
-        due.clear();
-        std::mem::swap(&mut self.rows[self.row_of_now()].letters, due);
+        let row = self.row_of_now();
+        let mut read = std::mem::replace(due, std::mem::take(&mut self.rows[row].letters));
+        if read.capacity() > 0 {
+            read.clear();
+            self.spare.letters.push(read);
+        }
     }
 
     /// Whether nothing is due in the stretch of now.
