@@ -174,8 +174,8 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
             }
             let end = self.net.rows.end().min(until);
             let upto = self.net.links_upto(end);
-            for block in 0..self.net.rows.blocks() {
-                self.net.rows.turn_to(block);
+            for turn in 0..self.net.rows.blocks() {
+                self.net.rows.turn_to(self.net.rows.block_in(turn));
                 self.net.read_letters(&mut self.ports);
                 self.run_nodes(end);
                 self.net.arbitrate_all(&mut self.ports, end);

@@ -149,6 +149,12 @@ impl Rows {
         self.running
     }
 
+    /// The block whose turn number `turn` of this stretch is: to and fro, since the cache holds those that came last.
+    pub(super) fn block_in(&self, turn: usize) -> usize {
+        let is_even = (self.now.0 / STRETCH).is_multiple_of(2);
+        if is_even { turn } else { self.others.len() - 1 - turn }
+    }
+
     /// It is the turn of `block`.
     pub(super) fn turn_to(&mut self, block: usize) {
         if block == self.running {
