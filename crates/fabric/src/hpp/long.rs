@@ -46,6 +46,7 @@ use nic::Nic;
 use node::Node;
 use port::Port;
 use rows::{Due, Letter, Rows};
+use std::collections::VecDeque;
 use world::World;
 
 pub(super) use build::bytes_per_port;
@@ -124,6 +125,8 @@ struct Net<const V: usize, O> {
     news_at: Moment,
     /// The first cycle in which links have not decided.
     links_from: Moment,
+    /// Adverts that senders have heard of and that did not count yet: from when on they do, and the place and the VC.
+    heard: VecDeque<(Cycle, u32, u8)>,
     /// Nobody looks from outside before this cycle.
     horizon: Cycle,
     /// Whether nodes need not be told of what is delivered to them.

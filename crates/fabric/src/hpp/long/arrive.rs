@@ -213,6 +213,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Tells the ports of this shard the adverts that they have not heard of. Nobody acts on credits in a cycle before `passed`
     /// any more.
     pub(super) fn tell_all(&mut self, ports: &mut [Port<V>], passed: Cycle) {
+        self.count_heard(ports, passed);
         let mut told = std::mem::take(&mut self.world.mail.told);
         for (place, limit) in told.drain(..) {
             self.hear(ports, place, &limit, passed);
@@ -220,8 +221,23 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.world.mail.told = told;
     }
 
+    /// The adverts that count before cycle `passed`, or in it, are taken in, though nobody needs them yet: so that there are
+    /// few that have not been, in memory that the cache holds.
+    fn count_heard(&mut self, ports: &mut [Port<V>], passed: Cycle) {
+        while let Some(&(_, place, vc)) = self.heard.front().filter(|&&(from, ..)| from <= passed) {
+            self.heard.pop_front();
+            let vc = usize::from(vc);
+            let sender = match (place as usize).checked_sub(ports.len()) {
+                None => &mut ports[place as usize].lanes[vc].output.sender,
+                Some(nic) => &mut self.nics[nic].lanes[vc].sender,
+            };
+            sender.count(&mut self.world.limits, passed);
+        }
+    }
+
     /// The port at `place` takes in an advert.
     fn hear(&mut self, ports: &mut [Port<V>], place: u32, advert: &Limit, passed: Cycle) {
+        self.heard.push_back((advert.from, place, advert.vc));
         let limits = &mut self.world.limits;
         let from = Moment::of(advert.from, self.world.timing.epoch);
         let vc = usize::from(advert.vc);

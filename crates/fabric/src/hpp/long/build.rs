@@ -18,6 +18,7 @@ use crate::pool::Pool;
 use crate::simulation::{CACHES, Counters, Fabric, NodePart, Plan, SwitchPart, Wire};
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
+use std::collections::VecDeque;
 
 /// Bytes of a port in lists and tables, about.
 const LISTS: usize = 16;
@@ -61,6 +62,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             undelivered: 0,
             nodes_are_deaf: !E::REACTS,
             links_from: Moment::ZERO,
+            heard: VecDeque::new(),
             horizon: Cycle::ZERO,
             due: Due::default(),
             news: Vec::new(),

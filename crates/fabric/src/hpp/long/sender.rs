@@ -51,7 +51,7 @@ impl Sender {
 
     /// The adverts count that do in cycle `now`.
     #[inline]
-    fn count(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
+    pub(super) fn count(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
         let mut coming = self.coming;
         while coming != Slot::NONE && limits[coming].from <= now {
             self.credits = limits.unchain(&mut coming).map_or(0, |advert| self.credits_of(&advert));
