@@ -18,6 +18,19 @@ pub fn element<T>(items: &[T], index: usize) {
     branches::prefetch_read_data::<T, 0>(items.as_ptr().wrapping_add(index));
 }
 
+/// Asks for the cache line `bytes` behind the start of `items[index]`, or of where that would be.
+#[inline(always)]
+pub fn part<T>(items: &[T], index: usize, bytes: usize) {
+    let start = items.as_ptr().wrapping_add(index).cast::<u8>();
+    branches::prefetch_read_data::<u8, 0>(start.wrapping_add(bytes));
+}
+
+/// Asks for all cache lines of `items[index]`, or of where that would be.
+#[inline(always)]
+pub fn whole<T>(items: &[T], index: usize) {
+    lines(items.as_ptr().wrapping_add(index).cast(), size_of::<T>());
+}
+
 /// Asks for all cache lines of `item`.
 #[inline]
 pub fn item<T>(item: &T) {

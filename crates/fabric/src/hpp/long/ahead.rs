@@ -4,12 +4,12 @@
 
 use super::port::Port;
 use super::rows::{Letter, Rows};
-use super::{LongShard, Net};
+use super::{LongShard, Net, VCS};
 use crate::observer::Observer;
 use flitway_engine::prefetch;
 
 /// Turns from one step to the next.
-const STEP: usize = 8;
+pub(super) const STEP: usize = 8;
 
 /// Turns from the first step to the turn itself, at most.
 const LEAD: usize = 3 * STEP;
@@ -47,10 +47,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let Some(Letter { place, base, coming, route }) = letters.get(index.wrapping_add(LEAD)) else {
             return;
         };
-        if let Some(port) = ports.get(*place as usize) {
-            let vc = usize::from(coming.vc);
-            prefetch::line(&port.lanes[vc]);
-            prefetch::line(&ports[(base + route.hop().port.0) as usize].lanes[vc]);
+        if (*place as usize) < ports.len() {
+            let lane = Port::<V>::lane_at(coming.vc.into());
+            prefetch::part(ports, *place as usize, lane);
+            prefetch::part(ports, (base + route.hop().port.0) as usize, lane);
         }
     }
 
@@ -58,39 +58,45 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     pub(super) fn prefetch_arbiters(&self, ports: &[Port<V>], due: &[u32], index: usize) {
         if let Some(&arbiter) = due.get(index.wrapping_add(2 * STEP)) {
-            let port = &ports[Rows::place_of(arbiter) as usize];
-            prefetch::line(&port.lanes[Rows::vc_of(arbiter)]);
-            prefetch::line(&port.line);
+            let (place, vc) = (Rows::place_of(arbiter) as usize, Rows::vc_of(arbiter));
+            prefetch::part(ports, place, Port::<V>::lane_at(vc));
+            prefetch::element(ports, place);
         }
         if let Some(&arbiter) = due.get(index.wrapping_add(STEP)) {
-            let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
-            let first = ports[place as usize].lanes[vc].output.requests.trailing_zeros();
-            self.arbiters.prefetch(place as usize * V + vc, first as usize);
-            if let Some(from) = ports.get((self.bases[place as usize] + first) as usize) {
-                prefetch::line(&from.lanes[vc]);
-            }
+            let (place, vc) = (Rows::place_of(arbiter) as usize, Rows::vc_of(arbiter));
+            let first = ports[place].lanes[vc].output.requests.trailing_zeros();
+            self.arbiters.prefetch(place * V + vc, first as usize);
+            prefetch::part(ports, (self.bases[place] + first) as usize, Port::<V>::lane_at(vc));
         }
     }
 
     /// Asks for all of the ports whose links are behind `index` in the list `due`, since each of the inputs may have an advert;
-    /// then for the FIFOs that packets leave, then for the packets.
+    /// then for the FIFOs that packets leave, noted among the `sources`, then for the packets.
     #[inline(always)]
-    pub(super) fn prefetch_links(&self, ports: &[Port<V>], due: &[u32], index: usize) {
+    pub(super) fn prefetch_links(
+        &self,
+        ports: &[Port<V>],
+        due: &[u32],
+        index: usize,
+        sources: &mut [(u32, u8); STEP],
+    ) {
         if let Some(&place) = due.get(index.wrapping_add(2 * STEP)) {
-            prefetch::item(&ports[place as usize]);
+            prefetch::whole(ports, place as usize);
         }
-        let source = |place: u32| {
+        let turn = index.wrapping_add(STEP);
+        if let Some(&place) = due.get(turn) {
             let Port { line, lanes, .. } = &ports[place as usize];
-            let vc = line.waiting.trailing_zeros() as usize;
-            let from = self.bases[place as usize] + u32::from(lanes.get(vc)?.output.from);
-            Some((ports.get(from as usize)?, vc))
-        };
-        if let Some((port, vc)) = due.get(index.wrapping_add(STEP)).and_then(|&place| source(place)) {
-            prefetch::line(&port.lanes[vc]);
-            prefetch::line(&port.line);
+            let vc = line.waiting.trailing_zeros() as usize % VCS;
+            // Where none waits any more any will do.
+            let from =
+                lanes.get(vc).map_or(0, |lane| self.bases[place as usize] + u32::from(lane.output.from));
+            prefetch::part(ports, from as usize, Port::<V>::lane_at(vc));
+            prefetch::element(ports, from as usize);
+            sources[turn % STEP] = (from, vc as u8);
         }
-        if let Some((port, vc)) = due.get(index.wrapping_add(STEP / 2)).and_then(|&place| source(place)) {
-            self.world.tokens.prefetch(port.lanes[vc].input.waiting.head());
+        let (from, vc) = sources[index.wrapping_add(STEP / 2) % STEP];
+        if let Some(lane) = ports.get(from as usize).and_then(|port| port.lanes.get(usize::from(vc))) {
+            self.world.tokens.prefetch(lane.input.waiting.head());
         }
     }
 }

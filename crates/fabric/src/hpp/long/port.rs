@@ -13,6 +13,7 @@ use crate::observer::Observer;
 use crate::pool::{List, Pool, Slot};
 use crate::routing::Route;
 use crate::simulation::Wire;
+use std::mem::offset_of;
 
 /// No input port.
 pub(super) const NOBODY: u8 = u8::MAX;
@@ -147,6 +148,11 @@ impl<const V: usize> Port<V> {
                 },
             }),
         }
+    }
+
+    /// Where in a port the lane of `vc` is, in bytes.
+    pub(super) const fn lane_at(vc: usize) -> usize {
+        offset_of!(Self, lanes) + vc * size_of::<Lane>()
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
