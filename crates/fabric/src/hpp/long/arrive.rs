@@ -222,7 +222,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// The adverts that count before cycle `passed`, or in it, are taken in, though nobody needs them yet: so that there are
-    /// few that have not been, in memory that the cache holds.
+    /// few that have not been, in memory that the cache holds. Where it holds everything they wait.
     fn count_heard(&mut self, ports: &mut [Port<V>], passed: Cycle) {
         while let Some(&(_, place, vc)) = self.heard.front().filter(|&&(from, ..)| from <= passed) {
             self.heard.pop_front();
@@ -237,7 +237,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The port at `place` takes in an advert.
     fn hear(&mut self, ports: &mut [Port<V>], place: u32, advert: &Limit, passed: Cycle) {
-        self.heard.push_back((advert.from, place, advert.vc));
+        if self.asks_ahead {
+            self.heard.push_back((advert.from, place, advert.vc));
+        }
         let limits = &mut self.world.limits;
         let from = Moment::of(advert.from, self.world.timing.epoch);
         let vc = usize::from(advert.vc);
