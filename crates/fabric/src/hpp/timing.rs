@@ -137,8 +137,8 @@ impl Timing {
             && self.to_link() <= long::STRETCH.into()
     }
 
-    /// Cycles from the start of a window until an advert counts that becomes known then, at most: two sides run for two windows,
-    /// and the packet granted last leaves from the next cycle on.
+    /// Cycles from the start of a window until an advert counts that becomes known then, at most: two sides run for two
+    /// windows, and the packet granted last leaves from the next cycle on.
     fn posts_ahead(&self, fabric: &Fabric, settings: &HppSettings) -> u64 {
         let least = fabric.latencies.iter().copied().min().unwrap_or(1);
         let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
