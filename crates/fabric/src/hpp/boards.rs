@@ -112,6 +112,7 @@ impl Boards {
     #[inline(always)]
     pub(super) fn post(&mut self, board: usize, notice: Notice, passed: Cycle) -> bool {
         let board = &mut self.boards[board];
+        debug_assert!(passed >= board.passed, "time goes on: {passed} after {}", board.passed);
         (board.coming, board.passed) = (board.coming(passed), passed);
         // What counts in the cycle after `passed` is bit 0.
         let first = notice.first.since(passed) - 1;
@@ -181,6 +182,8 @@ mod tests {
                 if last < now + ahead && stream.below(4) == 0 {
                     let notice = notice(&mut stream, last);
                     from.extend(notice.cycles(UNIT_FLITS));
+                    let last = notice.first + u64::from(notice.span);
+                    assert_eq!(*from.last().unwrap(), last, "seed {seed}, cycle {now}");
                     let is_told = boards.post(at, notice, Cycle(now - past));
                     assert_eq!(is_told, std::mem::take(&mut is_awaited), "seed {seed}, cycle {now}");
                 }

@@ -63,6 +63,16 @@ pub(super) struct Timing {
     pub(super) nic_slack: u32,
 }
 
+/// The latency of the longest link.
+fn longest(fabric: &Fabric) -> u64 {
+    fabric.latencies.iter().copied().max().map_or(0, u64::from)
+}
+
+/// Cycles of a window, at most.
+fn window(fabric: &Fabric) -> u64 {
+    Hpp::lookahead(fabric, fabric.latencies.iter().copied().min().unwrap_or(1))
+}
+
 impl Timing {
     pub(super) fn new(fabric: &Fabric) -> Self {
         let settings = super::settings(fabric);
@@ -118,7 +128,7 @@ impl Timing {
         let crossed = (shortest + self.transmit_buffer).saturating_sub(self.tx_fifo.into());
         let freed = shortest.min(self.first_unit.into()).saturating_sub(self.tx_fifo.into());
         // Spans of time that are counted in 32 bits beside that from the epoch, and such as reach back from a cycle.
-        let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
+        let longest = longest(fabric);
         let refresh = if self.refresh == NO_REFRESH { 0 } else { self.refresh };
         let ahead = [longest, refresh, self.transmit, self.receive, self.to_crossbar];
         let is_short = ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < long::KEPT_LEAST;
@@ -140,16 +150,13 @@ impl Timing {
     /// Cycles from the start of a window until an advert counts that becomes known then, at most: two sides run for two
     /// windows, and the packet granted last leaves from the next cycle on.
     fn posts_ahead(&self, fabric: &Fabric, settings: &HppSettings) -> u64 {
-        let least = fabric.latencies.iter().copied().min().unwrap_or(1);
-        let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
         let largest = u64::from(settings.format.packet_flits(settings.format.mtu_bytes));
-        2 * Hpp::lookahead(fabric, least) + 1 + largest + self.transmit + longest + self.receive
+        2 * window(fabric) + 1 + largest + self.transmit + longest(fabric) + self.receive
     }
 
     /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
     fn slack(&self, fabric: &Fabric, settings: &HppSettings, felt: u64) -> u32 {
-        let longest = fabric.latencies.iter().copied().max().map_or(0, u64::from);
-        let window = Hpp::lookahead(fabric, fabric.latencies.iter().copied().min().unwrap_or(1));
+        let (longest, window) = (longest(fabric), window(fabric));
         // From a decision at the sender to our having read it, and from our advert to its counting there.
         let unread = self.transmit + longest + felt + window;
         // Where switches decide by stretches their links enter adverts beyond the end of the window.

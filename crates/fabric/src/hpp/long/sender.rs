@@ -54,7 +54,8 @@ impl Sender {
     pub(super) fn count(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
         let mut coming = self.coming;
         while coming != Slot::NONE && limits[coming].from <= now {
-            self.credits = limits.unchain(&mut coming).map_or(0, |advert| self.credits_of(&advert));
+            self.credits = self.credits_of(&limits[coming]);
+            limits.unchain(&mut coming);
         }
         self.coming = coming;
     }

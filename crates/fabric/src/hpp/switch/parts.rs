@@ -335,7 +335,7 @@ impl Parts<'_> {
     fn eligible<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
         let requests = self.outputs[output].requests;
         if requests.is_power_of_two() {
-            // Most often there is one, and it has woken the arbiter: so it stands, which nobody has to guess.
+            // Most often there is one, and it has woken the arbiter: that it stands is easier to guess than of one of many.
             let from = requests.trailing_zeros() as usize;
             return if self.is_eligible::<COLLECTIVE>(shared, from, output, now) { requests } else { 0 };
         }
