@@ -64,7 +64,7 @@ impl Notice {
 impl Board {
     /// Those that count after cycle `now`: bit 0 is in the next one.
     #[inline(always)]
-    fn coming(self, now: Cycle) -> u64 {
+    fn coming_after(self, now: Cycle) -> u64 {
         let passed = now.since(self.passed);
         if passed < SPAN { self.coming >> passed } else { 0 }
     }
@@ -113,11 +113,11 @@ impl Boards {
     pub(super) fn post(&mut self, board: usize, notice: Notice, passed: Cycle) -> bool {
         let board = &mut self.boards[board];
         debug_assert!(passed >= board.passed, "time goes on: {passed} after {}", board.passed);
-        (board.coming, board.passed) = (board.coming(passed), passed);
+        (board.coming, board.passed) = (board.coming_after(passed), passed);
         // What counts in the cycle after `passed` is bit 0.
-        let first = notice.first.since(passed) - 1;
-        debug_assert!(
-            first + u64::from(notice.span) < SPAN,
+        let first = notice.first.since(passed + 1);
+        assert!(
+            first.saturating_add(notice.span.into()) < SPAN,
             "{notice:?} is posted in time, {passed} having passed"
         );
         board.coming |= 1 << first;
@@ -133,17 +133,16 @@ impl Boards {
     #[inline]
     pub(super) fn limit(&self, board: usize, now: Cycle) -> u32 {
         let board = self.boards[board];
-        board.position.wrapping_sub(board.coming(now).count_ones())
+        board.position.wrapping_sub(board.coming_after(now).count_ones())
     }
 
-    /// When the advert counts that comes after `limit`, which is that of a cycle past; if it has not been posted, the sender
-    /// waits for it from now on.
-    pub(super) fn wait(&mut self, board: usize, limit: u32) -> Option<Cycle> {
-        let Board { passed, coming, position, is_awaited } = &mut self.boards[board];
-        *is_awaited = *position == limit;
-        let later = position.wrapping_sub(limit).checked_sub(1)?;
-        let first = (0..later).fold(*coming, |coming, _| coming & !(1 << coming.ilog2()));
-        Some(*passed + 1 + u64::from(first.ilog2()))
+    /// When the next advert counts that counts after cycle `now`; if it has not been posted, the sender waits for it from now
+    /// on.
+    pub(super) fn wait(&mut self, board: usize, now: Cycle) -> Option<Cycle> {
+        let board = &mut self.boards[board];
+        let later = board.coming_after(now);
+        board.is_awaited = later == 0;
+        (later != 0).then(|| now + 1 + u64::from(later.trailing_zeros()))
     }
 }
 
@@ -192,7 +191,7 @@ mod tests {
                     let known = boards.limit(at, Cycle(now));
                     assert_eq!(known, start.wrapping_add(plain as u32), "seed {seed}, cycle {now}");
                     let next = from.get(plain).copied();
-                    assert_eq!(boards.wait(at, known), next, "seed {seed}, cycle {now}");
+                    assert_eq!(boards.wait(at, Cycle(now)), next, "seed {seed}, cycle {now}");
                     is_awaited = next.is_none();
                     waits += u32::from(is_awaited);
                 }

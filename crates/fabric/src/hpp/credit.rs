@@ -128,13 +128,13 @@ impl Sender {
         shared.pools.boards.limit(board, now).wrapping_sub(self.sent) >= units
     }
 
-    /// The same as [`next_advert`](Self::next_advert), also where adverts are posted, on `board`.
+    /// The same as [`next_advert`](Self::next_advert), after cycle `now`, also where adverts are posted, on `board`.
     #[inline]
-    pub(super) fn next_credits(&self, shared: &mut Shared, board: usize) -> Option<Cycle> {
+    pub(super) fn next_credits(&self, shared: &mut Shared, board: usize, now: Cycle) -> Option<Cycle> {
         if !shared.timing.posts {
             return self.next_advert(&shared.pools.limits);
         }
-        shared.pools.boards.wait(board, self.limit)
+        shared.pools.boards.wait(board, now)
     }
 
     /// Takes `units` credits.

@@ -259,9 +259,9 @@ impl Port {
 
     /// When the next advert for `vc` counts. If none is known the next to come will be noticed.
     #[inline]
-    fn next_advert(&mut self, shared: &mut Shared, vc: usize) -> Option<Cycle> {
+    fn next_advert(&mut self, shared: &mut Shared, vc: usize, now: Cycle) -> Option<Cycle> {
         let Lane { sender, is_starved, .. } = &mut self.lanes[vc];
-        let next = sender.next_credits(shared, self.first_board + vc);
+        let next = sender.next_credits(shared, self.first_board + vc, now);
         if next.is_none() && !std::mem::replace(is_starved, true) {
             self.starving += 1;
         }
@@ -308,7 +308,7 @@ impl Port {
             let at = if self.has_credits(shared, vc, now, units) {
                 now
             } else {
-                self.next_advert(shared, vc).unwrap_or(Cycle::NEVER)
+                self.next_advert(shared, vc, now).unwrap_or(Cycle::NEVER)
             };
             self.decide_at = self.decide_at.min(at.max(self.link.free_at));
         }

@@ -294,7 +294,7 @@ impl Parts<'_> {
         }
         for output in self.columns(outputs, vc) {
             if !self.has_credits(shared, output, now, units) {
-                if let Some(at) = self.next_advert(shared, output) {
+                if let Some(at) = self.next_advert(shared, output, now) {
                     self.wake_multicast(at);
                 }
                 return false;

@@ -379,7 +379,7 @@ impl Parts<'_> {
                 continue;
             }
             let next = fifo.next_output::<true>(output);
-            if let Some(at) = self.next_advert(shared, next) {
+            if let Some(at) = self.next_advert(shared, next, now) {
                 self.wake_arbiter(output, at);
             }
         }
@@ -387,9 +387,9 @@ impl Parts<'_> {
 
     /// When the next advert for the sender of `output` counts. If none is known the next to come will be noticed.
     #[inline]
-    pub(super) fn next_advert(&mut self, shared: &mut Shared, output: usize) -> Option<Cycle> {
+    pub(super) fn next_advert(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> Option<Cycle> {
         let Output { sender, is_starved, .. } = &mut self.outputs[output];
-        let next = sender.next_credits(shared, self.first_board + output);
+        let next = sender.next_credits(shared, self.first_board + output, now);
         if next.is_none() && !std::mem::replace(is_starved, true) {
             *self.starving += 1;
         }
