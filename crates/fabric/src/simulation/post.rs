@@ -122,7 +122,7 @@ impl<A: Architecture> Post<A> {
     }
 
     /// The component at `place` has gone to rest.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rest(&mut self, place: u32, rest: super::Rest) {
         self.places[place as usize].waits = rest.waits;
         if rest.next != Cycle::NEVER {

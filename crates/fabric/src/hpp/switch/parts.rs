@@ -123,8 +123,10 @@ impl Parts<'_> {
             }
             let first = port * self.vcs;
             let outputs = &self.outputs[first..first + self.vcs];
-            let is_ready = |vc: usize| u16::from(outputs[vc].ready <= now) << vc;
-            let ready = bits(link.waiting.into()).fold(0, |ready, vc| ready | is_ready(vc));
+            let mut ready = 0;
+            for vc in bits(link.waiting.into()) {
+                ready |= u16::from(outputs[vc].ready <= now) << vc;
+            }
             if let Some(vc) = first_after(link.data_turn, ready) {
                 self.send::<COLLECTIVE, O>(first + vc, port, now, cx);
             }
@@ -339,9 +341,11 @@ impl Parts<'_> {
             let from = requests.trailing_zeros() as usize;
             return if self.is_eligible::<COLLECTIVE>(shared, from, output, now) { requests } else { 0 };
         }
-        bits(requests).fold(0, |eligible, from| {
-            eligible | u64::from(self.is_eligible::<COLLECTIVE>(shared, from, output, now)) << from
-        })
+        let mut eligible = 0;
+        for from in bits(requests) {
+            eligible |= u64::from(self.is_eligible::<COLLECTIVE>(shared, from, output, now)) << from;
+        }
+        eligible
     }
 
     /// Whether the request from input port `from` at `output` stands in cycle `now` and the credits suffice for its packet.
