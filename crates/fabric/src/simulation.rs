@@ -178,9 +178,15 @@ pub trait SwitchModel<A: Architecture>: Send {
 
 /// A NIC port, driven by its node.
 pub trait PortModel<A: Architecture>: Send + Sized {
-    /// Takes in all that has come for the `ports` of a node; whatever it causes comes later, at a date that it carries.
-    /// Returns a mask of the ports for which there was something.
-    fn receive(ports: &mut [Self], shared: &mut A::Shared, inbox: &mut A::Inbox) -> u64;
+    /// Takes in all that has come for the `ports` of `node`; whatever it causes comes later, at a date that it carries. Where
+    /// the endpoint is `DEAF`, packets that are certain to be delivered before anybody looks may be recorded at once. Returns a
+    /// mask of the ports for which there was something.
+    fn receive<const DEAF: bool, O: Observer>(
+        ports: &mut [Self],
+        cx: &mut Context<'_, A, O>,
+        inbox: &mut A::Inbox,
+        node: NodeId,
+    ) -> u64;
 
     /// Asks the memory for what a run of a node with these `ports` will need, of which those in the mask `due` have something
     /// to do without mail; see [`SwitchModel::prefetch`].
@@ -197,11 +203,7 @@ pub trait PortModel<A: Architecture>: Send + Sized {
         sets: &[Arc<NodeSet>],
     ) -> u32;
 
-    /// When the next packet that has come or is coming counts as delivered, as far as known.
-    fn delivers_at(&self) -> Cycle;
-
-    /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`. Where endpoints do not react that
-    /// may be ahead of the other calls.
+    /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
     /// Takes in what has come of barriers by cycle `now`, one thing after the other; the group of an operation that is

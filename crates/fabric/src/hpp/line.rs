@@ -390,7 +390,7 @@ impl<T: Time> Line<T> {
         let timing = cx.timing();
         let is_tight = receiver.is_tight(if owner.is_nic { timing.nic_slack } else { timing.slack });
         self.tight = self.tight & !(1 << vc) | u16::from(is_tight) << vc;
-        let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
+        let on_the_way = timing.on_the_way(self.wire.latency);
         let (port, from) = (self.wire.port, said.cycle(timing.epoch) + on_the_way - 1);
         let limit = Limit { port, vc, from, position, next: Slot::NONE };
         cx.tell(&self.wire, limit);

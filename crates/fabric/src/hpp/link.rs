@@ -159,7 +159,7 @@ impl Link {
         for (cycle, position) in left.cycles(timing.unit_flits.into()).zip(positions) {
             cx.observer.advertised(&Advert { cycle, component, port, vc, position });
         }
-        let on_the_way = timing.transmit + u64::from(self.wire.latency) + timing.receive;
+        let on_the_way = timing.on_the_way(self.wire.latency);
         pools.post(cx.post, &self.wire, vc, Notice { first: left.first + on_the_way, ..left });
     }
 }

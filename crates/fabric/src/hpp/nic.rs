@@ -6,11 +6,11 @@ mod leaf;
 use super::credit::{Receiver, Sender, Voice};
 use super::line::{Around, Receives, first_after};
 use super::link::{Link, settle_told};
-use super::token::{Inbox, Kind, Limit, Run, Token};
-use super::{Cx, Hpp, Shared};
+use super::token::{Inbox, Kind, Limit, Pools, Run, Token};
+use super::{Cx, Hpp, Shared, boards};
 use crate::bits::bits;
 use crate::observer::{Departure, Observer};
-use crate::pool::{List, Slot};
+use crate::pool::{List, Pool, Slot};
 use crate::simulation::{Conservation, PortModel, Rest, Stage, Wire};
 use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, PortId, RailId};
 use flitway_engine::{Cycle, prefetch};
@@ -224,7 +224,9 @@ impl Port {
         if self.leaf.is_some() {
             return self.decide_as_leaf(now, cx);
         }
-        self.catch_up(now, cx);
+        if !cx.shared.timing.posts {
+            self.catch_up(now, cx);
+        }
         if self.link.free_at <= now
             && let Some(vc) = self.choose(cx.shared, now)
         {
@@ -314,27 +316,51 @@ impl Port {
         }
     }
 
-    /// Takes in the packet in `slot`, which is on the way.
+    /// Takes in the packet in `slot`, which is on the way. What happens to it is certain, unless it comes with gaps; so what
+    /// happens before anybody looks from outside is done at once: the delivery to an endpoint that is `DEAF`, and where adverts
+    /// are posted those that it frees units for.
     #[inline]
-    fn expect(&mut self, shared: &mut Shared, slot: Slot) {
-        let Shared { timing, pools, .. } = shared;
+    fn expect<const DEAF: bool, O: Observer>(&mut self, slot: Slot, cx: &mut Cx<'_, O>) {
+        let Shared { timing, pools, .. } = &mut *cx.shared;
         let token = &pools.tokens[slot];
-        let receiver = &mut self.lanes[usize::from(token.vc)].receiver;
-        if !timing.posts && receiver.arrive(token.units, timing.nic_slack) {
-            self.link.tighten(token.vc);
+        let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
+        let [leaves, comes] = [token.at + timing.receive, token.at + u64::from(flits)];
+        if token.kind == Kind::Gapped {
+            self.gapped.push_back(Gapped { slot, flits, drained: 0, runs: Vec::new() });
+        }
+        let receiver = &mut self.lanes[vc].receiver;
+        if !timing.posts && receiver.arrive(units, timing.nic_slack) {
+            self.link.tighten(vc as u8);
             self.is_newsy = true;
         }
-        if token.kind == Kind::Gapped {
-            self.gapped.push_back(Gapped { slot, flits: token.flits, drained: 0, runs: Vec::new() });
-        } else if self.undelivered == Slot::NONE {
-            self.deliver_at = token.at + u64::from(token.flits);
+        let is_delivered =
+            DEAF && token.kind == Kind::Single && self.undelivered == Slot::NONE && comes < cx.horizon;
+        if is_delivered {
+            cx.counters.record(&token.delivery(self.rail, comes), cx.observer);
         }
-        pools.tokens.append(&mut self.arriving, slot);
-        for first in [&mut self.undelivered, &mut self.undrained] {
-            if *first == Slot::NONE {
-                *first = slot;
-            }
+        let is_drained = timing.posts
+            && token.kind != Kind::Gapped
+            && self.undrained == Slot::NONE
+            && leaves < cx.horizon
+            && leaves + u64::from(flits) + timing.on_the_way(self.link.wire.latency)
+                <= cx.post.start() + boards::SPAN;
+        if is_drained {
+            receiver.begin(timing, leaves, flits, flits, units);
+            self.link.post_adverts(receiver, vc as u8, cx);
         }
+        let tokens = &mut cx.shared.pools.tokens;
+        if is_delivered && is_drained {
+            tokens.take(slot);
+            return;
+        }
+        if !is_delivered && self.undelivered == Slot::NONE {
+            self.undelivered = slot;
+            self.deliver_at = self.delivered_at(tokens, slot);
+        }
+        if !is_drained && self.undrained == Slot::NONE {
+            self.undrained = slot;
+        }
+        tokens.append(&mut self.arriving, slot);
     }
 
     /// When the next flits leave the buffer, as far as known.
@@ -368,11 +394,11 @@ impl Port {
 
     /// When the packet in `slot` is delivered, as far as known.
     #[inline(always)]
-    fn delivered_at(&self, shared: &Shared, slot: Slot) -> Cycle {
+    fn delivered_at(&self, tokens: &Pool<Token>, slot: Slot) -> Cycle {
         if slot == Slot::NONE {
             return Cycle::NEVER;
         }
-        let token = &shared.pools.tokens[slot];
+        let token = &tokens[slot];
         if token.kind != Kind::Gapped {
             return token.at + u64::from(token.flits);
         }
@@ -406,29 +432,35 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 }
 
 impl PortModel<Hpp> for Port {
-    fn receive(ports: &mut [Port], shared: &mut Shared, inbox: &mut Inbox) -> u64 {
+    fn receive<const DEAF: bool, O: Observer>(
+        ports: &mut [Port],
+        cx: &mut Cx<'_, O>,
+        inbox: &mut Inbox,
+        _: NodeId,
+    ) -> u64 {
         let mut mail = 0;
         while !inbox.adverts.is_empty() {
-            let slot = shared.pools.limits.unlink(&mut inbox.adverts);
-            let advert = shared.pools.limits.take(slot);
+            let slot = cx.shared.pools.limits.unlink(&mut inbox.adverts);
+            let advert = cx.shared.pools.limits.take(slot);
             let port = usize::from(advert.port);
-            ports[port].hear(shared, advert);
+            ports[port].hear(cx.shared, advert);
             mail |= 1 << port;
         }
         for slot in inbox.packets.drain(..) {
-            let port = usize::from(shared.pools.tokens[slot].port);
-            ports[port].expect(shared, slot);
+            let port = usize::from(cx.shared.pools.tokens[slot].port);
+            ports[port].expect::<DEAF, O>(slot, cx);
             mail |= 1 << port;
         }
+        let Pools { runs, signals, .. } = &mut cx.shared.pools;
         while !inbox.runs.is_empty() {
-            let slot = shared.pools.runs.unlink(&mut inbox.runs);
-            let run = shared.pools.runs.take(slot);
+            let slot = runs.unlink(&mut inbox.runs);
+            let run = runs.take(slot);
             ports[usize::from(run.port)].extend(run);
             mail |= 1 << run.port;
         }
         while !inbox.signals.is_empty() {
-            let slot = shared.pools.signals.unlink(&mut inbox.signals);
-            let signal = shared.pools.signals.take(slot);
+            let slot = signals.unlink(&mut inbox.signals);
+            let signal = signals.take(slot);
             ports[usize::from(signal.port)].hear_signal(signal);
             mail |= 1 << signal.port;
         }
@@ -517,11 +549,6 @@ impl PortModel<Hpp> for Port {
     }
 
     #[inline(always)]
-    fn delivers_at(&self) -> Cycle {
-        self.deliver_at
-    }
-
-    #[inline(always)]
     fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
         if self.deliver_at > now {
             return None;
@@ -546,7 +573,7 @@ impl PortModel<Hpp> for Port {
             tag: token.tag,
         };
         self.undelivered = token.next;
-        self.deliver_at = self.delivered_at(shared, self.undelivered);
+        self.deliver_at = self.delivered_at(&shared.pools.tokens, self.undelivered);
         self.free(shared);
         Some(delivery)
     }

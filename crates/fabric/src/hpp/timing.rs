@@ -170,6 +170,12 @@ impl Timing {
         (classes * (crossed / smallest + 1 + largest) + largest).try_into().unwrap_or(u32::MAX)
     }
 
+    /// Cycles from the choice of an advert of one flit until it counts at the other end of a link of this latency.
+    #[inline]
+    pub(super) fn on_the_way(&self, latency: u32) -> u64 {
+        self.transmit + u64::from(latency) + self.receive
+    }
+
     /// Cycles by which the start flit goes ahead of what is chosen in cycle `now` on a link that is free from cycle `free` on.
     #[inline(always)]
     pub(super) fn ahead<T: Time>(&self, free: T, now: T) -> u64 {

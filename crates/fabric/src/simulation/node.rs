@@ -66,11 +66,20 @@ impl<P, E: Endpoint> Node<P, E> {
     }
 
     /// Takes in what has come.
-    pub(super) fn receive<A: Architecture<Port = P>>(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox)
-    where
+    #[inline]
+    pub(super) fn receive<A: Architecture<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        inbox: &mut A::Inbox,
+    ) where
         P: PortModel<A>,
     {
-        for port in bits(P::receive(&mut self.ports, shared, inbox)) {
+        let mail = if E::REACTS {
+            P::receive::<false, O>(&mut self.ports, cx, inbox, self.id)
+        } else {
+            P::receive::<true, O>(&mut self.ports, cx, inbox, self.id)
+        };
+        for port in bits(mail) {
             self.watches[port].is_awake = true;
             self.watches[port].next = self.ports[port].next();
         }
@@ -86,9 +95,6 @@ impl<P, E: Endpoint> Node<P, E> {
     where
         P: PortModel<A>,
     {
-        if !E::REACTS {
-            self.deliver_ahead(cx);
-        }
         let mut now = self.next();
         while now < until {
             cx.counters.wakes += 1;
@@ -140,25 +146,6 @@ impl<P, E: Endpoint> Node<P, E> {
             rest.waits |= watch.rest.waits;
         }
         rest
-    }
-
-    /// Records what will be delivered before anybody looks; the endpoint need not be told.
-    #[inline(always)]
-    fn deliver_ahead<A: Architecture<Port = P>, O: Observer>(&mut self, cx: &mut Context<'_, A, O>)
-    where
-        P: PortModel<A>,
-    {
-        for (port, watch) in self.ports.iter_mut().zip(&mut self.watches).filter(|(_, watch)| watch.is_awake)
-        {
-            let mut at = port.delivers_at();
-            while at < cx.horizon {
-                let delivery = port.delivery(cx.shared, at, self.id);
-                let delivery = delivery.expect("it is delivered in this cycle");
-                cx.counters.record(&delivery, cx.observer);
-                at = port.delivers_at();
-            }
-            watch.next = port.next();
-        }
     }
 
     /// Hands the arrivals at barriers to the NIC ports.

@@ -186,6 +186,7 @@ pub struct FabricShard<A: Architecture, E, O> {
     counters: Counters,
     // Kept between windows for their memory.
     due: Vec<u32>,
+    inbox: A::Inbox,
     out: Outgoing,
     ahead: Ahead,
 }
@@ -208,9 +209,8 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
     #[inline]
     fn run_place(&mut self, place: usize, window: Window) {
         let until = window.end;
-        let inbox = self.post.inbox_at(place);
         let rest = if let Some(switch) = self.switches.get_mut(place) {
-            switch.receive(&mut self.shared, inbox, window.start);
+            switch.receive(&mut self.shared, self.post.inbox_at(place), window.start);
             let mut cx = Context {
                 shared: &mut self.shared,
                 post: &mut self.post,
@@ -221,7 +221,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             switch.run(&mut cx, until)
         } else {
             let node = &mut self.nodes[place - self.switches.len()];
-            node.receive::<A>(&mut self.shared, inbox);
+            std::mem::swap(self.post.inbox_at(place), &mut self.inbox);
             let mut cx = Context {
                 shared: &mut self.shared,
                 post: &mut self.post,
@@ -229,6 +229,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> FabricShard<A, E, O> {
                 observer: &mut self.observer,
                 counters: &mut self.counters,
             };
+            node.receive(&mut cx, &mut self.inbox);
             node.run(&mut cx, until, &mut self.out)
         };
         self.post.rest(place as u32, rest);
@@ -259,6 +260,7 @@ impl<A: Architecture, E: Endpoint, O: Observer> ShardModel<E, O> for FabricShard
             observer: plan.observer,
             counters: Counters::default(),
             due: Vec::new(),
+            inbox: A::Inbox::default(),
             out: Outgoing::new(),
             ahead: Ahead::of(plan.bytes),
         }

@@ -56,10 +56,20 @@ impl Port {
 }
 
 impl PortModel<Sp> for Port {
-    fn receive(ports: &mut [Self], _: &mut Shared, inbox: &mut Inbox) -> u64 {
+    fn receive<const DEAF: bool, O: Observer>(
+        ports: &mut [Self],
+        cx: &mut Cx<'_, O>,
+        inbox: &mut Inbox,
+        node: NodeId,
+    ) -> u64 {
         let mut mail = 0;
         for (rail, at, token) in inbox.whole.drain(..) {
-            ports[usize::from(rail)].whole.push_back((at, token));
+            let port = &mut ports[usize::from(rail)];
+            if DEAF && at < cx.horizon && port.whole.is_empty() {
+                cx.counters.record(&token.delivery(node, port.rail, at), cx.observer);
+            } else {
+                port.whole.push_back((at, token));
+            }
             mail |= 1 << rail;
         }
         for run in inbox.credits.drain(..) {
@@ -97,10 +107,6 @@ impl PortModel<Sp> for Port {
         self.source.push_back(Box::new(token));
         self.look(now);
         flits
-    }
-
-    fn delivers_at(&self) -> Cycle {
-        self.whole.front().map_or(Cycle::NEVER, |(at, _)| *at)
     }
 
     fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
@@ -157,7 +163,7 @@ impl PortModel<Sp> for Port {
     }
 
     fn next(&self) -> Cycle {
-        self.delivers_at().min(self.due)
+        self.whole.front().map_or(Cycle::NEVER, |(at, _)| *at).min(self.due)
     }
 
     fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
