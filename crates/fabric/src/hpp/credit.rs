@@ -356,6 +356,17 @@ impl Receiver {
     /// any. The cycles are those at whose start their units have left.
     #[inline(always)]
     pub(super) fn tell_ahead(&mut self, timing: &Timing) -> Option<Notice> {
+        if self.is_open() | (self.told != self.position) {
+            return self.tell_more_ahead(timing);
+        }
+        // Most often all of a packet is known when it begins to leave.
+        let (units, first) = (self.uncounted, self.unit_end);
+        self.told = self.told.wrapping_add(units.into());
+        (units > 0).then(|| Notice { first: self.base + u64::from(first), span: self.flits - first, units })
+    }
+
+    #[inline(never)]
+    fn tell_more_ahead(&mut self, timing: &Timing) -> Option<Notice> {
         let untold = self.untold() as u16;
         let more = (self.uncounted - untold) * timing.unit_flits;
         let first = if untold == 1 { self.flits } else { self.unit_end + more };

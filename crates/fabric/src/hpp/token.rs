@@ -9,6 +9,7 @@ use crate::routing::{Hop, Route, Routing};
 use crate::simulation::{Address, Conservation, Post, Wire};
 use crate::{Delivery, GroupId, RailId, SwitchId};
 use flitway_engine::{Cycle, NodeId};
+use std::hint::select_unpredictable;
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link. It lives in one slot of its shard, one cache line, from
 /// source queue to delivery.
@@ -101,14 +102,14 @@ impl Token {
     pub(super) fn go<const COLLECTIVE: bool>(&mut self, timing: &Timing, wire: &Wire, at: Cycle) -> Cycle {
         (self.at, self.port) = (at, wire.port);
         // After the last hop comes a node, but a packet for a group does not know which is its last.
-        let felt = if !self.route.has_arrived() {
-            timing.felt_by_switch()
-        } else if !COLLECTIVE || self.kind == Kind::Single {
-            timing.felt_by_node(u32::from(self.flits))
+        let flits = u32::from(self.flits);
+        let by_node = if !COLLECTIVE || self.kind == Kind::Single {
+            timing.felt_by_node(flits)
         } else {
-            timing.felt_of_copy(u32::from(self.flits))
+            timing.felt_of_copy(flits)
         };
-        at + felt
+        // Which of them is anybody's guess.
+        at + select_unpredictable(self.route.has_arrived(), by_node, timing.felt_by_switch())
     }
 
     /// Takes the next hop off the route, in switch component `number`; a longer one is continued from the next switch.
