@@ -23,7 +23,7 @@ pub struct Agenda {
     /// The first cycle of what is due later.
     far: u64,
     words: usize,
-    /// `NEAR` rows of `words`.
+    /// By word and row: slot `s` of the cycles of row `r` is bit `s % 64` of word `s / 64`, which has `NEAR` rows.
     bits: Box<[u64]>,
     /// What is due later; the same may stand there more than once.
     later: Vec<Entry>,
@@ -116,7 +116,7 @@ impl Agenda {
 
     #[inline]
     fn set(&mut self, row: u64, slot: usize) {
-        self.bits[row as usize * self.words + slot / 64] |= 1 << (slot % 64);
+        self.bits[slot / 64 * NEAR as usize + row as usize] |= 1 << (slot % 64);
     }
 
     /// The first cycle with a row of its own that holds a bit.
@@ -136,17 +136,23 @@ impl Agenda {
         (next != u64::MAX).then_some(Cycle(next))
     }
 
-    /// Whether one of the slots behind `slot`, so many and fewer than 63, is still to come out in cycle `now`, the one that is
-    /// being handled.
+    /// The slots of the word of `slot` that are still to come out in cycle `now`, the one that is being handled.
     #[inline]
     #[must_use]
-    pub fn is_due_behind(&self, slot: usize, count: usize, now: Cycle) -> bool {
+    pub fn left(&self, slot: usize, now: Cycle) -> u64 {
+        self.bits[slot / 64 * NEAR as usize + (now.0 % NEAR) as usize]
+    }
+
+    /// Whether one of the slots behind `slot`, so many and fewer than 63, is still to come out in cycle `now`, the one that is
+    /// being handled; of the word of `slot` those are `left`.
+    #[inline]
+    #[must_use]
+    pub fn is_due_behind(&self, left: u64, slot: usize, count: usize, now: Cycle) -> bool {
         debug_assert!(count < 63, "{count} slots are more than a word");
-        let (word, shift) = (slot / 64, slot % 64);
-        let row = (now.0 % NEAR) as usize * self.words + word;
-        let mut bits = self.bits[row] >> shift;
+        let shift = slot % 64;
+        let mut bits = left >> shift;
         if shift + count > 63 {
-            bits |= self.bits[row + 1] << (64 - shift);
+            bits |= self.left(slot + 64, now) << (64 - shift);
         }
         bits >> 1 & ((1 << count) - 1) != 0
     }
@@ -157,9 +163,10 @@ impl Agenda {
         let cycles = until.0.saturating_sub(self.now).min(NEAR);
         let first = self.now % NEAR;
         let wrapped = (first + cycles).saturating_sub(NEAR);
-        let row = |row: u64| row as usize * self.words;
-        prefetch::slice(&self.bits[row(first)..row(first + cycles - wrapped)]);
-        prefetch::slice(&self.bits[..row(wrapped)]);
+        for rows in self.bits.chunks_exact(NEAR as usize) {
+            prefetch::slice(&rows[first as usize..(first + cycles - wrapped) as usize]);
+            prefetch::slice(&rows[..wrapped as usize]);
+        }
     }
 
     /// The slots that are to come out before `until`, as far as they have a row of their own by now.
@@ -171,7 +178,7 @@ impl Agenda {
         (0..self.words).flat_map(move |word| {
             let (mut rows, mut slots) = (rows, 0);
             while rows != 0 {
-                slots |= self.bits[rows.trailing_zeros() as usize * self.words + word];
+                slots |= self.bits[word * NEAR as usize + rows.trailing_zeros() as usize];
                 rows &= rows - 1;
             }
             std::iter::from_fn(move || {
@@ -189,41 +196,82 @@ impl Agenda {
         self.now = self.now.max(start.0.min(self.next_near()).min(self.far));
     }
 
-    /// The next slot before `until`, by (cycle, slot).
-    #[inline]
-    pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
+    /// Goes on to the first cycle before `until` in which a slot comes out.
+    #[inline(always)]
+    fn go_on(&mut self, until: Cycle) -> Option<Cycle> {
         loop {
             let near = self.next_near();
             if near.min(self.far) >= until.0 {
                 self.now = self.now.max(until.0);
                 return None;
             }
-            if self.far <= near {
-                self.take_over();
-                continue;
+            if near < self.far {
+                self.now = near;
+                return Some(Cycle(near));
             }
-            self.now = near;
-            let row = near % NEAR;
-            let slot = if self.words == 1 {
-                let word = &mut self.bits[row as usize];
-                let slot = word.trailing_zeros() as usize;
-                *word &= *word - 1;
-                self.near &= !(u64::from(*word == 0) << row);
-                slot
-            } else {
-                self.take_first(row)
-            };
-            return Some((Cycle(near), slot));
+            self.take_over();
         }
     }
 
+    /// The next slot before `until`, by (cycle, slot).
+    #[inline]
+    pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
+        let now = self.go_on(until)?;
+        let row = now.0 % NEAR;
+        let slot = if self.words == 1 {
+            let word = &mut self.bits[row as usize];
+            let slot = word.trailing_zeros() as usize;
+            *word &= *word - 1;
+            self.near &= !(u64::from(*word == 0) << row);
+            slot
+        } else {
+            self.take_first_of(row)
+        };
+        Some((now, slot))
+    }
+
+    /// The first cycle before `until` in which slots come out: all at once, for a component that knows which of them ask for
+    /// which. It takes all of them, with [`take`](Self::take) and [`take_first`](Self::take_first).
+    #[inline]
+    pub fn open(&mut self, until: Cycle) -> Option<Cycle> {
+        let now = self.go_on(until)?;
+        self.near &= !(1 << (now.0 % NEAR));
+        Some(now)
+    }
+
+    /// Words of 64 slots.
+    #[inline]
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Takes the slots of `mask` in `word` out of cycle `now`, which has been opened. Returns those that were due.
+    #[inline]
+    pub fn take(&mut self, now: Cycle, word: usize, mask: u64) -> u64 {
+        let bits = &mut self.bits[word * NEAR as usize + (now.0 % NEAR) as usize];
+        let due = *bits & mask;
+        *bits ^= due;
+        due
+    }
+
+    /// Takes the first slot of `mask` in the first word out of cycle `now`, which has been opened, if one is due.
+    #[inline]
+    pub fn take_first(&mut self, now: Cycle, mask: u64) -> Option<usize> {
+        let bits = &mut self.bits[(now.0 % NEAR) as usize];
+        let due = *bits & mask;
+        *bits ^= due & due.wrapping_neg();
+        (due != 0).then_some(due.trailing_zeros() as usize)
+    }
+
     /// Takes the first slot out of `row`, which has one.
-    fn take_first(&mut self, row: u64) -> usize {
-        let words = &mut self.bits[row as usize * self.words..][..self.words];
-        let number = words.iter().position(|&word| word != 0).unwrap_or(0);
-        let slot = number * 64 + words[number].trailing_zeros() as usize;
-        words[number] &= words[number].wrapping_sub(1);
-        let is_empty = words[number..].iter().all(|&word| word == 0);
+    fn take_first_of(&mut self, row: u64) -> usize {
+        let mut words = self.bits.iter_mut().skip(row as usize).step_by(NEAR as usize);
+        let found = words.by_ref().enumerate().find(|(_, word)| **word != 0);
+        let (number, word) = found.expect("a row that is said to hold a bit holds one");
+        let slot = number * 64 + word.trailing_zeros() as usize;
+        *word &= word.wrapping_sub(1);
+        let is_empty = *word == 0 && words.all(|word| *word == 0);
         self.near &= !(u64::from(is_empty) << row);
         slot
     }
@@ -288,6 +336,54 @@ mod tests {
         assert!(asked > 40_000, "{asked}");
     }
 
+    /// All that is due in a cycle at once: first slots that may ask for others in the same cycle, themselves included, then the
+    /// rest.
+    #[test]
+    fn cycles_that_are_opened_hold_what_would_come_out_one_by_one() {
+        for seed in 0..80 {
+            let mut stream = Stream::new(seed, 1, Purpose::Test);
+            let first = 1 + stream.below(64);
+            let slots = first + 1 + stream.below(200);
+            let reach = [3, 70, 300][stream.below(3) as usize];
+            let mut agenda = Agenda::new(slots as usize);
+            let mut model: BTreeSet<(u64, usize)> = BTreeSet::new();
+            let (mut until, mut opened) = (0, 0);
+            while opened < 300 {
+                until += 1 + stream.below(40);
+                while let Some(Cycle(now)) = agenda.open(Cycle(until)) {
+                    opened += 1;
+                    while let Some(slot) = agenda.take_first(Cycle(now), u64::MAX >> (64 - first)) {
+                        assert_eq!(model.pop_first(), Some((now, slot)), "seed {seed}");
+                        if stream.below(3) == 0 {
+                            let again = [slot as u64, first + stream.below(slots - first)];
+                            let again = again[stream.below(2) as usize] as usize;
+                            agenda.schedule(again, Cycle(now));
+                            model.insert((now, again));
+                        }
+                    }
+                    for word in 0..agenda.words() {
+                        let mut left = agenda.take(Cycle(now), word, u64::MAX);
+                        while left != 0 {
+                            let slot = word * 64 + left.trailing_zeros() as usize;
+                            left &= left - 1;
+                            assert_eq!(model.pop_first(), Some((now, slot)), "seed {seed}");
+                            let higher = slot + 1..(slots as usize).min(slot + 4);
+                            let is_due = higher.clone().any(|slot| model.contains(&(now, slot)));
+                            let due = agenda.is_due_behind(left, slot, higher.len(), Cycle(now));
+                            assert_eq!(due, is_due, "seed {seed}");
+                        }
+                    }
+                }
+                assert!(model.first().is_none_or(|first| first.0 >= until), "seed {seed}");
+                for _ in 0..stream.below(6) {
+                    let entry = (until + stream.below(reach), stream.below(slots) as usize);
+                    agenda.schedule(entry.1, Cycle(entry.0));
+                    model.insert(entry);
+                }
+            }
+        }
+    }
+
     /// Against the obviously right model: a sorted set of (cycle, slot).
     #[test]
     fn an_agenda_is_a_sorted_set_of_cycles_and_slots() {
@@ -312,7 +408,8 @@ mod tests {
                     model.remove(&first);
                     let higher = first.1 + 1..(slots as usize).min(first.1 + 4);
                     let is_due = higher.clone().any(|slot| model.contains(&(first.0, slot)));
-                    let due = agenda.is_due_behind(first.1, higher.len(), Cycle(first.0));
+                    let left = agenda.left(first.1, Cycle(first.0));
+                    let due = agenda.is_due_behind(left, first.1, higher.len(), Cycle(first.0));
                     assert_eq!(due, is_due, "seed {seed}");
                     if stream.below(2) == 0 && !higher.is_empty() {
                         // A higher slot in the same cycle, and another one later.

@@ -115,9 +115,9 @@ impl Boards {
         debug_assert!(passed >= board.passed, "time goes on: {passed} after {}", board.passed);
         (board.coming, board.passed) = (board.coming_after(passed), passed);
         // What counts in the cycle after `passed` is bit 0.
-        let first = notice.first.since(passed + 1);
+        let first = notice.first.0.wrapping_sub(passed.0 + 1);
         assert!(
-            first.saturating_add(notice.span.into()) < SPAN,
+            first < SPAN && u64::from(notice.span) < SPAN - first,
             "{notice:?} is posted in time, {passed} having passed"
         );
         board.coming |= 1 << first;

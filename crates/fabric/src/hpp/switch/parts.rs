@@ -302,12 +302,13 @@ impl Parts<'_> {
         self.request::<COLLECTIVE>(shared, input);
     }
 
-    /// The arbiter of `output` looks at its requests.
+    /// The arbiter of `output` looks at its requests; of its word in the agenda, `left` are still to come out in cycle `now`.
     #[inline(always)]
     fn arbitrate<const COLLECTIVE: bool, O: Observer>(
         &mut self,
         output: usize,
         now: Cycle,
+        left: u64,
         cx: &mut Cx<'_, O>,
     ) {
         let Output { requests, crossed, .. } = self.outputs[output];
@@ -328,39 +329,47 @@ impl Parts<'_> {
             self.await_chance(cx.shared, output, now);
         } else {
             let port = self.arbiters.grant(output, eligible);
-            self.grant::<COLLECTIVE, O>(port, output, now, cx);
+            self.grant::<COLLECTIVE, O>((port, output), now, left, cx);
         }
     }
 
     /// The requests at `output` that stand in cycle `now` and for whose packets the credits suffice.
     #[inline(always)]
     fn eligible<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, output: usize, now: Cycle) -> u64 {
-        let requests = self.outputs[output].requests;
+        let Output { requests, vc, .. } = self.outputs[output];
+        let vcs = self.vcs;
+        let input = |from: usize| from * vcs + usize::from(vc);
         if requests.is_power_of_two() {
             // Most often there is one, and it has woken the arbiter: that it stands is easier to guess than of one of many.
-            let from = requests.trailing_zeros() as usize;
-            return if self.is_eligible::<COLLECTIVE>(shared, from, output, now) { requests } else { 0 };
+            let input = input(requests.trailing_zeros() as usize);
+            let stands = self.inputs[input].requests_from <= now;
+            return if stands && self.suffice::<COLLECTIVE>(shared, input, output, now) {
+                requests
+            } else {
+                0
+            };
+        }
+        let mut standing = 0;
+        for from in bits(requests) {
+            standing |= u64::from(self.inputs[input(from)].requests_from <= now) << from;
         }
         let mut eligible = 0;
-        for from in bits(requests) {
-            eligible |= u64::from(self.is_eligible::<COLLECTIVE>(shared, from, output, now)) << from;
+        for from in bits(standing) {
+            eligible |= u64::from(self.suffice::<COLLECTIVE>(shared, input(from), output, now)) << from;
         }
         eligible
     }
 
-    /// Whether the request from input port `from` at `output` stands in cycle `now` and the credits suffice for its packet.
+    /// Whether the credits suffice, in cycle `now`, for the first packet of FIFO `input`, which requests `output`.
     #[inline(always)]
-    fn is_eligible<const COLLECTIVE: bool>(
+    fn suffice<const COLLECTIVE: bool>(
         &mut self,
         shared: &mut Shared,
-        from: usize,
+        input: usize,
         output: usize,
         now: Cycle,
     ) -> bool {
-        let fifo = &self.inputs[from * self.vcs + usize::from(self.outputs[output].vc)];
-        if fifo.requests_from > now {
-            return false;
-        }
+        let fifo = &self.inputs[input];
         let (next, units) = (fifo.next_output::<COLLECTIVE>(output), fifo.units.into());
         self.has_credits(shared, next, now, units)
     }
@@ -400,13 +409,13 @@ impl Parts<'_> {
         next
     }
 
-    /// The packet from input port `from` may cross to `index` from the next cycle on.
+    /// The packet from input port `from` may cross to `index` from the next cycle on; `left` as above.
     #[inline(always)]
     fn grant<const COLLECTIVE: bool, O: Observer>(
         &mut self,
-        from: usize,
-        index: usize,
+        (from, index): (usize, usize),
         now: Cycle,
+        left: u64,
         cx: &mut Cx<'_, O>,
     ) {
         let Output { port, vc, .. } = self.outputs[index];
@@ -419,7 +428,7 @@ impl Parts<'_> {
         }
         let ready = now + 1 + cx.shared.timing.transmit_buffer;
         let (slot, flits) = self.take(input, index, now, ready, cx);
-        if self.is_certain::<COLLECTIVE, O>(index, port, now, ready, cx) {
+        if self.is_certain::<COLLECTIVE, O>((index, port), now, ready, left, cx) {
             self.cross::<COLLECTIVE, O>((from, input), index, now, (flits, flits), cx);
             self.transmit::<COLLECTIVE, O>(port, vc, slot, ready, cx);
         } else {
@@ -528,10 +537,10 @@ impl Parts<'_> {
     #[inline(always)]
     fn is_certain<const COLLECTIVE: bool, O: Observer>(
         &mut self,
-        output: usize,
-        port: usize,
+        (output, port): (usize, usize),
         now: Cycle,
         ready: Cycle,
+        left: u64,
         cx: &mut Cx<'_, O>,
     ) -> bool {
         let link = &self.links[port];
@@ -552,7 +561,7 @@ impl Parts<'_> {
         }
         let others = (port + 1) * self.vcs - (output + 1);
         let is_kept = COLLECTIVE && self.is_kept(port);
-        !(self.agenda.is_due_behind(self.first_arbiter + output, others, now) | is_kept)
+        !(self.agenda.is_due_behind(left, self.first_arbiter + output, others, now) | is_kept)
     }
 
     /// Takes in the packet in `slot`, which is on the way.
@@ -619,16 +628,42 @@ impl Parts<'_> {
 
     /// Does what the agenda says of the cycles before `until`.
     pub(super) fn work<const COLLECTIVE: bool, O: Observer>(mut self, cx: &mut Cx<'_, O>) {
+        if !COLLECTIVE {
+            return self.work_by_cycles(cx);
+        }
         while let Some((now, slot)) = self.agenda.pop(self.until) {
             cx.counters.wakes += 1;
             if slot < self.links.len() {
                 self.decide::<COLLECTIVE, O>(slot, now, cx);
             } else if let Some(output) = slot.checked_sub(self.first_arbiter) {
-                self.arbitrate::<COLLECTIVE, O>(output, now, cx);
+                let left = self.agenda.left(slot, now);
+                self.arbitrate::<COLLECTIVE, O>(output, now, left, cx);
             } else if slot + 1 == self.first_arbiter && self.barrier.is_some() {
                 self.run_engine(now, cx);
             } else {
                 self.run_multicast(now, cx);
+            }
+        }
+    }
+
+    /// The same where there are only links and arbiters. Links wake arbiters of the same cycle, and a link that is free at once
+    /// wakes itself; arbiters wake nobody before the next cycle.
+    #[inline(always)]
+    fn work_by_cycles<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let links = u64::MAX >> (64 - self.links.len());
+        while let Some(now) = self.agenda.open(self.until) {
+            while let Some(port) = self.agenda.take_first(now, links) {
+                cx.counters.wakes += 1;
+                self.decide::<false, O>(port, now, cx);
+            }
+            for word in 0..self.agenda.words() {
+                let mut left = self.agenda.take(now, word, u64::MAX);
+                while left != 0 {
+                    let slot = word * 64 + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    cx.counters.wakes += 1;
+                    self.arbitrate::<false, O>(slot - self.first_arbiter, now, left, cx);
+                }
             }
         }
     }
