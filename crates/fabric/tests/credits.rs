@@ -159,7 +159,7 @@ fn a_ring_is_told_by_switches_that_work_by_stretches_as_by_others() {
             }
         }
         let mut runs = [LEAST, 0].map(|least| {
-            let fabric = Fabric { least_payload: least.into(), ..plain.clone() };
+            let fabric = Fabric { payloads: least.into()..=u32::MAX, ..plain.clone() };
             assert_eq!(fabric.works_by_stretches(), least > 0);
             Simulation::<Hpp, _, _>::new(&fabric, scripts.clone(), 1, Deliveries::default)
         });

@@ -294,8 +294,8 @@ impl Observer for Journeys {
 #[test]
 fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
     let topology = TopologySettings::FatTree { ports: 8, levels: 3 };
-    let with = |settings: HppSettings, least_payload| Fabric {
-        least_payload,
+    let with = |settings: HppSettings, least| Fabric {
+        payloads: least..=u32::MAX,
         ..fabric(&topology, RoutingKind::DModK, 13, settings)
     };
     let plain = HppSettings { unit_flits: 32, tx_fifo: 16, ..hpp(8) };
@@ -319,12 +319,12 @@ fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
 fn stretches_go_on_however_long_a_run_is() {
     const LEAST: u32 = 54;
     let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
-    let with = |least_payload, (refresh, buffer_units, transmit_buffer, receive)| {
+    let with = |least, (refresh, buffer_units, transmit_buffer, receive)| {
         let plain = hpp(4);
         let advert = AdvertSettings { refresh, ..plain.advert };
         let pipeline = Pipeline { transmit_buffer, receive, ..plain.pipeline };
         let settings = HppSettings { advert, buffer_units, pipeline, ..plain };
-        Fabric { least_payload, ..fabric(&topology, RoutingKind::DModK, 13, settings) }
+        Fabric { payloads: least..=u32::MAX, ..fabric(&topology, RoutingKind::DModK, 13, settings) }
     };
     let variants = [(None, 20, 2, 2), (Some(900), 100, 15, 2), (Some(900), 100, 2, 2_500)];
     let bursts = [0, 3_000, 9_000, 70_000, (1 << 20) - 700, (1 << 32) - 1_500, (1 << 32) + 30_000, 21 << 31];
@@ -362,9 +362,9 @@ fn stretches_go_on_however_long_a_run_is() {
 fn stretches_reach_over_links_of_any_length() {
     const LEAST: u32 = 54;
     let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
-    let with = |least_payload, long: u32| {
+    let with = |least, long: u32| {
         let mut fabric = Fabric {
-            least_payload,
+            payloads: least..=u32::MAX,
             ..fabric(&topology, RoutingKind::DModK, 1, HppSettings { buffer_units: 40, ..hpp(4) })
         };
         fabric.latencies.iter_mut().step_by(3).for_each(|latency| *latency = long);
@@ -393,8 +393,8 @@ fn stretches_reach_over_links_of_any_length() {
 }
 
 #[test]
-#[should_panic(expected = "no packet is shorter than was promised")]
+#[should_panic(expected = "packets are as long as was promised")]
 fn a_packet_shorter_than_promised_is_refused() {
     let fabric = fabric(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, 5, hpp(6));
-    one_packet(&Fabric { least_payload: 55, ..fabric }, 0, 1, 54);
+    one_packet(&Fabric { payloads: 55..=u32::MAX, ..fabric }, 0, 1, 54);
 }

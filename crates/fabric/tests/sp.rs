@@ -58,7 +58,7 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
         switch: SwitchSettings::Sp(settings),
         groups: Groups::none(),
         barriers: Barriers::none(),
-        least_payload: 0,
+        payloads: Fabric::ANY_PAYLOAD,
     }
 }
 

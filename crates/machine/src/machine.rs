@@ -143,7 +143,7 @@ impl Machine {
             switch: self.switch.clone(),
             groups: Groups::none(),
             barriers: Barriers::none(),
-            least_payload: 0,
+            payloads: Fabric::ANY_PAYLOAD,
         }
     }
 }

@@ -73,7 +73,7 @@ fn switch(nodes: u32) -> Fabric {
         switch: SwitchSettings::Hpp(settings),
         groups: Groups::none(),
         barriers: Barriers::none(),
-        least_payload: 0,
+        payloads: Fabric::ANY_PAYLOAD,
     }
 }
 

@@ -140,10 +140,12 @@ impl Session {
         &self.fabric
     }
 
-    /// The fabric, which is promised that no packet is shorter than those of `traffic`.
+    /// The fabric, which is promised that packets are as long as those of `traffic`.
     #[must_use]
     pub fn fabric_for(&self, traffic: &Traffic) -> Fabric {
-        Fabric { least_payload: traffic.sizes().smallest().into(), ..self.fabric.clone() }
+        let sizes = traffic.sizes();
+        let payloads = sizes.smallest().into()..=sizes.largest().into();
+        Fabric { payloads, ..self.fabric.clone() }
     }
 
     /// The seed of every random choice.

@@ -1,6 +1,6 @@
-//! Adverts on wires of their own, where buffers are small. They are in nobody's way, so when one is sent is known as soon as it
-//! is known when its unit leaves, and it is posted where the sender looks it up when it needs it: all those of a packet that
-//! become known together, as one [`Notice`].
+//! Adverts on wires of their own, where buffers are small, and packets and links short. They are in nobody's way, so when
+//! one is sent is known as soon as it is known when its unit leaves, and it is posted where the sender looks it up when it
+//! needs it: all those of a packet that become known together, as one [`Notice`].
 
 use super::timing::Timing;
 use super::token::Limit;

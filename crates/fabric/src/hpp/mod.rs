@@ -167,6 +167,7 @@ use boards::Boards;
 use flitway_engine::Cycle;
 use nic::Port;
 use shard::HppShard;
+use std::ops::RangeInclusive;
 use switch::Switch;
 use timing::Timing;
 use token::{Inbox, Mail, Pools};
@@ -192,6 +193,11 @@ fn lengths(settings: &HppSettings, timing: &Timing) -> Box<[(u16, u16)]> {
 /// Whether the switches of a fabric of HPP Switches work by stretches.
 pub(crate) fn works_by_stretches(fabric: &Fabric) -> bool {
     Timing::new(fabric).is_long
+}
+
+/// Whether adverts in a fabric of HPP Switches are posted where their senders look them up.
+pub(crate) fn posts_adverts(fabric: &Fabric) -> bool {
+    Timing::new(fabric).posts
 }
 
 /// Memory that a simulation of a fabric of HPP Switches needs for a switch port and for a NIC port without packets, about, in
@@ -221,8 +227,8 @@ pub struct Shared {
     timing: Timing,
     /// Flits and credit units of a packet, by payload.
     lengths: Box<[(u16, u16)]>,
-    /// No packet has fewer bytes.
-    least_payload: u32,
+    /// No packet has more or fewer bytes.
+    payloads: RangeInclusive<u32>,
     arbiter: ArbiterKind,
     routing: Routing,
     groups: Groups,
@@ -254,7 +260,7 @@ impl Architecture for Hpp {
         let timing = Timing::new(fabric);
         Shared {
             lengths: lengths(settings, &timing),
-            least_payload: fabric.least_payload,
+            payloads: fabric.payloads.clone(),
             arbiter: settings.arbiter,
             routing: fabric.routing.clone(),
             groups: fabric.groups.clone(),

@@ -508,7 +508,7 @@ impl PortModel<Hpp> for Port {
         _: &[Arc<NodeSet>],
     ) -> u32 {
         let timing = &shared.timing;
-        assert!(u32::from(packet.payload) >= shared.least_payload, "no packet is shorter than was promised");
+        assert!(shared.payloads.contains(&packet.payload.into()), "packets are as long as was promised");
         let (flits, units) = shared.lengths[usize::from(packet.payload)];
         let (route, to, vc, kind) = match packet.destination {
             Destination::Node(node) => {

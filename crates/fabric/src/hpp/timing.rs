@@ -35,8 +35,8 @@ pub(super) struct Timing {
     pub(super) advert_flits: u64,
     /// Adverts have wires of their own.
     pub(super) sideband: bool,
-    /// And each is posted where its sender looks it up, since with such small buffers a sender may always come to need it: see
-    /// [`slack`](Self::slack).
+    /// And each is posted where its sender looks it up, since with such small buffers a sender may always come to need it (see
+    /// [`slack`](Self::slack)), and packets and links are so short that it counts soon.
     pub(super) posts: bool,
     /// Cycles after which an advert is repeated; [`NO_REFRESH`] for never.
     pub(super) refresh: u64,
@@ -123,7 +123,7 @@ impl Timing {
     fn is_long(&self, fabric: &Fabric, settings: &HppSettings) -> bool {
         let is_plain =
             fabric.groups.is_empty() && fabric.barriers.is_empty() && fabric.routing.classes() == 1;
-        let shortest = u64::from(settings.format.packet_flits(fabric.least_payload));
+        let shortest = u64::from(settings.format.packet_flits(*fabric.payloads.start()));
         // From the grant of a packet and from its choice until it has crossed, and from its choice until it has freed a unit.
         let crossed = (shortest + self.transmit_buffer).saturating_sub(self.tx_fifo.into());
         let freed = shortest.min(self.first_unit.into()).saturating_sub(self.tx_fifo.into());
@@ -148,9 +148,10 @@ impl Timing {
     }
 
     /// Cycles from the start of a window until an advert counts that becomes known then, at most: two sides run for two
-    /// windows, and the packet granted last leaves from the next cycle on.
+    /// windows, and the packet granted last leaves from the next cycle on. A NIC port that knows more waits.
     fn posts_ahead(&self, fabric: &Fabric, settings: &HppSettings) -> u64 {
-        let largest = u64::from(settings.format.packet_flits(settings.format.mtu_bytes));
+        let largest = settings.format.mtu_bytes.min(*fabric.payloads.end());
+        let largest = u64::from(settings.format.packet_flits(largest));
         2 * window(fabric) + 1 + largest + self.transmit + longest(fabric) + self.receive
     }
 

@@ -10,6 +10,7 @@ use crate::sp::{Replication, SpAscent, SpSettings};
 use crate::topology::{End, LinkId, Shape, Topology};
 use crate::{BarrierId, Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::window::Windows;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A complete description of a fabric: nothing in it has a default.
@@ -27,9 +28,9 @@ pub struct Fabric {
     pub groups: Groups,
     /// What their registers say of barrier groups.
     pub barriers: Barriers,
-    /// Payload bytes that every packet has at least which nodes send: a promise, without which (0) the simulation takes longer.
-    /// NIC ports of HPP Switches panic at a shorter one.
-    pub least_payload: u32,
+    /// Payload bytes of the packets which nodes send: a promise, without which ([`ANY_PAYLOAD`](Fabric::ANY_PAYLOAD)) the
+    /// simulation takes longer. NIC ports of HPP Switches panic at packets with more or fewer.
+    pub payloads: RangeInclusive<u32>,
 }
 
 /// The settings of one switch architecture.
@@ -107,6 +108,9 @@ impl SwitchSettings {
 }
 
 impl Fabric {
+    /// Nothing is promised of what packets carry.
+    pub const ANY_PAYLOAD: RangeInclusive<u32> = 0..=u32::MAX;
+
     /// The topology of one rail.
     #[must_use]
     pub fn topology(&self) -> &Topology {
@@ -142,6 +146,13 @@ impl Fabric {
     #[must_use]
     pub fn works_by_stretches(&self) -> bool {
         self.switch.hpp().is_some() && crate::hpp::works_by_stretches(self)
+    }
+
+    /// Whether adverts, which have wires of their own, are written where their senders look them up, since buffers are small,
+    /// and packets and links short.
+    #[must_use]
+    pub fn posts_adverts(&self) -> bool {
+        self.switch.hpp().is_some() && crate::hpp::posts_adverts(self)
     }
 
     /// Whether packets for one node choose among several ports up: on a tree, with adaptive ascent.

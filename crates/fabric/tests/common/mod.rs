@@ -50,7 +50,7 @@ pub(crate) fn fabric(
         switch: SwitchSettings::Hpp(settings),
         groups: Groups::none(),
         barriers: Barriers::none(),
-        least_payload: 0,
+        payloads: Fabric::ANY_PAYLOAD,
     }
 }
 

@@ -13,6 +13,7 @@ use flitway_fabric::{
     SwitchSettings,
 };
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A case: everything that decides what happens, and how to look at it.
@@ -44,7 +45,7 @@ pub struct Case {
     pub faults: Faults,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
-    /// Whether the fast engine is promised that no packet is shorter than the shortest.
+    /// Whether the fast engine is promised that packets are as long as they are.
     pub promises: bool,
     /// Threads of the fast engine.
     pub threads: u32,
@@ -91,13 +92,14 @@ impl Case {
             switch,
             groups,
             barriers,
-            least_payload: if self.promises { self.least_payload() } else { 0 },
+            payloads: if self.promises { self.payloads() } else { Fabric::ANY_PAYLOAD },
         })
     }
 
-    /// Bytes of the shortest packet. Replies are as long as what asks for them.
-    fn least_payload(&self) -> u32 {
-        self.scripts.iter().flatten().map(|packet| u32::from(packet.payload)).min().unwrap_or(0)
+    /// Bytes of the packets. Replies are as long as what asks for them.
+    fn payloads(&self) -> RangeInclusive<u32> {
+        let payloads = || self.scripts.iter().flatten().map(|packet| u32::from(packet.payload));
+        payloads().min().unwrap_or(0)..=payloads().max().unwrap_or(0)
     }
 
     /// Packets of all nodes.

@@ -74,6 +74,8 @@ pub struct Coverage {
     pub cases: u64,
     /// Those of them in which switches work by stretches.
     pub by_stretches: u64,
+    /// Those in which adverts are posted.
+    pub posting: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Flits that have left a switch.
@@ -92,6 +94,7 @@ impl AddAssign for Coverage {
     fn add_assign(&mut self, other: Coverage) {
         self.cases += other.cases;
         self.by_stretches += other.by_stretches;
+        self.posting += other.posting;
         self.packets += other.packets;
         self.flit_hops += other.flit_hops;
         self.cycles += other.cycles;
@@ -179,6 +182,7 @@ fn compare_with<A: Architecture, R: Model>(
     Ok(Coverage {
         cases: 1,
         by_stretches: u64::from(fabric.works_by_stretches()),
+        posting: u64::from(fabric.posts_adverts()),
         packets: ours.packets_delivered,
         flit_hops: ours.flit_hops,
         cycles: reference.now().0,

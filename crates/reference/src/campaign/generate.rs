@@ -58,7 +58,10 @@ pub fn generate(seed: u64) -> Case {
     switch.barrier.dedicated |= !groups.is_empty() && switch.multicast.vc == 0;
     let rails = if dice.one_in(4) { 2 } else { 1 };
     let has_barriers = !sparse && !is_long && dice.one_in(3);
-    let latencies = latencies(&mut dice, topology.links().len());
+    let mut latencies = latencies(&mut dice, topology.links().len());
+    if switch.advert.flits == 0 && !is_long && other_dice.one_in(2) {
+        shorten(&mut other_dice, &mut switch, &mut latencies);
+    }
     let fifos = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
     let longest = u64::from(latencies.iter().copied().max().unwrap_or(1));
     let budget = if sparse || dice.one_in(16) { 8 * BUDGET } else { BUDGET };
@@ -303,6 +306,18 @@ fn lengthen(dice: &mut Dice, settings: &mut HppSettings) -> u32 {
     advert.position_bits = 16;
     let payload = needed - format.header_flits - format.trailer_flits;
     (dice.corner(payload - 1, payload + 60) * format.flit_bytes).min(format.mtu_bytes)
+}
+
+/// Makes packets and links so short, and buffers so small, that adverts on wires of their own are posted, or just not.
+fn shorten(dice: &mut Dice, settings: &mut HppSettings, latencies: &mut [u32]) {
+    let HppSettings { format, .. } = settings;
+    format.mtu_bytes = format.mtu_bytes.min(dice.scaled(1, 24) * format.flit_bytes);
+    settings.unit_flits = settings.unit_flits.min(dice.between(1, 6));
+    let units = format.mtu_bytes.div_ceil(format.flit_bytes).div_ceil(settings.unit_flits);
+    settings.buffer_units = units * dice.between(1, 4) + dice.below(2) as u32;
+    settings.advert.position_bits = 16;
+    let longest = dice.scaled(1, 12);
+    latencies.iter_mut().for_each(|latency| *latency = (*latency).min(longest));
 }
 
 fn multicast(dice: &mut Dice, vcs: u32) -> MulticastSettings {

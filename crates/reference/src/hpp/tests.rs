@@ -38,7 +38,7 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
         switch: SwitchSettings::Hpp(settings),
         groups: Groups::none(),
         barriers: Barriers::none(),
-        least_payload: 0,
+        payloads: Fabric::ANY_PAYLOAD,
     }
 }
 

@@ -195,7 +195,7 @@ impl Session {
             seed: self.seed,
         };
         let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
-        let fabric = Fabric { least_payload: choice.payload, ..self.fabric.clone() };
+        let fabric = Fabric { payloads: choice.payload..=choice.payload, ..self.fabric.clone() };
         let mut simulation = Simulation::<A, _, _>::new(&fabric, nodes, self.shards(), || Unobserved);
         loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);

@@ -148,7 +148,7 @@ fn credits() -> Part {
         rails: 1,
         groups: Groups::none(),
         barriers: Barriers::none(),
-        least_payload: 0,
+        payloads: Fabric::ANY_PAYLOAD,
         switch: SwitchSettings::Hpp(HppSettings {
             ports: 2,
             vcs: 1,

@@ -114,7 +114,7 @@ fn world<O>(fabric: &Fabric, observer: O, mail: Outgoing) -> World<O> {
     let timing = Timing::new(fabric);
     World {
         lengths: lengths(settings(fabric), &timing),
-        least_payload: fabric.least_payload,
+        payloads: fabric.payloads.clone(),
         routing: fabric.routing.clone(),
         tokens: Pool::default(),
         limits: Pool::default(),

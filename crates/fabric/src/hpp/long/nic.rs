@@ -181,9 +181,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Takes a packet of `source` into a source queue, in cycle `now`.
     #[inline(always)]
     pub(super) fn submit(&mut self, index: usize, now: Cycle, source: NodeId, packet: &Packet) {
-        let World { timing, lengths, least_payload, routing, tokens, counters, observer, .. } =
-            &mut self.world;
-        assert!(u32::from(packet.payload) >= *least_payload, "no packet is shorter than was promised");
+        let World { timing, lengths, payloads, routing, tokens, counters, observer, .. } = &mut self.world;
+        assert!(payloads.contains(&packet.payload.into()), "packets are as long as was promised");
         let Destination::Node(node) = packet.destination else {
             unreachable!("where switches work by stretches all packets are for one node")
         };

@@ -10,14 +10,15 @@ use crate::pool::Pool;
 use crate::routing::Routing;
 use crate::simulation::{Address, Counters, Letter, Wire};
 use flitway_engine::Cycle;
+use std::ops::RangeInclusive;
 
 #[derive(Debug)]
 pub(super) struct World<O> {
     pub(super) timing: Timing,
     /// Flits and credit units of a packet, by payload.
     pub(super) lengths: Box<[(u16, u16)]>,
-    /// No packet has fewer bytes.
-    pub(super) least_payload: u32,
+    /// No packet has more or fewer bytes.
+    pub(super) payloads: RangeInclusive<u32>,
     pub(super) routing: Routing,
     pub(super) tokens: Pool<Token>,
     pub(super) limits: Pool<Limit>,
