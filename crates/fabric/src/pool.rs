@@ -153,14 +153,15 @@ impl<T: Linked> Pool<T> {
         slot.expect("fewer than 2^32 packets are under way")
     }
 
-    /// Frees `slot`, which is in no list, and gives back what was in it.
+    /// Frees `slot`, which is in no list, and gives back what was in it, with the link as it was.
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> T {
         let free = self.free;
         self.free = slot;
-        let item = &mut self[slot];
-        item.set_next(free);
-        *item
+        let place = &mut self[slot];
+        let item = *place;
+        place.set_next(free);
+        item
     }
 
     /// Frees `slot` and those linked behind it.

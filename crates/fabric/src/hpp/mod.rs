@@ -288,7 +288,7 @@ impl Architecture for Hpp {
     }
 
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
-        inbox.packets.iter().for_each(|&slot| shared.pools.tokens[slot].audit(books));
+        inbox.packets.iter().for_each(|it| shared.pools.tokens[it.slot].audit(books));
         books.barrier_in_network += shared.pools.signals.iter(&inbox.signals).count() as u64;
     }
 

@@ -6,7 +6,7 @@ mod leaf;
 use super::credit::{Receiver, Sender, Voice};
 use super::line::{Around, Receives, first_after};
 use super::link::{Link, settle_told};
-use super::token::{Inbox, Kind, Limit, Pools, Run, Token};
+use super::token::{Arrival, Inbox, Kind, Limit, Pools, Run, Token};
 use super::{Cx, Hpp, Shared, boards};
 use crate::bits::bits;
 use crate::observer::{Departure, Observer};
@@ -446,9 +446,8 @@ impl PortModel<Hpp> for Port {
             ports[port].hear(cx.shared, advert);
             mail |= 1 << port;
         }
-        for slot in inbox.packets.drain(..) {
-            let port = usize::from(cx.shared.pools.tokens[slot].port);
-            ports[port].expect::<DEAF, O>(slot, cx);
+        for Arrival { slot, port, .. } in inbox.packets.drain(..) {
+            ports[usize::from(port)].expect::<DEAF, O>(slot, cx);
             mail |= 1 << port;
         }
         let Pools { runs, signals, .. } = &mut cx.shared.pools;
@@ -470,7 +469,7 @@ impl PortModel<Hpp> for Port {
     #[inline]
     fn prefetch(ports: &[Port], due: u64, shared: &Shared, inbox: &Inbox, stage: Stage) {
         let tokens = &shared.pools.tokens;
-        let mail = inbox.packets.iter().map(|&slot| usize::from(tokens[slot].port));
+        let mail = inbox.packets.iter().map(|it| usize::from(it.port));
         let queues = |port: &Port| {
             prefetch::slice(&port.lanes);
             prefetch::slice(&port.voices);
@@ -478,7 +477,7 @@ impl PortModel<Hpp> for Port {
         match stage {
             Stage::Mail => prefetch::slice(&inbox.packets),
             Stage::First => {
-                inbox.packets.iter().for_each(|&slot| tokens.prefetch(slot));
+                inbox.packets.iter().for_each(|it| tokens.prefetch(it.slot));
                 bits(due).for_each(|port| prefetch::item(&ports[port]));
             }
             Stage::Second => {

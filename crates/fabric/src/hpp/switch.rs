@@ -240,7 +240,7 @@ impl SwitchModel<Hpp> for Switch {
                 prefetch::slice(&self.voices);
             }
             Stage::Queues => {
-                packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
+                packets.iter().for_each(|it| shared.pools.tokens.prefetch(it.slot));
                 prefetch::slice(&self.inputs);
                 prefetch::slice(&self.outputs);
                 self.arbiters.prefetch_all();
@@ -295,7 +295,7 @@ impl SwitchModel<Hpp> for Switch {
     fn queued_flits(&self, shared: &Shared, inbox: &Inbox, now: Cycle) -> u64 {
         let tokens = &shared.pools.tokens;
         let waiting = self.inputs.iter().flat_map(|input| tokens.iter(&input.waiting));
-        let coming = inbox.packets.iter().map(|&slot| &tokens[slot]);
+        let coming = inbox.packets.iter().map(|it| &tokens[it.slot]);
         let come = waiting.chain(coming).filter(|token| token.at < now).map(|token| u64::from(token.flits));
         come.sum::<u64>() + self.outputs.iter().map(|output| u64::from(output.granted_flits)).sum::<u64>()
     }

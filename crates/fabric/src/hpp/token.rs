@@ -100,7 +100,7 @@ impl Token {
     /// Goes over `wire`: its first flit is at the other end in cycle `at`. Returns when that is felt there.
     #[inline(always)]
     pub(super) fn go<const COLLECTIVE: bool>(&mut self, timing: &Timing, wire: &Wire, at: Cycle) -> Cycle {
-        (self.at, self.port) = (at, wire.port);
+        (self.at, self.port, self.next) = (at, wire.port, Slot::NONE);
         // After the last hop comes a node, but a packet for a group does not know which is its last.
         let flits = u32::from(self.flits);
         let by_node = if !COLLECTIVE || self.kind == Kind::Single {
@@ -173,11 +173,19 @@ pub enum Mail {
     Signal(Signal),
 }
 
+/// A packet that comes, with what has to be known at once: where it is, and for which port and VC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) slot: Slot,
+    pub(super) port: u16,
+    pub(super) vc: u8,
+}
+
 /// What has come for a component.
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
-    /// Packets, in slots, by time for each port. Not a list: to run through a list is to wait for each item in turn.
-    pub(super) packets: Vec<Slot>,
+    /// Packets, by time for each port. Not a list: to run through a list is to wait for each item in turn.
+    pub(super) packets: Vec<Arrival>,
     pub(super) adverts: List,
     /// Runs of packets that come with gaps, by time for each port.
     pub(super) runs: List,
@@ -210,7 +218,10 @@ impl Pools {
     /// more.
     pub(super) fn accept(&mut self, place: u32, inbox: &mut Inbox, mail: Mail, passed: Cycle) {
         match mail {
-            Mail::Packet(token) => inbox.packets.push(self.tokens.put(token)),
+            Mail::Packet(token) => {
+                let (port, vc) = (token.port, token.vc);
+                inbox.packets.push(Arrival { slot: self.tokens.put(token), port, vc });
+            }
             Mail::Advert(limit) => self.accept_advert(inbox, limit),
             Mail::Notice(port, vc, notice) => {
                 let board = self.boards.find(place, port, vc);
@@ -244,7 +255,9 @@ impl Pools {
     #[inline(always)]
     pub(super) fn send(&mut self, post: &mut Post<super::Hpp>, wire: &Wire, slot: Slot, by: Cycle) {
         match post.inbox(wire.peer, by) {
-            Some(inbox) => inbox.packets.push(slot),
+            Some(inbox) => {
+                inbox.packets.push(Arrival { slot, port: wire.port, vc: self.tokens[slot].vc });
+            }
             None => post.send_away(wire.peer, by, Mail::Packet(self.tokens.take(slot))),
         }
     }

@@ -9,7 +9,7 @@ use crate::bits::bits;
 use crate::hpp::credit::Voice;
 use crate::hpp::line::first_after;
 use crate::hpp::link::Link;
-use crate::hpp::token::{Inbox, Limit};
+use crate::hpp::token::{Arrival, Inbox, Limit};
 use crate::hpp::{Cx, Shared};
 use crate::observer::{Departure, Grant, Observer, Passage};
 use crate::pool::Slot;
@@ -564,19 +564,20 @@ impl Parts<'_> {
         !(self.agenda.is_due_behind(left, self.first_arbiter + output, others, now) | is_kept)
     }
 
-    /// Takes in the packet in `slot`, which is on the way.
+    /// Takes in a packet that is on the way. It is not touched where it need not be known.
     #[inline(always)]
-    fn expect<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, slot: Slot) {
-        let token = &shared.pools.tokens[slot];
-        let port = usize::from(token.port);
-        let input = port * self.vcs + usize::from(token.vc);
+    fn expect<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, arrival: Arrival) {
+        let Arrival { slot, port, vc } = arrival;
+        let port = usize::from(port);
+        let input = port * self.vcs + usize::from(vc);
         let fifo = &mut self.inputs[input];
-        if !shared.timing.posts && fifo.receiver.arrive(token.units, shared.timing.slack) {
+        let Shared { timing, pools, .. } = &mut *shared;
+        if !timing.posts && fifo.receiver.arrive(pools.tokens[slot].units, timing.slack) {
             // If it has been tight for longer, what is urgent is known already.
             *self.newsy |= u64::from(self.links[port].tighten(fifo.vc)) << port;
         }
         let first = fifo.waiting.is_empty();
-        shared.pools.tokens.append(&mut fifo.waiting, slot);
+        pools.tokens.append_ended(&mut fifo.waiting, slot);
         if first {
             self.request::<COLLECTIVE>(shared, input);
         }
@@ -610,7 +611,7 @@ impl Parts<'_> {
             let advert = shared.pools.limits.take(slot);
             self.hear::<COLLECTIVE>(shared, advert);
         }
-        inbox.packets.drain(..).for_each(|slot| self.expect::<COLLECTIVE>(shared, slot));
+        inbox.packets.drain(..).for_each(|it| self.expect::<COLLECTIVE>(shared, it));
         if !COLLECTIVE {
             return;
         }

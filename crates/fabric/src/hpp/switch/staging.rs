@@ -3,8 +3,8 @@
 
 use super::{Output, Switch};
 use crate::bits::bits;
+use crate::hpp::token::Arrival;
 use crate::hpp::{Hpp, Shared};
-use crate::pool::Slot;
 use crate::simulation::Post;
 use flitway_engine::{Cycle, prefetch};
 
@@ -28,8 +28,8 @@ impl Switch {
 
     /// The packets that come, and the links and outputs that have something to do.
     #[inline]
-    pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
-        packets.iter().for_each(|&slot| shared.pools.tokens.prefetch(slot));
+    pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Arrival], until: Cycle) {
+        packets.iter().for_each(|it| shared.pools.tokens.prefetch(it.slot));
         for coming in self.coming(until) {
             match coming {
                 Coming::Link(link) => prefetch::element(&self.links, link),
@@ -40,9 +40,9 @@ impl Switch {
 
     /// What these packets go through.
     #[inline]
-    pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Slot], until: Cycle) {
-        for token in packets.iter().map(|&slot| &shared.pools.tokens[slot]) {
-            let (port, vc) = (usize::from(token.port), usize::from(token.vc));
+    pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Arrival], until: Cycle) {
+        for &Arrival { slot, port, vc } in packets {
+            let (token, port, vc) = (&shared.pools.tokens[slot], usize::from(port), usize::from(vc));
             prefetch::element(&self.links, port);
             if !token.spreads() {
                 self.prefetch_request(port, token.route.hop().port.index(), vc);
@@ -63,9 +63,15 @@ impl Switch {
 
     /// Where they go next.
     #[inline]
-    pub(super) fn prefetch_third(&self, shared: &Shared, packets: &[Slot], until: Cycle, post: &Post<Hpp>) {
+    pub(super) fn prefetch_third(
+        &self,
+        shared: &Shared,
+        packets: &[Arrival],
+        until: Cycle,
+        post: &Post<Hpp>,
+    ) {
         let tokens = &shared.pools.tokens;
-        for token in packets.iter().map(|&slot| &tokens[slot]).filter(|token| !token.spreads()) {
+        for token in packets.iter().map(|it| &tokens[it.slot]).filter(|token| !token.spreads()) {
             let output = token.route.hop().port.index();
             self.prefetch_news(usize::from(token.port), until);
             self.prefetch_news(output, until);
