@@ -116,10 +116,7 @@ impl Boards {
         (board.coming, board.passed) = (board.coming_after(passed), passed);
         // What counts in the cycle after `passed` is bit 0.
         let first = notice.first.0.wrapping_sub(passed.0 + 1);
-        assert!(
-            first < SPAN && u64::from(notice.span) < SPAN - first,
-            "{notice:?} is posted in time, {passed} having passed"
-        );
+        assert!(first < SPAN && u64::from(notice.span) < SPAN - first, "notices are posted in time");
         board.coming |= 1 << first;
         if notice.units > 1 {
             let ahead = notice.cycles(self.unit_flits).map(|at| at.since(notice.first));
