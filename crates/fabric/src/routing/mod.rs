@@ -78,6 +78,8 @@ pub enum RoutingError {
     NotStages,
     /// Up*/down* needs links that lead both ways.
     OneWay,
+    /// Up*/down* has tables of every pair of switches.
+    TooManySwitches,
 }
 
 impl std::fmt::Display for RoutingError {
@@ -87,11 +89,15 @@ impl std::fmt::Display for RoutingError {
             RoutingError::NotAGrid => "dimension-order routing needs a mesh or a torus",
             RoutingError::NotStages => "destination-tag routing needs a unidirectional multistage network",
             RoutingError::OneWay => "up*/down* routing needs links that lead both ways",
+            RoutingError::TooManySwitches => "up*/down* routing has tables for 32768 switches at most",
         })
     }
 }
 
 impl std::error::Error for RoutingError {}
+
+/// The most switches of a fabric with up*/down* routing: its tables take two bytes for each pair of them, and minutes to make.
+pub const TABLE_SWITCHES_MAX: u32 = 1 << 15;
 
 /// A routing on its topology.
 #[derive(Clone, Debug)]
@@ -129,6 +135,9 @@ impl Routing {
             }
             (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
             (RoutingKind::UpDown, _) if topology.is_one_way() => return Err(RoutingError::OneWay),
+            (RoutingKind::UpDown, _) if topology.switches() > TABLE_SWITCHES_MAX => {
+                return Err(RoutingError::TooManySwitches);
+            }
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };
         let mut routing = Routing { kind, topology, relation, ways: Arc::new([]) };

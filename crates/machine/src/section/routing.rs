@@ -1,6 +1,6 @@
 //! `[routing]`: which way packets go.
 
-use flitway_fabric::routing::RoutingKind;
+use flitway_fabric::routing::{self, RoutingKind};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -95,18 +95,11 @@ pub(crate) fn build(
         if !has_dateline {
             check_dateline(values, routing, topology, findings);
         }
+        check_tables(values, routing, topology, findings);
         return Some(routing);
     }
     let kind = topology.map_or("", |topology| topology.kind);
-    let other = if topology.is_some_and(Topology::is_tree) {
-        D_MOD_K
-    } else if topology.is_some_and(Topology::is_grid) {
-        DIMENSION_ORDER
-    } else if topology.is_some_and(Topology::is_one_way) {
-        DESTINATION_TAG
-    } else {
-        UP_DOWN
-    };
+    let other = topology.map_or(UP_DOWN, own);
     findings.push(
         values
             .conflict(
@@ -118,6 +111,44 @@ pub(crate) fn build(
             .help(format!("write {} = \"{other}\"", ALGORITHM.key())),
     );
     None
+}
+
+/// The routing that is made for `topology`.
+fn own(topology: &Topology) -> &'static str {
+    if topology.is_tree() {
+        D_MOD_K
+    } else if topology.is_grid() {
+        DIMENSION_ORDER
+    } else if topology.is_one_way() {
+        DESTINATION_TAG
+    } else {
+        UP_DOWN
+    }
+}
+
+/// Up-down routing has tables for every pair of switches.
+fn check_tables(
+    values: &Values,
+    routing: RoutingKind,
+    topology: Option<&Topology>,
+    findings: &mut Diagnostics,
+) {
+    let Some(topology) = topology.filter(|_| routing == RoutingKind::UpDown) else { return };
+    let (switches, most) = (topology.switches(), u64::from(routing::TABLE_SWITCHES_MAX));
+    if switches <= most {
+        return;
+    }
+    let gigabytes = 2 * u128::from(switches).pow(2) / 1_000_000_000;
+    let message = format!(
+        "`{UP_DOWN}` routing has tables for every pair of switches: those of {switches} switches take {gigabytes} GB"
+    );
+    let problem = values
+        .conflict(Code::TooLarge, &[&ALGORITHM, &topology::KIND], message)
+        .expected(format!("at most {most} switches for `{UP_DOWN}`"));
+    findings.push(match own(topology) {
+        UP_DOWN => problem,
+        own => problem.help(format!("write {} = \"{own}\", which needs no tables", ALGORITHM.key())),
+    });
 }
 
 /// Says what comes of a torus whose dateline is switched off.

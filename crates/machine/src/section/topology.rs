@@ -169,6 +169,25 @@ impl Topology {
         }
     }
 
+    /// Number of switches in a rail.
+    pub(crate) fn switches(&self) -> u64 {
+        let power = |base: u32, exponent: u32| u64::from(base).pow(exponent);
+        match &self.settings {
+            TopologySettings::FatTree { ports, levels } => {
+                u64::from(2 * levels - 1) * power(ports / 2, levels - 1)
+            }
+            TopologySettings::KaryNTree { arity, levels: stages }
+            | TopologySettings::Stages { arity, stages, .. } => {
+                u64::from(*stages) * power(*arity, stages - 1)
+            }
+            TopologySettings::Mesh { dimensions, .. } | TopologySettings::Torus { dimensions, .. } => {
+                dimensions.iter().map(|&size| u64::from(size)).product()
+            }
+            TopologySettings::Single { .. } => 1,
+            TopologySettings::Graph(graph) => u64::from(graph.switches),
+        }
+    }
+
     pub(crate) fn is_tree(&self) -> bool {
         matches!(self.settings, TopologySettings::FatTree { .. } | TopologySettings::KaryNTree { .. })
     }
