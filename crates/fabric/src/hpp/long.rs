@@ -178,7 +178,11 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
             let end = self.net.rows.end().min(until);
             let upto = self.net.links_upto(end);
             for turn in 0..self.net.rows.blocks() {
-                self.net.rows.turn_to(self.net.rows.block_in(turn));
+                let block = self.net.rows.block_in(turn);
+                if self.net.rows.is_idle_in(block) {
+                    continue;
+                }
+                self.net.rows.turn_to(block);
                 self.net.read_letters(&mut self.ports);
                 self.run_nodes(end);
                 self.net.arbitrate_all(&mut self.ports, end);
@@ -241,7 +245,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let epoch = self.net.world.timing.epoch;
         let (end_cycle, far) = (end.cycle(epoch), self.net.rows.far().cycle(epoch));
         if self.net.asks_ahead {
-            ahead::before_first().for_each(|turn| self.prefetch_nodes(&due, turn));
+            self.prefetch_first_nodes(&due);
         }
         for (turn, &index) in due.iter().enumerate() {
             if self.net.asks_ahead {

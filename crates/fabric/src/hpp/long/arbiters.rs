@@ -1,7 +1,6 @@
 //! Arbiters: whose first packet may cross to an output, and when.
 
 use super::Net;
-use super::ahead::before_first;
 use super::port::{Input, NOBODY, Output, Port};
 use super::rows::Rows;
 use super::world::World;
@@ -27,7 +26,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(never)]
     fn arbitrate_each<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], due: &[u32], end: Moment) {
         if AHEAD {
-            before_first().for_each(|index| self.prefetch_arbiters(ports, due, index));
+            self.prefetch_first_arbiters(ports, due);
         }
         for (index, &arbiter) in due.iter().enumerate() {
             if AHEAD {

@@ -1,7 +1,6 @@
 //! What comes over a link: packets and adverts. They are told at once, with their dates.
 
 use super::Net;
-use super::ahead::before_first;
 use super::build::place_of;
 use super::port::{Coming, Port};
 use super::receiver::Leaving;
@@ -69,7 +68,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let mut letters = std::mem::take(&mut self.read);
         self.rows.take_letters(&mut letters);
         if self.asks_ahead {
-            before_first().for_each(|index| Self::prefetch_letters(ports, &letters, index));
+            Self::prefetch_first_letters(ports, &letters);
         }
         for (index, &Letter { place, base, coming, route }) in letters.iter().enumerate() {
             if self.asks_ahead {

@@ -1,7 +1,7 @@
 //! Links: which of the packets that have been granted goes next, and what follows from that for the FIFO that it leaves.
 
 use super::Net;
-use super::ahead::{STEP, before_first};
+use super::ahead::STEP;
 use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
 use super::world::World;
@@ -36,10 +36,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         end: Moment,
         upto: Moment,
     ) {
-        let mut sources = [(0, 0); STEP];
-        if AHEAD {
-            before_first().for_each(|index| self.prefetch_links(ports, due, index, &mut sources));
-        }
+        let mut sources = if AHEAD { self.prefetch_first_links(ports, due) } else { [(0, 0); STEP] };
         for (index, &place) in due.iter().enumerate() {
             if AHEAD {
                 self.prefetch_links(ports, due, index, &mut sources);

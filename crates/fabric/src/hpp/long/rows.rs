@@ -385,6 +385,12 @@ impl Rows {
         self.all().all(|rows| rows[row].is_empty())
     }
 
+    /// Whether nothing is due in `block` in the stretch of now.
+    pub(super) fn is_idle_in(&self, block: usize) -> bool {
+        let rows = if block == self.running { &self.rows } else { &self.others[block] };
+        rows[self.row_of_now()].is_empty()
+    }
+
     /// Goes on to cycle `now`.
     #[inline(always)]
     pub(super) fn pass(&mut self, now: Moment) {
