@@ -57,6 +57,28 @@ pub(crate) struct List {
     tail: Slot,
 }
 
+/// The same in half the bytes: the slot of the last item, to which the first one is linked. Who asks for the first item reads
+/// the last one too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ring {
+    last: Slot,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Ring { last: Slot::NONE }
+    }
+}
+
+impl Ring {
+    /// Whether nothing is in it.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn is_empty(self) -> bool {
+        self.last == Slot::NONE
+    }
+}
+
 impl Default for List {
     fn default() -> Self {
         List { head: Slot::NONE, tail: Slot::NONE }
@@ -229,43 +251,80 @@ impl<T: Linked> Pool<T> {
         self.chain(list.head)
     }
 
-    /// Does `what` with the item in slot `first` and those linked behind it.
-    pub(crate) fn for_each(&mut self, first: Slot, mut what: impl FnMut(&mut T)) {
-        let mut slot = first;
-        while slot != Slot::NONE {
-            let item = &mut self[slot];
-            what(item);
-            slot = item.next();
-        }
-    }
-
-    /// A *chain*, the item in slot `first` and those linked behind it, with the one in `slot`, which is linked to none, as the
-    /// last one. It is a queue in half the bytes, where there is hardly ever more than one.
-    pub(crate) fn chained(&mut self, first: Slot, slot: Slot) -> Slot {
-        debug_assert!(self[slot].next() == Slot::NONE, "it is linked to none");
-        if first == Slot::NONE {
-            return slot;
-        }
-        let mut last = first;
-        while self[last].next() != Slot::NONE {
-            last = self[last].next();
-        }
-        self[last].set_next(slot);
-        first
-    }
-
-    /// Takes the item in slot `first` out of the chain that begins with it, and out of the pool.
+    /// Puts `item` into the pool, and into `ring`, as the last one.
     #[inline]
-    pub(crate) fn unchain(&mut self, first: &mut Slot) -> Option<T> {
-        let slot = *first;
-        if slot == Slot::NONE {
+    pub(crate) fn append_to_ring(&mut self, ring: &mut Ring, item: T) {
+        let slot = self.put(item);
+        if ring.is_empty() {
+            self[slot].set_next(slot);
+        } else {
+            let first = self[ring.last].next();
+            self[slot].set_next(first);
+            self[ring.last].set_next(slot);
+        }
+        ring.last = slot;
+    }
+
+    /// The first item of `ring`.
+    #[inline]
+    #[must_use]
+    pub(crate) fn first_of_ring(&self, ring: Ring) -> Option<&T> {
+        (!ring.is_empty()).then(|| &self[self[ring.last].next()])
+    }
+
+    /// Takes the first item out of `ring`, and out of the pool.
+    #[inline]
+    pub(crate) fn take_from_ring(&mut self, ring: &mut Ring) -> Option<T> {
+        self.take_from_ring_if(ring, |_| true)
+    }
+
+    /// The same, if it is such that it `is_due`.
+    #[inline]
+    pub(crate) fn take_from_ring_if(&mut self, ring: &mut Ring, is_due: impl Fn(&T) -> bool) -> Option<T> {
+        if ring.is_empty() {
             return None;
         }
-        *first = self[slot].next();
+        let slot = self[ring.last].next();
+        let first = &self[slot];
+        if !is_due(first) {
+            return None;
+        }
+        let next = first.next();
+        if slot == ring.last {
+            ring.last = Slot::NONE;
+        } else {
+            self[ring.last].set_next(next);
+        }
         Some(self.take(slot))
     }
 
-    /// The items of a chain.
+    /// The items of `ring`, first to last.
+    pub(crate) fn iter_ring(&self, ring: Ring) -> impl Iterator<Item = &T> {
+        let mut left = self.first_of_ring(ring);
+        std::iter::from_fn(move || {
+            let item = left?;
+            left = (!std::ptr::eq(item, &self[ring.last])).then(|| &self[item.next()]);
+            Some(item)
+        })
+    }
+
+    /// Does `what` with the items of `ring`.
+    pub(crate) fn for_each_in_ring(&mut self, ring: Ring, mut what: impl FnMut(&mut T)) {
+        if ring.is_empty() {
+            return;
+        }
+        let mut slot = ring.last;
+        loop {
+            let item = &mut self[slot];
+            what(item);
+            slot = item.next();
+            if slot == ring.last {
+                return;
+            }
+        }
+    }
+
+    /// The item in `slot`, if that is one, and those linked behind it.
     #[inline]
     pub(crate) fn chain(&self, slot: Slot) -> impl Iterator<Item = &T> {
         let mut at = slot;
@@ -280,6 +339,8 @@ impl<T: Linked> Pool<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+    use std::collections::VecDeque;
 
     #[derive(Clone, Copy, Debug)]
     struct Item(u32, Slot);
@@ -331,17 +392,26 @@ mod tests {
     }
 
     #[test]
-    fn chains_are_queues_too() {
+    fn rings_are_queues_too() {
         let mut pool = Pool::default();
-        let mut first = Slot::NONE;
-        for number in 0..3 {
-            let slot = pool.put(Item(number, Slot::NONE));
-            first = pool.chained(first, slot);
+        let mut stream = Stream::new(1, 0, Purpose::Test);
+        let mut rings = [(); 3].map(|()| (Ring::default(), VecDeque::new()));
+        for number in 0..5_000 {
+            let (ring, model) = &mut rings[stream.below(3) as usize];
+            // They grow for a while, and then become empty.
+            let grows = number / 500 % 2 == 0;
+            if stream.below(5) < if grows { 4 } else { 1 } {
+                pool.append_to_ring(ring, Item(number, Slot::NONE));
+                model.push_back(number);
+            } else {
+                assert_eq!(pool.take_from_ring(ring).map(|item| item.0), model.pop_front());
+            }
+            assert_eq!(pool.first_of_ring(*ring).map(|item| item.0), model.front().copied());
+            if number % 50 == 0 {
+                pool.for_each_in_ring(*ring, |item| item.0 += 1);
+                model.iter_mut().for_each(|number| *number += 1);
+            }
+            assert!(pool.iter_ring(*ring).map(|item| item.0).eq(model.iter().copied()));
         }
-        assert_eq!(pool.chain(first).map(|item| item.0).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(
-            [(); 4].map(|()| pool.unchain(&mut first).map(|item| item.0)),
-            [Some(0), Some(1), Some(2), None]
-        );
     }
 }

@@ -309,6 +309,9 @@ fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
         "frees too soon"
     );
     assert!(!with(HppSettings { vcs: 5, ..plain.clone() }, 54).works_by_stretches());
+    let with_buffer = |buffer_units| with(HppSettings { buffer_units, ..plain.clone() }, 54);
+    assert!(with_buffer(32_767).works_by_stretches());
+    assert!(!with_buffer(32_768).works_by_stretches(), "twice as many units are more than 16 bits");
     let advert = AdvertSettings { flits: 0, ..plain.advert };
     assert!(!with(HppSettings { advert, ..plain.clone() }, 54).works_by_stretches(), "on wires of their own");
 }
@@ -389,6 +392,44 @@ fn stretches_reach_over_links_of_any_length() {
             assert!(found.0 == expected.0, "{long} cycles, {threads} threads: other deliveries");
             assert_eq!(found.1, expected.1, "{long} cycles, {threads} threads");
         }
+    }
+}
+
+/// Counts of units have 16 bits there. Two nodes send to a third one until the largest buffers are full, and for so long that
+/// positions pass 2^16 more than once; nothing goes the other way, so receivers count nothing before the sender may need it.
+#[test]
+fn stretches_fill_the_largest_buffers() {
+    const LEAST: u32 = 54;
+    let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
+    let with = |least| {
+        let plain = hpp(4);
+        // Small units, 40 of which are a packet.
+        let settings = HppSettings { buffer_units: 32_767, unit_flits: 13, tx_fifo: 1, ..plain };
+        Fabric { payloads: least..=u32::MAX, ..fabric(&topology, RoutingKind::DModK, 13, settings) }
+    };
+    let script = |node: u32| {
+        let packet = |number: u64| Packet {
+            destination: Destination::Node(NodeId(0)),
+            rail: RailId(0),
+            lane: 1,
+            payload: 1_024,
+            created: Cycle(number * 517),
+            tag: number,
+        };
+        Script::new((0..if node == 1 || node == 7 { 3_500 } else { 0 }).map(packet).collect())
+    };
+    let scripts: Vec<Script> = (0..8).map(script).collect();
+    let (stretches, other) = (with(LEAST), with(0));
+    assert!(stretches.works_by_stretches() && !other.works_by_stretches());
+    let looks = [300_000, 850_000, 900_000, 1_200_000];
+    let expected = run_and_look(&other, scripts.clone(), 1, &looks);
+    assert_eq!(expected.1.packets_delivered, 7_000);
+    let waits = expected.0.iter().map(|delivery| delivery.injected.since(delivery.created)).max();
+    assert!(waits > Some(100_000), "sources wait for credits: {waits:?}");
+    for threads in [1, 2] {
+        let found = run_and_look(&stretches, scripts.clone(), threads, &looks);
+        assert!(found.0 == expected.0, "{threads} threads: other deliveries");
+        assert_eq!(found.1, expected.1, "{threads} threads");
     }
 }
 

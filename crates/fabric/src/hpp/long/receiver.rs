@@ -5,7 +5,7 @@ use crate::hpp::line::{Advertises, ReceiverHalf};
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::observer::Observer;
-use crate::pool::{Pool, Slot, linked};
+use crate::pool::{Pool, Ring, Slot, linked};
 use crate::simulation::Conservation;
 use flitway_engine::Cycle;
 
@@ -19,9 +19,9 @@ pub(super) struct Receiver {
     said: Moment,
     /// The first cycle at whose start one unit more has left; `NEVER` if all have been counted.
     next: Moment,
-    /// The first of the packets that leave behind the one that is leaving: no more than the buffer holds, since a sender that
-    /// may need what it has not been told is told at once.
-    behind: Slot,
+    /// The packets that leave behind the one that is leaving: no more than the buffer holds, since a sender that may need what
+    /// it has not been told is told at once.
+    behind: Ring,
     /// The last position that the sender was told of, and units that have arrived from it: the lower halves. They are no
     /// further apart than the buffer is large.
     told: u16,
@@ -84,7 +84,7 @@ impl Receiver {
             position: timing.capacity,
             said: Moment::ZERO,
             next: Moment::NEVER,
-            behind: Slot::NONE,
+            behind: Ring::default(),
             told: timing.capacity as u16,
             arrived: 0,
             last_unit: 0,
@@ -99,7 +99,7 @@ impl Receiver {
     /// something to say, of which the voice knows already, and by then it has left.
     #[inline(always)]
     pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Moment {
-        if (self.behind == Slot::NONE) & self.unsaid.is_one_at_most() {
+        if self.behind.is_empty() & self.unsaid.is_one_at_most() {
             self.position = self.position.wrapping_add(self.unsaid.uncounted().into());
             self.start(timing, leaving, self.unsaid.0 != 0);
         } else {
@@ -111,8 +111,7 @@ impl Receiver {
     /// By its numbers: see `expect_in_nic`.
     #[inline(never)]
     fn queue(&mut self, behind: &mut Pool<Leaving>, base: Moment, [flits, units]: [u16; 2]) {
-        let slot = behind.put(Leaving { base, flits, units, next: Slot::NONE });
-        self.behind = behind.chained(self.behind, slot);
+        behind.append_to_ring(&mut self.behind, Leaving { base, flits, units, next: Slot::NONE });
     }
 
     /// The packet `leaving` comes next, and all units before have been counted, the last one perhaps early.
@@ -131,7 +130,7 @@ impl Receiver {
         for time in [&mut self.said, &mut self.next] {
             *time = time.moved(span);
         }
-        behind.for_each(self.behind, |leaving| leaving.base = leaving.base.moved(span));
+        behind.for_each_in_ring(self.behind, |leaving| leaving.base = leaving.base.moved(span));
     }
 
     /// Counts the units that have left before cycle `now`, by which there is something to say; `next_behind` takes out the next
@@ -141,11 +140,11 @@ impl Receiver {
         &mut self,
         timing: &Timing,
         now: Moment,
-        mut next_behind: impl FnMut(&mut Slot) -> Option<Leaving>,
+        mut next_behind: impl FnMut(&mut Ring) -> Option<Leaving>,
     ) {
         // What was counted early has left.
         let uncounted = self.unsaid.uncounted();
-        if (self.behind == Slot::NONE) & (uncounted <= 1) {
+        if self.behind.is_empty() & (uncounted <= 1) {
             // The last unit, if it has not been counted: whether it has left nobody has to guess.
             let left = self.next <= now;
             self.position = self.position.wrapping_add(left.into());
@@ -186,7 +185,7 @@ impl Receiver {
     /// outside. A unit that has been counted early has left then, since links decide no further than to where somebody looks;
     /// where they have gone further (in audits of windows, and of what is on its way to NIC ports) both together are right.
     fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
-        let (mut receiver, mut rest) = (self.clone(), behind.chain(self.behind));
+        let (mut receiver, mut rest) = (self.clone(), behind.iter_ring(self.behind));
         receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());
         let held = rest.map(|leaving| u64::from(leaving.units)).sum::<u64>()
             + u64::from(receiver.unsaid.uncounted());
@@ -217,7 +216,7 @@ impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
     fn advertise(&mut self, world: &mut World<O>, now: Moment, sent: Moment) -> (u32, Moment) {
         let World { timing, behind, .. } = world;
         let before = self.advertised();
-        self.count(timing, now, |first| behind.unchain(first));
+        self.count(timing, now, |ring| behind.take_from_ring(ring));
         debug_assert_ne!(self.position, before, "there is something to say");
         self.said = sent;
         (self.position, self.next)
@@ -298,12 +297,12 @@ mod tests {
                     base = packet.end() + 1 + stream.below(60);
                 }
                 early += u32::from(receiver.unsaid.is_early());
-                behind_two += u32::from(behind.chain(receiver.behind).count() > 1);
+                behind_two += u32::from(behind.iter_ring(receiver.behind).count() > 1);
                 now = now + stream.below(150);
                 let position = timing.capacity + left.iter().filter(|&&at| at <= now).count() as u32;
                 assert_eq!(news <= now, position != receiver.advertised(), "seed {seed}, cycle {now:?}");
                 if news <= now {
-                    receiver.count(&timing, now, |first| behind.unchain(first));
+                    receiver.count(&timing, now, |ring| behind.take_from_ring(ring));
                     assert_eq!(receiver.position, position, "seed {seed}, cycle {now:?}");
                     news = receiver.next;
                 }

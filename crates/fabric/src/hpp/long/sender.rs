@@ -1,10 +1,10 @@
 //! The sender half of absolute credits: as [`credit::Sender`](crate::hpp::credit), in less than half of its bytes. It knows
-//! what it may still send, not up to where, and adverts that have come and do not count yet are a chain; there are hardly ever
-//! any.
+//! what it may still send, not up to where, and adverts that have come and do not count yet are a ring: where links are long
+//! many can come in one window.
 
 use crate::hpp::timing::Timing;
 use crate::hpp::token::Limit;
-use crate::pool::{Pool, Slot};
+use crate::pool::{Pool, Ring};
 use flitway_engine::Cycle;
 
 /// How far it has sent, and how much it may still send. It is packed so that an output is not larger than it has to be.
@@ -12,23 +12,24 @@ use flitway_engine::Cycle;
 #[repr(C, packed(2))]
 pub(super) struct Sender {
     sent: u32,
-    /// The first of the adverts that are not known to count yet.
-    coming: Slot,
+    /// The adverts that are not known to count yet.
+    coming: Ring,
     /// Units that it may send beyond those: no more than the buffer holds.
     credits: u16,
 }
 
 impl Sender {
     pub(super) fn new(timing: &Timing) -> Self {
-        Sender { sent: 0, coming: Slot::NONE, credits: timing.capacity as u16 }
+        Sender { sent: 0, coming: Ring::default(), credits: timing.capacity as u16 }
     }
 
     /// Takes in an advert. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
     #[inline]
     pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, advert: &Limit, passed: Cycle) {
         self.count(limits, passed);
-        let slot = limits.put(*advert);
-        self.coming = limits.chained(self.coming, slot);
+        let mut coming = self.coming;
+        limits.append_to_ring(&mut coming, *advert);
+        self.coming = coming;
     }
 
     /// Whether it may send `units` in any cycle from now on, as far as is known without taking adverts in.
@@ -53,16 +54,15 @@ impl Sender {
     #[inline]
     pub(super) fn count(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
         let mut coming = self.coming;
-        while coming != Slot::NONE && limits[coming].from <= now {
-            self.credits = self.credits_of(&limits[coming]);
-            limits.unchain(&mut coming);
+        while let Some(advert) = limits.take_from_ring_if(&mut coming, |advert| advert.from <= now) {
+            self.credits = self.credits_of(&advert);
         }
         self.coming = coming;
     }
 
     /// The same as [`has`](Self::has), without taking anything in: for a look from outside.
     pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
-        let known = limits.chain(self.coming).take_while(|advert| advert.from <= now).last();
+        let known = limits.iter_ring(self.coming).take_while(|advert| advert.from <= now).last();
         u32::from(known.map_or(self.credits, |advert| self.credits_of(advert))) >= units
     }
 
@@ -74,7 +74,7 @@ impl Sender {
     /// When the next advert begins to count, if one has come that does not yet.
     #[inline]
     pub(super) fn next_advert(&self, limits: &Pool<Limit>) -> Option<Cycle> {
-        limits.chain(self.coming).next().map(|advert| advert.from)
+        limits.first_of_ring(self.coming).map(|advert| advert.from)
     }
 
     /// Takes `units` credits.
@@ -94,6 +94,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::Slot;
     use flitway_engine::random::{Purpose, Stream};
 
     /// Against the plain rule: the limit in a cycle is that of the last advert that counts by then.
@@ -102,7 +103,7 @@ mod tests {
         for seed in 0..50 {
             let mut stream = Stream::new(seed, 0, Purpose::Test);
             let mut limits = Pool::default();
-            let mut sender = Sender { sent: 0, coming: Slot::NONE, credits: 10 };
+            let mut sender = Sender { sent: 0, coming: Ring::default(), credits: 10 };
             let (mut adverts, mut position, mut from, mut told) = (vec![(0, 10)], 10, 0, 0);
             for now in 0..2_000 {
                 for _ in 0..stream.below(3) * stream.below(2) {
