@@ -84,7 +84,6 @@ pub struct LongShard<const V: usize, E, O> {
     /// Nodes that have something to do that is too far ahead for rows, by stretch from cycle 0.
     calendar: Calendar,
     inbox: Vec<simulation::Letter<Mail>>,
-    window_length: u64,
     // Kept for their memory.
     far: Vec<u32>,
     due: Due,
@@ -125,7 +124,8 @@ struct Net<const V: usize, O> {
     news_at: Moment,
     /// The first cycle in which links have not decided.
     links_from: Moment,
-    /// Adverts that senders have heard of and that did not count yet: from when on they do, and the place and the VC.
+    window_length: u64,
+    /// Adverts that senders have heard of, in that order, and that count soon: from when on, and the place and the VC.
     heard: VecDeque<(Cycle, u32, u8)>,
     /// Nobody looks from outside before this cycle.
     horizon: Cycle,
@@ -211,7 +211,7 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
         let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |row| Cycle(row * u64::from(STRETCH)));
         // Letters are read in the next window.
         let next = if self.inbox.is_empty() { of_ports.min(of_nodes) } else { now };
-        (next != Cycle::NEVER).then(|| next.max(now).0 / self.window_length)
+        (next != Cycle::NEVER).then(|| next.max(now).0 / self.net.window_length)
     }
 }
 

@@ -221,7 +221,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// The adverts that count before cycle `passed`, or in it, are taken in, though nobody needs them yet: so that there are
-    /// few that have not been, in memory that the cache holds. Where it holds everything they wait.
+    /// few that have not been, in memory that the cache holds. Where it holds everything they wait, and so do those that come
+    /// over a link that is much longer than others: they would keep back what was heard after them.
     fn count_heard(&mut self, ports: &mut [Port<V>], passed: Cycle) {
         while let Some(&(_, place, vc)) = self.heard.front().filter(|&&(from, ..)| from <= passed) {
             self.heard.pop_front();
@@ -236,7 +237,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The port at `place` takes in an advert.
     fn hear(&mut self, ports: &mut [Port<V>], place: u32, advert: &Limit, passed: Cycle) {
-        if self.asks_ahead {
+        if self.asks_ahead && advert.from <= passed + 2 * self.window_length {
             self.heard.push_back((advert.from, place, advert.vc));
         }
         let limits = &mut self.world.limits;
