@@ -28,6 +28,7 @@ pub(super) struct Port<const V: usize> {
 }
 
 const _: () = assert!(size_of::<Port<3>>() == 4 * 64, "a cache line for the link, and one for each VC");
+const _: () = assert!(size_of::<Port<4>>() == 6 * 64, "four voices begin a second line for the link");
 
 /// One virtual channel of a port.
 #[derive(Clone, Debug)]
