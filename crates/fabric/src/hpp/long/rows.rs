@@ -73,14 +73,16 @@ impl Due {
     fn push_if(&mut self, item: u32, is_due: bool, spare: &mut Spare) {
         match self.items.get_mut(self.count) {
             Some(place) => *place = item,
-            None => self.grow(item, spare),
+            None => self.make_room(item, spare),
         }
         self.count += usize::from(is_due);
     }
 
+    /// Puts `item` where there is no room yet: each list begins without, and takes the memory of one that has been run. Most
+    /// items find room.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, item: u32, spare: &mut Spare) {
+    fn make_room(&mut self, item: u32, spare: &mut Spare) {
         if self.items.is_empty() {
             self.items = spare.due.pop().unwrap_or_default();
         }
