@@ -26,8 +26,8 @@ pub(super) struct Receiver {
     /// further apart than the buffer is large.
     told: u16,
     arrived: u16,
-    /// Flits of the last unit of the packet that is leaving, if it has several.
-    last_unit: u16,
+    /// The first cycle at whose start all of the packet that is leaving has left: the lower half.
+    end: u16,
     unsaid: Unsaid,
 }
 
@@ -87,7 +87,7 @@ impl Receiver {
             behind: Ring::default(),
             told: timing.capacity as u16,
             arrived: 0,
-            last_unit: 0,
+            end: 0,
             unsaid: Unsaid::new(0, false),
         }
     }
@@ -119,17 +119,17 @@ impl Receiver {
     fn start(&mut self, timing: &Timing, leaving: Leaving, is_early: bool) {
         let Leaving { base, flits, units, .. } = leaving;
         self.unsaid = Unsaid::new(units, is_early);
-        let before_last =
-            timing.first_unit.wrapping_add(units.wrapping_sub(2).wrapping_mul(timing.unit_flits));
-        self.last_unit = flits.wrapping_sub(before_last);
+        self.end = (base + u64::from(flits)).0 as u16;
         self.next = base + u64::from(if units == 1 { flits } else { timing.first_unit });
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far.
     pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
+        debug_assert!(self.next.0 >= span, "what has left before the new epoch has been advertised");
         for time in [&mut self.said, &mut self.next] {
             *time = time.moved(span);
         }
+        self.end = self.end.wrapping_sub(span as u16);
         behind.for_each_in_ring(self.behind, |leaving| leaving.base = leaving.base.moved(span));
     }
 
@@ -162,7 +162,7 @@ impl Receiver {
                     Some(leaving) => self.start(timing, leaving, false),
                     None => self.next = Moment::NEVER,
                 },
-                1 => self.next = self.next + u64::from(self.last_unit),
+                1 => self.next = self.next + u64::from(self.end.wrapping_sub(self.next.0 as u16)),
                 _ => self.next = self.next + u64::from(timing.unit_flits),
             }
         }
