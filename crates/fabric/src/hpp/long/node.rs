@@ -8,7 +8,9 @@ use crate::{Endpoint, NodeId, Outgoing};
 use flitway_engine::Cycle;
 use std::ops::Range;
 
+/// It begins with a cache line: so no more of them are asked for than there are, and no fewer.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Node<E> {
     pub(super) id: NodeId,
     /// Its NIC ports.
