@@ -23,8 +23,11 @@ use std::collections::VecDeque;
 /// Bytes of a port in lists and tables, about.
 const LISTS: usize = 16;
 
+/// The ports of a shard that is one block, at most, though the cache of a core does not hold all of it.
+const ONE_BLOCK: usize = if cfg!(debug_assertions) { 16 } else { 1 << 12 };
+
 /// The ports in a block of a larger shard, a power of two.
-const BLOCK: u32 = if cfg!(debug_assertions) { 16 } else { 1 << 10 };
+const BLOCK: u32 = if cfg!(debug_assertions) { 16 } else { 1 << 11 };
 
 /// Bytes of a switch port, and of a NIC port.
 pub(in crate::hpp) fn bytes_per_port(vcs: usize, ports: usize) -> [usize; 2] {
@@ -44,8 +47,9 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let settings = settings(fabric);
         let asks_ahead = bytes > CACHES[0];
         let ports_max = parts.iter().map(|part| part.wires.len()).max().unwrap_or(1);
+        let is_divided = asks_ahead && parts.iter().map(|part| part.wires.len()).sum::<usize>() > ONE_BLOCK;
         let block =
-            if asks_ahead { BLOCK.max(ports_max.next_power_of_two() as u32) } else { 1 << (u32::BITS - 1) };
+            if is_divided { BLOCK.max(ports_max.next_power_of_two() as u32) } else { 1 << (u32::BITS - 1) };
         let (switches, ports) = lay_out(&parts, block);
         let places = Places { shard: number, switches: &switches, ports, rails: fabric.rails };
         let world = world(fabric, observer, Outgoing::new(number, shards));
