@@ -178,12 +178,17 @@ impl<T: Linked> Pool<T> {
     /// Frees `slot`, which is in no list, and gives back what was in it, with the link as it was.
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> T {
+        let item = self[slot];
+        self.free(slot);
+        item
+    }
+
+    /// Frees `slot`, which is in no list.
+    #[inline]
+    pub(crate) fn free(&mut self, slot: Slot) {
         let free = self.free;
         self.free = slot;
-        let place = &mut self[slot];
-        let item = *place;
-        place.set_next(free);
-        item
+        self[slot].set_next(free);
     }
 
     /// Frees `slot` and those linked behind it.

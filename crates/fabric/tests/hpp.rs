@@ -439,3 +439,10 @@ fn a_packet_shorter_than_promised_is_refused() {
     let fabric = fabric(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, 5, hpp(6));
     one_packet(&Fabric { payloads: 55..=u32::MAX, ..fabric }, 0, 1, 54);
 }
+
+#[test]
+#[should_panic(expected = "packets are as long as was promised")]
+fn a_packet_longer_than_promised_is_refused() {
+    let fabric = fabric(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, 5, hpp(6));
+    one_packet(&Fabric { payloads: 0..=53, ..fabric }, 0, 1, 54);
+}

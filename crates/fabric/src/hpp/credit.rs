@@ -391,7 +391,8 @@ impl Receiver {
     }
 
     /// Where adverts are posted: those that have been told and are not sent by the end of cycle `last`. Before, it
-    /// returns those of the last time.
+    /// returns those of the last time. Of a run that has been stopped the units of a packet that NIC ports know of ahead of
+    /// that cycle are taken for sent.
     pub(super) fn settle_told(&mut self, timing: &Timing, last: Cycle) -> [u32; 2] {
         self.count(timing, last);
         // The last unit of a packet may have left when the next one begins to.

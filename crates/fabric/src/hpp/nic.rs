@@ -146,6 +146,14 @@ impl Port {
         }
     }
 
+    /// The same before the link decides in cycle `now`, of adverts that may be in its way: posted ones never are.
+    #[inline(always)]
+    fn catch_up_to_decide<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
+        if !cx.shared.timing.posts {
+            self.catch_up(now, cx);
+        }
+    }
+
     /// Lets flits of the packet at `undrained`, which comes with gaps, out of the buffer up to cycle `now`. Says whether all of
     /// them are out.
     #[cold]
@@ -224,9 +232,7 @@ impl Port {
         if self.leaf.is_some() {
             return self.decide_as_leaf(now, cx);
         }
-        if !cx.shared.timing.posts {
-            self.catch_up(now, cx);
-        }
+        self.catch_up_to_decide(now, cx);
         if self.link.free_at <= now
             && let Some(vc) = self.choose(cx.shared, now)
         {
@@ -316,16 +322,17 @@ impl Port {
         }
     }
 
-    /// Takes in the packet in `slot`, which is on the way. What happens to it is certain, unless it comes with gaps; so what
-    /// happens before anybody looks from outside is done at once: the delivery to an endpoint that is `DEAF`, and where adverts
-    /// are posted those that it frees units for.
+    /// Takes in the packet in `slot`, which is on the way to `node`. What happens to it is certain, unless it comes with gaps;
+    /// so what happens before anybody looks from outside is done at once, in the order of packets: the delivery to an endpoint
+    /// that is `DEAF`, and, where adverts are posted, those of the units that it frees, as far as a board reaches.
     #[inline]
-    fn expect<const DEAF: bool, O: Observer>(&mut self, slot: Slot, cx: &mut Cx<'_, O>) {
+    fn expect<const DEAF: bool, O: Observer>(&mut self, slot: Slot, node: NodeId, cx: &mut Cx<'_, O>) {
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let token = &pools.tokens[slot];
         let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
         let [leaves, comes] = [token.at + timing.receive, token.at + u64::from(flits)];
-        if token.kind == Kind::Gapped {
+        let is_whole = token.kind != Kind::Gapped;
+        if !is_whole {
             self.gapped.push_back(Gapped { slot, flits, drained: 0, runs: Vec::new() });
         }
         let receiver = &mut self.lanes[vc].receiver;
@@ -333,13 +340,12 @@ impl Port {
             self.link.tighten(vc as u8);
             self.is_newsy = true;
         }
-        let is_delivered =
-            DEAF && token.kind == Kind::Single && self.undelivered == Slot::NONE && comes < cx.horizon;
+        let is_delivered = DEAF && is_whole && self.undelivered == Slot::NONE && comes < cx.horizon;
         if is_delivered {
-            cx.counters.record(&token.delivery(self.rail, comes), cx.observer);
+            cx.counters.record(&token.delivery(self.rail, node, comes), cx.observer);
         }
         let is_drained = timing.posts
-            && token.kind != Kind::Gapped
+            && is_whole
             && self.undrained == Slot::NONE
             && leaves < cx.horizon
             && leaves + u64::from(flits) + timing.on_the_way(self.link.wire.latency)
@@ -350,8 +356,7 @@ impl Port {
         }
         let tokens = &mut cx.shared.pools.tokens;
         if is_delivered && is_drained {
-            tokens.take(slot);
-            return;
+            return tokens.free(slot);
         }
         if !is_delivered && self.undelivered == Slot::NONE {
             self.undelivered = slot;
@@ -436,7 +441,7 @@ impl PortModel<Hpp> for Port {
         ports: &mut [Port],
         cx: &mut Cx<'_, O>,
         inbox: &mut Inbox,
-        _: NodeId,
+        node: NodeId,
     ) -> u64 {
         let mut mail = 0;
         while !inbox.adverts.is_empty() {
@@ -447,7 +452,7 @@ impl PortModel<Hpp> for Port {
             mail |= 1 << port;
         }
         for Arrival { slot, port, .. } in inbox.packets.drain(..) {
-            ports[usize::from(port)].expect::<DEAF, O>(slot, cx);
+            ports[usize::from(port)].expect::<DEAF, O>(slot, node, cx);
             mail |= 1 << port;
         }
         let Pools { runs, signals, .. } = &mut cx.shared.pools;
@@ -554,23 +559,7 @@ impl PortModel<Hpp> for Port {
         }
         let tokens = &shared.pools.tokens;
         let token = &tokens[self.undelivered];
-        debug_assert!(
-            token.kind != Kind::Single || token.to == node.0,
-            "packets arrive where they are sent to"
-        );
-        let delivery = Delivery {
-            source: token.source,
-            destination: node,
-            group: token.group(),
-            rail: self.rail,
-            payload: token.payload,
-            flits: token.flits,
-            hops: token.hops,
-            created: token.created,
-            injected: token.injected,
-            delivered: now,
-            tag: token.tag,
-        };
+        let delivery = token.delivery(self.rail, node, now);
         self.undelivered = token.next;
         self.deliver_at = self.delivered_at(&shared.pools.tokens, self.undelivered);
         self.free(shared);

@@ -79,13 +79,17 @@ impl Token {
         (self.kind != Kind::Single).then_some(GroupId(self.to))
     }
 
-    /// It is delivered in `rail` in cycle `delivered`, to the node it is for.
+    /// It is delivered in `rail` in cycle `delivered`, to `node`.
     #[inline(always)]
-    pub(super) fn delivery(&self, rail: RailId, delivered: Cycle) -> Delivery {
+    pub(super) fn delivery(&self, rail: RailId, node: NodeId, delivered: Cycle) -> Delivery {
+        debug_assert!(
+            self.kind != Kind::Single || self.to == node.0,
+            "packets arrive where they are sent to"
+        );
         Delivery {
             source: self.source,
-            destination: NodeId(self.to),
-            group: None,
+            destination: node,
+            group: self.group(),
             rail,
             payload: self.payload,
             flits: self.flits,

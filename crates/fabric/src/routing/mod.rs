@@ -78,19 +78,23 @@ pub enum RoutingError {
     NotStages,
     /// Up*/down* needs links that lead both ways.
     OneWay,
-    /// Up*/down* has tables of every pair of switches.
+    /// Up*/down* has tables, for [`TABLE_SWITCHES_MAX`] switches at most.
     TooManySwitches,
 }
 
 impl std::fmt::Display for RoutingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            RoutingError::NotATree => "d-mod-k routing needs a fat tree",
-            RoutingError::NotAGrid => "dimension-order routing needs a mesh or a torus",
-            RoutingError::NotStages => "destination-tag routing needs a unidirectional multistage network",
-            RoutingError::OneWay => "up*/down* routing needs links that lead both ways",
-            RoutingError::TooManySwitches => "up*/down* routing has tables for 32768 switches at most",
-        })
+        match self {
+            RoutingError::NotATree => f.write_str("d-mod-k routing needs a fat tree"),
+            RoutingError::NotAGrid => f.write_str("dimension-order routing needs a mesh or a torus"),
+            RoutingError::NotStages => {
+                f.write_str("destination-tag routing needs a unidirectional multistage network")
+            }
+            RoutingError::OneWay => f.write_str("up*/down* routing needs links that lead both ways"),
+            RoutingError::TooManySwitches => {
+                write!(f, "up*/down* routing has tables for {TABLE_SWITCHES_MAX} switches at most")
+            }
+        }
     }
 }
 

@@ -197,4 +197,7 @@ fn a_routing_refuses_a_topology_without_its_coordinates() {
     let omega = TopologySettings::Stages { wiring: StageWiring::Omega, arity: 2, stages: 2 };
     let omega = Arc::new(Topology::build(&omega).unwrap());
     assert_eq!(Routing::new(RoutingKind::UpDown, omega).unwrap_err(), RoutingError::OneWay);
+    let large = TopologySettings::Mesh { dimensions: vec![1 << 8, 129], nodes_per_switch: 1 };
+    let large = Arc::new(Topology::build(&large).unwrap());
+    assert_eq!(Routing::new(RoutingKind::UpDown, large).unwrap_err(), RoutingError::TooManySwitches);
 }

@@ -2,6 +2,7 @@
 
 use super::Net;
 use super::build::place_of;
+use super::nic::Nic;
 use super::port::{Coming, Port};
 use super::receiver::Leaving;
 use super::rows::Letter;
@@ -186,9 +187,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The packet in `slot`, which is in no list, is delivered in cycle `now`, without telling its node.
     #[inline(always)]
     fn deliver(&mut self, index: usize, slot: Slot, now: Cycle) {
-        let rail = self.nics[index].rail;
-        let token = self.world.tokens.take(slot);
-        self.world.record(&token.delivery(rail, now));
+        let Nic { rail, node_id, .. } = self.nics[index];
+        let delivery = self.world.tokens[slot].delivery(rail, NodeId(node_id), now);
+        self.world.tokens.free(slot);
+        self.world.record(&delivery);
     }
 
     /// The first packet that is delivered to a NIC port in cycle `now`, if there is one.
@@ -203,8 +205,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.undelivered -= 1;
         let next = tokens.first(&nic.undelivered);
         nic.deliver_at = next.map_or(Cycle::NEVER, |token| token.at + u64::from(token.flits));
-        let delivery = tokens.take(slot).delivery(nic.rail, now);
-        debug_assert_eq!(delivery.destination, NodeId(nic.node_id), "packets arrive where they are sent to");
+        let delivery = tokens[slot].delivery(nic.rail, NodeId(nic.node_id), now);
+        tokens.free(slot);
         self.world.record(&delivery);
         Some(delivery)
     }

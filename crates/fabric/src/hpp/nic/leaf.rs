@@ -129,7 +129,7 @@ impl Port {
     #[inline(never)]
     pub(super) fn decide_as_leaf<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         self.expire_timers(now, cx);
-        self.catch_up(now, cx);
+        self.catch_up_to_decide(now, cx);
         if self.link.free_at <= now {
             if self.link.barrier_at <= now {
                 self.send_signal(now, cx);

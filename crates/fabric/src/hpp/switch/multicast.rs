@@ -418,7 +418,7 @@ impl Parts<'_> {
         }
         if let Some(slot) = original {
             // There is no output.
-            pools.tokens.take(slot);
+            pools.tokens.free(slot);
             cx.counters.packets_missed += 1;
         }
         cx.counters.packets_copied += u64::from(outputs.count_ones().saturating_sub(1));

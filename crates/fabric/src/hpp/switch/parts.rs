@@ -651,6 +651,7 @@ impl Parts<'_> {
     /// wakes itself; arbiters wake nobody before the next cycle.
     #[inline(always)]
     fn work_by_cycles<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        debug_assert!((1..=64).contains(&self.links.len()), "ports are bits of a word");
         let links = u64::MAX >> (64 - self.links.len());
         while let Some(now) = self.agenda.open(self.until) {
             while let Some(port) = self.agenda.take_first(now, links) {
