@@ -246,13 +246,10 @@ impl Agenda {
         self.words
     }
 
-    /// Takes the slots of `mask` in `word` out of cycle `now`, which has been opened. Returns those that were due.
+    /// Takes the slots of `word` out of cycle `now`, which has been opened. Returns those that were due.
     #[inline]
-    pub fn take(&mut self, now: Cycle, word: usize, mask: u64) -> u64 {
-        let bits = &mut self.bits[word * NEAR as usize + (now.0 % NEAR) as usize];
-        let due = *bits & mask;
-        *bits ^= due;
-        due
+    pub fn take(&mut self, now: Cycle, word: usize) -> u64 {
+        std::mem::take(&mut self.bits[word * NEAR as usize + (now.0 % NEAR) as usize])
     }
 
     /// Takes the first slot of `mask` in the first word out of cycle `now`, which has been opened, if one is due.
@@ -362,7 +359,7 @@ mod tests {
                         }
                     }
                     for word in 0..agenda.words() {
-                        let mut left = agenda.take(Cycle(now), word, u64::MAX);
+                        let mut left = agenda.take(Cycle(now), word);
                         while left != 0 {
                             let slot = word * 64 + left.trailing_zeros() as usize;
                             left &= left - 1;

@@ -659,7 +659,7 @@ impl Parts<'_> {
                 self.decide::<false, O>(port, now, cx);
             }
             for word in 0..self.agenda.words() {
-                let mut left = self.agenda.take(now, word, u64::MAX);
+                let mut left = self.agenda.take(now, word);
                 while left != 0 {
                     let slot = word * 64 + left.trailing_zeros() as usize;
                     left &= left - 1;
