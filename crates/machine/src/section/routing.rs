@@ -134,7 +134,7 @@ fn check_tables(
     findings: &mut Diagnostics,
 ) {
     let Some(topology) = topology.filter(|_| routing == RoutingKind::UpDown) else { return };
-    let (switches, most) = (topology.switches(), u64::from(routing::TABLE_SWITCHES_MAX));
+    let (switches, most) = (topology.switches, u64::from(routing::TABLE_SWITCHES_MAX));
     if switches <= most {
         return;
     }

@@ -148,46 +148,12 @@ pub(crate) struct Topology {
     pub(crate) classes: Vec<String>,
     /// Ports that the switches need; of a graph, see its links.
     pub(crate) ports: u64,
+    pub(crate) nodes: u64,
+    /// Switches in a rail.
+    pub(crate) switches: u64,
 }
 
 impl Topology {
-    /// Number of nodes.
-    pub(crate) fn nodes(&self) -> u64 {
-        let product = |dimensions: &[u32], each: u32| {
-            dimensions.iter().map(|&size| u64::from(size)).product::<u64>() * u64::from(each)
-        };
-        match &self.settings {
-            TopologySettings::FatTree { ports, levels } => 2 * u64::from(ports / 2).pow(*levels),
-            TopologySettings::KaryNTree { arity, levels } => u64::from(*arity).pow(*levels),
-            TopologySettings::Stages { arity, stages, .. } => u64::from(*arity).pow(*stages),
-            TopologySettings::Mesh { dimensions, nodes_per_switch }
-            | TopologySettings::Torus { dimensions, nodes_per_switch } => {
-                product(dimensions, *nodes_per_switch)
-            }
-            TopologySettings::Single { nodes } => u64::from(*nodes),
-            TopologySettings::Graph(graph) => u64::from(graph.nodes),
-        }
-    }
-
-    /// Number of switches in a rail.
-    pub(crate) fn switches(&self) -> u64 {
-        let power = |base: u32, exponent: u32| u64::from(base).pow(exponent);
-        match &self.settings {
-            TopologySettings::FatTree { ports, levels } => {
-                u64::from(2 * levels - 1) * power(ports / 2, levels - 1)
-            }
-            TopologySettings::KaryNTree { arity, levels: stages }
-            | TopologySettings::Stages { arity, stages, .. } => {
-                u64::from(*stages) * power(*arity, stages - 1)
-            }
-            TopologySettings::Mesh { dimensions, .. } | TopologySettings::Torus { dimensions, .. } => {
-                dimensions.iter().map(|&size| u64::from(size)).product()
-            }
-            TopologySettings::Single { .. } => 1,
-            TopologySettings::Graph(graph) => u64::from(graph.switches),
-        }
-    }
-
     pub(crate) fn is_tree(&self) -> bool {
         matches!(self.settings, TopologySettings::FatTree { .. } | TopologySettings::KaryNTree { .. })
     }
@@ -236,7 +202,16 @@ pub(crate) fn build(options: &Options, values: &Values, findings: &mut Diagnosti
         kind @ SINGLE => {
             let nodes = values.count(&NODES)?;
             let settings = TopologySettings::Single { nodes };
-            Some(Topology { settings, kind, graph: None, classes: Vec::new(), ports: u64::from(nodes) })
+            let nodes = u64::from(nodes);
+            Some(Topology {
+                settings,
+                kind,
+                graph: None,
+                classes: Vec::new(),
+                ports: nodes,
+                nodes,
+                switches: 1,
+            })
         }
         kind => {
             let name = values.text(&FILE)?;
@@ -246,7 +221,16 @@ pub(crate) fn build(options: &Options, values: &Values, findings: &mut Diagnosti
             };
             let graph = graph::read(&folder.join(name), values.location(&FILE).as_ref(), findings)?;
             let settings = TopologySettings::Graph(graph.graph.clone());
-            Some(Topology { settings, kind, graph: Some(graph), classes: Vec::new(), ports: 0 })
+            let [nodes, switches] = [graph.graph.nodes, graph.graph.switches].map(u64::from);
+            Some(Topology {
+                settings,
+                kind,
+                graph: Some(graph),
+                classes: Vec::new(),
+                ports: 0,
+                nodes,
+                switches,
+            })
         }
     }
 }
@@ -268,9 +252,17 @@ fn fat_tree(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> 
     let nodes = per_half.and_then(|count| count.checked_mul(2 * half));
     let switches = per_half.and_then(|count| count.checked_mul(2 * u64::from(levels) - 1));
     let rule = format!("FT({ports},{levels}) has 2 x {half}^{levels} nodes");
-    fits(values, &[&LEVELS, &PORTS], [nodes, switches], &rule, findings)?;
+    let [nodes, switches] = fits(values, &[&LEVELS, &PORTS], [nodes, switches], &rule, findings)?;
     let settings = TopologySettings::FatTree { ports, levels };
-    Some(Topology { settings, kind, graph: None, classes: level_classes(levels), ports: u64::from(ports) })
+    Some(Topology {
+        settings,
+        kind,
+        graph: None,
+        classes: level_classes(levels),
+        ports: u64::from(ports),
+        nodes,
+        switches,
+    })
 }
 
 fn kary_n_tree(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {
@@ -280,10 +272,10 @@ fn kary_n_tree(values: &Values, kind: &'static str, findings: &mut Diagnostics) 
     let switches =
         u64::from(arity).checked_pow(levels - 1).and_then(|count| count.checked_mul(u64::from(levels)));
     let rule = format!("the {arity}-ary {levels}-tree has {arity}^{levels} nodes");
-    fits(values, &[&LEVELS, &ARITY], [nodes, switches], &rule, findings)?;
+    let [nodes, switches] = fits(values, &[&LEVELS, &ARITY], [nodes, switches], &rule, findings)?;
     let settings = TopologySettings::KaryNTree { arity, levels };
     let ports = u64::from(arity) * if levels > 1 { 2 } else { 1 };
-    Some(Topology { settings, kind, graph: None, classes: level_classes(levels), ports })
+    Some(Topology { settings, kind, graph: None, classes: level_classes(levels), ports, nodes, switches })
 }
 
 fn stages(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {
@@ -300,11 +292,11 @@ fn stages(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Op
     let switches =
         u64::from(arity).checked_pow(stages - 1).and_then(|count| count.checked_mul(u64::from(stages)));
     let rule = format!("{stages} stages of {arity} x {arity} switches have {arity}^{stages} nodes");
-    fits(values, &[&STAGES, &ARITY], [nodes, switches], &rule, findings)?;
+    let [nodes, switches] = fits(values, &[&STAGES, &ARITY], [nodes, switches], &rule, findings)?;
     let wiring = if kind == OMEGA { StageWiring::Omega } else { StageWiring::Butterfly };
     let settings = TopologySettings::Stages { wiring, arity, stages };
     let classes = (1..stages).map(|stage| format!("stage-{stage}")).collect();
-    Some(Topology { settings, kind, graph: None, classes, ports: u64::from(arity) })
+    Some(Topology { settings, kind, graph: None, classes, ports: u64::from(arity), nodes, switches })
 }
 
 fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {
@@ -315,7 +307,7 @@ fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Opti
     let sizes: Vec<String> = dimensions.iter().map(u32::to_string).collect();
     let each = if nodes_per_switch == 1 { "a node".to_owned() } else { format!("{nodes_per_switch} nodes") };
     let rule = format!("the {kind} has {} switches with {each} on each", sizes.join(" x "));
-    fits(values, &[&DIMENSIONS], [nodes, switches], &rule, findings)?;
+    let [nodes, switches] = fits(values, &[&DIMENSIONS], [nodes, switches], &rule, findings)?;
     // Ports are numbered by dimension; a dimension of one switch wires none, which only shortens the end of the list.
     let wired = dimensions.iter().rposition(|&size| size > 1).map_or(0, |last| last + 1);
     let ports = u64::from(nodes_per_switch) + 2 * wired as u64;
@@ -324,24 +316,24 @@ fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Opti
         MESH => TopologySettings::Mesh { dimensions, nodes_per_switch },
         _ => TopologySettings::Torus { dimensions, nodes_per_switch },
     };
-    Some(Topology { settings, kind, graph: None, classes, ports })
+    Some(Topology { settings, kind, graph: None, classes, ports, nodes, switches })
 }
 
 fn level_classes(levels: u32) -> Vec<String> {
     (1..levels).map(|level| format!("level-{level}")).collect()
 }
 
-/// Checks the numbers of nodes and switches; `None` among them is beyond 64 bits.
+/// Checks the numbers of nodes and switches, and gives them; `None` among them is beyond 64 bits.
 fn fits(
     values: &Values,
     settings: &[&'static Setting],
     [nodes, switches]: [Option<u64>; 2],
     rule: &str,
     findings: &mut Diagnostics,
-) -> Option<()> {
-    let small = |count: Option<u64>| count.is_some_and(|count| count <= MAX_COMPONENTS);
-    if small(nodes) && small(switches) {
-        return Some(());
+) -> Option<[u64; 2]> {
+    let small = |count: Option<u64>| count.filter(|&count| count <= MAX_COMPONENTS);
+    if let (Some(nodes), Some(switches)) = (small(nodes), small(switches)) {
+        return Some([nodes, switches]);
     }
     let size = match (nodes, switches) {
         (Some(nodes), Some(switches)) => format!("{nodes} nodes and {switches} switches"),

@@ -395,7 +395,7 @@ fn check_nodes(
     findings: &mut Diagnostics,
 ) {
     let bits = settings.worms.bits;
-    let Some(nodes) = surroundings.topology.map(topology::Topology::nodes) else { return };
+    let Some(nodes) = surroundings.topology.map(|topology| topology.nodes) else { return };
     if bits > 0 && u64::from(bits) < nodes {
         let message = format!("a bit string of {bits} bits names {bits} nodes, and there are {nodes}");
         findings.push(
