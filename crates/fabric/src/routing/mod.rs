@@ -264,7 +264,8 @@ impl Route {
     /// Hops that fit.
     pub const HOPS: u32 = 8;
     const PORT_BITS: u32 = 6;
-    const DIGIT_BITS: u32 = 7;
+    const CLASS_BITS: u32 = 1;
+    const DIGIT_BITS: u32 = Self::PORT_BITS + Self::CLASS_BITS;
     const ARRIVED: u64 = 1;
     const CONTINUED: u64 = 2;
 
@@ -281,8 +282,17 @@ impl Route {
     }
 
     /// A route that does not end yet, with `hop` after `count` others.
+    ///
+    /// # Panics
+    /// If the port or the class of `hop` does not fit its bits: it would be read back as part of the hop after it.
     #[inline]
     fn with(self, count: u32, hop: Hop) -> Route {
+        assert!(
+            hop.port.0 < 1 << Self::PORT_BITS && hop.class < 1 << Self::CLASS_BITS,
+            "a route holds ports below {} and classes below {}: {hop:?}",
+            1 << Self::PORT_BITS,
+            1 << Self::CLASS_BITS,
+        );
         let digit = u64::from(hop.port.0) | u64::from(hop.class) << Self::PORT_BITS;
         Route(self.0 | digit << (count * Self::DIGIT_BITS))
     }

@@ -201,3 +201,26 @@ fn a_routing_refuses_a_topology_without_its_coordinates() {
     let large = Arc::new(Topology::build(&large).unwrap());
     assert_eq!(Routing::new(RoutingKind::UpDown, large).unwrap_err(), RoutingError::TooManySwitches);
 }
+
+#[test]
+fn a_route_gives_its_hops_back() {
+    let hops = [(63, 1), (0, 0), (4, 1), (8, 0)].map(|(port, class)| Hop { port: PortId(port), class });
+    let mut route = Route::of(hops);
+    for hop in hops {
+        assert_eq!(route.hop(), hop);
+        route = route.rest();
+    }
+    assert!(route.has_arrived());
+}
+
+#[test]
+#[should_panic(expected = "a route holds ports below 64 and classes below 2")]
+fn a_route_refuses_a_third_class() {
+    let _ = Route::of([Hop { port: PortId(4), class: 2 }, Hop { port: PortId(8), class: 0 }]);
+}
+
+#[test]
+#[should_panic(expected = "a route holds ports below 64 and classes below 2")]
+fn a_route_refuses_port_64() {
+    let _ = Route::of([Hop { port: PortId(64), class: 0 }]);
+}
