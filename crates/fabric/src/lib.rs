@@ -15,6 +15,7 @@ pub mod hpp;
 pub mod multicast;
 pub mod node_set;
 pub mod observer;
+pub mod packet;
 mod pool;
 pub mod reach;
 pub mod routing;
@@ -28,6 +29,7 @@ pub use flitway_engine::NodeId;
 pub use multicast::{GroupId, Groups};
 pub use node_set::NodeSet;
 pub use observer::{Observer, Unobserved};
+pub use packet::PacketFormat;
 pub use simulation::{Fabric, Simulation, SwitchSettings};
 
 flitway_engine::id! {

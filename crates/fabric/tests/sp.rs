@@ -6,8 +6,8 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::{Deadlock, Need};
-use flitway_fabric::hpp::PacketFormat;
 use flitway_fabric::observer::{Departure, PacketName, Passage};
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,

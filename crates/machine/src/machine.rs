@@ -1,7 +1,7 @@
 //! The checked machine: complete, typed, cross-checked. Nothing has a default after this.
 
 use flitway_engine::Clock;
-use flitway_fabric::hpp::settings::PacketFormat;
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{Barriers, Fabric, Groups, SwitchSettings};

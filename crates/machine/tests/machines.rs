@@ -6,8 +6,9 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::dependency::{Dependencies, Verdict};
 use flitway_fabric::hpp::settings::{
-    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::topology::TopologySettings;
 use flitway_machine::code::PAGES;
 use flitway_machine::schema::{self, Presence};

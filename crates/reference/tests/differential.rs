@@ -4,8 +4,9 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Faults;
-use flitway_fabric::hpp::{AdvertSettings, Gathering, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, Gathering, MulticastSettings, Pipeline};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::{End, Link, Topology, TopologySettings};
 use flitway_fabric::{Destination, GroupId, NodeId, Packet, RailId};

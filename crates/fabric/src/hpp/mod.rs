@@ -154,9 +154,7 @@ mod switch;
 mod timing;
 mod token;
 
-pub use settings::{
-    AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline,
-};
+pub use settings::{AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, Pipeline};
 
 use crate::arbiter::ArbiterKind;
 use crate::observer::Observer;

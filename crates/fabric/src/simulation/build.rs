@@ -3,8 +3,9 @@
 use super::sides::Sides;
 use super::{Address, Architecture, ShardModel, Simulation, Wire, Wires};
 use crate::barrier::Root;
-use crate::hpp::{BarrierSettings, Gathering, HppSettings, PacketFormat};
+use crate::hpp::{BarrierSettings, Gathering, HppSettings};
 use crate::observer::Observer;
+use crate::packet::PacketFormat;
 use crate::routing::{Routing, RoutingKind};
 use crate::sp::{Replication, SpAscent, SpSettings};
 use crate::topology::{End, LinkId, Shape, Topology};

@@ -86,7 +86,7 @@ impl SpSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hpp::PacketFormat;
+    use crate::packet::PacketFormat;
     use crate::sp::{CentralSettings, Replication, SpAscent, SpPipeline, WormSettings};
 
     fn switch(store: Store, fifo_flits: u32) -> SpSettings {

@@ -1,6 +1,6 @@
 //! Settings of the SP Switch, in cycles and flits. Physical units are the machine crate's business.
 
-use crate::hpp::PacketFormat;
+use crate::packet::PacketFormat;
 
 /// One SP Switch and the link layer of the NIC ports that talk to it.
 ///

@@ -5,9 +5,8 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{
-    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
-};
+use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{

@@ -1,6 +1,6 @@
 //! `[packet]`: how payload becomes flits.
 
-use flitway_fabric::hpp::settings::PacketFormat;
+use flitway_fabric::packet::PacketFormat;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;

@@ -10,10 +10,9 @@ use super::case::{ASKS, Case};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{
-    AdvertSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline,
-};
+use flitway_fabric::hpp::{AdvertSettings, Gathering, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::multicast::{Ascent, GroupSettings};
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
 use flitway_fabric::{Destination, GroupId, NodeId, Packet, PortId, RailId, SwitchId};

@@ -3,8 +3,9 @@
 use super::*;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_fabric::observer::Advert;
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{Barriers, Delivery, SwitchSettings};

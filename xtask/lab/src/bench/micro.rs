@@ -6,9 +6,8 @@ use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
-use flitway_fabric::hpp::{
-    AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline,
-};
+use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{

@@ -7,7 +7,8 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
+use flitway_fabric::packet::PacketFormat;
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;

@@ -5,8 +5,8 @@ use crate::campaign::case::SpPart;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::endpoint::SetId;
-use flitway_fabric::hpp::PacketFormat;
 use flitway_fabric::multicast::Ascent;
+use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::reach::Reach;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
