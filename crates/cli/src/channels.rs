@@ -1,13 +1,14 @@
 //! What `flitway check` says of channels: whether they can wait for each other, and how busy they will be.
 
 use crate::table::{bare_table, plural};
-use flitway_fabric::dependency::Cycle;
+use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::topology::End;
-use flitway_fabric::{Destination, Fabric, NodeId, SwitchId};
 use flitway_machine::{Machine, RoutingKind};
 use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting};
 use flitway_report::session::Session;
+use flitway_wiring::dependency::Cycle;
+use flitway_wiring::topology::End;
+use flitway_wiring::{Destination, NodeId, SwitchId};
 
 /// Dependencies of a cycle that are printed; JSON has all.
 const PRINTED: usize = 32;

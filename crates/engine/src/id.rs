@@ -34,8 +34,3 @@ macro_rules! id {
         }
     };
 }
-
-id! {
-    /// A numbered endpoint of a machine, from 0. The one id that fabric and workload share.
-    NodeId
-}

@@ -18,5 +18,4 @@ mod rounds;
 pub mod time;
 pub mod window;
 
-pub use id::NodeId;
 pub use time::{Clock, Cycle, Picos};

@@ -3,30 +3,11 @@
 //! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
 //! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
 
-use crate::{BarrierId, GroupId, NodeSet, RailId};
-use flitway_engine::{Cycle, NodeId};
+use crate::BarrierId;
+use flitway_engine::Cycle;
+use flitway_wiring::NodeId;
+use flitway_wiring::{Destination, GroupId, NodeSet, RailId, SetId};
 use std::sync::Arc;
-
-/// Whom a packet is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// One node. A packet to the node itself is legal and crosses the node's own switch.
-    Node(NodeId),
-    /// The members of a multicast group, by way of a root of those that [`Groups::roots`](crate::Groups::roots) counts
-    /// where the sender chooses one.
-    Group(GroupId, u32),
-    /// A set of nodes, each of which gets a copy: a worm, where switches have reachability strings.
-    Nodes(SetId),
-}
-
-/// A set of nodes that an endpoint has put into its [`Outgoing`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SetId {
-    /// Its place there.
-    pub set: u32,
-    /// How many nodes are in it.
-    pub nodes: u32,
-}
 
 /// A packet that an endpoint hands to one of its NIC ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

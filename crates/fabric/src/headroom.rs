@@ -7,8 +7,8 @@
 
 use crate::hpp::{BarrierSettings, HppSettings};
 use crate::sp::SpSettings;
-use crate::topology::{End, Topology};
 use crate::{Fabric, SwitchSettings};
+use flitway_wiring::topology::{End, Topology};
 
 /// What the link of the longest round trip needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

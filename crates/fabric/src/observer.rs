@@ -2,8 +2,9 @@
 //! nothing for it; the fabric itself computes no report.
 
 use crate::barrier::{self, BarrierId};
-use crate::{Delivery, NodeId, Packet, PortId};
+use crate::{Delivery, Packet};
 use flitway_engine::Cycle;
+use flitway_wiring::{NodeId, PortId};
 
 /// A component as observers see it: switches of rail 0, of rail 1, ..., then nodes.
 pub type ComponentNumber = u32;

@@ -18,10 +18,11 @@ pub use shard::{BarrierCounters, Conservation, Counters, FabricShard};
 
 use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
 use crate::observer::Observer;
-use crate::topology::{End, Topology};
-use crate::{BarrierId, Delivery, NodeId, NodeSet, Packet, PortId, RailId, SwitchId};
+use crate::{BarrierId, Delivery, Packet};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Shard, Windows};
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{NodeId, NodeSet, PortId, RailId, SwitchId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -11,12 +11,11 @@ use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKin
 use flitway_fabric::headroom::{Longest, barrier_answer};
 use flitway_fabric::hpp::{self, Hpp, HppSettings};
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
-use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{
-    BarrierId, Barriers, Delivery, Endpoint, Fabric, NodeId, Observer, Outgoing, PortId, RailId, Simulation,
-};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Simulation};
+use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::{NodeId, PortId, RailId};
 use std::sync::atomic::AtomicBool;
 
 /// A process that arrives at barriers of a group, some time after each release.

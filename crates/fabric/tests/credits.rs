@@ -7,12 +7,13 @@ mod common;
 use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
-use flitway_fabric::dependency::{Dependencies, Verdict};
 use flitway_fabric::headroom::{Ends, Headroom, Longest};
 use flitway_fabric::hpp::{AdvertSettings, Hpp, HppSettings};
-use flitway_fabric::routing::RoutingKind;
-use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{Destination, Fabric, NodeId, Packet, RailId, Simulation};
+use flitway_fabric::{Fabric, Packet, Simulation};
+use flitway_wiring::dependency::{Dependencies, Verdict};
+use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::{Destination, NodeId, RailId};
 use std::sync::atomic::AtomicBool;
 
 fn packet(destination: u32, payload: u16, tag: u64) -> Packet {

@@ -10,15 +10,13 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::hpp::{AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline};
-use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
-use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{
-    Delivery, Destination, Fabric, GroupId, Groups, NodeId, Observer, Packet, PortId, RailId, Simulation,
-    SwitchSettings,
-};
+use flitway_fabric::{Delivery, Fabric, Observer, Packet, Simulation, SwitchSettings};
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::{Destination, GroupId, Groups, NodeId, PortId, RailId};
 use std::sync::atomic::AtomicBool;
 
 const FOREVER: Cycle = Cycle(1 << 40);

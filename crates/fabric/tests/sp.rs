@@ -8,16 +8,16 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
-use flitway_fabric::topology::{End, StageWiring, Topology, TopologySettings};
 use flitway_fabric::{
-    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeId, NodeSet, Observer, Outgoing, Packet,
-    PortId, RailId, Simulation, SwitchSettings,
+    Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Simulation, SwitchSettings,
 };
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{End, StageWiring, Topology, TopologySettings};
+use flitway_wiring::{Destination, Groups, NodeId, NodeSet, PortId, RailId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -21,8 +21,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use flitway_fabric::topology::{End, Graph, GraphLink};
-use flitway_fabric::{NodeId, PortId, SwitchId};
+use flitway_wiring::topology::{End, Graph, GraphLink};
+use flitway_wiring::{NodeId, PortId, SwitchId};
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};

@@ -8,7 +8,7 @@
 //! * `graph`, for topology `graph`: `switches` and `nodes` (their names by number) and `links`, one text each in the
 //!   form of a graph file.
 
-use flitway_fabric::topology::End;
+use flitway_wiring::topology::End;
 use serde_json::{Map, Value};
 
 use crate::graph::GraphFile;

@@ -2,9 +2,10 @@
 
 use flitway_engine::Clock;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::{Routing, RoutingKind};
-use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{Barriers, Fabric, Groups, SwitchSettings};
+use flitway_fabric::{Barriers, Fabric, SwitchSettings};
+use flitway_wiring::Groups;
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{Topology, TopologySettings};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostics, Source};

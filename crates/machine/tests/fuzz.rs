@@ -8,9 +8,9 @@
 use std::path::Path;
 
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::topology::TopologySettings;
 use flitway_machine::{Colour, Machine, Options, Origin, builtin, schema};
 use flitway_test_kit::fuzz::{self, damage, pick};
+use flitway_wiring::topology::TopologySettings;
 
 const GRAPH: &str = "switch a b c\nnode n0..n3\nlink a:0 - n0\nlink b:0 - n1 3 m\nlink c:0 - n2\nlink c:1 - n3\n\
                      link a:2 - b:2 10 m\nlink b:3 - c:3\n";

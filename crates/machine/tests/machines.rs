@@ -4,18 +4,18 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::dependency::{Dependencies, Verdict};
 use flitway_fabric::hpp::settings::{
     AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::topology::TopologySettings;
 use flitway_machine::code::PAGES;
 use flitway_machine::schema::{self, Presence};
 use flitway_machine::{
     Code, Colour, Machine, Options, Origin, RoutingKind, architectures, builtin, codes_reference, explain,
     settings_reference,
 };
+use flitway_wiring::dependency::{Dependencies, Verdict};
+use flitway_wiring::topology::TopologySettings;
 use std::path::Path;
 
 fn load(name: &str, set: &[&str]) -> Machine {

@@ -1,6 +1,6 @@
 //! What keeps operations that switches carry out from a machine.
 
-use flitway_fabric::multicast::GroupError;
+use flitway_wiring::multicast::GroupError;
 use std::fmt;
 
 /// Why operations cannot be carried out so.

@@ -6,7 +6,7 @@
 //! ranks of one node to ranks of the other, by rank and task. The number tells the receiver which send this is, and so
 //! its length and tag; the sequence tells the order, which is known at run time only.
 
-use flitway_engine::NodeId;
+use flitway_wiring::NodeId;
 use flitway_workload::graph::{MessageId, Placement, RankCosts, RankId, TaskGraph, TaskId, Work};
 use std::fmt;
 use std::sync::Arc;

@@ -3,9 +3,11 @@
 //! Each packet of the node's [`Source`] goes whole to one rail, the rails taking turns (OQ-D2), on a lane drawn for it
 //! alone (OQ-H12).
 
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_wiring::NodeId;
+use flitway_wiring::{Destination, RailId};
 use flitway_workload::traffic::{Source, Traffic};
 use std::sync::Arc;
 

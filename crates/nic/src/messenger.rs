@@ -13,9 +13,11 @@
 
 use crate::assembly::{Assembly, Part, Progress};
 use crate::exchange::{Exchange, Numbered};
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_wiring::NodeId;
+use flitway_wiring::{Destination, RailId};
 use flitway_workload::graph::stuck::{self, Stuck};
 use flitway_workload::graph::{Envelope, GraphSummary, HandOver, MessageId, RankId, RankRun, Work};
 use std::collections::BTreeMap;

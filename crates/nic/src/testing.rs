@@ -1,7 +1,9 @@
 //! A network for tests: a fixed latency for each rail, infinite bandwidth.
 
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet};
+use flitway_engine::Cycle;
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_wiring::Destination;
+use flitway_wiring::NodeId;
 
 /// Runs endpoints, node by node in every cycle, until nothing is left to do or cycle `end` has come. Returns all
 /// packets in the order in which they were handed over, with the node and the cycle.

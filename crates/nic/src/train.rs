@@ -1,8 +1,10 @@
 //! A train of packets: one node sends so many to another, all of them at once, rails taking turns.
 
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_wiring::NodeId;
+use flitway_wiring::{Destination, RailId};
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

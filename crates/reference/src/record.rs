@@ -3,7 +3,8 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Advert, BarrierLoss, ComponentNumber, Grant};
-use flitway_fabric::{BarrierId, Delivery, NodeId, Observer};
+use flitway_fabric::{BarrierId, Delivery, Observer};
+use flitway_wiring::NodeId;
 
 /// Everything that happened, as the observer interface tells it. Both engines fill one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,14 +3,15 @@
 //! `FLITWAY_CASE=SEED` replays one case. `cargo xtask campaign` runs as many as there is time for.
 
 use flitway_engine::Cycle;
+use flitway_fabric::Packet;
 use flitway_fabric::barrier::Faults;
 use flitway_fabric::hpp::{AdvertSettings, Gathering, MulticastSettings, Pipeline};
-use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::RoutingKind;
-use flitway_fabric::topology::{End, Link, Topology, TopologySettings};
-use flitway_fabric::{Destination, GroupId, NodeId, Packet, RailId};
 use flitway_reference::campaign::{Extent, campaign, compare, generate, replay};
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::topology::{End, Link, Topology, TopologySettings};
+use flitway_wiring::{Destination, GroupId, NodeId, RailId};
 
 /// The cases of a CI run are always the same: three in four of HPP Switches, one of SP Switches.
 const CASES: u64 = 2_400;

@@ -20,12 +20,12 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::{Routing, RoutingKind};
-use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Outgoing, Packet, RailId, Simulation,
-    SwitchSettings, Unobserved,
+    Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Simulation, SwitchSettings, Unobserved,
 };
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{Topology, TopologySettings};
+use flitway_wiring::{Destination, Groups, NodeId, RailId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

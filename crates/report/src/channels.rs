@@ -4,11 +4,12 @@
 //! Both follow from the routing relation. The walk takes time in proportion to nodes x switches, and the loads to the square
 //! of the nodes; machines that are too large for that get no answer, and never a guess.
 
-use flitway_engine::NodeId;
-use flitway_fabric::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
+use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::topology::{End, Shape, Topology};
-use flitway_fabric::{Destination, Fabric};
+use flitway_wiring::Destination;
+use flitway_wiring::NodeId;
+use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
+use flitway_wiring::topology::{End, Shape, Topology};
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
 

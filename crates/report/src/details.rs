@@ -3,8 +3,9 @@
 use crate::measure::Measurement;
 use crate::recorder::Latencies;
 use crate::story::Story;
-use flitway_engine::{Clock, Cycle, NodeId};
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::Fabric;
+use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
 use serde_json::{Value, json};
 

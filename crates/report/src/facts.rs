@@ -1,9 +1,9 @@
 //! What follows from a machine without running it: sizes, distances, latencies when nothing is in the way.
 
-use flitway_engine::NodeId;
 use flitway_fabric::Fabric;
-use flitway_fabric::topology::{Shape, Topology};
 use flitway_machine::Machine;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::{Shape, Topology};
 use serde_json::{Value, json};
 
 /// Facts derived from a machine.

@@ -12,8 +12,9 @@ use crate::stages::Stages;
 use crate::stats::Estimate;
 use crate::theory::Theory;
 use flitway_engine::Clock;
+use flitway_fabric::Fabric;
 use flitway_fabric::deadlock::{Deadlock, Link, Need, Side};
-use flitway_fabric::{Destination, Fabric};
+use flitway_wiring::Destination;
 use serde_json::{Map, Value, json};
 use std::fmt;
 

@@ -3,11 +3,13 @@
 use crate::barriers::{Barriers, Signs};
 use crate::operations::{Copies, Operations};
 use crate::watch::{Slowest, Watch};
-use flitway_engine::{Cycle, NodeId};
+use flitway_engine::Cycle;
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
-use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
+use flitway_fabric::{BarrierId, Delivery, Observer, Packet};
 use flitway_nic::multicaster::OperationTag;
 use flitway_nic::synchroniser::BarrierTag;
+use flitway_wiring::Destination;
+use flitway_wiring::NodeId;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 

@@ -10,9 +10,10 @@
 //! other direction is busy too is full somewhat below 1, the more so the shorter packets are.
 
 use crate::measure::{Measurement, Unsettled, Verdict};
-use flitway_engine::NodeId;
-use flitway_fabric::topology::{End, Topology};
-use flitway_fabric::{Fabric, PortId, SwitchId};
+use flitway_fabric::Fabric;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{PortId, SwitchId};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt;

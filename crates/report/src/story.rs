@@ -14,10 +14,12 @@
 //! The rest of its time it moved: through pipelines, over cables, and flit by flit behind its own head.
 
 use crate::watch::Step;
-use flitway_engine::{Clock, Cycle, NodeId};
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::observer::{Departure, Passage};
-use flitway_fabric::topology::End;
-use flitway_fabric::{Delivery, Fabric, PortId, SwitchId};
+use flitway_fabric::{Delivery, Fabric};
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::End;
+use flitway_wiring::{PortId, SwitchId};
 use serde_json::{Value, json};
 
 /// What a packet waits for.

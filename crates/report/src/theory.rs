@@ -12,9 +12,11 @@
 //!   0.6399, 0.6302, 0.6234, 0.6184 (N = 8), and 0.586 for many ports.
 
 use crate::facts::{bisection_links, is_in_upper_half};
-use flitway_engine::{Clock, NodeId};
-use flitway_fabric::topology::{End, Topology};
-use flitway_fabric::{Fabric, PortId, SwitchId};
+use flitway_engine::Clock;
+use flitway_fabric::Fabric;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
 use serde_json::{Value, json};
 
@@ -81,7 +83,7 @@ impl Theory {
         let topology = fabric.topology();
         let payload = traffic.sizes().mean().round().max(1.0) as u32;
         let mut channels: Vec<Vec<f64>> = (0..topology.switches())
-            .map(|switch| vec![0.0; topology.ports(flitway_fabric::SwitchId(switch)) as usize])
+            .map(|switch| vec![0.0; topology.ports(flitway_wiring::SwitchId(switch)) as usize])
             .collect();
         let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
         let upper: Vec<bool> = (0..nodes).map(|node| is_in_upper_half(topology, NodeId(node))).collect();

@@ -5,10 +5,12 @@
 //! arrival of the first flit, each until it was let go. Times are simulated; the viewers count in microseconds.
 
 use crate::watch::Step;
-use flitway_engine::{Clock, Cycle, NodeId};
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
-use flitway_fabric::topology::LinkId;
-use flitway_fabric::{Delivery, Fabric, PortId, SwitchId};
+use flitway_fabric::{Delivery, Fabric};
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::LinkId;
+use flitway_wiring::{PortId, SwitchId};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

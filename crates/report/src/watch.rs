@@ -299,8 +299,8 @@ impl Observer for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flitway_engine::NodeId;
-    use flitway_fabric::RailId;
+    use flitway_wiring::NodeId;
+    use flitway_wiring::RailId;
 
     fn delivery(source: u32, injected: u64, latency: u64) -> Delivery {
         Delivery {

@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{Loss, PacketKind};
-use flitway_fabric::{BarrierId, PortId};
 use flitway_machine::Machine;
 use flitway_nic::synchroniser::Method;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::barrier::{BY, BarrierRun, BarrierSettings};
 use flitway_report::session::{Patience, Session};
+use flitway_wiring::PortId;
 use flitway_workload::Fraction;
 use flitway_workload::barrier::BarrierChoice;
 use flitway_workload::multicast::members;

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use flitway_fabric::topology::End;
-use flitway_fabric::{PortId, SwitchId};
 use flitway_machine::Machine;
 use flitway_report::channels::{ChannelLoads, Waiting};
 use flitway_report::session::Session;
 use flitway_report::theory::Theory;
+use flitway_wiring::topology::End;
+use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::Fraction;
 use flitway_workload::traffic::size::{self, SizeChoice};
 use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination};

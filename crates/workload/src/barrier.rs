@@ -7,8 +7,9 @@
 //! its own within the first interval. How an operation is carried out is another matter: in the switches, or by messages.
 
 use crate::multicast::members::{MembersChoice, Unfit};
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
+use flitway_wiring::NodeId;
 
 /// The three choices.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -155,8 +155,8 @@ fn misfit(error: MulticastMisfit, settings: &MulticastSettings) -> Problem {
 }
 
 fn plan_misfit(plan: &flitway_nic::PlanError, message: String, settings: &MulticastSettings) -> Problem {
-    use flitway_fabric::multicast::GroupError;
     use flitway_nic::PlanError;
+    use flitway_wiring::multicast::GroupError;
     match plan {
         PlanError::TooManyGroups { needed, .. } => Problem::new("multicast", message)
             .help(format!("use fewer groups, or `--set switch.multicast.groups={needed}`")),

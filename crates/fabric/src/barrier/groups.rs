@@ -2,11 +2,11 @@
 //! their packets on the way.
 
 use super::{Packet, PacketKind, Place};
-use crate::multicast::{Ascent, GroupError, GroupSettings};
 use crate::observer::ComponentNumber;
-use crate::routing::Routing;
-use crate::{GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use flitway_engine::random::{Purpose, Stream};
+use flitway_wiring::multicast::{Ascent, GroupError, GroupSettings};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::{GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
 
 flitway_engine::id! {
@@ -207,8 +207,8 @@ impl Barriers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::RoutingKind;
-    use crate::topology::{End, Topology, TopologySettings};
+    use flitway_wiring::routing::RoutingKind;
+    use flitway_wiring::topology::{End, Topology, TopologySettings};
 
     fn routing(settings: &TopologySettings, kind: RoutingKind) -> Routing {
         Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()

@@ -1,6 +1,6 @@
 //! The state machine of one barrier group in one component.
 
-use crate::PortId;
+use flitway_wiring::PortId;
 use std::fmt;
 
 /// The operation number of a barrier, modulo two: the bit S of every barrier packet.

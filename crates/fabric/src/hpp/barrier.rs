@@ -2,13 +2,13 @@
 //! and faults.
 
 use super::{BarrierSettings, Shared};
-use crate::PortId;
 use crate::barrier::{Actions, BarrierId, Event, Loss, Packet, PacketKind, Place, State, TimerChange};
 use crate::observer::{BarrierLoss, ComponentNumber, LossReason};
 use crate::pool::{Slot, linked};
 use crate::simulation::BarrierCounters;
 use flitway_engine::Cycle;
 use flitway_engine::random::Stream;
+use flitway_wiring::PortId;
 use std::collections::VecDeque;
 
 /// Flits of a barrier packet.

@@ -9,12 +9,12 @@ use super::moment::{Moment, Time};
 use super::timing::Timing;
 use super::token::Limit;
 use super::{Cx, VCS_MAX};
-use crate::PortId;
 use crate::bits::bits;
 use crate::observer::{Advert, Observer};
 use crate::pool::Slot;
 use crate::simulation::{Address, Counters, Wire};
 use flitway_engine::Cycle;
+use flitway_wiring::PortId;
 
 #[derive(Clone, Debug)]
 pub(super) struct Line<T> {

@@ -7,11 +7,11 @@ use super::credit::{Receiver, Voice};
 use super::line::{Line, Owner, Receives};
 use super::timing::Timing;
 use super::{Cx, Shared};
-use crate::PortId;
 use crate::bits::bits;
 use crate::observer::{Advert, Observer};
 use crate::simulation::Wire;
 use flitway_engine::Cycle;
+use flitway_wiring::PortId;
 use std::ops::{Deref, DerefMut};
 
 #[derive(Clone, Debug)]

@@ -158,11 +158,12 @@ pub use settings::{AdvertSettings, BarrierSettings, Gathering, HppSettings, Mult
 
 use crate::arbiter::ArbiterKind;
 use crate::observer::Observer;
-use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, Wire, Wires};
-use crate::{Barriers, Endpoint, Groups, RailId};
+use crate::{Barriers, Endpoint};
 use boards::Boards;
 use flitway_engine::Cycle;
+use flitway_wiring::routing::Routing;
+use flitway_wiring::{Groups, RailId};
 use nic::Port;
 use shard::HppShard;
 use std::ops::RangeInclusive;

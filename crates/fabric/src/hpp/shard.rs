@@ -4,12 +4,13 @@ use super::Hpp;
 use super::long::LongShard;
 use super::timing::Timing;
 use super::token::Mail;
+use crate::Endpoint;
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::simulation::{Conservation, Counters, Fabric, FabricShard, Letter, Plan, ShardModel};
-use crate::{Endpoint, PortId};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
+use flitway_wiring::PortId;
 
 /// A shard of HPP Switches.
 #[derive(Debug)]

@@ -15,7 +15,6 @@ use super::line::{Around, Receives};
 use super::link::{Link, settle_told};
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
-use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::bits::bits;
 use crate::deadlock::Waiting;
@@ -25,6 +24,7 @@ use crate::simulation::{Conservation, Post, Rest, Stage, SwitchModel, Wire};
 use barrier::Barrier;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
+use flitway_wiring::PortId;
 use multicast::Multicast;
 use parts::Parts;
 

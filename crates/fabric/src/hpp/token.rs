@@ -3,12 +3,14 @@
 use super::barrier::{FLITS, Signal};
 use super::boards::{Boards, Notice};
 use super::timing::Timing;
+use crate::Delivery;
 use crate::observer::PacketName;
 use crate::pool::{List, Pool, Slot, linked};
-use crate::routing::{Hop, Route, Routing};
 use crate::simulation::{Address, Conservation, Post, Wire};
-use crate::{Delivery, GroupId, RailId, SwitchId};
-use flitway_engine::{Cycle, NodeId};
+use flitway_engine::Cycle;
+use flitway_wiring::NodeId;
+use flitway_wiring::routing::{Hop, Route, Routing};
+use flitway_wiring::{GroupId, RailId, SwitchId};
 use std::hint::select_unpredictable;
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link. It lives in one slot of its shard, one cache line, from

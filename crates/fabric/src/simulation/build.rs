@@ -6,11 +6,12 @@ use crate::barrier::Root;
 use crate::hpp::{BarrierSettings, Gathering, HppSettings};
 use crate::observer::Observer;
 use crate::packet::PacketFormat;
-use crate::routing::{Routing, RoutingKind};
 use crate::sp::{Replication, SpAscent, SpSettings};
-use crate::topology::{End, LinkId, Shape, Topology};
-use crate::{BarrierId, Barriers, Endpoint, GroupId, Groups, NodeId, PortId, RailId, SwitchId};
+use crate::{BarrierId, Barriers, Endpoint};
 use flitway_engine::window::Windows;
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{End, LinkId, Shape, Topology};
+use flitway_wiring::{GroupId, Groups, NodeId, PortId, RailId, SwitchId};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 

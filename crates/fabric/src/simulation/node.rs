@@ -3,8 +3,9 @@
 use super::{Architecture, Context, PortModel, Rest, Stage};
 use crate::bits::bits;
 use crate::observer::Observer;
-use crate::{Endpoint, NodeId, Outgoing};
+use crate::{Endpoint, Outgoing};
 use flitway_engine::{Cycle, prefetch};
+use flitway_wiring::NodeId;
 
 #[derive(Debug)]
 pub(super) struct Node<P, E> {

@@ -6,9 +6,10 @@ use super::post::Letter;
 use super::{Ahead, Architecture, Context, Fabric, Plan, PortModel, Post, ShardModel, Stage, SwitchModel};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
-use crate::{Delivery, Endpoint, Outgoing, PortId, RailId};
+use crate::{Delivery, Endpoint, Outgoing};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
+use flitway_wiring::{PortId, RailId};
 use std::iter::Sum;
 use std::ops::Add;
 

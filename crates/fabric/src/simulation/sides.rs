@@ -1,7 +1,7 @@
 //! Two sides of a fabric that take turns: see [`flitway_engine::window`].
 
-use crate::topology::{End, Topology};
-use crate::{NodeId, PortId, SwitchId};
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{NodeId, PortId, SwitchId};
 
 /// The side of each component of a rail: a switch of a tree is on that of its level, a switch of a grid on that of its
 /// field on a chess board. Where there is a ring of an odd number of links, all are on one side.
@@ -86,7 +86,7 @@ fn divide(vertices: usize, neighbours: impl Fn(usize) -> Vec<usize>) -> Option<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{StageWiring, TopologySettings};
+    use flitway_wiring::topology::{StageWiring, TopologySettings};
 
     /// How many sides there are; if two, everything that is linked is across.
     fn sides(settings: &TopologySettings) -> u64 {

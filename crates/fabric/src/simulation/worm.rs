@@ -1,10 +1,10 @@
 //! The way of a worm through an empty fabric, in closed form.
 
 use super::Fabric;
-use crate::reach::{Reach, ports};
 use crate::sp::{CentralSettings, NextPacket, Replication, SpSettings, Store};
-use crate::topology::{End, LinkId};
-use crate::{NodeId, NodeSet, SwitchId};
+use flitway_wiring::reach::{Reach, ports};
+use flitway_wiring::topology::{End, LinkId};
+use flitway_wiring::{NodeId, NodeSet, SwitchId};
 
 /// A worm on its way into a switch.
 #[derive(Clone, Copy)]

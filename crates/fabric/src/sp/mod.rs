@@ -115,12 +115,12 @@ pub use settings::{
 };
 
 use crate::Endpoint;
-use crate::RailId;
 use crate::observer::Observer;
-use crate::reach::Reach;
-use crate::routing::Routing;
 use crate::simulation::{Architecture, Conservation, Context, Fabric, FabricShard, Wire, Wires};
 use flitway_engine::Cycle;
+use flitway_wiring::RailId;
+use flitway_wiring::reach::Reach;
+use flitway_wiring::routing::Routing;
 use nic::Port;
 use std::sync::Arc;
 use switch::Switch;

@@ -5,8 +5,9 @@ use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use crate::observer::{Departure, Observer};
 use crate::simulation::{Conservation, PortModel, Rest, Stage, Wire};
-use crate::{BarrierId, Delivery, Destination, NodeId, NodeSet, Packet, PortId, RailId};
+use crate::{BarrierId, Delivery, Packet};
 use flitway_engine::Cycle;
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

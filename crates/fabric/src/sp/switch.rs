@@ -18,11 +18,11 @@ use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
-use crate::reach::{Ports, ports};
 use crate::simulation::{Conservation, Post, Rest, Stage, SwitchModel, Wire, Wires};
-use crate::topology::End;
-use crate::{Destination, NodeId, PortId, SwitchId};
 use flitway_engine::{Cycle, prefetch};
+use flitway_wiring::reach::{Ports, ports};
+use flitway_wiring::topology::End;
+use flitway_wiring::{Destination, NodeId, PortId, SwitchId};
 use std::collections::VecDeque;
 
 /// What an input does with its first packet.

@@ -1,11 +1,12 @@
 //! A packet as it travels, and the mail between ports.
 
 use super::SpSettings;
-use crate::node_set::NodeSet;
 use crate::observer::PacketName;
 use crate::simulation::Conservation;
-use crate::{Delivery, Destination, NodeId, Packet, RailId};
+use crate::{Delivery, Packet};
 use flitway_engine::Cycle;
+use flitway_wiring::NodeSet;
+use flitway_wiring::{Destination, NodeId, RailId};
 use std::sync::Arc;
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link.
@@ -91,7 +92,7 @@ impl Token {
     /// Whom it is for, as a witness tells it.
     pub(super) fn destination(&self) -> Destination {
         match &self.set {
-            Some(set) => Destination::Nodes(crate::endpoint::SetId { set: 0, nodes: set.len() }),
+            Some(set) => Destination::Nodes(flitway_wiring::SetId { set: 0, nodes: set.len() }),
             None => Destination::Node(self.to),
         }
     }

@@ -7,12 +7,10 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::{Routing, RoutingKind};
-use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{
-    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeId, Observer, Outgoing, Packet, RailId,
-    SwitchSettings,
-};
+use flitway_fabric::{Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, SwitchSettings};
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{Topology, TopologySettings};
+use flitway_wiring::{Destination, Groups, NodeId, RailId};
 use std::sync::Arc;
 
 /// The HPP Switch of hpp-switch.txt with `ports` ports, without repeated adverts.

@@ -4,7 +4,7 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::headroom::Longest;
-use flitway_fabric::topology::End;
+use flitway_wiring::topology::End;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};

@@ -1,6 +1,6 @@
 //! `[routing]`: which way packets go.
 
-use flitway_fabric::routing::{self, RoutingKind};
+use flitway_wiring::routing::{self, RoutingKind};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flitway_fabric::topology::{MAX_COMPONENTS, StageWiring, TopologySettings};
+use flitway_wiring::topology::{MAX_COMPONENTS, StageWiring, TopologySettings};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;

@@ -16,9 +16,11 @@ pub use root::{Loads, RootPolicy};
 
 use crate::Injector;
 use crate::processor::Processor;
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{Delivery, Destination, Endpoint, GroupId, NodeSet, Outgoing, Packet, RailId};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_wiring::NodeId;
+use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
 use root::RootChooser;
 use std::sync::Arc;

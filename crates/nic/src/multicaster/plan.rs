@@ -3,10 +3,11 @@
 use super::To;
 use super::root::{Loads, RootPolicy};
 use crate::PlanError;
-use flitway_engine::NodeId;
-use flitway_fabric::multicast::{Ascent, GroupSettings};
-use flitway_fabric::routing::Routing;
-use flitway_fabric::{Delivery, GroupId, Groups, NodeSet};
+use flitway_fabric::Delivery;
+use flitway_wiring::NodeId;
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::{GroupId, Groups, NodeSet};
 use flitway_workload::multicast::Multicast;
 use flitway_workload::multicast::tree::ForwardingTree;
 use std::collections::BTreeMap;

@@ -5,9 +5,9 @@
 //! decide in between know the same.
 
 use super::MulticastPlan;
-use flitway_engine::NodeId;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{GroupId, RailId, SwitchId};
+use flitway_wiring::NodeId;
+use flitway_wiring::{GroupId, RailId, SwitchId};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a root is chosen.

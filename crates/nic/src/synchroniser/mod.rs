@@ -15,9 +15,11 @@ pub use plan::{BarrierPlan, BarrierTag, Method, PlanSettings, Word};
 
 use crate::Injector;
 use crate::processor::Processor;
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::{BarrierId, Delivery, Destination, Endpoint, Outgoing, Packet, RailId};
+use flitway_fabric::{BarrierId, Delivery, Endpoint, Outgoing, Packet};
+use flitway_wiring::NodeId;
+use flitway_wiring::{Destination, RailId};
 use flitway_workload::barrier::Pace;
 use plan::{barrier_id, group_id};
 use std::sync::Arc;

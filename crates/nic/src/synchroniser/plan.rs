@@ -1,11 +1,12 @@
 //! How the barriers of a machine are carried out: what all nodes know.
 
 use crate::PlanError;
-use flitway_engine::NodeId;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Root};
-use flitway_fabric::multicast::{Ascent, GroupSettings};
-use flitway_fabric::routing::Routing;
-use flitway_fabric::{BarrierId, Barriers, Delivery, GroupId, Groups, RailId};
+use flitway_fabric::{BarrierId, Barriers, Delivery};
+use flitway_wiring::NodeId;
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::{GroupId, Groups, RailId};
 use flitway_workload::barrier::Barrier;
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 //!
 //! The production code has no way to break its rules, and needs none.
 
-use flitway_fabric::PortId;
 use flitway_fabric::barrier::{
     Actions, Addressed, DunStart, Event, Packet, PacketKind, Phase, Place, State, To,
 };
+use flitway_wiring::PortId;
 
 /// What a world does otherwise than the protocol says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

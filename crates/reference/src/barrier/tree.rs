@@ -1,7 +1,7 @@
 //! The tree of a group: who waits for whom.
 
-use flitway_fabric::PortId;
 use flitway_fabric::barrier::Place;
+use flitway_wiring::PortId;
 
 /// The port of every parent; far from those of the children, so that nobody takes one for the other.
 const UP: PortId = PortId(63);

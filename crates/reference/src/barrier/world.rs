@@ -3,10 +3,10 @@
 use super::channel::{Channel, Order, Overflow, Queue, Way};
 use super::deviation::{Deviation, Registers};
 use super::tree::Tree;
-use flitway_fabric::PortId;
 use flitway_fabric::barrier::{
     Actions, DunStart, Event, Packet, PacketKind, Phase, Sequence, TimerChange, To,
 };
+use flitway_wiring::PortId;
 
 /// The most members of a tree.
 pub(super) const MEMBERS_MAX: usize = 7;

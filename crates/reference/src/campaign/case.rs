@@ -4,14 +4,12 @@ use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
 use flitway_fabric::hpp::HppSettings;
-use flitway_fabric::multicast::{Ascent, GroupSettings};
-use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::SpSettings;
-use flitway_fabric::topology::{Topology, TopologySettings};
-use flitway_fabric::{
-    BarrierId, Barriers, Delivery, Destination, Endpoint, Fabric, Groups, NodeSet, Outgoing, Packet,
-    SwitchSettings,
-};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, SwitchSettings};
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{Topology, TopologySettings};
+use flitway_wiring::{Destination, Groups, NodeSet};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;

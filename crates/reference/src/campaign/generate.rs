@@ -9,13 +9,14 @@ mod sp;
 use super::case::{ASKS, Case};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::Packet;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{AdvertSettings, Gathering, HppSettings, MulticastSettings, Pipeline};
-use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::{Routing, RoutingKind};
-use flitway_fabric::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
-use flitway_fabric::{Destination, GroupId, NodeId, Packet, PortId, RailId, SwitchId};
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
+use flitway_wiring::{Destination, GroupId, NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
 
 /// FIFO-cycles of the reference that the traffic of a case may take; one case in sixteen is eight times as large.

@@ -6,8 +6,8 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
 use flitway_fabric::hpp::Gathering;
 use flitway_fabric::sp::{SpAscent, SpSettings};
-use flitway_fabric::topology::TopologySettings;
-use flitway_fabric::{Destination, NodeId};
+use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::{Destination, NodeId};
 use std::sync::Arc;
 
 /// The most attempts; small cases take a millisecond each.

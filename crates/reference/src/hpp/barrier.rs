@@ -3,11 +3,12 @@
 use super::World;
 use flitway_engine::Cycle;
 use flitway_engine::random::Stream;
+use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{
     Actions, Event, Faults, Loss, Packet, PacketKind, Place, State, TimerChange, To,
 };
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
-use flitway_fabric::{BarrierId, PortId};
+use flitway_wiring::PortId;
 use std::collections::VecDeque;
 
 /// A barrier packet.

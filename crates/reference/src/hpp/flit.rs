@@ -1,8 +1,9 @@
 //! What moves: packets, their flits, adverts, and the channels that carry them.
 
 use super::barrier::Signal;
+use flitway_fabric::Packet;
 use flitway_fabric::hpp::HppSettings;
-use flitway_fabric::{NodeId, Packet};
+use flitway_wiring::NodeId;
 use std::collections::VecDeque;
 
 /// A packet since its creation, or a copy of one since it was made. Its flits carry its number.

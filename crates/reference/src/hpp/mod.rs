@@ -50,12 +50,11 @@ use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::observer::ComponentNumber;
-use flitway_fabric::routing::Routing;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::topology::End;
-use flitway_fabric::{
-    BarrierId, Barriers, Delivery, Destination, Fabric, Groups, NodeId, Packet, PortId, RailId, SwitchId,
-};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Packet};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::topology::End;
+use flitway_wiring::{Destination, Groups, NodeId, PortId, RailId, SwitchId};
 use nic::Nic;
 use port::Port;
 use std::collections::VecDeque;

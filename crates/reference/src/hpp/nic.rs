@@ -7,7 +7,8 @@ use super::port::{Credits, Port, Source};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Actions;
 use flitway_fabric::observer::ComponentNumber;
-use flitway_fabric::{BarrierId, Barriers, Delivery, Destination, NodeId, Packet, PortId, RailId};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Packet};
+use flitway_wiring::{Destination, NodeId, PortId, RailId};
 use std::collections::VecDeque;
 
 #[derive(Debug)]

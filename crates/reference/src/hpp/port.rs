@@ -5,9 +5,9 @@ use super::arbiter::first_after;
 use super::barrier::{Lane, Signal};
 use super::flit::{AdvertWord, Flit, Symbol};
 use flitway_engine::Cycle;
-use flitway_fabric::PortId;
 use flitway_fabric::hpp::{BarrierSettings, HppSettings};
 use flitway_fabric::observer::{Advert, ComponentNumber};
+use flitway_wiring::PortId;
 use std::collections::VecDeque;
 
 /// The VC that counts as served last, and as advertised last, before any has been: a register that is reset to zero.

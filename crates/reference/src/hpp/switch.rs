@@ -12,8 +12,8 @@ pub(super) use engine::Engine;
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::observer::{ComponentNumber, Grant};
-use flitway_fabric::routing::Arrival;
-use flitway_fabric::{Destination, PortId, SwitchId};
+use flitway_wiring::routing::Arrival;
+use flitway_wiring::{Destination, PortId, SwitchId};
 use multicast::Multicast;
 use std::collections::VecDeque;
 

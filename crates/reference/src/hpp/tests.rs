@@ -6,9 +6,9 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::RoutingKind;
-use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{Barriers, Delivery, SwitchSettings};
+use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::topology::{Topology, TopologySettings};
 use std::sync::Arc;
 
 fn hpp() -> HppSettings {

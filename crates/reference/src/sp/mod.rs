@@ -19,12 +19,13 @@ mod switch;
 
 use crate::record::Record;
 use flitway_engine::Cycle;
-use flitway_fabric::reach::Reach;
-use flitway_fabric::routing::Routing;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::sp::{SpSettings, Store};
-use flitway_fabric::topology::End;
-use flitway_fabric::{Delivery, Destination, Fabric, NodeId, NodeSet, Packet, PortId, RailId, SwitchId};
+use flitway_fabric::{Delivery, Fabric, Packet};
+use flitway_wiring::reach::Reach;
+use flitway_wiring::routing::Routing;
+use flitway_wiring::topology::End;
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
 use nic::Nic;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -5,9 +5,9 @@ mod request;
 use super::store::{Buffer, Stored};
 use super::{Flit, Order, Wires, World, is_central, port};
 use flitway_engine::Cycle;
-use flitway_fabric::SwitchId;
 use flitway_fabric::observer::{Grant, Observer};
 use flitway_fabric::sp::{CentralSettings, NextPacket, SpSettings, Store};
+use flitway_wiring::SwitchId;
 use std::collections::VecDeque;
 
 /// What an input does with its first packet.

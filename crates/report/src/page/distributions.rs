@@ -7,7 +7,7 @@ use super::{Page, words};
 use crate::details::Details;
 use crate::stages;
 use flitway_fabric::Fabric;
-use flitway_fabric::topology::End;
+use flitway_wiring::topology::End;
 use serde_json::Value;
 use std::fmt::Write;
 

@@ -20,7 +20,7 @@ use crate::theory::Theory;
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
 use flitway_fabric::simulation::SwitchSettings;
-use flitway_fabric::topology::End;
+use flitway_wiring::topology::End;
 use picture::Numbers;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -144,7 +144,7 @@ impl Page<'_> {
                 numbers.of_switches.iter().map(|channel| ends(channel.from, channel.to)).collect();
             let topology = self.fabric.topology();
             let homes = (0..topology.nodes()).map(|node| {
-                let (switch, port) = topology.home(flitway_engine::NodeId(node));
+                let (switch, port) = topology.home(flitway_wiring::NodeId(node));
                 json!([switch.0, port.0])
             });
             data["homes"] = homes.collect();

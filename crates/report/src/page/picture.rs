@@ -7,9 +7,10 @@
 //! halves.
 
 use crate::stages::{self, ChannelEnds};
-use flitway_engine::NodeId;
-use flitway_fabric::topology::{End, Shape, StageShape, Topology};
-use flitway_fabric::{Fabric, PortId, SwitchId};
+use flitway_fabric::Fabric;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::{End, Shape, StageShape, Topology};
+use flitway_wiring::{PortId, SwitchId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -6,14 +6,16 @@ use crate::measure::{Aim, Course, Progress};
 use crate::operations::Copies;
 use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
+use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
-use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::sp::SpSettings;
-use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation};
+use flitway_fabric::{Endpoint, Fabric, Simulation};
 use flitway_nic::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
 use flitway_nic::{Multicaster, PlanError};
+use flitway_wiring::GroupId;
+use flitway_wiring::NodeId;
+use flitway_wiring::multicast::Ascent;
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
 use flitway_workload::traffic::Traffic;
@@ -298,7 +300,7 @@ impl Job for Operations<'_> {
 }
 
 /// By group of the switches: copies of a packet for it that are delivered.
-pub(super) fn copies_of(groups: &flitway_fabric::Groups) -> Arc<[u32]> {
+pub(super) fn copies_of(groups: &flitway_wiring::Groups) -> Arc<[u32]> {
     let own = u32::from(groups.ascent() == Ascent::Table);
     (0..groups.len()).map(|group| groups.members(GroupId::new(group)).len() as u32 - own).collect()
 }

@@ -3,11 +3,12 @@
 use super::{Session, on_architecture};
 use crate::memory::peak_rss_bytes;
 use flitway_engine::window::Outcome;
-use flitway_engine::{Clock, Cycle, NodeId};
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{Fabric, Simulation, SwitchSettings, Unobserved};
 use flitway_nic::Train;
 use flitway_nic::train::TrainSettings;
+use flitway_wiring::NodeId;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::atomic::AtomicBool;

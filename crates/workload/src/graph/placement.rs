@@ -4,8 +4,8 @@
 //! rank, in order, with `#` comments; only a file may put several ranks on one node.
 
 use super::RankId;
-use flitway_engine::NodeId;
 use flitway_engine::random::{Purpose, Stream};
+use flitway_wiring::NodeId;
 use std::fmt;
 
 /// The node of each rank, and the ranks of each node.

@@ -1,8 +1,8 @@
 //! Among whom: the groups of multicast operations. Every member of a group sends to all the others.
 
 use crate::catalog::{Alias, Catalog, Choice, ChoiceError, Entry, Parameter};
-use flitway_engine::NodeId;
 use flitway_engine::random::{Purpose, Stream};
+use flitway_wiring::NodeId;
 use std::fmt;
 
 /// Which groups.

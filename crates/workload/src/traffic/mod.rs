@@ -236,7 +236,7 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flitway_engine::NodeId;
+    use flitway_wiring::NodeId;
     use std::sync::Arc;
 
     fn build(pattern: &str, size: &str, arrival: &str, load: &str) -> Result<Traffic, TrafficError> {

@@ -2,8 +2,9 @@
 
 use super::Traffic;
 use super::arrival::Progress;
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
+use flitway_wiring::NodeId;
 use std::sync::Arc;
 
 /// A packet as it comes into being.

@@ -3,12 +3,13 @@
 use super::case::{Case, SEED};
 use super::clock::{median, spent};
 use crate::Outcome;
-use flitway_engine::{Cycle, NodeId};
+use flitway_engine::Cycle;
 use flitway_fabric::Simulation;
 use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Counters;
 use flitway_nic::Injector;
 use flitway_report::recorder::Recorder;
+use flitway_wiring::NodeId;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 

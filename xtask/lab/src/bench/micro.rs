@@ -1,19 +1,20 @@
 //! Small parts, one by one, through their public interfaces.
 
 use super::clock::{median, spent};
+use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::{Routing, RoutingKind};
-use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{
-    Barriers, Delivery, Destination, Endpoint, Fabric, Groups, Outgoing, Packet, RailId, Simulation,
-    SwitchSettings, Unobserved,
+    Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Simulation, SwitchSettings, Unobserved,
 };
+use flitway_wiring::NodeId;
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{Topology, TopologySettings};
+use flitway_wiring::{Destination, Groups, RailId};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;

@@ -4,10 +4,10 @@ use super::Net;
 use super::port::{Input, NOBODY, Output, Port};
 use super::rows::Rows;
 use super::world::World;
-use crate::PortId;
 use crate::bits::bits;
 use crate::hpp::moment::{Moment, Time};
 use crate::observer::{Grant, Observer, Passage};
+use flitway_wiring::PortId;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.

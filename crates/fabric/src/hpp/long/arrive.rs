@@ -7,14 +7,15 @@ use super::port::{Coming, Port};
 use super::receiver::Leaving;
 use super::rows::Letter;
 use super::world::World;
+use crate::Delivery;
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::{Limit, Mail, Token};
 use crate::observer::Observer;
 use crate::pool::Slot;
-use crate::routing::Route;
 use crate::simulation::{self, Address};
-use crate::{Delivery, NodeId};
 use flitway_engine::Cycle;
+use flitway_wiring::NodeId;
+use flitway_wiring::routing::Route;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// A packet, which is in no list, goes to `port` of the component at `to`, in another shard; in this one `to` says the

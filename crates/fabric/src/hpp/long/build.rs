@@ -7,7 +7,6 @@ use super::rows::{Due, Rows};
 use super::world::{Outgoing, World};
 use super::{LongShard, Net, Switch};
 use crate::Endpoint;
-use crate::RailId;
 use crate::arbiter::ArbiterBank;
 use crate::bits::BitSet;
 use crate::hpp::moment::{Moment, Time};
@@ -18,6 +17,7 @@ use crate::pool::Pool;
 use crate::simulation::{CACHES, Counters, Fabric, NodePart, Plan, SwitchPart, Wire};
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
+use flitway_wiring::RailId;
 use std::collections::VecDeque;
 
 /// Bytes of a port in lists and tables, about.

@@ -5,13 +5,13 @@ use super::ahead::STEP;
 use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
 use super::world::World;
-use crate::PortId;
 use crate::hpp::line::first_after;
 use crate::hpp::moment::{Moment, Time};
 use crate::observer::{Departure, Observer};
 use crate::pool::Slot;
-use crate::routing::{Hop, Route};
 use crate::simulation::Wire;
+use flitway_wiring::PortId;
+use flitway_wiring::routing::{Hop, Route};
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The links of the block that runs decide that are due in the cycles before `upto`, after the arbiters have for those

@@ -4,13 +4,14 @@ use super::port::{Lane, NOBODY, Output, Port};
 use super::rows::Letter;
 use super::world::World;
 use super::{FAR, LongShard, Net, Switch, epoch_before};
+use crate::Endpoint;
 use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::Mail;
 use crate::observer::Observer;
 use crate::simulation::{Conservation, Counters, Fabric, Plan, ShardModel};
-use crate::{Destination, Endpoint, NodeId, PortId};
 use flitway_engine::Cycle;
+use flitway_wiring::{Destination, NodeId, PortId};
 use std::ops::Range;
 
 impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V, E, O> {

@@ -6,6 +6,7 @@ use super::port::{Coming, Port};
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
 use super::world::World;
+use crate::Packet;
 use crate::bits::bits;
 use crate::hpp::credit::Voice;
 use crate::hpp::line::{Line, Owner, Receives, first_after};
@@ -15,8 +16,8 @@ use crate::hpp::token::{Kind, Limit, Token};
 use crate::observer::{Departure, Observer};
 use crate::pool::{List, Pool, Slot};
 use crate::simulation::{Conservation, Wire};
-use crate::{Destination, NodeId, Packet, PortId, RailId};
 use flitway_engine::Cycle;
+use flitway_wiring::{Destination, NodeId, PortId, RailId};
 
 #[derive(Debug)]
 #[repr(C, align(64))]

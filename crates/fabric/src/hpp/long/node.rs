@@ -4,8 +4,9 @@ use super::Net;
 use super::port::Port;
 use crate::hpp::moment::{Moment, Time};
 use crate::observer::Observer;
-use crate::{Endpoint, NodeId, Outgoing};
+use crate::{Endpoint, Outgoing};
 use flitway_engine::Cycle;
+use flitway_wiring::NodeId;
 use std::ops::Range;
 
 /// It begins with a cache line: so no more of them are asked for than there are, and no fewer.

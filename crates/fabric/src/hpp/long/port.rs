@@ -3,7 +3,6 @@
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
 use super::world::World;
-use crate::PortId;
 use crate::hpp::credit::Voice;
 use crate::hpp::line::{Line, Owner, Receives};
 use crate::hpp::moment::{Moment, Time};
@@ -11,8 +10,9 @@ use crate::hpp::timing::Timing;
 use crate::hpp::token::Token;
 use crate::observer::Observer;
 use crate::pool::{List, Pool, Slot};
-use crate::routing::Route;
 use crate::simulation::Wire;
+use flitway_wiring::PortId;
+use flitway_wiring::routing::Route;
 use std::mem::offset_of;
 
 /// No input port.

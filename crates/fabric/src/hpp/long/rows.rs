@@ -3,8 +3,8 @@
 use super::port::Coming;
 use super::{STRETCH, VCS};
 use crate::hpp::moment::{Moment, Time};
-use crate::routing::Route;
 use flitway_engine::prefetch;
+use flitway_wiring::routing::Route;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 

@@ -7,9 +7,9 @@ use crate::hpp::timing::Timing;
 use crate::hpp::token::{Limit, Mail, Token};
 use crate::observer::Observer;
 use crate::pool::Pool;
-use crate::routing::Routing;
 use crate::simulation::{Address, Counters, Letter, Wire};
 use flitway_engine::Cycle;
+use flitway_wiring::routing::Routing;
 use std::ops::RangeInclusive;
 
 #[derive(Debug)]

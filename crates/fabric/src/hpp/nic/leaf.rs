@@ -7,8 +7,8 @@ use crate::hpp::{Cx, Shared};
 use crate::observer::{LossReason, Observer};
 use crate::pool::Slot;
 use crate::simulation::Conservation;
-use crate::{NodeId, PortId, RailId};
 use flitway_engine::Cycle;
+use flitway_wiring::{NodeId, PortId, RailId};
 use std::collections::VecDeque;
 
 /// What a NIC port has for barriers.

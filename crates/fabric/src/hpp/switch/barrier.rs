@@ -9,9 +9,9 @@ use crate::hpp::{Cx, Shared};
 use crate::observer::{LossReason, Observer};
 use crate::pool::Slot;
 use crate::simulation::Conservation;
-use crate::{PortId, RailId, SwitchId};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
+use flitway_wiring::{PortId, RailId, SwitchId};
 use std::collections::VecDeque;
 
 /// What a switch has for barriers.

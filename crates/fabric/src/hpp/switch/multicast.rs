@@ -10,13 +10,13 @@ use crate::bits::bits;
 use crate::hpp::timing::Timing;
 use crate::hpp::token::{Kind, Run};
 use crate::hpp::{Cx, Gathering, Shared};
-use crate::multicast::Ascent;
 use crate::observer::{Grant, Observer, Passage};
 use crate::pool::Slot;
 use crate::simulation::Conservation;
-use crate::{GroupId, PortId, SwitchId};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
+use flitway_wiring::multicast::Ascent;
+use flitway_wiring::{GroupId, PortId, SwitchId};
 use std::collections::VecDeque;
 
 /// What a switch has for multicast.

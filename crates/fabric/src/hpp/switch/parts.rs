@@ -3,7 +3,6 @@
 use super::barrier::Barrier;
 use super::multicast::Multicast;
 use super::{Input, Output};
-use crate::PortId;
 use crate::arbiter::ArbiterBank;
 use crate::bits::bits;
 use crate::hpp::credit::Voice;
@@ -15,6 +14,7 @@ use crate::observer::{Departure, Grant, Observer, Passage};
 use crate::pool::Slot;
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
+use flitway_wiring::PortId;
 
 /// A switch at work. Its parts side by side, not behind it: so what is known of one of them does not have to be looked up
 /// again when something is written into another.

@@ -5,8 +5,8 @@ use crate::bits::bits;
 use crate::deadlock::{Fifo, Need, Side, Waiting};
 use crate::hpp::Shared;
 use crate::hpp::token::Token;
-use crate::{Destination, GroupId, NodeId, PortId};
 use flitway_engine::Cycle;
+use flitway_wiring::{Destination, GroupId, NodeId, PortId};
 
 impl Switch {
     /// The packets that request in cycle `now` and are short of something that another packet may hold.

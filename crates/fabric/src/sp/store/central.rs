@@ -7,9 +7,9 @@
 
 #[cfg(debug_assertions)]
 use super::naive::Naive;
-use crate::reach::{Ports, ports};
 use crate::sp::settings::{CentralSettings, NextPacket};
 use crate::sp::token::Token;
+use flitway_wiring::reach::{Ports, ports};
 
 /// A place in the buffer; `NIL` is none.
 type Place = u16;

@@ -4,7 +4,7 @@ pub(super) mod central;
 #[cfg(debug_assertions)]
 mod naive;
 
-use crate::reach::{Ports, ports};
+use flitway_wiring::reach::{Ports, ports};
 
 /// Who goes first: the one that was served the longest ago. At first 0 goes before 1, and so on.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! [`Central`](super::central::Central) against it after every cycle in which something happens.
 
 use super::central::Written;
-use crate::reach::ports;
+use flitway_wiring::reach::ports;
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 
 use super::{Input, Mode, Output, Switch};
 use crate::deadlock::{Fifo, Need, Side, Waiting};
-use crate::reach::ports;
 use crate::sp::token::Token;
-use crate::{Destination, NodeId, PortId};
 use flitway_engine::Cycle;
+use flitway_wiring::reach::ports;
+use flitway_wiring::{Destination, NodeId, PortId};
 
 /// Who sent a packet, and for whom.
 type About = (NodeId, Destination);

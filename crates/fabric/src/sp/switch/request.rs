@@ -2,14 +2,14 @@
 
 use super::steps::{grants, mask_of};
 use super::{Mode, Switch};
-use crate::PortId;
 use crate::observer::Observer;
-use crate::reach::{Ports, ports};
-use crate::routing::Arrival;
 use crate::sp::settings::{Replication, SpAscent};
 use crate::sp::token::Token;
 use crate::sp::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_wiring::PortId;
+use flitway_wiring::reach::{Ports, ports};
+use flitway_wiring::routing::Arrival;
 
 impl Switch {
     /// Step 6. Says whether somebody has been given something, and whether somebody waits for it.

@@ -1,13 +1,13 @@
 //! The steps of a cycle, but for the requests.
 
 use super::{Asked, Input, Mode, Output, Switch};
-use crate::PortId;
 use crate::observer::{Departure, Grant, Observer, Passage};
-use crate::reach::{Ports, ports};
 use crate::sp::store::central::Written;
 use crate::sp::token::{Mail, Token};
 use crate::sp::{Cx, link};
 use flitway_engine::Cycle;
+use flitway_wiring::PortId;
+use flitway_wiring::reach::{Ports, ports};
 
 impl Switch {
     /// Everything that is to be done in cycle `now`. To be called in a cycle in which nothing is makes no difference.

@@ -8,7 +8,7 @@ pub(crate) mod sp;
 use flitway_engine::Clock;
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::routing::RoutingKind;
+use flitway_wiring::routing::RoutingKind;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;

@@ -3,11 +3,11 @@
 
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
+use flitway_wiring::routing::RoutingKind;
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
 use crate::code::Code;

@@ -4,8 +4,9 @@ use super::Dice;
 use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
-use flitway_fabric::topology::Topology;
-use flitway_fabric::{BarrierId, NodeId, PortId, RailId, SwitchId, hpp};
+use flitway_fabric::{BarrierId, hpp};
+use flitway_wiring::topology::Topology;
+use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
 
 /// What a case has of barriers.
 pub(super) struct Plan {

@@ -4,17 +4,17 @@ use super::{BUDGET, Case, Dice, Traffic, barriers, latencies, pauses, topology};
 use crate::campaign::case::SpPart;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::endpoint::SetId;
-use flitway_fabric::multicast::Ascent;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::reach::Reach;
-use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
-use flitway_fabric::topology::{StageWiring, Topology, TopologySettings};
-use flitway_fabric::{Destination, NodeId, NodeSet};
+use flitway_wiring::SetId;
+use flitway_wiring::multicast::Ascent;
+use flitway_wiring::reach::Reach;
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{StageWiring, Topology, TopologySettings};
+use flitway_wiring::{Destination, NodeId, NodeSet};
 use std::sync::Arc;
 
 /// The case of `seed`.

@@ -7,7 +7,8 @@ use crate::hpp::barrier::{Member, Signal};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Actions;
 use flitway_fabric::observer::LossReason;
-use flitway_fabric::{BarrierId, Barriers, PortId, RailId, SwitchId};
+use flitway_fabric::{BarrierId, Barriers};
+use flitway_wiring::{PortId, RailId, SwitchId};
 use std::collections::VecDeque;
 
 /// What a switch has for barriers.

@@ -7,8 +7,8 @@ use crate::hpp::flit::{Flit, Travelling};
 use flitway_engine::Cycle;
 use flitway_fabric::hpp::{Gathering, HppSettings};
 use flitway_fabric::observer::Grant;
-use flitway_fabric::routing::Hop;
-use flitway_fabric::{Destination, GroupId, PortId};
+use flitway_wiring::routing::Hop;
+use flitway_wiring::{Destination, GroupId, PortId};
 
 /// What a switch has for packets for groups.
 #[derive(Debug)]

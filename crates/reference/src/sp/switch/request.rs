@@ -2,8 +2,8 @@
 
 use super::{Doing, Switch};
 use crate::sp::{World, is_central, port};
-use flitway_fabric::routing::Arrival;
 use flitway_fabric::sp::{Replication, SpAscent};
+use flitway_wiring::routing::Arrival;
 
 impl Switch {
     pub(super) fn step_requests(&mut self, world: &mut World) {
@@ -55,7 +55,7 @@ impl Switch {
                 outputs = ports_of(reach.outputs(self.here, set));
             }
         } else {
-            let flitway_fabric::Destination::Node(to) = travelling.packet.destination else {
+            let flitway_wiring::Destination::Node(to) = travelling.packet.destination else {
                 panic!("who has no set is for one node")
             };
             let reach = world.reach.as_ref().filter(|_| world.adaptive);

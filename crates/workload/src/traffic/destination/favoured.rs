@@ -5,8 +5,8 @@
 
 use super::uniform::Uniform;
 use crate::fraction::{Chance, Fraction};
-use flitway_engine::NodeId;
 use flitway_engine::random::Stream;
+use flitway_wiring::NodeId;
 
 #[derive(Clone, Debug)]
 pub(super) struct Favoured {

@@ -61,7 +61,7 @@ impl Pattern for HotRegion {
 mod tests {
     use super::super::parse;
     use super::*;
-    use flitway_engine::NodeId;
+    use flitway_wiring::NodeId;
 
     /// "hot-region: 25 % of packets to the first 12.5 % of nodes, rest uniform" (OQ-D6).
     #[test]

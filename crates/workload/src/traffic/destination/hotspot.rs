@@ -68,7 +68,7 @@ impl Pattern for Hotspot {
 mod tests {
     use super::super::parse;
     use super::*;
-    use flitway_engine::NodeId;
+    use flitway_wiring::NodeId;
 
     #[test]
     fn a_hot_node_gets_its_fraction_and_a_share_of_the_rest() {

@@ -16,8 +16,8 @@ use super::{DestinationArguments, DestinationChoice, Destinations, Kind, Lack, M
 use crate::catalog::{ChoiceError, Entry, Parameter, quoted};
 use crate::fraction::greatest_common_divisor;
 use crate::traffic::Shape;
-use flitway_engine::NodeId;
 use flitway_engine::random::Stream;
+use flitway_wiring::NodeId;
 use std::fmt;
 use std::sync::Arc;
 

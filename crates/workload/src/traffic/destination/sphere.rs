@@ -66,7 +66,7 @@ impl Pattern for Sphere {
 mod tests {
     use super::super::parse;
     use super::*;
-    use flitway_engine::NodeId;
+    use flitway_wiring::NodeId;
 
     /// "Sphere: 80 % to the same leaf switch, rest uniform" (OQ-D6).
     #[test]

@@ -3,8 +3,8 @@
 use super::{DestinationArguments, DestinationChoice, Destinations, Kind, Lack, Misfit, Pattern};
 use crate::catalog::{Alias, ChoiceError, Entry};
 use crate::traffic::Shape;
-use flitway_engine::NodeId;
 use flitway_engine::random::Stream;
+use flitway_wiring::NodeId;
 use std::sync::Arc;
 
 pub(super) const ENTRY: Entry = Entry {

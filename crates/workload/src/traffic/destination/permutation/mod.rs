@@ -17,7 +17,7 @@ pub(super) mod transpose;
 use super::{DestinationArguments, DestinationChoice, Destinations, Kind, Lack, Misfit, Pattern};
 use crate::catalog::{ChoiceError, Parameter};
 use crate::traffic::Shape;
-use flitway_engine::NodeId;
+use flitway_wiring::NodeId;
 use std::sync::Arc;
 
 /// Where each node sends to; itself if it stays silent.

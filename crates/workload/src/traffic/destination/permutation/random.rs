@@ -31,7 +31,7 @@ mod tests {
 
     use crate::traffic::Shape;
     use crate::traffic::destination::parse;
-    use flitway_engine::NodeId;
+    use flitway_wiring::NodeId;
     use std::collections::BTreeMap;
 
     #[test]

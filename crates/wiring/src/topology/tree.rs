@@ -10,8 +10,8 @@
 //! * The **k-ary n-tree**: top switches leave their `k` up-ports unused: `k^n` nodes, `k^(n-1)` switches a level.
 
 use super::{Builder, End, Shape, Topology, TopologyError, power};
+use crate::NodeId;
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 /// Coordinates in a fat tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! links, a ring of one has none.
 
 use super::{Builder, End, Shape, Topology, TopologyError};
+use crate::NodeId;
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 /// Coordinates in a mesh or torus.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@
 //! in a ring of four, and from none in a smaller one.)
 
 use super::{Arrival, Hop, Relation};
+use crate::NodeId;
 use crate::topology::{Direction, GridShape};
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 #[derive(Debug)]
 pub(super) struct DimensionOrder {

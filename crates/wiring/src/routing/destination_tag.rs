@@ -3,9 +3,9 @@
 //! dependencies: every channel leads to a later stage.
 
 use super::{Arrival, Hop, Relation};
+use crate::NodeId;
 use crate::SwitchId;
 use crate::topology::StageShape;
-use flitway_engine::NodeId;
 
 #[derive(Debug)]
 pub(super) struct DestinationTag {

@@ -9,11 +9,11 @@
 //! * **Unidirectional multistage networks** have no ports up: every output leads down, the worm is replicated in any stage.
 //! * **Any other topology** takes a spanning tree of up*/down*: down through its links, up to its parents.
 
+use crate::NodeId;
 use crate::node_set::NodeSet;
 use crate::routing::{Routing, RoutingKind, spanning_tree};
 use crate::topology::{End, Shape, Topology};
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 /// Ports of a switch as bits.
 pub type Ports = u64;

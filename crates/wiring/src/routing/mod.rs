@@ -10,9 +10,9 @@ mod up_down;
 
 pub(crate) use up_down::spanning_tree;
 
+use crate::NodeId;
 use crate::topology::{End, Shape, Topology};
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 use std::sync::Arc;
 
 /// How a packet has come to a switch.

@@ -15,9 +15,9 @@
 //!   [one by one](Copies::OneByOne) it holds some while it waits for others, and so they depend on each other too.
 //!
 //! ```
-//! use flitway_fabric::dependency::{Dependencies, Verdict};
-//! use flitway_fabric::routing::{Routing, RoutingKind};
-//! use flitway_fabric::topology::{Topology, TopologySettings};
+//! use flitway_wiring::dependency::{Dependencies, Verdict};
+//! use flitway_wiring::routing::{Routing, RoutingKind};
+//! use flitway_wiring::topology::{Topology, TopologySettings};
 //! let ring = TopologySettings::Torus { dimensions: vec![5], nodes_per_switch: 1 };
 //! let topology = Topology::build(&ring)?;
 //! let routing = Routing::new(RoutingKind::DimensionOrderWithoutDateline, topology.into())?;
@@ -30,8 +30,8 @@ mod copies;
 mod loads;
 mod walk;
 
+use crate::Destination;
 use crate::digraph::{self, Digraph};
-use crate::endpoint::Destination;
 use crate::multicast::Groups;
 use crate::routing::Routing;
 use crate::topology::End;

@@ -6,9 +6,9 @@
 //! hops are equally short, destinations are dealt out among them.
 
 use super::{Arrival, Hop, Relation};
+use crate::NodeId;
 use crate::topology::{End, Topology};
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 use std::collections::VecDeque;
 
 #[derive(Debug)]

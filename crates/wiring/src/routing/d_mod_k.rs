@@ -3,9 +3,9 @@
 //! node come down by one path.
 
 use super::{Arrival, Hop, Relation, Route};
+use crate::NodeId;
 use crate::topology::{Topology, TreeShape};
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 #[derive(Debug)]
 pub(super) struct DModK {

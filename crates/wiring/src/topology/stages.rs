@@ -14,8 +14,8 @@
 //! switch in stage `s`, where `d` is digit `n - 1 - s` of the destination.
 
 use super::{Builder, End, Shape, Topology, TopologyError, power};
+use crate::NodeId;
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 /// How the stages of a unidirectional multistage network are wired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

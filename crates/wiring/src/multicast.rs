@@ -4,10 +4,10 @@
 //! into a table of every switch from outside (*out of band*): for each group a mask of ports. The links of a group form a
 //! tree, so no copy arrives twice. How a packet comes to the root of the tree is the group table's [`Ascent`].
 
+use crate::NodeId;
 use crate::routing::{Hop, Route, Routing, RoutingKind, spanning_tree};
 use crate::topology::{End, Shape, Topology, TreeShape};
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -116,11 +116,7 @@ impl Groups {
     }
 
     /// The same for packets that wait for no credits, so that no ring of them can close under any routing.
-    pub(crate) fn lay(
-        routing: &Routing,
-        ascent: Ascent,
-        settings: &[GroupSettings],
-    ) -> Result<Self, GroupError> {
+    pub fn lay(routing: &Routing, ascent: Ascent, settings: &[GroupSettings]) -> Result<Self, GroupError> {
         let topology = routing.topology();
         let tree = match topology.shape() {
             Shape::Tree(shape) => Some(shape.clone()),
@@ -149,7 +145,7 @@ impl Groups {
     }
 
     /// Turns the tree of `group` towards `root`, which is a member: the same links, other parents.
-    pub(crate) fn turn(&mut self, group: GroupId, root: NodeId, topology: &Topology) {
+    pub fn turn(&mut self, group: GroupId, root: NodeId, topology: &Topology) {
         let parents = &mut Arc::make_mut(&mut self.groups)[group.index()].parents;
         let (mut here, mut towards_root) = topology.home(root);
         loop {

@@ -2,7 +2,7 @@
 
 use super::walk::Map;
 use super::{Copies, Witness};
-use crate::endpoint::Destination;
+use crate::Destination;
 use crate::multicast::{Ascent, GroupId, Groups};
 use crate::routing::{Hop, Routing};
 use crate::topology::End;

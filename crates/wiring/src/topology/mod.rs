@@ -11,8 +11,8 @@ pub use grid::{Direction, GridShape};
 pub use stages::{StageShape, StageWiring};
 pub use tree::TreeShape;
 
+use crate::NodeId;
 use crate::{PortId, SwitchId};
-use flitway_engine::NodeId;
 
 /// What to build.
 #[derive(Clone, Debug, PartialEq, Eq)]

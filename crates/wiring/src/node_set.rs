@@ -1,6 +1,6 @@
 //! Sets of nodes as bit strings: the header of a worm, and what a port of a switch reaches.
 
-use flitway_engine::NodeId;
+use crate::NodeId;
 
 /// A set of nodes: one bit for each node of the fabric, or fewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

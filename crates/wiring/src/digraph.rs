@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// A directed graph; each vertex has its successors in a row.
 #[derive(Clone, Debug)]
-pub(crate) struct Digraph {
+pub struct Digraph {
     /// Where the row of each vertex begins in `heads`, and where the last one ends.
     first: Vec<u64>,
     heads: Vec<u32>,
@@ -12,21 +12,21 @@ pub(crate) struct Digraph {
 
 /// A cycle: each of its vertices has the next one as a successor, and the last has the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ring {
-    pub(crate) vertices: Vec<u32>,
+pub struct Ring {
+    pub vertices: Vec<u32>,
     /// Whether no other cycle is smaller; otherwise the search was cut short.
-    pub(crate) is_smallest: bool,
+    pub is_smallest: bool,
 }
 
 /// Edges that a search for the smallest cycle follows before it settles for the best so far: a second or two.
-pub(crate) const BUDGET: u64 = 1 << 28;
+pub const BUDGET: u64 = 1 << 28;
 
 /// No vertex, and no component.
 const NONE: u32 = u32::MAX;
 
 impl Digraph {
     /// The graph whose vertices have these successors, vertex by vertex.
-    pub(crate) fn new<R: IntoIterator<Item = u32>>(rows: impl IntoIterator<Item = R>) -> Self {
+    pub fn new<R: IntoIterator<Item = u32>>(rows: impl IntoIterator<Item = R>) -> Self {
         let (mut first, mut heads) = (vec![0], Vec::new());
         for row in rows {
             heads.extend(row);
@@ -35,21 +35,21 @@ impl Digraph {
         Digraph { first, heads }
     }
 
-    pub(crate) fn vertices(&self) -> u32 {
+    pub fn vertices(&self) -> u32 {
         (self.first.len() - 1) as u32
     }
 
-    pub(crate) fn edges(&self) -> u64 {
+    pub fn edges(&self) -> u64 {
         self.heads.len() as u64
     }
 
-    pub(crate) fn successors(&self, vertex: u32) -> &[u32] {
+    pub fn successors(&self, vertex: u32) -> &[u32] {
         let vertex = vertex as usize;
         &self.heads[self.first[vertex] as usize..self.first[vertex + 1] as usize]
     }
 
     /// All vertices, each before its successors; `None` if there is a cycle.
-    pub(crate) fn order(&self) -> Option<Vec<u32>> {
+    pub fn order(&self) -> Option<Vec<u32>> {
         let mut incoming = vec![0_u32; self.vertices() as usize];
         for &head in &self.heads {
             incoming[head as usize] += 1;
@@ -71,7 +71,7 @@ impl Digraph {
 
     /// A smallest cycle, from its lowest vertex; of several the one with the lowest first vertex. After following `budget`
     /// edges the smallest that was found until then.
-    pub(crate) fn smallest_cycle(&self, budget: u64) -> Option<Ring> {
+    pub fn smallest_cycle(&self, budget: u64) -> Option<Ring> {
         let component = self.components();
         let mut search = Search { graph: self, component: &component, from: vec![NONE; component.len()] };
         let mut best: Option<Vec<u32>> = None;
