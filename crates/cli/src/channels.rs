@@ -118,15 +118,18 @@ fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
 /// The smallest changes that are known to help.
 fn fix(machine: &Machine) -> String {
     let up_down = "routing.algorithm = \"up-down\"";
-    let Some(switch) = machine.switch.hpp() else { return format!("fix: {up_down}") };
+    let chip = machine.switch.chip();
+    if !chip.offers().virtual_channels {
+        return format!("fix: {up_down}");
+    }
     match machine.routing {
-        RoutingKind::DimensionOrderWithoutDateline if switch.vcs.is_multiple_of(2) => {
-            let vcs = plural(switch.vcs / 2, "VC", "s");
+        RoutingKind::DimensionOrderWithoutDateline if chip.vcs().is_multiple_of(2) => {
+            let vcs = plural(chip.vcs() / 2, "VC", "s");
             format!("fix: routing.dateline = true, with 2 classes of {vcs}; or {up_down}")
         }
         RoutingKind::DimensionOrderWithoutDateline => format!(
             "fix: routing.dateline = true and switch.vcs = {}, for its 2 classes; or {up_down}",
-            switch.vcs + 1
+            chip.vcs() + 1
         ),
         _ => format!("fix: {up_down}"),
     }
@@ -179,7 +182,7 @@ pub(crate) fn loads_section(
 
 /// What it means that no packets for one node can wait for each other for ever, and whether copies can.
 fn free(session: &Session) -> String {
-    match session.fabric().switch.copies_can_deadlock() {
+    match session.fabric().chip.offers().copies_can_deadlock {
         Some(setting) => format!(
             "free of cyclic dependence: no deadlock of packets for one node is possible; but copies of a multicast can \
              deadlock with {setting}"

@@ -45,7 +45,6 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 
 /// What a switch costs, where that is known.
 fn cost_section(fabric: &Fabric) -> String {
-    fabric.switch.sp().map_or(String::new(), |switch| {
-        format!("\n\n{}", table::costs(&switch.costs(), switch.organisation()))
-    })
+    let costs = fabric.chip.costs();
+    if costs.is_empty() { String::new() } else { format!("\n\n{}", table::costs(&costs)) }
 }

@@ -6,7 +6,7 @@ use flitway_experiment::workload::beside::Beside;
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
-use flitway_fabric::sp::Cost;
+use flitway_fabric::chip::Cost;
 use flitway_machine::{Machine, Origin};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
@@ -422,15 +422,20 @@ pub(crate) fn plural(count: u32, what: &str, ending: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { ending })
 }
 
-/// What a switch costs, by the ways to build it, `chosen` among them.
-pub(crate) fn costs(costs: &[Cost], chosen: &str) -> String {
+/// What a switch costs, by the ways to build it.
+pub(crate) fn costs(costs: &[Cost]) -> String {
     let mut table = bare_table(&["a switch built as", "flit-MUXs", "RAM bits", "register bits", "wires"]);
     for cost in costs {
         let counts = [cost.flit_muxes, cost.ram_bits, cost.register_bits, cost.wires];
         table.add_row(std::iter::once(cost.organisation.to_owned()).chain(counts.map(|it| it.to_string())));
     }
-    let timing = format!("\nthis one: {chosen}; all of them have the same timing");
-    format!("Cost\n{table}{}", if costs.len() > 1 { &timing } else { "" })
+    let timing = match costs.iter().find(|cost| cost.is_chosen) {
+        Some(chosen) if costs.len() > 1 => {
+            format!("\nthis one: {}; all of them have the same timing", chosen.organisation)
+        }
+        _ => String::new(),
+    };
+    format!("Cost\n{table}{timing}")
 }
 
 /// A table whose lines end with their last letter.

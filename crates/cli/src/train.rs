@@ -7,7 +7,6 @@ use crate::progress::{Line, stop_flag};
 use crate::run::{Task, Voice, fits_memory};
 use crate::table::{plural, sizes_of};
 use flitway_experiment::workload::{Measured, TrainWorkload};
-use flitway_fabric::hpp::HppSettings;
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
@@ -65,7 +64,7 @@ fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> St
     let Some(time) = result.time_ns() else { return head + &stopped(result) };
     let rate = f64::from(choice.count) / time * 1_000.0;
     let payload = rate * f64::from(choice.payload);
-    let repeats = session.fabric().switch.hpp().map_or(0.0, HppSettings::repeat_share);
+    let repeats = session.fabric().chip.repeat_share();
     let repeats = if repeats > 0.0 {
         format!(
             " (repeated adverts, switch.credit.refresh, take up to {:.1} % more)",

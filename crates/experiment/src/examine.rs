@@ -3,8 +3,8 @@
 
 use crate::VERSION;
 use crate::workload::{GraphFiles, Problem, Surroundings, Workload, WorkloadOptions};
+use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::sp::Cost;
 use flitway_machine::units;
 use flitway_report::channels::{ChannelLoads, Waiting, headroom, headroom_json};
 use flitway_report::facts::Facts;
@@ -70,8 +70,9 @@ impl Examination {
             "facts": self.facts.to_json(),
             "credits": headroom_json(self.headroom),
         });
-        if let Some(switch) = session.fabric().switch.sp() {
-            checked["switch_cost"] = switch.costs().iter().map(cost_json).collect();
+        let costs = session.fabric().chip.costs();
+        if !costs.is_empty() {
+            checked["switch_cost"] = costs.iter().map(cost_json).collect();
         }
         if let Some(waiting) = &self.waiting {
             checked["deadlock"] = waiting.to_json();

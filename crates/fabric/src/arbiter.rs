@@ -63,7 +63,7 @@ impl ArbiterBank {
 
     /// Asks the memory for what a grant of `input` by `arbiter` touches.
     #[inline]
-    pub(crate) fn prefetch(&self, arbiter: usize, input: usize) {
+    pub fn prefetch(&self, arbiter: usize, input: usize) {
         match &self.state {
             State::Last(last) => prefetch::element(last, arbiter),
             State::Stamps(stamps) => {
@@ -76,14 +76,14 @@ impl ArbiterBank {
 
     /// Asks the memory for all of it.
     #[inline]
-    pub(crate) fn prefetch_all(&self) {
+    pub fn prefetch_all(&self) {
         let (State::Last(state) | State::Stamps(state)) = &self.state;
         prefetch::slice(state);
     }
 
     /// Grants the request of `input`, the only one, at `arbiter`.
     #[inline(always)]
-    pub(crate) fn grant_only(&mut self, arbiter: usize, input: usize) {
+    pub fn grant_only(&mut self, arbiter: usize, input: usize) {
         match &mut self.state {
             State::Last(last) => last[arbiter] = input as u8,
             State::Stamps(stamps) => stamp(stamps, arbiter * (1 + self.inputs), self.inputs, input),

@@ -5,19 +5,22 @@
 
 pub mod arbiter;
 pub mod barrier;
-mod bits;
+pub mod bits;
+pub mod chip;
+pub mod component;
 pub mod deadlock;
+mod description;
 pub mod endpoint;
 pub mod headroom;
-pub mod hpp;
 pub mod observer;
 pub mod packet;
-mod pool;
+pub mod pool;
 pub mod simulation;
-pub mod sp;
 
 pub use barrier::{BarrierId, Barriers};
+pub use chip::Chip;
+pub use description::{ANY_PAYLOAD, Fabric};
 pub use endpoint::{Delivery, Endpoint, Outgoing, Packet};
 pub use observer::{Observer, Unobserved};
 pub use packet::PacketFormat;
-pub use simulation::{Fabric, Simulation, SwitchSettings};
+pub use simulation::Simulation;

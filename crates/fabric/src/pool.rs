@@ -9,15 +9,15 @@ use std::ops::{Index, IndexMut};
 
 /// Where an item lives in its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot(u32);
+pub struct Slot(u32);
 
 impl Slot {
     /// No slot: the end of a list.
-    pub(crate) const NONE: Slot = Slot(u32::MAX);
+    pub const NONE: Slot = Slot(u32::MAX);
 }
 
 /// An item of a [`Pool`]. It keeps the link itself, which costs nothing where it has a few bytes to spare.
-pub(crate) trait Linked: Copy {
+pub trait Linked: Copy {
     /// The slot of the next item in the same list.
     fn next(&self) -> Slot;
 
@@ -26,6 +26,7 @@ pub(crate) trait Linked: Copy {
 }
 
 /// A type whose field `next` is the link.
+#[macro_export]
 macro_rules! linked {
     ($type:ty) => {
         impl $crate::pool::Linked for $type {
@@ -41,18 +42,18 @@ macro_rules! linked {
         }
     };
 }
-pub(crate) use linked;
+pub use crate::linked;
 
 /// Arena of list items.
 #[derive(Debug)]
-pub(crate) struct Pool<T> {
+pub struct Pool<T> {
     items: Vec<T>,
     free: Slot,
 }
 
 /// A first-in first-out queue whose items live in a [`Pool`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct List {
+pub struct List {
     head: Slot,
     tail: Slot,
 }
@@ -60,7 +61,7 @@ pub(crate) struct List {
 /// The same in half the bytes: the slot of the last item, to which the first one is linked. Who asks for the first item reads
 /// the last one too.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ring {
+pub struct Ring {
     last: Slot,
 }
 
@@ -74,7 +75,7 @@ impl Ring {
     /// Whether nothing is in it.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.last == Slot::NONE
     }
 }
@@ -95,20 +96,20 @@ impl List {
     /// Whether nothing is in it.
     #[inline]
     #[must_use]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.head == Slot::NONE
     }
 
     /// The slot of the last item, if there is one.
     #[inline]
     #[must_use]
-    pub(crate) fn tail(&self) -> Slot {
+    pub fn tail(&self) -> Slot {
         if self.is_empty() { Slot::NONE } else { self.tail }
     }
 
     /// Takes the first item out, behind which is the one in slot `next`, if there is one.
     #[inline(always)]
-    pub(crate) fn pop_to(&mut self, next: Slot) {
+    pub fn pop_to(&mut self, next: Slot) {
         debug_assert!(!self.is_empty(), "there is one to take out");
         self.head = next;
     }
@@ -116,7 +117,7 @@ impl List {
     /// The slot of the first item; `NONE` if there is none.
     #[inline]
     #[must_use]
-    pub(crate) fn head(&self) -> Slot {
+    pub fn head(&self) -> Slot {
         self.head
     }
 }
@@ -140,7 +141,7 @@ impl<T> IndexMut<Slot> for Pool<T> {
 impl<T> Pool<T> {
     /// Asks the memory for what is in `slot`, if that is one.
     #[inline]
-    pub(crate) fn prefetch(&self, slot: Slot) {
+    pub fn prefetch(&self, slot: Slot) {
         if let Some(item) = self.items.get(slot.0 as usize) {
             prefetch::line(item);
         }
@@ -150,13 +151,13 @@ impl<T> Pool<T> {
 impl<T: Linked> Pool<T> {
     /// Makes a slot for `item`, in no list yet.
     #[inline]
-    pub(crate) fn put(&mut self, item: T) -> Slot {
+    pub fn put(&mut self, item: T) -> Slot {
         self.put_with(|| item)
     }
 
     /// The same of what `make` makes, there: what is made elsewhere, field by field, and then copied, is waited for.
     #[inline(always)]
-    pub(crate) fn put_with(&mut self, make: impl Fn() -> T) -> Slot {
+    pub fn put_with(&mut self, make: impl Fn() -> T) -> Slot {
         let slot = self.free;
         if slot == Slot::NONE {
             return self.grow(make());
@@ -177,7 +178,7 @@ impl<T: Linked> Pool<T> {
 
     /// Frees `slot`, which is in no list, and gives back what was in it, with the link as it was.
     #[inline]
-    pub(crate) fn take(&mut self, slot: Slot) -> T {
+    pub fn take(&mut self, slot: Slot) -> T {
         let item = self[slot];
         self.free(slot);
         item
@@ -185,14 +186,14 @@ impl<T: Linked> Pool<T> {
 
     /// Frees `slot`, which is in no list.
     #[inline]
-    pub(crate) fn free(&mut self, slot: Slot) {
+    pub fn free(&mut self, slot: Slot) {
         let free = self.free;
         self.free = slot;
         self[slot].set_next(free);
     }
 
     /// Frees `slot` and those linked behind it.
-    pub(crate) fn free_chain(&mut self, slot: Slot) {
+    pub fn free_chain(&mut self, slot: Slot) {
         let mut slot = slot;
         while slot != Slot::NONE {
             let next = self[slot].next();
@@ -203,7 +204,7 @@ impl<T: Linked> Pool<T> {
 
     /// Appends the item in `slot`, which is in no list, to `list`.
     #[inline]
-    pub(crate) fn append(&mut self, list: &mut List, slot: Slot) {
+    pub fn append(&mut self, list: &mut List, slot: Slot) {
         self[slot].set_next(Slot::NONE);
         if list.head == Slot::NONE {
             list.head = slot;
@@ -215,7 +216,7 @@ impl<T: Linked> Pool<T> {
 
     /// Appends the item in `slot`, which is linked to none, to `list`. It is not touched.
     #[inline(always)]
-    pub(crate) fn append_ended(&mut self, list: &mut List, slot: Slot) {
+    pub fn append_ended(&mut self, list: &mut List, slot: Slot) {
         debug_assert!(self[slot].next() == Slot::NONE, "it is linked to none");
         if list.head == Slot::NONE {
             list.head = slot;
@@ -227,7 +228,7 @@ impl<T: Linked> Pool<T> {
 
     /// Takes the first item out of `list`, but not out of the pool; `NONE` if there is none.
     #[inline]
-    pub(crate) fn unlink(&mut self, list: &mut List) -> Slot {
+    pub fn unlink(&mut self, list: &mut List) -> Slot {
         let slot = list.head;
         if slot != Slot::NONE {
             list.head = self[slot].next();
@@ -237,7 +238,7 @@ impl<T: Linked> Pool<T> {
 
     /// Takes the first item out of `list`, which has one, but not out of the pool.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, list: &mut List) -> (Slot, &mut T) {
+    pub fn pop(&mut self, list: &mut List) -> (Slot, &mut T) {
         let slot = list.head;
         let item = &mut self[slot];
         list.head = item.next();
@@ -247,18 +248,18 @@ impl<T: Linked> Pool<T> {
     /// The first item of `list`.
     #[inline]
     #[must_use]
-    pub(crate) fn first(&self, list: &List) -> Option<&T> {
+    pub fn first(&self, list: &List) -> Option<&T> {
         (list.head != Slot::NONE).then(|| &self[list.head])
     }
 
     /// The items of `list`, first to last.
-    pub(crate) fn iter(&self, list: &List) -> impl Iterator<Item = &T> {
+    pub fn iter(&self, list: &List) -> impl Iterator<Item = &T> {
         self.chain(list.head)
     }
 
     /// Puts `item` into the pool, and into `ring`, as the last one.
     #[inline]
-    pub(crate) fn append_to_ring(&mut self, ring: &mut Ring, item: T) {
+    pub fn append_to_ring(&mut self, ring: &mut Ring, item: T) {
         let slot = self.put(item);
         if ring.is_empty() {
             self[slot].set_next(slot);
@@ -273,19 +274,19 @@ impl<T: Linked> Pool<T> {
     /// The first item of `ring`.
     #[inline]
     #[must_use]
-    pub(crate) fn first_of_ring(&self, ring: Ring) -> Option<&T> {
+    pub fn first_of_ring(&self, ring: Ring) -> Option<&T> {
         (!ring.is_empty()).then(|| &self[self[ring.last].next()])
     }
 
     /// Takes the first item out of `ring`, and out of the pool.
     #[inline]
-    pub(crate) fn take_from_ring(&mut self, ring: &mut Ring) -> Option<T> {
+    pub fn take_from_ring(&mut self, ring: &mut Ring) -> Option<T> {
         self.take_from_ring_if(ring, |_| true)
     }
 
     /// The same, if it is such that it `is_due`.
     #[inline]
-    pub(crate) fn take_from_ring_if(&mut self, ring: &mut Ring, is_due: impl Fn(&T) -> bool) -> Option<T> {
+    pub fn take_from_ring_if(&mut self, ring: &mut Ring, is_due: impl Fn(&T) -> bool) -> Option<T> {
         if ring.is_empty() {
             return None;
         }
@@ -304,7 +305,7 @@ impl<T: Linked> Pool<T> {
     }
 
     /// The items of `ring`, first to last.
-    pub(crate) fn iter_ring(&self, ring: Ring) -> impl Iterator<Item = &T> {
+    pub fn iter_ring(&self, ring: Ring) -> impl Iterator<Item = &T> {
         let mut left = self.first_of_ring(ring);
         std::iter::from_fn(move || {
             let item = left?;
@@ -314,7 +315,7 @@ impl<T: Linked> Pool<T> {
     }
 
     /// Does `what` with the items of `ring`.
-    pub(crate) fn for_each_in_ring(&mut self, ring: Ring, mut what: impl FnMut(&mut T)) {
+    pub fn for_each_in_ring(&mut self, ring: Ring, mut what: impl FnMut(&mut T)) {
         if ring.is_empty() {
             return;
         }
@@ -331,7 +332,7 @@ impl<T: Linked> Pool<T> {
 
     /// The item in `slot`, if that is one, and those linked behind it.
     #[inline]
-    pub(crate) fn chain(&self, slot: Slot) -> impl Iterator<Item = &T> {
+    pub fn chain(&self, slot: Slot) -> impl Iterator<Item = &T> {
         let mut at = slot;
         std::iter::from_fn(move || {
             let item = (at != Slot::NONE).then(|| &self[at])?;

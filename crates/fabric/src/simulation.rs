@@ -5,242 +5,53 @@
 //! in which it is posted. So it does not matter when in between it is read, nor how components are dealt out.
 
 mod build;
-mod node;
-mod post;
-mod shard;
+mod counters;
 mod sides;
-mod worm;
 
-pub use build::{Fabric, Plan, SwitchSettings};
-pub(crate) use build::{NodePart, SwitchPart};
-pub use post::{Letter, Post};
-pub use shard::{BarrierCounters, Conservation, Counters, FabricShard};
+pub use build::Plan;
+pub use build::{NodePart, SwitchPart};
+pub use counters::{BarrierCounters, Conservation, Counters};
 
+use crate::Fabric;
+use crate::chip::Chip;
 use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
 use crate::observer::Observer;
-use crate::{BarrierId, Delivery, Packet};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Shard, Windows};
 use flitway_wiring::topology::{End, Topology};
-use flitway_wiring::{NodeId, NodeSet, PortId, RailId, SwitchId};
+use flitway_wiring::{NodeId, PortId, SwitchId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A switch architecture, with the NIC ports that speak its link protocol.
 pub trait Architecture: Sized + 'static {
-    /// What a shard keeps for all its components: settings, arenas.
-    type Shared: Send;
-    /// What crosses a channel to another shard.
-    type Mail: Send;
-    /// What has come for a component and has not been read.
-    type Inbox: Default + Send;
-    /// A switch.
-    type Switch: SwitchModel<Self>;
-    /// A NIC port.
-    type Port: PortModel<Self>;
-    /// A shard: a [`FabricShard`] of those parts, or something that does the same.
+    /// Its settings, which describe it.
+    type Chip: Chip + Clone + 'static;
+    /// A shard of it: a [`FabricShard`](crate::component::FabricShard) of components, or something that does the same.
     type Shard<E: crate::Endpoint, O: Observer>: ShardModel<E, O>;
 
-    /// The part of a shard that its components share.
-    fn shared(fabric: &Fabric) -> Self::Shared;
-
-    /// A switch, the next component of its shard, with these wires at each of its ports.
-    fn switch(shared: &mut Self::Shared, number: u32, wires: &[Wires]) -> Self::Switch;
-
-    /// The NIC port of node component `number` in `rail`; with rail 0 it is the next component of its shard.
-    fn port(shared: &mut Self::Shared, number: u32, rail: RailId, wire: Wire) -> Self::Port;
-
-    /// Puts mail from another shard into `inbox`, that of the component at `place`. No component acts in a cycle before
-    /// `passed` any more.
-    fn accept(
-        shared: &mut Self::Shared,
-        place: u32,
-        inbox: &mut Self::Inbox,
-        mail: Self::Mail,
-        passed: Cycle,
-    );
-
-    /// What is in `inbox`, for the books.
-    fn audit(shared: &Self::Shared, inbox: &Self::Inbox, books: &mut Conservation);
+    /// The part of `fabric` that is planned.
+    fn shard<E: crate::Endpoint, O: Observer>(
+        fabric: &Fabric<Self::Chip>,
+        plan: Plan<E, O>,
+    ) -> Self::Shard<E, O>;
 
     /// Cycles within which nothing that a component does can be felt by another, for links of `latency` cycles.
-    fn lookahead(fabric: &Fabric, latency: u32) -> u64;
+    fn lookahead(chip: &Self::Chip, fabric: &Fabric, latency: u32) -> u64;
 
     /// Whether components on two sides of `fabric`, where there are such, take turns.
-    fn takes_turns(fabric: &Fabric) -> bool {
+    fn takes_turns(fabric: &Fabric<Self::Chip>) -> bool {
         let _ = fabric;
         true
     }
 }
 
-/// How a component goes to rest at the end of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rest {
-    /// When something is due next, as far as known; `NEVER` for nothing.
-    pub next: Cycle,
-    /// Whether it waits for mail that is sent without a date.
-    pub waits: bool,
-}
-
-/// What of a component the memory is asked for before it runs. It gains time, and changes nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ahead {
-    /// Nothing, where the cache of one core holds everything.
-    Nothing,
-    /// All of a switch, needed or not, where the cache that cores share holds everything: to ask takes fewer instructions than
-    /// to find out what is needed.
-    All,
-    /// What is known to be needed of switches and nodes.
-    Needed,
-}
-
 /// Bytes that the cache of one core holds, and that which cores share. Debug builds, whose fabrics are small, go all ways with
 /// them.
-pub(crate) const CACHES: [u64; 2] =
-    if cfg!(debug_assertions) { [4 << 10, 12 << 10] } else { [512 << 10, 4 << 20] };
-
-impl Ahead {
-    /// What gains time where there are `bytes` of state.
-    fn of(bytes: u64) -> Self {
-        let [own, shared] = CACHES;
-        if bytes <= own {
-            Ahead::Nothing
-        } else if bytes <= shared {
-            Ahead::All
-        } else {
-            Ahead::Needed
-        }
-    }
-
-    fn stages(self) -> &'static [Stage] {
-        match self {
-            Ahead::Nothing => &[],
-            Ahead::All => &[Stage::Itself, Stage::Ports, Stage::Queues],
-            Ahead::Needed => &[Stage::Itself, Stage::Mail, Stage::First, Stage::Second, Stage::Third],
-        }
-    }
-}
-
-/// A step in asking the memory for what a component will need. Each may read what the one before asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The component itself.
-    Itself,
-    /// What has come for it, and when it has something to do.
-    Mail,
-    /// Of what is known to be needed: what is known from that.
-    First,
-    /// What is known from the first.
-    Second,
-    /// What is known from the second.
-    Third,
-    /// Of all of a switch: what has come, and ports.
-    Ports,
-    /// The queues of the ports, and what is in what has come.
-    Queues,
-}
-
-/// A switch, driven from outside.
-pub trait SwitchModel<A: Architecture>: Send {
-    /// Takes in all that has come, before a run that begins in cycle `start`; whatever it causes comes later, at a date that
-    /// it carries.
-    fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox, start: Cycle);
-
-    /// Asks the memory for what a run until `until` will need at `place`. Called for one stage after the other, each time a
-    /// little later.
-    fn prefetch(&self, shared: &A::Shared, post: &Post<A>, place: usize, until: Cycle, stage: Stage);
-
-    /// Does everything due before `until`.
-    fn run<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;
-
-    /// Does what was put off in the cycles before `now` because nobody looked.
-    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
-
-    /// What it holds at the end of cycle `now - 1`, for the books.
-    fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
-
-    /// The packets at the heads of FIFOs that cannot move at the end of cycle `now - 1`, with what they need of others.
-    fn waiting(&self, shared: &A::Shared, now: Cycle) -> Vec<Waiting>;
-
-    /// The position that the receiver of `port` and `vc` could advertise at the end of cycle `now - 1`.
-    fn position(&self, shared: &A::Shared, port: PortId, vc: u8, now: Cycle) -> u32;
-
-    /// Flits of the packets whose head has come in and which no link has chosen, at the end of cycle `now - 1`; some of them
-    /// may not have been taken out of `inbox` yet.
-    fn queued_flits(&self, shared: &A::Shared, inbox: &A::Inbox, now: Cycle) -> u64;
-
-    /// Flits of the packets that the link of `port` has chosen since the start; `None` from an architecture that does not
-    /// count them.
-    fn sent_flits(&self, port: PortId) -> Option<u64> {
-        let _ = port;
-        None
-    }
-}
-
-/// A NIC port, driven by its node.
-pub trait PortModel<A: Architecture>: Send + Sized {
-    /// Takes in all that has come for the `ports` of `node`; whatever it causes comes later, at a date that it carries. Where
-    /// the endpoint is `DEAF`, packets that are certain to be delivered before anybody looks may be recorded at once. Returns a
-    /// mask of the ports for which there was something.
-    fn receive<const DEAF: bool, O: Observer>(
-        ports: &mut [Self],
-        cx: &mut Context<'_, A, O>,
-        inbox: &mut A::Inbox,
-        node: NodeId,
-    ) -> u64;
-
-    /// Asks the memory for what a run of a node with these `ports` will need, of which those in the mask `due` have something
-    /// to do without mail; see [`SwitchModel::prefetch`].
-    fn prefetch(ports: &[Self], due: u64, shared: &A::Shared, inbox: &A::Inbox, stage: Stage);
-
-    /// Takes a packet of `source` into the source queue, in cycle `now`; `sets` are those that it can be for. Returns its
-    /// flits.
-    fn submit(
-        &mut self,
-        shared: &mut A::Shared,
-        now: Cycle,
-        source: NodeId,
-        packet: &Packet,
-        sets: &[Arc<NodeSet>],
-    ) -> u32;
-
-    /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
-    fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
-
-    /// Takes in what has come of barriers by cycle `now`, one thing after the other; the group of an operation that is
-    /// complete, of which the node's process is released.
-    fn release<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<BarrierId>;
-
-    /// The node's process arrives at a barrier of `group` in cycle `now`. Says whether the group is in this port's rail.
-    fn arrive<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, group: BarrierId) -> bool;
-
-    /// Does what is due in cycle `now`, after deliveries, submissions and arrivals.
-    fn advance<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
-
-    /// When a delivery or anything else is due next, as far as known; `NEVER` for nothing. Before that, and without mail, none
-    /// of the calls above is made, nor is the port's rest disturbed before the time that it has given.
-    fn next(&self) -> Cycle;
-
-    /// Ends a window: what the other end of the link must know of the cycles before `until` is said now.
-    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, until: Cycle) -> Rest;
-
-    /// Does what was put off in the cycles before `now` because nobody looked.
-    fn settle<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle);
-
-    /// What it holds at the end of cycle `now - 1`, for the books.
-    fn audit(&self, shared: &A::Shared, now: Cycle, books: &mut Conservation);
-
-    /// Flits of the packets that its link has chosen since the start; `None` from an architecture that does not count them.
-    fn sent_flits(&self) -> Option<u64> {
-        None
-    }
-}
+pub const CACHES: [u64; 2] = if cfg!(debug_assertions) { [4 << 10, 12 << 10] } else { [512 << 10, 4 << 20] };
 
 /// A shard of a fabric, as a simulation asks it. Components are named by their place in it.
 pub trait ShardModel<E, O>: Shard + Sized {
-    /// The part of `fabric` that is planned.
-    fn new(fabric: &Fabric, plan: Plan<E, O>) -> Self;
-
     /// The endpoint of the node at `place`.
     fn endpoint(&self, place: u32) -> &E;
 
@@ -277,9 +88,9 @@ pub trait ShardModel<E, O>: Shard + Sized {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Its shard.
-    pub(crate) shard: u32,
+    pub shard: u32,
     /// Its place there: switches first, then nodes.
-    pub(crate) place: u32,
+    pub place: u32,
 }
 
 /// What a port sends on: the channel to the port at the other end of its link.
@@ -300,27 +111,6 @@ pub struct Wires {
     pub out: Option<Wire>,
     /// The way back along the channel that it receives from, to its sender; the same as `out` unless links are one-way.
     pub back: Option<Wire>,
-}
-
-/// What a component can reach while it runs.
-pub struct Context<'a, A: Architecture, O> {
-    /// What the shard keeps for all its components.
-    pub shared: &'a mut A::Shared,
-    /// For mail.
-    pub post: &'a mut Post<A>,
-    /// Nobody looks from outside before this cycle, unless the run is stopped: what is certain of an earlier one may be
-    /// entered ahead of time.
-    pub horizon: Cycle,
-    /// Who watches.
-    pub observer: &'a mut O,
-    /// Totals of the shard.
-    pub counters: &'a mut Counters,
-}
-
-impl<A: Architecture, O> std::fmt::Debug for Context<'_, A, O> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("counters", &self.counters).finish_non_exhaustive()
-    }
 }
 
 /// A fabric with endpoints on its nodes, ready to run.
@@ -348,7 +138,12 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     ///
     /// # Panics
     /// If there is not one endpoint per node.
-    pub fn new(fabric: &Fabric, endpoints: Vec<E>, threads: u32, observer: impl FnMut() -> O) -> Self {
+    pub fn new(
+        fabric: &Fabric<A::Chip>,
+        endpoints: Vec<E>,
+        threads: u32,
+        observer: impl FnMut() -> O,
+    ) -> Self {
         build::simulation(fabric, endpoints, threads, observer)
     }
 

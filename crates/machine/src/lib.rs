@@ -52,7 +52,7 @@ pub use convert::Value;
 pub use convert::kind_of;
 pub use diagnostic::{Diagnostic, Diagnostics, Location, Severity, Source};
 pub use explain::{codes_reference, explain, settings_reference};
-pub use flitway_fabric::SwitchSettings;
+pub use flitway_switch::SwitchSettings;
 pub use flitway_wiring::routing::RoutingKind;
 pub use graph::GraphFile;
 pub use load::{builtin, is_folder, is_path, not_built_in, or_built_in, read_text};

@@ -2,7 +2,8 @@
 
 use flitway_engine::Clock;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Barriers, Fabric, SwitchSettings};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric};
+use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -127,7 +128,7 @@ impl Machine {
     /// # Panics
     /// If the fabric refuses what the checks of this crate let pass.
     #[must_use]
-    pub fn fabric(&self) -> Fabric {
+    pub fn fabric(&self) -> AnyFabric {
         let topology = Topology::build(&self.topology).expect("a checked topology can be built");
         let classes = topology.classes();
         let latencies = topology
@@ -137,14 +138,15 @@ impl Machine {
             .collect();
         let routing =
             Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology");
-        Fabric {
+        let bare = Fabric {
             routing,
             rails: self.rails,
             latencies,
-            switch: self.switch.clone(),
             groups: Groups::none(),
             barriers: Barriers::none(),
-            payloads: Fabric::ANY_PAYLOAD,
-        }
+            payloads: ANY_PAYLOAD,
+            chip: (),
+        };
+        self.switch.clone().fabric(bare)
     }
 }

@@ -4,15 +4,16 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::settings::{
-    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
-};
 use flitway_fabric::packet::PacketFormat;
 use flitway_machine::code::PAGES;
 use flitway_machine::schema::{self, Presence};
 use flitway_machine::{
     Code, Colour, Machine, Options, Origin, RoutingKind, architectures, builtin, codes_reference, explain,
     settings_reference,
+};
+use flitway_switch::SwitchSettings;
+use flitway_switch::hpp::settings::{
+    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::topology::TopologySettings;
@@ -32,7 +33,8 @@ fn codes(name: &str, set: &[&str]) -> Vec<Code> {
 }
 
 fn hpp(machine: &Machine) -> &HppSettings {
-    machine.switch.hpp().expect("it is one of HPP Switches")
+    let SwitchSettings::Hpp(settings) = &machine.switch else { panic!("it is one of HPP Switches") };
+    settings
 }
 
 #[test]

@@ -5,9 +5,9 @@
 use flitway_engine::Cycle;
 use flitway_fabric::Packet;
 use flitway_fabric::barrier::Faults;
-use flitway_fabric::hpp::{AdvertSettings, Gathering, MulticastSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
 use flitway_reference::campaign::{Extent, campaign, compare, generate, replay};
+use flitway_switch::hpp::{AdvertSettings, Gathering, MulticastSettings, Pipeline};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{End, Link, Topology, TopologySettings};

@@ -18,11 +18,11 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Simulation, SwitchSettings, Unobserved,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Simulation, Unobserved,
 };
+use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Destination, Groups, NodeId, RailId};
@@ -49,7 +49,7 @@ impl Endpoint for Flood {
     }
 }
 
-fn switch(nodes: u32) -> Fabric {
+fn switch(nodes: u32) -> Fabric<HppSettings> {
     let topology = Arc::new(Topology::build(&TopologySettings::Single { nodes }).expect("a switch"));
     let settings = HppSettings {
         ports: nodes,
@@ -69,10 +69,10 @@ fn switch(nodes: u32) -> Fabric {
         latencies: vec![1; topology.links().len()],
         routing: Routing::new(RoutingKind::UpDown, topology).expect("up and down go anywhere"),
         rails: 1,
-        switch: SwitchSettings::Hpp(settings),
+        chip: settings,
         groups: Groups::none(),
         barriers: Barriers::none(),
-        payloads: Fabric::ANY_PAYLOAD,
+        payloads: ANY_PAYLOAD,
     }
 }
 

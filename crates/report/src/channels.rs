@@ -5,7 +5,7 @@
 //! of the nodes; machines that are too large for that get no answer, and never a guess.
 
 use flitway_fabric::Fabric;
-use flitway_fabric::headroom::Headroom;
+use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
 use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
@@ -115,7 +115,7 @@ fn name(sender: End) -> String {
 /// What credits need on the longest link of `fabric`, for packets of the MTU.
 #[must_use]
 pub fn headroom(fabric: &Fabric) -> Headroom {
-    Headroom::of_fabric(fabric)
+    fabric.chip.headroom(Longest::of(fabric.topology(), &fabric.latencies))
 }
 
 /// That as an object.

@@ -24,6 +24,7 @@ use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Fabric, Simulation};
 use flitway_machine::Machine;
 use flitway_nic::{Exchange, ExchangeError, Messenger, MessengerSettings};
+use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Shape as TopologyShape;
 use flitway_workload::Fraction;
@@ -36,28 +37,11 @@ use std::time::Instant;
 
 pub use job::Background;
 
-/// What comes of `$run` on the architecture of `$fabric`, which it knows as the type `$A`: the one place that has them all.
-macro_rules! on_architecture {
-    ($fabric:expr, $A:ident => $run:expr) => {
-        match $fabric.switch {
-            flitway_fabric::SwitchSettings::Hpp(_) => {
-                type $A = flitway_fabric::hpp::Hpp;
-                $run
-            }
-            flitway_fabric::SwitchSettings::Sp(_) => {
-                type $A = flitway_fabric::sp::Sp;
-                $run
-            }
-        }
-    };
-}
-use on_architecture;
-
 /// A machine, built.
 #[derive(Clone, Debug)]
 pub struct Session {
     machine: Machine,
-    fabric: Fabric,
+    fabric: AnyFabric,
     shape: Shape,
     seed: u64,
     threads: u32,
@@ -137,16 +121,18 @@ impl Session {
 
     /// The fabric built from it.
     #[must_use]
-    pub fn fabric(&self) -> &Fabric {
+    pub fn fabric(&self) -> &AnyFabric {
         &self.fabric
     }
 
     /// The fabric, which is promised that packets are as long as those of `traffic`.
     #[must_use]
-    pub fn fabric_for(&self, traffic: &Traffic) -> Fabric {
+    pub fn fabric_for(&self, traffic: &Traffic) -> AnyFabric {
         let sizes = traffic.sizes();
         let payloads = sizes.smallest().into()..=sizes.largest().into();
-        Fabric { payloads, ..self.fabric.clone() }
+        let mut fabric = self.fabric.clone();
+        fabric.payloads = payloads;
+        fabric
     }
 
     /// The seed of every random choice.
@@ -269,11 +255,12 @@ impl Session {
         progress: impl FnMut(Cycle),
     ) -> Result<GraphResult, ExchangeError> {
         let exchange = self.exchange(graph, placement)?;
-        Ok(on_architecture!(self.fabric, A => self.graph_on::<A>(&exchange, stop, progress)))
+        Ok(on_architecture!(&self.fabric, A, fabric => self.graph_on::<A>(fabric, &exchange, stop, progress)))
     }
 
     fn graph_on<A: Architecture>(
         &self,
+        fabric: &Fabric<A::Chip>,
         exchange: &Arc<Exchange>,
         stop: &AtomicBool,
         mut progress: impl FnMut(Cycle),
@@ -282,7 +269,7 @@ impl Session {
         const STRIDE: u64 = 1 << 16;
         let started = Instant::now();
         let watch = Watch::slowest(self.has_details).with_latencies();
-        let mut simulation = self.exchange_of::<A>(exchange, &watch);
+        let mut simulation = self.exchange_of::<A>(fabric, exchange, &watch);
         let outcome = loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
             if outcome != Outcome::Reached {
@@ -298,7 +285,7 @@ impl Session {
             stopped: outcome == Outcome::Stopped,
             counters: simulation.counters(),
             books: simulation.audit(),
-            details: self.has_details.then(|| self.graph_details(&mut simulation, exchange, stop)),
+            details: self.has_details.then(|| self.graph_details(fabric, &mut simulation, exchange, stop)),
             wall,
             peak_rss_bytes: peak_rss_bytes(),
             clock: self.machine.clock,
@@ -307,17 +294,19 @@ impl Session {
 
     fn exchange_of<A: Architecture>(
         &self,
+        fabric: &Fabric<A::Chip>,
         exchange: &Arc<Exchange>,
         watch: &Watch,
     ) -> Simulation<A, Messenger, Watch> {
         let messengers =
             (0..self.fabric.nodes()).map(|node| Messenger::new(exchange, NodeId(node))).collect();
-        Simulation::new(&self.fabric, messengers, self.shards(), || watch.clone())
+        Simulation::new(fabric, messengers, self.shards(), || watch.clone())
     }
 
     /// The details of a run of a task graph, which is over.
     fn graph_details<A: Architecture>(
         &self,
+        fabric: &Fabric<A::Chip>,
         simulation: &mut Simulation<A, Messenger, Watch>,
         exchange: &Arc<Exchange>,
         stop: &AtomicBool,
@@ -331,7 +320,7 @@ impl Session {
         let cycles = simulation.now().0.max(1) as f64;
         let sent = simulation.sent_flits();
         let stories = stories(&self.fabric, &slowest, |watch, until| {
-            let mut again = self.exchange_of::<A>(exchange, &watch);
+            let mut again = self.exchange_of::<A>(fabric, exchange, &watch);
             again.run_until(until, stop);
             again.observers_mut().filter_map(Watch::take_steps).collect()
         });

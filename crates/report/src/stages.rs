@@ -278,7 +278,7 @@ fn what_limits(
     let flits = total.delivered_flits as f64;
     let packets = (total.packets + total.operations.copies).max(1) as f64;
     let packet = flits / packets / measurement.duration.max(1) as f64;
-    let share = advert_share(fabric, total.payload as f64 / total.packets.max(1) as f64, flits / packets);
+    let share = fabric.chip.credit_share(total.payload as f64 / total.packets.max(1) as f64, flits / packets);
     let back: HashMap<_, _> = all.iter().map(|(it, load)| ((it.rail, it.from, it.to), *load)).collect();
     let occupied = |&(it, load): &(ChannelEnds, f64)| {
         (it, load + share * back.get(&(it.rail, it.to, it.from)).unwrap_or(&0.0))
@@ -316,14 +316,6 @@ fn what_limits(
         }
     };
     (limit, fullest.map(beside))
-}
-
-/// Flits of adverts that a channel sends for each flit that comes the other way, of packets of `payload` bytes and `flits` in
-/// the mean: an advert for each credit unit. Of long packets it sends fewer, since what has left meanwhile shares one.
-fn advert_share(fabric: &Fabric, payload: f64, flits: f64) -> f64 {
-    let Some(settings) = fabric.switch.hpp() else { return 0.0 };
-    let units = payload / f64::from(settings.format.flit_bytes) / f64::from(settings.unit_flits);
-    f64::from(settings.advert.flits) * units.max(1.0) / flits.max(1.0)
 }
 
 /// Standard deviations by which the busiest channel must stand out from a stage that is not full as a whole: the busiest of

@@ -125,7 +125,7 @@ impl Story {
             })
         };
         // Back from the end: a packet for a group has gone elsewhere too.
-        let credits_at_link = fabric.switch.sp().is_some();
+        let credits_at_link = fabric.chip.waits().credits_at_link;
         let (mut at, mut port) = topology.exit(delivery.destination);
         let mut stays = Vec::new();
         loop {

@@ -132,8 +132,8 @@ fn busiest_of(topology: &Topology, channels: &[Vec<f64>]) -> [f64; 2] {
 }
 
 fn head_of_line(fabric: &Fabric) -> Option<f64> {
-    let settings = fabric.switch.hpp()?;
-    if settings.vcs != 1 || fabric.topology().switches() != 1 {
+    let chip = &fabric.chip;
+    if !chip.offers().input_fifos || chip.vcs() != 1 || fabric.topology().switches() != 1 {
         return None;
     }
     Some(match fabric.nodes() {

@@ -1,315 +1,46 @@
 //! From a description to running parts: latencies, wires, shards.
 
 use super::sides::Sides;
-use super::{Address, Architecture, ShardModel, Simulation, Wire, Wires};
-use crate::barrier::Root;
-use crate::hpp::{BarrierSettings, Gathering, HppSettings};
+use super::{Address, Architecture, Simulation, Wire, Wires};
 use crate::observer::Observer;
-use crate::packet::PacketFormat;
-use crate::sp::{Replication, SpAscent, SpSettings};
-use crate::{BarrierId, Barriers, Endpoint};
+use crate::{Endpoint, Fabric};
 use flitway_engine::window::Windows;
-use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{End, LinkId, Shape, Topology};
-use flitway_wiring::{GroupId, Groups, NodeId, PortId, RailId, SwitchId};
-use std::ops::RangeInclusive;
+use flitway_wiring::topology::{End, LinkId, Topology};
+use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
-
-/// A complete description of a fabric: nothing in it has a default.
-#[derive(Clone, Debug)]
-pub struct Fabric {
-    /// The routing, with the topology of one rail.
-    pub routing: Routing,
-    /// Identical planes; each node has a NIC port in every one.
-    pub rails: u32,
-    /// Cycles from wire to wire, per link of the topology; at least 1.
-    pub latencies: Vec<u32>,
-    /// The switches, and the link layer that they share with the NIC ports.
-    pub switch: SwitchSettings,
-    /// What the tables of the switches say of multicast groups.
-    pub groups: Groups,
-    /// What their registers say of barrier groups.
-    pub barriers: Barriers,
-    /// Payload bytes of the packets which nodes send: a promise, without which ([`ANY_PAYLOAD`](Fabric::ANY_PAYLOAD)) the
-    /// simulation takes longer. NIC ports of HPP Switches panic at packets with more or fewer.
-    pub payloads: RangeInclusive<u32>,
-}
-
-/// The settings of one switch architecture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SwitchSettings {
-    /// Input-queued virtual cut-through with one crossbar per VC.
-    Hpp(HppSettings),
-    /// Buffered wormhole with a central buffer or large input FIFOs.
-    Sp(SpSettings),
-}
-
-impl SwitchSettings {
-    /// Those of an HPP Switch.
-    #[must_use]
-    pub fn hpp(&self) -> Option<&HppSettings> {
-        match self {
-            SwitchSettings::Hpp(settings) => Some(settings),
-            SwitchSettings::Sp(_) => None,
-        }
-    }
-
-    /// The setting with which copies of packets for several nodes can wait for each other for ever, if it is chosen.
-    #[must_use]
-    pub fn copies_can_deadlock(&self) -> Option<&'static str> {
-        match self {
-            SwitchSettings::Hpp(switch) => (switch.multicast.gathering == Gathering::OneByOne)
-                .then_some("switch.multicast.gathering = \"one-by-one\""),
-            SwitchSettings::Sp(switch) => (switch.worms.replication == Replication::LockStep)
-                .then_some("switch.multicast.replication = \"lock-step\""),
-        }
-    }
-
-    /// Those of an SP Switch.
-    #[must_use]
-    pub fn sp(&self) -> Option<&SpSettings> {
-        match self {
-            SwitchSettings::Hpp(_) => None,
-            SwitchSettings::Sp(settings) => Some(settings),
-        }
-    }
-
-    /// Ports of a chip.
-    #[must_use]
-    pub fn ports(&self) -> u32 {
-        match self {
-            SwitchSettings::Hpp(settings) => settings.ports,
-            SwitchSettings::Sp(settings) => settings.ports,
-        }
-    }
-
-    /// Data virtual channels of a link.
-    #[must_use]
-    pub fn vcs(&self) -> u32 {
-        match self {
-            SwitchSettings::Hpp(settings) => settings.vcs,
-            SwitchSettings::Sp(_) => 1,
-        }
-    }
-
-    /// The format of packets for one node.
-    #[must_use]
-    pub fn format(&self) -> PacketFormat {
-        match self {
-            SwitchSettings::Hpp(settings) => settings.format,
-            SwitchSettings::Sp(settings) => settings.format,
-        }
-    }
-
-    fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64 {
-        match self {
-            SwitchSettings::Hpp(settings) => settings.zero_load_cycles(hops, payload_bytes),
-            SwitchSettings::Sp(settings) => settings.zero_load_cycles(hops, payload_bytes),
-        }
-    }
-}
-
-impl Fabric {
-    /// Nothing is promised of what packets carry.
-    pub const ANY_PAYLOAD: RangeInclusive<u32> = 0..=u32::MAX;
-
-    /// The topology of one rail.
-    #[must_use]
-    pub fn topology(&self) -> &Topology {
-        self.routing.topology()
-    }
-
-    /// Number of nodes.
-    #[must_use]
-    pub fn nodes(&self) -> u32 {
-        self.topology().nodes()
-    }
-
-    /// Memory that a simulation of it needs without packets and endpoints, about, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        let topology = self.topology();
-        let ports: u64 =
-            (0..topology.switches()).map(|switch| u64::from(topology.ports(SwitchId(switch)))).sum();
-        let [switch_port, nic_port] = self.bytes_per_port();
-        u64::from(self.rails) * (ports * switch_port + u64::from(self.nodes()) * nic_port)
-    }
-
-    /// The same of a switch port and of a NIC port.
-    #[must_use]
-    pub fn bytes_per_port(&self) -> [u64; 2] {
-        match &self.switch {
-            SwitchSettings::Hpp(_) => crate::hpp::bytes_per_port(self),
-            SwitchSettings::Sp(settings) => [settings.bytes_per_switch_port(), settings.bytes_per_nic_port()],
-        }
-    }
-
-    /// Whether its switches decide for many cycles at a time, since all packets are long.
-    #[must_use]
-    pub fn works_by_stretches(&self) -> bool {
-        self.switch.hpp().is_some() && crate::hpp::works_by_stretches(self)
-    }
-
-    /// Whether adverts, which have wires of their own, are written where their senders look them up, since buffers are small,
-    /// and packets and links short.
-    #[must_use]
-    pub fn posts_adverts(&self) -> bool {
-        self.switch.hpp().is_some() && crate::hpp::posts_adverts(self)
-    }
-
-    /// Whether packets for one node choose among several ports up: on a tree, with adaptive ascent.
-    #[must_use]
-    pub fn has_adaptive_ascent(&self) -> bool {
-        let is_tree = matches!(self.topology().shape(), Shape::Tree(_));
-        let is_adaptive = self.switch.sp().is_some_and(|settings| settings.ascent == SpAscent::Adaptive);
-        is_tree && is_adaptive && self.routing.kind() == RoutingKind::DModK
-    }
-
-    /// Packet latency in cycles from `source` to `destination` when nothing is in the way, in closed form, and the
-    /// number of hops.
-    #[must_use]
-    pub fn zero_load_cycles(&self, source: NodeId, destination: NodeId, payload_bytes: u32) -> (u64, u32) {
-        let topology = self.topology();
-        let mut links = u64::from(self.latencies[topology.node_link(source).index()]);
-        let mut hops = 0;
-        for (switch, hop) in self.routing.path(source, destination) {
-            let link = topology.wire(switch, hop.port).map(|(link, _)| link);
-            links += link.map_or(0, |link| u64::from(self.latencies[link.index()]));
-            hops += 1;
-        }
-        (links + self.switch.zero_load_cycles(hops, payload_bytes), hops)
-    }
-
-    /// Packet latency in cycles of each copy of a packet of `source` for `group` by way of `root` when nothing is in the way,
-    /// in closed form: a lookup longer in every switch in which the way up is behind it.
-    #[must_use]
-    pub fn zero_load_copies(
-        &self,
-        source: NodeId,
-        group: GroupId,
-        root: u32,
-        payload_bytes: u32,
-    ) -> Vec<(NodeId, u64)> {
-        let settings = self.switch.hpp().expect("groups are for HPP Switches");
-        let topology = self.topology();
-        let cycles_of = |link: LinkId| u64::from(self.latencies[link.index()]);
-        let (mut here, mut arrival) = self.routing.start(source);
-        let (mut links, mut hops) = (cycles_of(topology.node_link(source)), 0);
-        let mut way = self.groups.way_up(source, group, root);
-        while !way.has_arrived() {
-            let Some((link, End::Switch(next, port))) = topology.wire(here, way.hop().port) else { break };
-            (here, arrival.port, way) = (next, port, way.rest());
-            (links, hops) = (links + cycles_of(link), hops + 1);
-        }
-        let mut copies = Vec::new();
-        let mut to_do = vec![(here, arrival.port, links, hops)];
-        while let Some((here, port, cycles, hops)) = to_do.pop() {
-            let outputs = self.groups.outputs(here, group, port);
-            let cycles = cycles + u64::from(settings.multicast.lookup);
-            for output in (0..u64::BITS).filter(|output| outputs >> output & 1 == 1) {
-                match topology.wire(here, PortId(output)) {
-                    Some((link, End::Switch(next, port))) => {
-                        to_do.push((next, port, cycles + cycles_of(link), hops + 1));
-                    }
-                    Some((link, End::Node(node))) => {
-                        let rest = settings.zero_load_cycles(hops + 1, payload_bytes);
-                        copies.push((node, cycles + cycles_of(link) + rest));
-                    }
-                    None => {}
-                }
-            }
-        }
-        copies.sort_unstable();
-        copies
-    }
-
-    /// Cycles from the arrival of `last` at a barrier of `group` to the release of `member`, when all others have arrived
-    /// long before and nothing is in the way, in closed form.
-    #[must_use]
-    pub fn zero_load_barrier_cycles(&self, group: BarrierId, last: NodeId, member: NodeId) -> u64 {
-        let settings = self.switch.hpp().expect("barriers are for HPP Switches");
-        let (up, down) = (self.barrier_path(group, last), self.barrier_path(group, member));
-        let cables: u64 = up.iter().chain(&down).map(|link| u64::from(self.latencies[link.index()])).sum();
-        let flits = u64::from(BarrierSettings::PACKET_FLITS);
-        let start = u64::from(settings.pipeline.transmit - u32::from(settings.show_ahead));
-        // Between two links there is a switch.
-        let passes = |links: usize| (links - 1) as u64 * settings.barrier_pass_cycles();
-        // The root answers the last combine before it sends the distribute the same way.
-        let answer = if up.last() == down.last() { flits } else { 0 };
-        let root = match self.barriers.root(group) {
-            Root::Node(root) => root,
-            Root::Switch(_) => return start + cables + passes(up.len() + down.len()) + flits + answer,
-        };
-        cables
-            + match (last == root, member == root) {
-                // Nobody else is asked.
-                (true, true) => 1,
-                (true, false) => start + passes(down.len()) + flits,
-                (false, true) => start + passes(up.len()) + flits,
-                (false, false) => 2 * (start + flits) + passes(up.len()) + passes(down.len()) + answer,
-            }
-    }
-
-    /// The links from `node` to the root of `group`; none if the node is the root.
-    fn barrier_path(&self, group: BarrierId, node: NodeId) -> Vec<LinkId> {
-        let topology = self.topology();
-        if self.barriers.root(group) == Root::Node(node) {
-            return Vec::new();
-        }
-        let mut links = vec![topology.node_link(node)];
-        let mut switch = topology.home(node).0;
-        let parent = |switch| self.barriers.place(self.barriers.rail(group), switch, group)?.parent();
-        while let Some(port) = parent(switch)
-            && let Some((link, end)) = topology.wire(switch, port)
-        {
-            links.push(link);
-            let End::Switch(next, _) = end else { break };
-            switch = next;
-        }
-        links
-    }
-
-    /// No less than the packet latency between any two nodes when nothing is in the way.
-    #[must_use]
-    pub fn zero_load_cycles_max(&self, payload_bytes: u32) -> u64 {
-        let hops = self.routing.hops_max();
-        let longest = u64::from(self.latencies.iter().copied().max().unwrap_or(0));
-        longest * u64::from(hops + 1) + self.switch.zero_load_cycles(hops, payload_bytes)
-    }
-}
 
 /// What a shard is made of: its switches, then its nodes, are its components.
 #[derive(Debug)]
 pub struct Plan<E, O> {
-    pub(crate) number: u32,
-    pub(crate) shards: u32,
+    pub number: u32,
+    pub shards: u32,
     /// Cycles that pass in a window.
-    pub(crate) window_length: u64,
+    pub window_length: u64,
     /// Sides that take turns, 1 or 2.
-    pub(super) sides: u64,
+    pub sides: u64,
     /// On which each component is.
-    pub(super) side: Vec<u8>,
+    pub side: Vec<u8>,
     /// Memory that it needs without packets and endpoints, about.
-    pub(crate) bytes: u64,
-    pub(crate) switches: Vec<SwitchPart>,
-    pub(crate) nodes: Vec<NodePart<E>>,
-    pub(crate) observer: O,
+    pub bytes: u64,
+    pub switches: Vec<SwitchPart>,
+    pub nodes: Vec<NodePart<E>>,
+    pub observer: O,
 }
 
 /// A switch, component `number`, with what is wired to each of its ports.
 #[derive(Debug)]
-pub(crate) struct SwitchPart {
-    pub(crate) number: u32,
-    pub(crate) wires: Vec<Wires>,
+pub struct SwitchPart {
+    pub number: u32,
+    pub wires: Vec<Wires>,
 }
 
 /// A node, component `number`, with a wire in each rail.
 #[derive(Debug)]
-pub(crate) struct NodePart<E> {
-    pub(crate) id: NodeId,
-    pub(crate) number: u32,
-    pub(crate) wires: Vec<Wire>,
-    pub(crate) endpoint: E,
+pub struct NodePart<E> {
+    pub id: NodeId,
+    pub number: u32,
+    pub wires: Vec<Wire>,
+    pub endpoint: E,
 }
 
 /// Numbers of components: the switches of rail 0, of rail 1, ..., then the nodes.
@@ -413,7 +144,7 @@ fn by_neighbourhood(topology: &Topology) -> Vec<usize> {
 }
 
 pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
-    fabric: &Fabric,
+    fabric: &Fabric<A::Chip>,
     endpoints: Vec<E>,
     threads: u32,
     mut observer: impl FnMut() -> O,
@@ -423,7 +154,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     let shards = threads.clamp(1, fabric.topology().switches());
     let wiring = Wiring::new(fabric, shards);
     let shortest = fabric.latencies.iter().copied().min().unwrap_or(1);
-    let window_length = A::lookahead(fabric, shortest).max(1);
+    let window_length = A::lookahead(&fabric.chip, fabric, shortest).max(1);
     let sides = Sides::new(fabric.topology());
     let count = if A::takes_turns(fabric) { sides.count() } else { 1 };
     let mut plans: Vec<Plan<E, O>> = (0..shards)
@@ -458,7 +189,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         plan.side.push(sides.of_node(id));
         nodes.push(address);
     }
-    let shards = plans.into_iter().map(|plan| A::Shard::new(fabric, plan)).collect();
+    let shards = plans.into_iter().map(|plan| A::shard(fabric, plan)).collect();
     Simulation {
         windows: Windows::new(shards, window_length, count),
         topology: Arc::clone(fabric.routing.topology()),

@@ -3,9 +3,10 @@
 use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::hpp::HppSettings;
-use flitway_fabric::sp::SpSettings;
-use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, SwitchSettings};
+use flitway_fabric::{ANY_PAYLOAD, BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet};
+use flitway_switch::hpp::HppSettings;
+use flitway_switch::sp::SpSettings;
+use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -67,7 +68,7 @@ pub struct SpPart {
 impl Case {
     /// The fabric, unless topology, routing and latencies do not go together (when a case has been cut down).
     #[must_use]
-    pub fn fabric(&self) -> Option<Fabric> {
+    pub fn fabric(&self) -> Option<AnyFabric> {
         let topology = Arc::new(Topology::build(&self.topology).ok()?);
         let fits = topology.nodes() as usize == self.scripts.len()
             && self.arrivals.len() == self.scripts.len()
@@ -83,15 +84,16 @@ impl Case {
             Some(sp) => (SwitchSettings::Sp(sp.settings.clone()), 1),
             None => (SwitchSettings::Hpp(self.settings.clone()), self.settings.vcs),
         };
-        vcs.is_multiple_of(routing.classes()).then(|| Fabric {
+        let bare = Fabric {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
-            switch,
             groups,
             barriers,
-            payloads: if self.promises { self.payloads() } else { Fabric::ANY_PAYLOAD },
-        })
+            payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },
+            chip: (),
+        };
+        vcs.is_multiple_of(bare.routing.classes()).then(|| switch.fabric(bare))
     }
 
     /// Bytes of the packets. Replies are as long as what asks for them.

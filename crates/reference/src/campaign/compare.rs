@@ -4,10 +4,11 @@ use super::case::{Case, Deaf, reply};
 use crate::record::{Difference, Record};
 use crate::{hpp, sp};
 use flitway_engine::Cycle;
-use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
-use flitway_fabric::sp::Sp;
 use flitway_fabric::{Endpoint, Fabric, Simulation};
+use flitway_switch::AnyFabric;
+use flitway_switch::hpp::{Hpp, posts_adverts, works_by_stretches};
+use flitway_switch::sp::Sp;
 use std::any::Any;
 use std::fmt;
 use std::ops::AddAssign;
@@ -109,13 +110,23 @@ impl AddAssign for Coverage {
 /// # Errors
 /// If they differ in anything.
 pub fn compare(case: &Case) -> Result<Coverage, Failure> {
-    let Some(fabric) = case.fabric() else { return Ok(Coverage::default()) };
-    if let Some(part) = &case.sp {
-        let reference = sp::Reference::new(&fabric, &case.scripts, &part.sets, reply);
-        return compare_with::<Sp, _>(case, &fabric, reference);
+    match case.fabric() {
+        None => Ok(Coverage::default()),
+        Some(AnyFabric::Sp(fabric)) => {
+            let sets = case.sp.as_ref().map_or(&[][..], |part| &part.sets);
+            let reference = sp::Reference::new(&fabric, &case.scripts, sets, reply);
+            compare_with::<Sp, _>(case, &fabric, reference)
+        }
+        Some(AnyFabric::Hpp(fabric)) => {
+            let reference = hpp::Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
+            let coverage = compare_with::<Hpp, _>(case, &fabric, reference)?;
+            Ok(Coverage {
+                by_stretches: u64::from(works_by_stretches(&fabric)),
+                posting: u64::from(posts_adverts(&fabric)),
+                ..coverage
+            })
+        }
     }
-    let reference = hpp::Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
-    compare_with::<Hpp, _>(case, &fabric, reference)
 }
 
 /// What is asked of a reference model.
@@ -158,7 +169,7 @@ model!(sp::Reference);
 
 fn compare_with<A: Architecture, R: Model>(
     case: &Case,
-    fabric: &Fabric,
+    fabric: &Fabric<A::Chip>,
     mut reference: R,
 ) -> Result<Coverage, Failure> {
     caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
@@ -181,14 +192,13 @@ fn compare_with<A: Architecture, R: Model>(
     }
     Ok(Coverage {
         cases: 1,
-        by_stretches: u64::from(fabric.works_by_stretches()),
-        posting: u64::from(fabric.posts_adverts()),
         packets: ours.packets_delivered,
         flit_hops: ours.flit_hops,
         cycles: reference.now().0,
         releases: reference.record().releases.len() as u64,
         losses: ours.barrier.lost_by_fault + ours.barrier.lost_by_full_queue,
         repeats: ours.barrier.retransmissions + ours.barrier.duns,
+        ..Coverage::default()
     })
 }
 
@@ -201,7 +211,7 @@ struct EngineRun {
 
 fn run_engine<A: Architecture, E: Endpoint>(
     case: &Case,
-    fabric: &Fabric,
+    fabric: &Fabric<A::Chip>,
     endpoints: Vec<E>,
     end: Cycle,
 ) -> Result<EngineRun, Failure> {

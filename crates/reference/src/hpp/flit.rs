@@ -2,7 +2,7 @@
 
 use super::barrier::Signal;
 use flitway_fabric::Packet;
-use flitway_fabric::hpp::HppSettings;
+use flitway_switch::hpp::HppSettings;
 use flitway_wiring::NodeId;
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! The HPP Switch, flit by flit and cycle by cycle.
 //!
-//! **The normative text is the header of `flitway_fabric::hpp`.** This is its plainest transcription: every flit and
+//! **The normative text is the header of `flitway_switch::hpp`.** This is its plainest transcription: every flit and
 //! every advert is an object that is moved by hand in every cycle, positions are counted in `position_bits` bits as
 //! hardware would, and the five steps of a cycle stand in the code in the order of the text. Names are those of the
 //! text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the fabric,
@@ -48,10 +48,10 @@ use crate::record::Record;
 use barrier::{Lane, Member};
 use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
-use flitway_fabric::hpp::HppSettings;
 use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Packet};
+use flitway_switch::hpp::HppSettings;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, Groups, NodeId, PortId, RailId, SwitchId};
@@ -157,9 +157,9 @@ impl Reference {
     /// # Panics
     /// If there is not one list per node.
     #[must_use]
-    pub fn new(fabric: &Fabric, scripts: &[Vec<Packet>], reply: Reply) -> Self {
+    pub fn new(fabric: &Fabric<HppSettings>, scripts: &[Vec<Packet>], reply: Reply) -> Self {
         assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
-        let settings = fabric.switch.hpp().expect("the fabric is one of HPP Switches");
+        let settings = &fabric.chip;
         let wiring = Wiring::new(fabric);
         let scripts = scripts.iter().map(|packets| {
             let mut packets = packets.clone();
@@ -318,13 +318,13 @@ fn released(processes: &mut [Process], nics: &mut [Nic], node: NodeId, world: &m
 
 /// Which channel leads from where to where.
 struct Wiring<'a> {
-    fabric: &'a Fabric,
+    fabric: &'a Fabric<HppSettings>,
     channels: Vec<Channel>,
 }
 
 impl<'a> Wiring<'a> {
-    fn new(fabric: &'a Fabric) -> Self {
-        let settings = fabric.switch.hpp().expect("the fabric is one of HPP Switches");
+    fn new(fabric: &'a Fabric<HppSettings>) -> Self {
+        let settings = &fabric.chip;
         let mut wiring = Wiring { fabric, channels: Vec::new() };
         for rail in 0..fabric.rails {
             for (link, &latency) in fabric.topology().links().iter().zip(&fabric.latencies) {

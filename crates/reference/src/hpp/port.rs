@@ -5,8 +5,8 @@ use super::arbiter::first_after;
 use super::barrier::{Lane, Signal};
 use super::flit::{AdvertWord, Flit, Symbol};
 use flitway_engine::Cycle;
-use flitway_fabric::hpp::{BarrierSettings, HppSettings};
 use flitway_fabric::observer::{Advert, ComponentNumber};
+use flitway_switch::hpp::{BarrierSettings, HppSettings};
 use flitway_wiring::PortId;
 use std::collections::VecDeque;
 

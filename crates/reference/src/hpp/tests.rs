@@ -3,10 +3,10 @@
 use super::*;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Barriers, Delivery, SwitchSettings};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery};
+use flitway_switch::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Topology, TopologySettings};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn hpp() -> HppSettings {
     }
 }
 
-fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettings) -> Fabric {
+fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettings) -> Fabric<HppSettings> {
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = (0..topology.links().len() as u32).map(|link| 3 + link % 5).collect();
     let routing = Routing::new(routing, topology).unwrap();
@@ -36,10 +36,10 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
         routing,
         rails: 1,
         latencies,
-        switch: SwitchSettings::Hpp(settings),
+        chip: settings,
         groups: Groups::none(),
         barriers: Barriers::none(),
-        payloads: Fabric::ANY_PAYLOAD,
+        payloads: ANY_PAYLOAD,
     }
 }
 
@@ -50,7 +50,7 @@ fn packet(destination: u32, payload: u16, created: u64) -> Packet {
 }
 
 /// Node 0 sends `packets`; all deliveries, in order.
-fn deliveries(fabric: &Fabric, packets: Vec<Packet>) -> Vec<Delivery> {
+fn deliveries(fabric: &Fabric<HppSettings>, packets: Vec<Packet>) -> Vec<Delivery> {
     let mut scripts = vec![Vec::new(); fabric.nodes() as usize];
     scripts[0] = packets;
     let mut model = Reference::new(fabric, &scripts, |_| None);
@@ -83,7 +83,7 @@ fn zero_load_latency_is_the_sum_of_its_parts() {
 }
 
 /// The links from node to node.
-fn links_of_path(fabric: &Fabric, source: NodeId, destination: NodeId) -> Vec<u32> {
+fn links_of_path(fabric: &Fabric<HppSettings>, source: NodeId, destination: NodeId) -> Vec<u32> {
     let topology = fabric.topology();
     let path = fabric.routing.path(source, destination);
     let rest = path.filter_map(|(switch, hop)| topology.wire(switch, hop.port)).map(|(link, _)| link.0);
@@ -140,7 +140,7 @@ fn adverts_are_repeated_when_nothing_is_new() {
 }
 
 /// Random packets to anybody, too many of them.
-fn flood(seed: u64, fabric: &Fabric, count: u64) -> Vec<Vec<Packet>> {
+fn flood(seed: u64, fabric: &Fabric<HppSettings>, count: u64) -> Vec<Vec<Packet>> {
     let mut stream = Stream::new(seed, 0, Purpose::Test);
     let mut packet = |index: u64| Packet {
         lane: stream.bits() as u32,

@@ -1,6 +1,6 @@
 //! The SP Switch, flit by flit and cycle by cycle.
 //!
-//! **The normative text is the header of `flitway_fabric::sp`.** This is its plainest transcription: every flit, chunk and
+//! **The normative text is the header of `flitway_switch::sp`.** This is its plainest transcription: every flit, chunk and
 //! credit is an object that is moved by hand in every cycle, and the six steps of a cycle stand in the code in the order
 //! of the text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the
 //! fabric, the routing relation, the reachability strings and the observer's events.
@@ -20,8 +20,8 @@ mod switch;
 use crate::record::Record;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::sp::{SpSettings, Store};
 use flitway_fabric::{Delivery, Fabric, Packet};
+use flitway_switch::sp::{SpSettings, Store, has_adaptive_ascent};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
@@ -155,13 +155,13 @@ impl Reference {
     /// If there is not one list per node.
     #[must_use]
     pub fn new(
-        fabric: &Fabric,
+        fabric: &Fabric<SpSettings>,
         scripts: &[Vec<Packet>],
         sets: &[Arc<NodeSet>],
         reply: fn(&Delivery) -> Option<Packet>,
     ) -> Self {
         assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
-        let settings = fabric.switch.sp().expect("the fabric is one of SP Switches").clone();
+        let settings = fabric.chip.clone();
         let scripts = scripts.iter().map(|packets| {
             let mut packets = packets.clone();
             packets.sort_by_key(|packet| packet.created);
@@ -171,7 +171,7 @@ impl Reference {
             settings,
             routing: fabric.routing.clone(),
             reach: Reach::new(&fabric.routing),
-            adaptive: fabric.has_adaptive_ascent(),
+            adaptive: has_adaptive_ascent(fabric),
             now: 0,
             packets: Vec::new(),
             channels: Vec::new(),
@@ -293,7 +293,7 @@ impl Reference {
 }
 
 /// The components, with a channel in each direction of every link, or in the one that it has.
-fn wire(fabric: &Fabric, world: &mut World) -> (Vec<Switch>, Vec<Nic>) {
+fn wire(fabric: &Fabric<SpSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic>) {
     let (topology, rails) = (fabric.topology(), fabric.rails);
     let mut halves: BTreeMap<(u32, End), Half> = BTreeMap::new();
     for rail in 0..rails {

@@ -2,8 +2,8 @@
 
 use super::{Flit, Travelling, Wires, World};
 use flitway_engine::Cycle;
-use flitway_fabric::sp::SpSettings;
 use flitway_fabric::{Delivery, Packet};
+use flitway_switch::sp::SpSettings;
 use flitway_wiring::{Destination, NodeId, NodeSet, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;

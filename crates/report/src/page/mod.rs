@@ -19,7 +19,7 @@ use crate::stages;
 use crate::theory::Theory;
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
-use flitway_fabric::simulation::SwitchSettings;
+use flitway_fabric::chip::Waits;
 use flitway_wiring::topology::End;
 use picture::Numbers;
 use serde_json::{Value, json};
@@ -127,8 +127,8 @@ impl Page<'_> {
             "rails": self.fabric.rails,
             "nodes": self.fabric.nodes(),
             "sending_part": self.sending_part(),
-            "has_vcs": self.fabric.switch.hpp().is_some(),
-            "waits": waits(&self.fabric.switch),
+            "has_vcs": self.fabric.chip.offers().virtual_channels,
+            "waits": waits(&self.fabric.chip.waits()),
         });
         if let (Some(theory), Some(zero_load)) = (self.theory, self.theory_ns()) {
             data["theory"] = json!({
@@ -153,15 +153,15 @@ impl Page<'_> {
     }
 }
 
-/// What packets wait for in words, where it is something else than in HPP Switches.
-fn waits(switch: &SwitchSettings) -> Value {
-    let Some(sp) = switch.sp() else { return json!({}) };
-    let [output, link] = if sp.store.is_input() {
-        ["output kept by another packet (lock step)", "output taken by others (in the input buffer)"]
-    } else {
-        ["way into the central buffer (write port, room)", "output taken by others (in the central buffer)"]
-    };
-    json!({ "output": output, "link": link })
+/// What packets wait for in words, where it is something else than an output of the crossbar or the link.
+fn waits(waits: &Waits) -> Value {
+    let mut words = json!({});
+    for (key, word) in [("output", waits.output), ("link", waits.link)] {
+        if let Some(word) = word {
+            words[key] = json!(word);
+        }
+    }
+    words
 }
 
 /// `[switch, port, switch, port]`, or `[switch, port, node]`.

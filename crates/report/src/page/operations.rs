@@ -142,7 +142,7 @@ impl Kind {
 /// Whether packets of `page` look for their group in tables of switches.
 fn has_tables(page: &Page<'_>) -> bool {
     let by = page.result["workload"]["by"].as_str().unwrap_or("hardware");
-    page.fabric.switch.hpp().is_some() && ["hardware", "ranges"].contains(&by)
+    page.fabric.chip.offers().groups.is_some() && ["hardware", "ranges"].contains(&by)
 }
 
 /// What the section is called, if there is one.

@@ -9,11 +9,11 @@ use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{BarrierId, Fabric, Simulation};
+use flitway_fabric::{BarrierId, Simulation};
 use flitway_nic::synchroniser::{BarrierPlan, Method, PlanSettings};
 use flitway_nic::{PlanError, Synchroniser};
-use flitway_wiring::GroupId;
-use flitway_wiring::NodeId;
+use flitway_switch::AnyFabric;
+use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
 use flitway_workload::multicast::members::Unfit;
 use flitway_workload::traffic::Traffic;
@@ -91,7 +91,7 @@ impl std::error::Error for BarrierMisfit {}
 pub struct BarrierRun {
     plan: Arc<BarrierPlan>,
     /// The fabric with the groups in its registers and tables.
-    fabric: Fabric,
+    fabric: AnyFabric,
     overheads: [u64; 2],
     message_flits: u64,
 }
@@ -141,7 +141,7 @@ impl BarrierRun {
         let group = BarrierId(group);
         let pairs = last.iter().flat_map(|&last| released.iter().map(move |&member| (last, member)));
         pairs
-            .map(|(last, member)| self.fabric.zero_load_barrier_cycles(group, last, member))
+            .filter_map(|(last, member)| self.fabric.zero_load_barrier_cycles(group, last, member))
             .max()
             .unwrap_or(0)
     }
@@ -150,7 +150,7 @@ impl BarrierRun {
     fn three_trips(&self, group: u32) -> u64 {
         let root = self.plan.first(group);
         let payload = BarrierPlan::MESSAGE_BYTES.into();
-        let asked = self.fabric.zero_load_copies(root, GroupId(group), 0, payload);
+        let asked = self.fabric.zero_load_copies(root, GroupId(group), 0, payload).unwrap_or_default();
         let others = asked.into_iter().filter(|&(node, _)| node != root);
         let Some((node, question)) = others.max_by_key(|&(_, cycles)| cycles) else { return 0 };
         let send = self.overheads[0];
@@ -199,8 +199,8 @@ impl Session {
     pub fn barrier(&self, settings: &BarrierSettings) -> Result<BarrierRun, BarrierMisfit> {
         let barrier = Barrier::build(&settings.choice, self.fabric.nodes(), self.seed);
         let barrier = Arc::new(barrier.map_err(BarrierMisfit::Groups)?);
-        let switch = self.fabric.switch.hpp();
-        if switch.is_none() && settings.by.is_of_switches() {
+        let offers = self.fabric.chip.offers();
+        if offers.barriers.is_none() && settings.by.is_of_switches() {
             return Err(BarrierMisfit::NoEngine);
         }
         let mtu = self.machine.packet.mtu_bytes;
@@ -210,10 +210,9 @@ impl Session {
         let overheads = self.overheads(settings.has_overheads);
         let plan = PlanSettings {
             method: settings.by,
-            barriers_max: switch.map_or(0, |switch| switch.barrier.groups),
-            groups_max: switch.map_or(0, |switch| switch.multicast.groups),
-            shares_with_multicast: switch
-                .is_some_and(|switch| !switch.barrier.dedicated && switch.multicast.vc == 0),
+            barriers_max: offers.barriers.map_or(0, |barriers| barriers.groups),
+            groups_max: offers.groups.unwrap_or(0),
+            shares_with_multicast: offers.barriers.is_some_and(|barriers| barriers.shares_with_groups),
             rails: self.fabric.rails,
             send_overhead: overheads[0],
             receive_overhead: overheads[1],
@@ -221,10 +220,11 @@ impl Session {
             seed: self.seed,
         };
         let plan = BarrierPlan::new(&barrier, &self.fabric.routing, plan).map_err(BarrierMisfit::Plan)?;
-        let (groups, barriers) = (plan.groups().clone(), plan.barriers().clone());
+        let mut fabric = self.fabric.clone();
+        (fabric.groups, fabric.barriers) = (plan.groups().clone(), plan.barriers().clone());
         Ok(BarrierRun {
             plan: Arc::new(plan),
-            fabric: Fabric { groups, barriers, ..self.fabric.clone() },
+            fabric,
             overheads,
             message_flits: self.flits()(BarrierPlan::MESSAGE_BYTES).into(),
         })
@@ -261,7 +261,7 @@ pub(super) struct Synchronisation<'a> {
 impl Job for Synchronisation<'_> {
     type Endpoint = Synchroniser;
 
-    fn fabric(&self) -> &Fabric {
+    fn fabric(&self) -> &AnyFabric {
         &self.run.fabric
     }
 

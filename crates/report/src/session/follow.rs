@@ -1,12 +1,13 @@
 //! Runs that are made again to see more of them: the steps of chosen packets.
 
+use super::Session;
 use super::barrier::{BarrierRun, Synchronisation};
 use super::job::{Injectors, Job};
 use super::multicast::{MulticastRun, Operations};
-use super::{Session, on_architecture};
 use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_nic::Exchange;
+use flitway_switch::on_architecture;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,8 +50,8 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        on_architecture!(self.fabric(), A => {
-            let mut simulation = self.exchange_of::<A>(exchange, &self.watch(follow));
+        on_architecture!(self.fabric(), A, fabric => {
+            let mut simulation = self.exchange_of::<A>(fabric, exchange, &self.watch(follow));
             simulation.run_until(follow.until, stop);
             Steps::join(simulation.observers_mut().filter_map(Watch::take_steps).collect())
         })

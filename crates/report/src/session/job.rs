@@ -1,6 +1,6 @@
 //! What is measured in batches: synthetic traffic, multicast operations, barriers. How a run of it goes is said here once.
 
-use super::{PACKETS_PER_BATCH, Patience, Session, on_architecture, packets_per_cycle};
+use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
 use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
 use crate::point::Point;
 use crate::recorder::Recorder;
@@ -9,6 +9,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Fabric, Simulation};
 use flitway_nic::Injector;
+use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(super) trait Job {
     type Endpoint: Endpoint;
 
     /// The fabric, with what it needs in tables and registers.
-    fn fabric(&self) -> &Fabric;
+    fn fabric(&self) -> &AnyFabric;
 
     /// What stands on `node`.
     fn endpoint(&self, node: NodeId) -> Self::Endpoint;
@@ -38,7 +39,7 @@ pub(super) trait Job {
 pub(super) struct Injectors<'a> {
     session: &'a Session,
     traffic: &'a Arc<Traffic>,
-    fabric: Fabric,
+    fabric: AnyFabric,
 }
 
 impl<'a> Injectors<'a> {
@@ -50,7 +51,7 @@ impl<'a> Injectors<'a> {
 impl Job for Injectors<'_> {
     type Endpoint = Injector;
 
-    fn fabric(&self) -> &Fabric {
+    fn fabric(&self) -> &AnyFabric {
         &self.fabric
     }
 
@@ -84,8 +85,8 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> (Point, Measurement) {
-        on_architecture!(self.fabric, A => {
-            let mut simulation = self.simulation_of::<A, J>(job, &Watch::slowest(self.has_details));
+        on_architecture!(job.fabric(), A, fabric => {
+            let mut simulation = self.simulation_of::<A, J>(job, fabric, &Watch::slowest(self.has_details));
             let measurement = measure(&mut simulation, plan, &mut job.course(), stop, progress);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
             let details = self.has_details.then(|| {
@@ -103,8 +104,8 @@ impl Session {
         until: Cycle,
         stop: &AtomicBool,
     ) -> Vec<Steps> {
-        on_architecture!(self.fabric, A => {
-            let mut again = self.simulation_of::<A, J>(job, watch);
+        on_architecture!(job.fabric(), A, fabric => {
+            let mut again = self.simulation_of::<A, J>(job, fabric, watch);
             job.course().advance(&mut again, until, stop);
             again.observers_mut().filter_map(|recorder| recorder.watch_mut().take_steps()).collect()
         })
@@ -114,12 +115,13 @@ impl Session {
     fn simulation_of<A: Architecture, J: Job>(
         &self,
         job: &J,
+        fabric: &Fabric<A::Chip>,
         watch: &Watch,
     ) -> Simulation<A, J::Endpoint, Recorder> {
         let nodes = self.fabric.nodes();
         let endpoints = (0..nodes).map(|node| job.endpoint(NodeId(node))).collect();
         let recorder = || job.instruct(Recorder::new(nodes).with_watch(watch.clone()));
-        Simulation::new(job.fabric(), endpoints, self.shards(), recorder)
+        Simulation::new(fabric, endpoints, self.shards(), recorder)
     }
 
     /// The injector of `traffic` on `node`.

@@ -8,14 +8,14 @@ use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_fabric::chip::Offers;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::sp::SpSettings;
-use flitway_fabric::{Endpoint, Fabric, Simulation};
+use flitway_fabric::{Endpoint, Simulation};
 use flitway_nic::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
 use flitway_nic::{Multicaster, PlanError};
-use flitway_wiring::GroupId;
-use flitway_wiring::NodeId;
+use flitway_switch::AnyFabric;
 use flitway_wiring::multicast::Ascent;
+use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
 use flitway_workload::traffic::Traffic;
@@ -97,7 +97,7 @@ impl std::error::Error for MulticastMisfit {}
 pub struct MulticastRun {
     plan: Arc<MulticastPlan>,
     /// The fabric with the groups in its tables.
-    fabric: Fabric,
+    fabric: AnyFabric,
     offered_load: f64,
     staleness: Cycle,
 }
@@ -147,7 +147,7 @@ impl MulticastRun {
             return self.plan.send_overhead() + latest;
         }
         for (part, start) in self.plan.parts(group, source).into_iter().zip(self.starts(0)) {
-            let copies = self.fabric.zero_load_copies(source, part, 0, payload);
+            let copies = self.fabric.zero_load_copies(source, part, 0, payload).unwrap_or_default();
             let others = copies.into_iter().filter(|(node, _)| *node != source);
             last = others.map(|(_, cycles)| start + cycles).fold(last, u64::max);
         }
@@ -186,8 +186,9 @@ impl Session {
         load: Fraction,
     ) -> Result<MulticastRun, MulticastMisfit> {
         let nodes = self.fabric.nodes();
-        let worms = self.worms().filter(|_| settings.by == By::Hardware);
-        let format = worms.map_or(self.machine.packet, SpSettings::worm_format);
+        let offers = self.fabric.chip.offers();
+        let sets = offers.sets.filter(|_| settings.by == By::Hardware);
+        let format = sets.unwrap_or(self.machine.packet);
         let flits = |payload: u16| format.packet_flits(u32::from(payload)) as u16;
         let injection = self.injection(&flits, load);
         let multicast = Multicast::build(&settings.choice, nodes, &injection, self.seed)
@@ -196,7 +197,7 @@ impl Session {
         let plan = PlanSettings {
             method: self.method(settings, &multicast, [send_overhead, receive_overhead]),
             root: settings.root,
-            switches: self.copying(),
+            switches: copying(&offers),
             rails: self.fabric.rails,
             send_overhead,
             receive_overhead,
@@ -204,27 +205,14 @@ impl Session {
         };
         let plan = MulticastPlan::new(&Arc::new(multicast), &self.fabric.routing, plan)
             .map_err(MulticastMisfit::Plan)?;
-        let fabric = Fabric { groups: plan.groups().clone(), ..self.fabric.clone() };
+        let mut fabric = self.fabric.clone();
+        fabric.groups = plan.groups().clone();
         Ok(MulticastRun {
             plan: Arc::new(plan),
             fabric,
             offered_load: load.as_f64(),
             staleness: settings.staleness,
         })
-    }
-
-    /// The switches, if they replicate worms.
-    fn worms(&self) -> Option<&SpSettings> {
-        self.fabric.switch.sp().filter(|switch| switch.worms.bits > 0)
-    }
-
-    /// What the switches copy.
-    fn copying(&self) -> Copying {
-        match (self.fabric.switch.hpp(), self.worms()) {
-            (Some(switch), _) => Copying::Groups(switch.multicast.groups),
-            (None, Some(_)) => Copying::Worms,
-            (None, None) => Copying::Nothing,
-        }
     }
 
     /// The way of `settings`, on this machine; `overheads` are those of sending and receiving, in cycles.
@@ -277,7 +265,7 @@ pub(super) struct Operations<'a> {
 impl Job for Operations<'_> {
     type Endpoint = Multicaster;
 
-    fn fabric(&self) -> &Fabric {
+    fn fabric(&self) -> &AnyFabric {
         &self.run.fabric
     }
 
@@ -300,6 +288,15 @@ impl Job for Operations<'_> {
 }
 
 /// By group of the switches: copies of a packet for it that are delivered.
+/// What the switches copy.
+fn copying(offers: &Offers) -> Copying {
+    match (offers.groups, offers.sets) {
+        (Some(groups), _) => Copying::Groups(groups),
+        (None, Some(_)) => Copying::Worms,
+        (None, None) => Copying::Nothing,
+    }
+}
+
 pub(super) fn copies_of(groups: &flitway_wiring::Groups) -> Arc<[u32]> {
     let own = u32::from(groups.ascent() == Ascent::Table);
     (0..groups.len()).map(|group| groups.members(GroupId::new(group)).len() as u32 - own).collect()

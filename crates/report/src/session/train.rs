@@ -1,13 +1,14 @@
 //! A train of packets on a machine: how long it takes, and what the multi-rail model says of it.
 
-use super::{Session, on_architecture};
+use super::Session;
 use crate::memory::peak_rss_bytes;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{Fabric, Simulation, SwitchSettings, Unobserved};
+use flitway_fabric::{Fabric, Simulation, Unobserved};
 use flitway_nic::Train;
 use flitway_nic::train::TrainSettings;
+use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
 use serde_json::{Value, json};
 use std::fmt;
@@ -175,11 +176,14 @@ impl Session {
         progress: impl FnMut(Cycle),
     ) -> Result<TrainResult, TrainMisfit> {
         self.fits_train(choice)?;
-        Ok(on_architecture!(self.fabric, A => self.train_on::<A>(choice, stop, progress)))
+        let mut promised = self.fabric.clone();
+        promised.payloads = choice.payload..=choice.payload;
+        Ok(on_architecture!(&promised, A, fabric => self.train_on::<A>(fabric, choice, stop, progress)))
     }
 
     fn train_on<A: Architecture>(
         &self,
+        fabric: &Fabric<A::Chip>,
         choice: TrainChoice,
         stop: &AtomicBool,
         mut progress: impl FnMut(Cycle),
@@ -196,8 +200,7 @@ impl Session {
             seed: self.seed,
         };
         let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
-        let fabric = Fabric { payloads: choice.payload..=choice.payload, ..self.fabric.clone() };
-        let mut simulation = Simulation::<A, _, _>::new(&fabric, nodes, self.shards(), || Unobserved);
+        let mut simulation = Simulation::<A, _, _>::new(fabric, nodes, self.shards(), || Unobserved);
         loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
             if outcome != Outcome::Reached || simulation.endpoint(settings.to).received() == choice.count {
@@ -222,11 +225,7 @@ impl Session {
         let first = self.fabric.zero_load_cycles(from, to, choice.payload).0 as f64;
         let others = f64::from(choice.count.saturating_sub(1)) / f64::from(self.fabric.rails);
         let flits = f64::from(self.machine.packet.packet_flits(choice.payload));
-        let through = match &self.fabric.switch {
-            SwitchSettings::Hpp(switch) => switch.pipeline.depth() - u32::from(switch.show_ahead),
-            SwitchSettings::Sp(switch) => switch.pipeline.depth(),
-        };
-        let through = f64::from(through);
+        let through = f64::from(self.fabric.chip.through_cycles());
         [first + others * flits.max(through), first + others * flits]
     }
 }

@@ -1,10 +1,10 @@
 //! What is measured: fabrics, packets, loads.
 
 use crate::Outcome;
-use flitway_fabric::SwitchSettings;
-use flitway_fabric::hpp::{AdvertSettings, Pipeline};
 use flitway_machine::{Machine, Options};
 use flitway_report::session::Session;
+use flitway_switch::SwitchSettings;
+use flitway_switch::hpp::{AdvertSettings, Pipeline};
 use flitway_workload::Fraction;
 use flitway_workload::traffic::size::Sizes;
 use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination};

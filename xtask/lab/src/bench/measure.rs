@@ -4,11 +4,12 @@ use super::case::{Case, SEED};
 use super::clock::{median, spent};
 use crate::Outcome;
 use flitway_engine::Cycle;
-use flitway_fabric::Simulation;
-use flitway_fabric::hpp::Hpp;
 use flitway_fabric::simulation::Counters;
+use flitway_fabric::{Fabric, Simulation};
 use flitway_nic::Injector;
 use flitway_report::recorder::Recorder;
+use flitway_switch::AnyFabric;
+use flitway_switch::hpp::{Hpp, HppSettings};
 use flitway_wiring::NodeId;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -58,6 +59,11 @@ struct Stretch {
     flits: f64,
 }
 
+fn of_hpp(fabric: &AnyFabric) -> &Fabric<HppSettings> {
+    let AnyFabric::Hpp(fabric) = fabric else { unreachable!("the cases of the bench are of HPP Switches") };
+    fabric
+}
+
 impl Running {
     fn new(case: Case, threads: u32) -> Outcome<Self> {
         let session = case.session(threads)?;
@@ -66,7 +72,7 @@ impl Running {
         let nodes = fabric.nodes();
         let injectors =
             (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
-        let simulation = Simulation::new(fabric, injectors, threads, || Recorder::new(nodes));
+        let simulation = Simulation::new(of_hpp(fabric), injectors, threads, || Recorder::new(nodes));
         let [bytes_per_port, _] = fabric.bytes_per_port();
         let mut running = Running { simulation, nodes, bytes_per_port };
         let crossing = fabric.zero_load_cycles_max(format.mtu_bytes);
@@ -135,7 +141,7 @@ pub(super) fn simulate(case: Case, cycles: u64) -> Outcome<u64> {
     let injectors =
         (0..nodes).map(|node| Injector::new(&traffic, NodeId(node), fabric.rails, SEED)).collect();
     let recorder = || Recorder::new(nodes);
-    let mut simulation = Simulation::<Hpp, _, _>::new(fabric, injectors, 1, recorder);
+    let mut simulation = Simulation::<Hpp, _, _>::new(of_hpp(fabric), injectors, 1, recorder);
     let _ = simulation.run_until(Cycle(cycles), &AtomicBool::new(false));
     Ok(simulation.counters().packet_hops)
 }

@@ -6,11 +6,11 @@ use flitway_engine::agenda::Agenda;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
-use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Simulation, SwitchSettings, Unobserved,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Simulation, Unobserved,
 };
+use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -148,8 +148,8 @@ fn credits() -> Part {
         rails: 1,
         groups: Groups::none(),
         barriers: Barriers::none(),
-        payloads: Fabric::ANY_PAYLOAD,
-        switch: SwitchSettings::Hpp(HppSettings {
+        payloads: ANY_PAYLOAD,
+        chip: HppSettings {
             ports: 2,
             vcs: 1,
             buffer_units: 2,
@@ -162,7 +162,7 @@ fn credits() -> Part {
             advert: AdvertSettings { flits: 2, refresh: None, position_bits: 8 },
             multicast: MulticastSettings::published(0),
             barrier: BarrierSettings::published(),
-        }),
+        },
     };
     let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });
     let mut simulation = Simulation::<Hpp, _, _>::new(&fabric, sources.into(), 1, || Unobserved);

@@ -4,11 +4,11 @@ mod barrier;
 mod multicast;
 
 use flitway_engine::{Clock, Picos};
-use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
 use flitway_fabric::packet::PacketFormat;
+use flitway_switch::SwitchSettings;
+use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;
@@ -327,7 +327,7 @@ fn check_headroom(
 ) -> Option<()> {
     let longest = surroundings.link?.longest(surroundings.topology?);
     let mtu = settings.format.mtu_bytes;
-    let Headroom { latency, round_trip, units_needed, units } = Headroom::of_longest(settings, longest, mtu);
+    let Headroom { latency, round_trip, units_needed, units } = settings.headroom_of(longest, mtu);
     let unit = values.quantity(&UNIT)?;
     if units < units_needed && u64::from(units_needed) > 2 * u64::from(mtu).div_ceil(unit) {
         let message = format!(

@@ -6,8 +6,8 @@ pub(crate) mod hpp;
 pub(crate) mod sp;
 
 use flitway_engine::Clock;
-use flitway_fabric::SwitchSettings;
 use flitway_fabric::packet::PacketFormat;
+use flitway_switch::SwitchSettings;
 use flitway_wiring::routing::RoutingKind;
 
 use crate::code::Code;

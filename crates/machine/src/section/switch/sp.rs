@@ -1,9 +1,10 @@
 //! The SP Switch, with a central buffer or with input buffers: its settings and checks. Source: multidestination-worms.txt
 //! sections 3 to 5 and 7.1.
 
-use flitway_fabric::SwitchSettings;
+use flitway_fabric::Chip;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::sp::{
+use flitway_switch::SwitchSettings;
+use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
@@ -56,7 +57,7 @@ const CENTRAL_PAGE: &[&str] = &[
      Through the buffer 7 more with chunks of 8 flits: a chunk is written and read in the cycle in which its last flit is \
      there. A first chunk that is written for k outputs takes k cycles of the write port, and the rest comes k - 1 cycles \
      later. A chunk read is free for writing in the next cycle.",
-    "What happens in which cycle is said in crates/fabric/src/sp/mod.rs, what the paper leaves open in \
+    "What happens in which cycle is said in crates/switch/src/sp/mod.rs, what the paper leaves open in \
      docs/decisions/0010-sp-switch-cycle-by-cycle.md; what the parts cost, `flitway check sp-switch-16` prints.",
 ];
 
@@ -78,7 +79,7 @@ const INPUT_PAGE: &[&str] = &[
     "The organisations of section 5.2 take the same time: a staircase of registers behind one memory, or several memories that \
      outputs visit in turn, both in place of chunk-wide multiplexers. They differ in cost only, which `flitway check \
      sp-switch-16-input` prints.",
-    "What happens in which cycle is said in crates/fabric/src/sp/mod.rs, what the paper leaves open in \
+    "What happens in which cycle is said in crates/switch/src/sp/mod.rs, what the paper leaves open in \
      docs/decisions/0010-sp-switch-cycle-by-cycle.md.",
 ];
 
@@ -456,8 +457,7 @@ fn check_headroom(
     findings: &mut Diagnostics,
 ) {
     let (Some(link), Some(topology)) = (surroundings.link, surroundings.topology) else { return };
-    let Headroom { latency, round_trip, units_needed, units } =
-        Headroom::of_flits(settings, link.longest(topology));
+    let Headroom { latency, round_trip, units_needed, units } = settings.headroom(link.longest(topology));
     if units < units_needed {
         let message = format!(
             "the FIFO cannot keep a link of {} busy: credits come back after {round_trip} cycles, and it holds {}",

@@ -3,8 +3,9 @@
 use super::Dice;
 use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
+use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
-use flitway_fabric::{BarrierId, hpp};
+use flitway_switch::hpp;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
 

@@ -5,7 +5,7 @@ use crate::campaign::case::SpPart;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::sp::{
+use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };

@@ -5,8 +5,8 @@ use crate::hpp::World;
 use crate::hpp::arbiter::Arbiter;
 use crate::hpp::flit::{Flit, Travelling};
 use flitway_engine::Cycle;
-use flitway_fabric::hpp::{Gathering, HppSettings};
 use flitway_fabric::observer::Grant;
+use flitway_switch::hpp::{Gathering, HppSettings};
 use flitway_wiring::routing::Hop;
 use flitway_wiring::{Destination, GroupId, PortId};
 

@@ -2,7 +2,7 @@
 
 use super::{Doing, Switch};
 use crate::sp::{World, is_central, port};
-use flitway_fabric::sp::{Replication, SpAscent};
+use flitway_switch::sp::{Replication, SpAscent};
 use flitway_wiring::routing::Arrival;
 
 impl Switch {

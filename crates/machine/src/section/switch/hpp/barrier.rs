@@ -3,9 +3,8 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::barrier::DunStart;
-use flitway_fabric::headroom::barrier_answer;
-use flitway_fabric::hpp::HppSettings;
-use flitway_fabric::hpp::settings::BarrierSettings;
+use flitway_switch::hpp::HppSettings;
+use flitway_switch::hpp::settings::BarrierSettings;
 
 use super::{HPP, Surroundings, span_cycles};
 use crate::code::Code;
@@ -145,7 +144,7 @@ pub(super) fn check_timer(
     findings: &mut Diagnostics,
 ) -> Option<()> {
     let longest = surroundings.link?.longest(surroundings.topology?);
-    let answer = barrier_answer(settings, longest);
+    let answer = settings.barrier_answer_cycles(longest);
     if settings.barrier.retransmit <= answer {
         let message = format!(
             "`{}` is too short: it expires after {} cycles, and a combine-ACK can take {answer}, so that combines are sent \

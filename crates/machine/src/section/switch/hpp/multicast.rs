@@ -2,7 +2,7 @@
 //! section 5.1.
 
 use flitway_engine::Clock;
-use flitway_fabric::hpp::{Gathering, MulticastSettings};
+use flitway_switch::hpp::{Gathering, MulticastSettings};
 
 use super::{HPP, span_cycles};
 use crate::code::Code;

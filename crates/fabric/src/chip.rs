@@ -1,0 +1,154 @@
+//! What a switch says of itself before anything runs: its shape, what it can do, and its theory.
+//!
+//! A [`Chip`] is the settings of one switch with the link layer that it shares with the NIC ports. Everything above the
+//! loop asks it here, and matches on no kind of switch.
+
+use crate::headroom::{Headroom, Longest};
+use crate::{BarrierId, Fabric, PacketFormat};
+use flitway_wiring::{GroupId, NodeId, NodeSet};
+use std::fmt::Debug;
+
+/// What a switch says of itself.
+pub trait Chip: Debug + Send + Sync {
+    /// Ports of a chip.
+    fn ports(&self) -> u32;
+
+    /// Data virtual channels of a link.
+    fn vcs(&self) -> u32;
+
+    /// The format of packets for one node.
+    fn format(&self) -> PacketFormat;
+
+    /// What it can do.
+    fn offers(&self) -> Offers;
+
+    /// Memory that a simulation of `fabric` needs for a switch port and for a NIC port without packets, about, in bytes.
+    fn bytes_per_port(&self, fabric: &Fabric) -> [u64; 2];
+
+    /// What keeps packets waiting in it.
+    fn waits(&self) -> Waits;
+
+    /// What it costs, counted in parts; nothing where that is not known.
+    fn costs(&self) -> Vec<Cost> {
+        Vec::new()
+    }
+
+    /// Cycles from the first flit of a packet at the input to its first flit at the output when nothing is in the way.
+    fn through_cycles(&self) -> u32;
+
+    /// Cycles that a packet for one node spends in its NIC port, in `hops` switches and in its own length when nothing is in
+    /// the way: everything but the links.
+    fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64;
+
+    /// Packet latency in cycles of each copy of a packet of `source` for `group` by way of `root` when nothing is in the way;
+    /// `None` from a switch without groups.
+    fn zero_load_copies(
+        &self,
+        fabric: &Fabric,
+        source: NodeId,
+        group: GroupId,
+        root: u32,
+        payload_bytes: u32,
+    ) -> Option<Vec<(NodeId, u64)>> {
+        let _ = (fabric, source, group, root, payload_bytes);
+        None
+    }
+
+    /// Packet latency in cycles and hops of each copy of a packet of `source` for `set` when nothing is in the way; `None`
+    /// from a switch without sets.
+    fn zero_load_worm(
+        &self,
+        fabric: &Fabric,
+        source: NodeId,
+        set: &NodeSet,
+        payload_bytes: u32,
+    ) -> Option<Vec<(NodeId, u64, u32)>> {
+        let _ = (fabric, source, set, payload_bytes);
+        None
+    }
+
+    /// Cycles from the arrival of `last` at a barrier of `group` to the release of `member`, when all others have arrived
+    /// long before and nothing is in the way; `None` from a switch without barriers.
+    fn zero_load_barrier_cycles(
+        &self,
+        fabric: &Fabric,
+        group: BarrierId,
+        last: NodeId,
+        member: NodeId,
+    ) -> Option<u64> {
+        let _ = (fabric, group, last, member);
+        None
+    }
+
+    /// What the link of the longest round trip needs of its buffer, where these are the longest links, for packets of the MTU.
+    fn headroom(&self, longest: Longest) -> Headroom;
+
+    /// Flits of credits that a channel sends for each flit that comes the other way, of packets of `payload` bytes and
+    /// `flits` in the mean; 0 where credits have wires of their own.
+    fn credit_share(&self, payload: f64, flits: f64) -> f64 {
+        let _ = (payload, flits);
+        0.0
+    }
+
+    /// The part of an idle channel that repeated credits take.
+    fn repeat_share(&self) -> f64 {
+        0.0
+    }
+}
+
+/// What a switch can do beyond carrying packets from node to node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offers {
+    /// Whether its links have virtual channels, one or more with a FIFO each.
+    pub virtual_channels: bool,
+    /// Whether each input is one FIFO per virtual channel, of which the first packet alone can go on: with one of them the
+    /// head-of-line limit holds.
+    pub input_fifos: bool,
+    /// Packets for groups: how many groups its tables hold.
+    pub groups: Option<u32>,
+    /// Packets for sets of nodes: their format.
+    pub sets: Option<PacketFormat>,
+    /// Barriers.
+    pub barriers: Option<BarrierOffer>,
+    /// The setting with which copies of one packet can wait for each other for ever, if it is chosen.
+    pub copies_can_deadlock: Option<&'static str>,
+    /// Links that lead one way only.
+    pub one_way_links: bool,
+}
+
+/// Barriers in switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierOffer {
+    /// Groups that its registers hold.
+    pub groups: u32,
+    /// Whether barrier packets share the virtual channel of packets for groups, so that not both can run.
+    pub shares_with_groups: bool,
+}
+
+/// What packets wait for in a switch, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// What a packet at an input waits for until it crosses, in words; `None` for an output of the crossbar.
+    pub output: Option<&'static str>,
+    /// What a packet that has crossed waits for, in words; `None` for the link.
+    pub link: Option<&'static str>,
+    /// Whether credits are waited for at the link, or else before crossing.
+    pub credits_at_link: bool,
+}
+
+/// What one organisation of a switch costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Which one.
+    pub organisation: &'static str,
+    /// Whether it is that of the settings.
+    pub is_chosen: bool,
+    /// Multiplexers one flit wide.
+    pub flit_muxes: u64,
+    /// Bits of memory: data, pointers and counters.
+    pub ram_bits: u64,
+    /// Bits of registers.
+    pub register_bits: u64,
+    /// Wires between ports.
+    pub wires: u64,
+}

@@ -1,0 +1,178 @@
+//! A node: its NIC ports, one per rail, and the endpoint on top.
+
+use super::{Components, Context, PortModel, Rest, Stage};
+use crate::bits::bits;
+use crate::observer::Observer;
+use crate::{Endpoint, Outgoing};
+use flitway_engine::{Cycle, prefetch};
+use flitway_wiring::NodeId;
+
+#[derive(Debug)]
+pub(super) struct Node<P, E> {
+    pub(super) id: NodeId,
+    pub(super) ports: Box<[P]>,
+    /// What is known of each port, so that one that has nothing to do is not asked.
+    watches: Box<[Watch]>,
+    pub(super) endpoint: E,
+    /// When the endpoint wants to be woken.
+    wake: Cycle,
+}
+
+/// What a node knows of one of its ports.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    /// When something is due.
+    next: Cycle,
+    /// How it went to rest.
+    rest: Rest,
+    /// Something has come or happened since then.
+    is_awake: bool,
+}
+
+impl<P, E: Endpoint> Node<P, E> {
+    pub(super) fn new(id: NodeId, ports: Box<[P]>, endpoint: E) -> Self {
+        let rest = Rest { next: Cycle::NEVER, waits: false };
+        let watch = Watch { next: Cycle::NEVER, rest, is_awake: false };
+        Node { id, watches: vec![watch; ports.len()].into(), ports, endpoint, wake: Cycle::ZERO }
+    }
+
+    /// Asks the memory for what a run until `until` will need: see [`SwitchModel::prefetch`](super::SwitchModel::prefetch).
+    #[inline]
+    pub(super) fn prefetch<A: Components<Port = P>>(
+        &self,
+        shared: &A::Shared,
+        inbox: &A::Inbox,
+        until: Cycle,
+        stage: Stage,
+    ) where
+        P: PortModel<A>,
+    {
+        let watches = &self.watches;
+        match stage {
+            Stage::Itself => prefetch::item(self),
+            Stage::Mail => {
+                prefetch::slice(watches);
+                P::prefetch(&self.ports, 0, shared, inbox, stage);
+            }
+            _ => {
+                let is_due = |watch: &Watch| u64::from((watch.next < until) | (watch.rest.next < until));
+                let due = (0..).zip(watches).fold(0, |due, (port, watch)| due | is_due(watch) << port);
+                P::prefetch(&self.ports, due, shared, inbox, stage);
+            }
+        }
+    }
+
+    fn next(&self) -> Cycle {
+        self.watches.iter().map(|watch| watch.next).fold(self.wake, Cycle::min)
+    }
+
+    /// Takes in what has come.
+    #[inline]
+    pub(super) fn receive<A: Components<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        inbox: &mut A::Inbox,
+    ) where
+        P: PortModel<A>,
+    {
+        let mail = if E::REACTS {
+            P::receive::<false, O>(&mut self.ports, cx, inbox, self.id)
+        } else {
+            P::receive::<true, O>(&mut self.ports, cx, inbox, self.id)
+        };
+        for port in bits(mail) {
+            self.watches[port].is_awake = true;
+            self.watches[port].next = self.ports[port].next();
+        }
+    }
+
+    /// Does everything due before `until`, cycle by cycle: deliveries, the endpoint's own doings, then the ports.
+    pub(super) fn run<A: Components<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        until: Cycle,
+        out: &mut Outgoing,
+    ) -> Rest
+    where
+        P: PortModel<A>,
+    {
+        let mut now = self.next();
+        while now < until {
+            cx.counters.wakes += 1;
+            let woken = self.wake == now;
+            for (port, _) in self.ports.iter_mut().zip(&self.watches).filter(|(_, watch)| watch.next <= now) {
+                while let Some(delivery) = port.delivery(cx.shared, now, self.id) {
+                    cx.counters.record(&delivery, cx.observer);
+                    if E::REACTS {
+                        self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
+                    }
+                }
+                while let Some(group) = port.release(cx, now) {
+                    cx.observer.released(now, self.id, group);
+                    self.wake = self.endpoint.released(now, group, out).unwrap_or(Cycle::NEVER);
+                }
+            }
+            if woken {
+                self.wake = self.endpoint.wake(now, out).unwrap_or(Cycle::NEVER);
+            }
+            assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
+            for packet in out.packets.drain(..) {
+                cx.counters.events += 1;
+                cx.counters.packets_created += 1;
+                let rail = packet.rail.index();
+                let flits = self.ports[rail].submit(cx.shared, now, self.id, &packet, &out.sets);
+                cx.observer.created(now, self.id, &packet, flits);
+                self.watches[rail].next = now;
+            }
+            out.sets.clear();
+            if !out.arrivals.is_empty() {
+                self.arrive(cx, now, out);
+            }
+            let mut next = self.wake;
+            for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
+                if watch.next <= now {
+                    port.advance(cx, now);
+                    (watch.next, watch.is_awake) = (port.next(), true);
+                }
+                next = next.min(watch.next);
+            }
+            now = next;
+        }
+        let mut rest = Rest { next: now, waits: false };
+        for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
+            if watch.is_awake | (watch.rest.next < until) {
+                (watch.rest, watch.is_awake) = (port.finish(cx, until), false);
+            }
+            rest.next = rest.next.min(watch.rest.next);
+            rest.waits |= watch.rest.waits;
+        }
+        rest
+    }
+
+    /// Hands the arrivals at barriers to the NIC ports.
+    #[cold]
+    fn arrive<A: Components<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        now: Cycle,
+        out: &mut Outgoing,
+    ) where
+        P: PortModel<A>,
+    {
+        for group in out.arrivals.drain(..) {
+            cx.counters.events += 1;
+            cx.observer.arrived(now, self.id, group);
+            let mut ports = self.ports.iter_mut().zip(&mut self.watches);
+            let taken = ports.any(|(port, watch)| {
+                let taken = port.arrive(cx, now, group);
+                watch.next = if taken { now } else { watch.next };
+                taken
+            });
+            assert!(
+                taken,
+                "node {} arrives at barriers of groups that it is a member of, not of {group}",
+                self.id
+            );
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A complete description of a fabric: what is wired, what its tables say, and the switches.
+
+use crate::chip::Chip;
+use crate::{BarrierId, Barriers};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::topology::Topology;
+use flitway_wiring::{GroupId, Groups, NodeId, NodeSet, SwitchId};
+use std::ops::{Deref, RangeInclusive};
+
+/// Nothing is promised of what packets carry.
+pub const ANY_PAYLOAD: RangeInclusive<u32> = 0..=u32::MAX;
+
+/// A complete description of a fabric of switches of one kind: nothing in it has a default.
+///
+/// `Fabric` alone stands for one of any kind, as everything above the loop asks it; one of a known kind can be asked the same.
+#[derive(Clone, Debug)]
+pub struct Fabric<C: ?Sized = dyn Chip> {
+    /// The routing, with the topology of one rail.
+    pub routing: Routing,
+    /// Identical planes; each node has a NIC port in every one.
+    pub rails: u32,
+    /// Cycles from wire to wire, per link of the topology; at least 1.
+    pub latencies: Vec<u32>,
+    /// What the tables of the switches say of multicast groups.
+    pub groups: Groups,
+    /// What their registers say of barrier groups.
+    pub barriers: Barriers,
+    /// Payload bytes of the packets which nodes send: a promise, without which ([`ANY_PAYLOAD`]) the simulation takes longer.
+    /// NIC ports of HPP Switches panic at packets with more or fewer.
+    pub payloads: RangeInclusive<u32>,
+    /// The switches, and the link layer that they share with the NIC ports.
+    pub chip: C,
+}
+
+impl<C: Chip + 'static> Deref for Fabric<C> {
+    type Target = Fabric;
+
+    fn deref(&self) -> &Fabric {
+        self
+    }
+}
+
+impl Fabric<()> {
+    /// The same with switches, where only they were missing.
+    #[must_use]
+    pub fn with_chip<C>(self, chip: C) -> Fabric<C> {
+        let Fabric { routing, rails, latencies, groups, barriers, payloads, chip: () } = self;
+        Fabric { routing, rails, latencies, groups, barriers, payloads, chip }
+    }
+}
+
+impl<C: ?Sized> Fabric<C> {
+    /// The topology of one rail.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        self.routing.topology()
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.topology().nodes()
+    }
+}
+
+impl Fabric {
+    /// Memory that a simulation of it needs without packets and endpoints, about, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let topology = self.topology();
+        let ports: u64 =
+            (0..topology.switches()).map(|switch| u64::from(topology.ports(SwitchId(switch)))).sum();
+        let [switch_port, nic_port] = self.bytes_per_port();
+        u64::from(self.rails) * (ports * switch_port + u64::from(self.nodes()) * nic_port)
+    }
+
+    /// The same of a switch port and of a NIC port.
+    #[must_use]
+    pub fn bytes_per_port(&self) -> [u64; 2] {
+        self.chip.bytes_per_port(self)
+    }
+
+    /// Packet latency in cycles from `source` to `destination` when nothing is in the way, in closed form, and the
+    /// number of hops.
+    #[must_use]
+    pub fn zero_load_cycles(&self, source: NodeId, destination: NodeId, payload_bytes: u32) -> (u64, u32) {
+        let topology = self.topology();
+        let mut links = u64::from(self.latencies[topology.node_link(source).index()]);
+        let mut hops = 0;
+        for (switch, hop) in self.routing.path(source, destination) {
+            let link = topology.wire(switch, hop.port).map(|(link, _)| link);
+            links += link.map_or(0, |link| u64::from(self.latencies[link.index()]));
+            hops += 1;
+        }
+        (links + self.chip.zero_load_cycles(hops, payload_bytes), hops)
+    }
+
+    /// No less than the packet latency between any two nodes when nothing is in the way.
+    #[must_use]
+    pub fn zero_load_cycles_max(&self, payload_bytes: u32) -> u64 {
+        let hops = self.routing.hops_max();
+        let longest = u64::from(self.latencies.iter().copied().max().unwrap_or(0));
+        longest * u64::from(hops + 1) + self.chip.zero_load_cycles(hops, payload_bytes)
+    }
+
+    /// See [`Chip::zero_load_copies`].
+    #[must_use]
+    pub fn zero_load_copies(
+        &self,
+        source: NodeId,
+        group: GroupId,
+        root: u32,
+        payload_bytes: u32,
+    ) -> Option<Vec<(NodeId, u64)>> {
+        self.chip.zero_load_copies(self, source, group, root, payload_bytes)
+    }
+
+    /// See [`Chip::zero_load_worm`].
+    #[must_use]
+    pub fn zero_load_worm(
+        &self,
+        source: NodeId,
+        set: &NodeSet,
+        payload_bytes: u32,
+    ) -> Option<Vec<(NodeId, u64, u32)>> {
+        self.chip.zero_load_worm(self, source, set, payload_bytes)
+    }
+
+    /// See [`Chip::zero_load_barrier_cycles`].
+    #[must_use]
+    pub fn zero_load_barrier_cycles(&self, group: BarrierId, last: NodeId, member: NodeId) -> Option<u64> {
+        self.chip.zero_load_barrier_cycles(self, group, last, member)
+    }
+}

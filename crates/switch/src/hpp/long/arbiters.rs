@@ -1,0 +1,164 @@
+//! Arbiters: whose first packet may cross to an output, and when.
+
+use super::Net;
+use super::port::{Input, NOBODY, Output, Port};
+use super::rows::Rows;
+use super::world::World;
+use crate::hpp::moment::{Moment, Time};
+use flitway_fabric::bits::bits;
+use flitway_fabric::observer::{Grant, Observer, Passage};
+use flitway_wiring::PortId;
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
+    pub(super) fn arbitrate_all(&mut self, ports: &mut [Port<V>], end: Moment) {
+        let mut due = std::mem::take(&mut self.due);
+        self.rows.take_arbiters(&mut due);
+        self.world.counters.wakes += due.len() as u64;
+        if self.asks_ahead {
+            self.arbitrate_each::<true>(ports, &due, end);
+        } else {
+            self.arbitrate_each::<false>(ports, &due, end);
+        }
+        self.due = due;
+    }
+
+    #[inline(never)]
+    fn arbitrate_each<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], due: &[u32], end: Moment) {
+        if AHEAD {
+            self.prefetch_first_arbiters(ports, due);
+        }
+        for (index, &arbiter) in due.iter().enumerate() {
+            if AHEAD {
+                self.prefetch_arbiters(ports, due, index);
+            }
+            let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
+            self.arbitrate(ports, place, vc, end);
+        }
+    }
+
+    /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
+    #[inline(always)]
+    fn arbitrate(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Moment) {
+        let Output { requests, at: crossed, from, ref sender, .. } = ports[place as usize].lanes[vc].output;
+        if requests == 0 || from != NOBODY {
+            // If a packet has been granted, the choice of the link wakes the arbiter.
+            return;
+        }
+        if requests & (requests - 1) != 0 {
+            return self.arbitrate_among(ports, requests, place, vc, end);
+        }
+        let (base, first) = (self.bases[place as usize], requests.trailing_zeros());
+        let Input { requests_from, units, .. } = ports[(base + first) as usize].lanes[vc].input;
+        let now = requests_from.max(crossed).max(self.rows.now());
+        if now >= end {
+            self.rows.wake_arbiter(place, vc, now);
+        } else if sender.has_known(units.into()) {
+            self.arbiters.grant_only(place as usize * V + vc, first as usize);
+            self.grant(ports, base, first, place, vc, now);
+        } else {
+            self.arbitrate_among(ports, requests, place, vc, end);
+        }
+    }
+
+    /// The same where there are several `requests`, or credits are scarce. It is in line because it has loops: of the later of
+    /// two times in an innermost loop the compiler makes a branch, which nobody can guess.
+    #[inline(always)]
+    fn arbitrate_among(&mut self, ports: &mut [Port<V>], requests: u64, place: u32, vc: usize, end: Moment) {
+        let base = self.bases[place as usize];
+        let from = |ports: &[Port<V>], port: usize| ports[base as usize + port].lanes[vc].input.requests_from;
+        let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(ports, port)));
+        let mut now = first.max(ports[place as usize].lanes[vc].output.at).max(self.rows.now());
+        while now < end {
+            let (mut eligible, mut later) = (0, Moment::NEVER);
+            let cycle = now.cycle(self.world.timing.epoch);
+            for other in bits(requests) {
+                let Input { requests_from, units, .. } = ports[base as usize + other].lanes[vc].input;
+                if requests_from <= now {
+                    let sender = &mut ports[place as usize].lanes[vc].output.sender;
+                    let fits = sender.has(&mut self.world.limits, cycle, units.into());
+                    eligible |= u64::from(fits) << other;
+                } else {
+                    later = later.min(requests_from);
+                }
+            }
+            if eligible != 0 {
+                let from = self.arbiters.grant(place as usize * V + vc, eligible) as u32;
+                return self.grant(ports, base, from, place, vc, now);
+            }
+            now = later.min(self.next_advert(&mut ports[place as usize].lanes[vc].output));
+        }
+        if now != Moment::NEVER {
+            self.rows.wake_arbiter(place, vc, now);
+        }
+    }
+
+    /// When the next advert for `output` counts; `NEVER` if none is known, and the next to come wakes its arbiter.
+    #[cold]
+    fn next_advert(&self, output: &mut Output) -> Moment {
+        let Output { sender, is_starved, .. } = output;
+        let next = sender.next_advert(&self.world.limits);
+        *is_starved |= next.is_none();
+        next.map_or(Moment::NEVER, |next| Moment::of(next, self.world.timing.epoch))
+    }
+
+    /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
+    #[inline(always)]
+    fn grant(&mut self, ports: &mut [Port<V>], base: u32, from: u32, place: u32, vc: usize, now: Moment) {
+        if self.world.observer.follows_packets() {
+            self.describe_passage(ports, base, from, place, vc, now);
+        }
+        let Port { line, lanes, .. } = &mut ports[place as usize];
+        let World { timing, counters, .. } = &mut self.world;
+        let output = &mut lanes[vc].output;
+        let to_link = timing.to_link();
+        output.requests &= !(1 << from);
+        output.from = from as u8;
+        output.at = now + to_link;
+        // If something waits it will look: at what has been granted in this stretch, or when it is free.
+        self.rows.wake_link_if(place, output.at.max(line.free_at) - to_link, line.waiting == 0);
+        line.waiting |= 1 << vc;
+        counters.events += 1;
+        if O::WATCHES_SWITCHES {
+            let grant = Grant {
+                cycle: now.cycle(timing.epoch),
+                switch: self.number(place),
+                output: PortId(place - base),
+                vc: vc as u8,
+                input: PortId(from),
+            };
+            self.world.observer.granted(&grant);
+        }
+    }
+
+    /// Tells the observer of the packet at the head of FIFO `vc` of input `from`, which is granted the output at `place`.
+    #[cold]
+    #[inline(never)]
+    fn describe_passage(
+        &mut self,
+        ports: &[Port<V>],
+        base: u32,
+        from: u32,
+        place: u32,
+        vc: usize,
+        now: Moment,
+    ) {
+        let number = self.number(place);
+        let output = &ports[place as usize].lanes[vc].output;
+        let input = &ports[(base + from) as usize].lanes[vc].input;
+        let World { timing, observer, tokens, .. } = &mut self.world;
+        let token = &tokens[input.waiting.head()];
+        observer.passed(&Passage {
+            packet: token.name(),
+            switch: number,
+            input: PortId(from),
+            vc: vc as u8,
+            outputs: 1 << (place - base),
+            arrived: token.at,
+            ready: token.at + timing.felt_by_switch(),
+            requested: input.requests_from.cycle(timing.epoch),
+            free: Some(output.at.cycle(timing.epoch)),
+            granted: now.cycle(timing.epoch),
+        });
+    }
+}

@@ -1,0 +1,197 @@
+//! Links: which of the packets that have been granted goes next, and what follows from that for the FIFO that it leaves.
+
+use super::Net;
+use super::ahead::STEP;
+use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
+use super::receiver::Leaving;
+use super::world::World;
+use crate::hpp::line::first_after;
+use crate::hpp::moment::{Moment, Time};
+use flitway_fabric::observer::{Departure, Observer};
+use flitway_fabric::pool::Slot;
+use flitway_fabric::simulation::Wire;
+use flitway_wiring::PortId;
+use flitway_wiring::routing::{Hop, Route};
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// The links of the block that runs decide that are due in the cycles before `upto`, after the arbiters have for those
+    /// before `end`.
+    pub(super) fn decide_all(&mut self, ports: &mut [Port<V>], end: Moment, upto: Moment) {
+        let mut due = std::mem::take(&mut self.due);
+        self.rows.take_links(&mut due);
+        self.world.counters.wakes += due.len() as u64;
+        if self.asks_ahead {
+            self.decide_each::<true>(ports, &due, end, upto);
+        } else {
+            self.decide_each::<false>(ports, &due, end, upto);
+        }
+        self.due = due;
+    }
+
+    #[inline(never)]
+    fn decide_each<const AHEAD: bool>(
+        &mut self,
+        ports: &mut [Port<V>],
+        due: &[u32],
+        end: Moment,
+        upto: Moment,
+    ) {
+        let mut sources = if AHEAD { self.prefetch_first_links(ports, due) } else { [(0, 0); STEP] };
+        for (index, &place) in due.iter().enumerate() {
+            if AHEAD {
+                self.prefetch_links(ports, due, index, &mut sources);
+            }
+            self.decide(ports, place, end, upto);
+        }
+    }
+
+    /// Sends the adverts of the port at `place` that were due in the cycles up to `now`.
+    #[inline(always)]
+    pub(super) fn catch_up(&mut self, ports: &mut [Port<V>], place: u32, now: Moment) {
+        if ports[place as usize].line.could_advertise(now) {
+            let owner = self.owner(place);
+            ports[place as usize].send_adverts(now, owner, &mut self.world);
+        }
+    }
+
+    /// The link of `place` decides in the cycles before `upto`. Arbiters have for those before `end`.
+    #[inline(always)]
+    fn decide(&mut self, ports: &mut [Port<V>], place: u32, end: Moment, upto: Moment) {
+        let owner = self.owner(place);
+        loop {
+            let Port { line, voices, lanes } = &mut ports[place as usize];
+            let waiting = line.waiting;
+            if waiting == 0 {
+                return;
+            }
+            // In most cases there is one.
+            let only = (waiting & (waiting - 1) == 0).then_some(waiting.trailing_zeros() as usize);
+            let first = match only {
+                Some(vc) => lanes[vc].output.at,
+                None => ready(lanes, waiting).into_iter().fold(Moment::NEVER, Moment::min),
+            };
+            let now = line.send_adverts_before(voices, lanes, [first, upto], owner, &mut self.world);
+            if now >= upto {
+                let at = end.max(now.before(self.world.timing.to_link()));
+                return self.rows.wake_link_if(place, at, true);
+            }
+            let vc = only.unwrap_or_else(|| {
+                let ready = ready(lanes, waiting);
+                let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
+                first_after(line.data_turn, wanted).expect("the first that is ready is wanted")
+            });
+            self.send(ports, place, vc, now);
+        }
+    }
+
+    /// The link of `place` has chosen, in cycle `now`, the packet granted in crossbar `vc`.
+    #[inline(always)]
+    fn send(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, now: Moment) {
+        let base = self.bases[place as usize];
+        let Output { from, at: ready, .. } = ports[place as usize].lanes[vc].output;
+        let from = base + u32::from(from);
+        let Input { waiting, flits, units, .. } = &ports[from as usize].lanes[vc].input;
+        let (slot, flits, units) = (waiting.head(), *flits, *units);
+        if self.world.observer.follows_packets() {
+            self.describe_departure(&ports[place as usize], place, vc, slot, now);
+        }
+        let World { timing, tokens, counters, .. } = &mut self.world;
+        counters.events += 1;
+        counters.packet_hops += 1;
+        counters.flit_hops += u64::from(flits);
+        // Its first flit has crossed a while before it was ready; it stops when it has filled the TX FIFO.
+        let leaving = Leaving {
+            base: ready.before(timing.transmit_buffer).max(now.before(timing.tx_fifo.into())),
+            flits,
+            units,
+            next: Slot::NONE,
+        };
+        let crossed = leaving.end();
+        // It goes over the link.
+        let Port { line, lanes, .. } = &mut ports[place as usize];
+        let output = &mut lanes[vc].output;
+        output.sender.take(units.into());
+        (output.at, output.from) = (crossed, NOBODY);
+        if output.requests != 0 {
+            self.rows.wake_arbiter(place, vc, crossed);
+        }
+        line.waiting &= !(1 << vc);
+        line.data_turn = vc as u8;
+        let at = line.send_packet(timing, now, flits.into());
+        let Wire { peer, port: to_port, .. } = line.wire;
+        let token = &mut tokens[slot];
+        let behind = std::mem::replace(&mut token.next, Slot::NONE);
+        token.at = at.cycle(timing.epoch);
+        token.hops += 1;
+        token.route = token.route.rest();
+        let mut route = token.route;
+        if route.is_continued() {
+            route = self.continue_route(place, slot);
+        }
+        // It leaves its FIFO.
+        let World { timing, tokens, behind: pool, .. } = &mut self.world;
+        let port = &mut ports[from as usize];
+        let input = &mut port.lanes[vc].input;
+        input.waiting.pop_to(behind);
+        input.requests_from = crossed;
+        if port.begin(vc, leaving, timing, pool) {
+            self.newsy.insert(from);
+        }
+        if behind != Slot::NONE {
+            let input = &mut ports[from as usize].lanes[vc].input;
+            let request = input.request_behind(timing, &tokens[behind]);
+            self.enter(ports, base, from, vc, request);
+        }
+        self.pass_on(ports, peer, to_port, Coming { slot, at, flits, units, vc: vc as u8 }, route);
+    }
+
+    /// Gives the packet in `slot`, which has left the switch by the port at `place`, the rest of its route.
+    #[cold]
+    #[inline(never)]
+    fn continue_route(&mut self, place: u32, slot: Slot) -> Route {
+        let number = self.number(place);
+        let port = PortId(place - self.bases[place as usize]);
+        let World { routing, tokens, .. } = &mut self.world;
+        tokens[slot].continue_route(routing, number, Hop { port, class: 0 });
+        tokens[slot].route
+    }
+
+    /// The first packet of FIFO `vc` at `place`, of the switch whose first port is at `base`, makes `request`.
+    #[inline(always)]
+    pub(super) fn enter(
+        &mut self,
+        ports: &mut [Port<V>],
+        base: u32,
+        place: u32,
+        vc: usize,
+        request: Request,
+    ) {
+        let to = base + request.to.0;
+        let output = &mut ports[to as usize].lanes[vc].output;
+        output.requests |= 1 << (place - base);
+        if output.from == NOBODY {
+            self.rows.wake_arbiter(to, vc, request.at.max(output.at));
+        }
+    }
+
+    /// Tells the observer of the packet in `slot`, which the link of `place` chooses in cycle `now` from crossbar `vc`.
+    #[cold]
+    #[inline(never)]
+    fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Moment) {
+        let (base, number) = (self.bases[place as usize], self.number(place));
+        let Port { line, lanes, .. } = port;
+        let World { timing, observer, tokens, .. } = &mut self.world;
+        let (mut line, token) = (line.clone(), &tokens[slot]);
+        observer.departed(&Departure {
+            packet: token.name(),
+            component: number,
+            port: PortId(place - base),
+            vc: vc as u8,
+            flits: token.flits,
+            ready: lanes[vc].output.at.cycle(timing.epoch),
+            free: line.free_at.cycle(timing.epoch),
+            chosen: now.cycle(timing.epoch),
+            arrives: line.send_packet(timing, now, token.flits.into()).cycle(timing.epoch),
+        });
+    }
+}

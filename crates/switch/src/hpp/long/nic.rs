@@ -1,0 +1,284 @@
+//! The NIC port: the same link layer as a switch port, with source queues in front and a node behind that takes every
+//! flit at once (`mechanisms.md` 4.1: nodes sink).
+
+use super::Net;
+use super::port::{Coming, Port};
+use super::receiver::{Leaving, Receiver};
+use super::sender::Sender;
+use super::world::World;
+use crate::hpp::credit::Voice;
+use crate::hpp::line::{Line, Owner, Receives, first_after};
+use crate::hpp::moment::{Moment, Time};
+use crate::hpp::timing::Timing;
+use crate::hpp::token::{Kind, Limit, Token};
+use flitway_engine::Cycle;
+use flitway_fabric::Packet;
+use flitway_fabric::bits::bits;
+use flitway_fabric::observer::{Departure, Observer};
+use flitway_fabric::pool::{List, Pool, Slot};
+use flitway_fabric::simulation::{Conservation, Wire};
+use flitway_wiring::{Destination, NodeId, PortId, RailId};
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Nic<const V: usize> {
+    pub(super) line: Line<Moment>,
+    voices: [Voice<Moment>; V],
+    pub(super) lanes: [Lane; V],
+    /// VCs that wait for credits, of which no advert that has come can help.
+    starved: u8,
+    /// Packets of which the node is to be told, by time, and when the first of them is delivered.
+    pub(super) undelivered: List,
+    pub(super) deliver_at: Cycle,
+    /// When the link decides.
+    pub(super) decide_at: Moment,
+    pub(super) rail: RailId,
+    /// The node, in its shard and in the fabric, and its component number.
+    pub(super) node: u32,
+    pub(super) node_id: u32,
+    component: u32,
+}
+
+const _: () = assert!(size_of::<Nic<3>>() == 4 * 64, "cache lines of a NIC port");
+
+/// One virtual channel of a NIC port.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    pub(super) receiver: Receiver,
+    pub(super) sender: Sender,
+    queue: List,
+}
+
+impl<O: Observer> Receives<Moment, World<O>> for Lane {
+    type Half = Receiver;
+
+    #[inline(always)]
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+}
+
+/// Whose a NIC port is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Home {
+    pub(super) rail: RailId,
+    pub(super) node: u32,
+    pub(super) node_id: NodeId,
+    pub(super) component: u32,
+}
+
+impl<const V: usize> Nic<V> {
+    pub(super) fn new(timing: &Timing, wire: Wire, home: Home) -> Self {
+        Nic {
+            line: Line::new(timing, Some(wire)),
+            voices: std::array::from_fn(|_| Voice::new(timing)),
+            lanes: std::array::from_fn(|_| Lane {
+                receiver: Receiver::new(timing),
+                sender: Sender::new(timing),
+                queue: List::default(),
+            }),
+            starved: 0,
+            undelivered: List::default(),
+            deliver_at: Cycle::NEVER,
+            decide_at: Moment::NEVER,
+            rail: home.rail,
+            node: home.node,
+            node_id: home.node_id.0,
+            component: home.component,
+        }
+    }
+
+    fn owner(&self) -> Owner {
+        Owner { component: self.component, port: self.rail.0 as u8, is_nic: true }
+    }
+
+    /// A packet comes, and leaves the buffer of `vc`. Says whether the sender may come to need what it has not been told.
+    #[inline(always)]
+    pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: Leaving, world: &mut World<O>) -> bool {
+        let news = self.lanes[vc].receiver.begin(&world.timing, &mut world.behind, leaving);
+        self.voices[vc].expect(news);
+        self.line.expect_news(news);
+        self.line.is_tight()
+    }
+
+    /// Takes in an advert for `vc`. Nobody acts on credits in a cycle before `passed` any more. Says whether somebody waits for
+    /// it.
+    pub(super) fn hear(
+        &mut self,
+        vc: usize,
+        limits: &mut Pool<Limit>,
+        advert: &Limit,
+        passed: Cycle,
+    ) -> bool {
+        self.lanes[vc].sender.advertise(limits, advert, passed);
+        let is_starved = self.starved >> vc & 1 == 1;
+        self.starved &= !(1 << vc);
+        is_starved
+    }
+
+    /// Sends the adverts that were due in the cycles up to `now`.
+    pub(super) fn catch_up<O: Observer>(&mut self, now: Moment, world: &mut World<O>) {
+        let owner = self.owner();
+        if self.line.could_advertise(now) {
+            self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
+        }
+    }
+
+    /// Ends a window before `until`: see [`Line::finish`].
+    pub(super) fn finish<O: Observer>(&mut self, until: Moment, world: &mut World<O>) -> Cycle {
+        let owner = self.owner();
+        self.line.finish(&mut self.voices, &mut self.lanes, until, owner, world)
+    }
+
+    /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
+    pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
+        self.line.count_from(&mut self.voices, span);
+        self.lanes.iter_mut().for_each(|lane| lane.receiver.count_from(span, behind));
+        self.decide_at = self.decide_at.moved(span);
+    }
+
+    /// Enters what it holds into the books at the start of cycle `now`.
+    pub(super) fn audit<O: Observer>(&self, world: &World<O>, now: Cycle, books: &mut Conservation) {
+        for lane in &self.lanes {
+            lane.receiver.audit(&world.timing, &world.behind, now, books);
+            books.units_sent += u64::from(lane.sender.sent());
+            // Credits are taken when they are sent.
+            books.in_network += world.tokens.iter(&lane.queue).count() as u64;
+        }
+        books.in_network += world.tokens.iter(&self.undelivered).count() as u64;
+    }
+
+    /// The first packet queued for `vc`: from when on it can be sent, and its credit units.
+    #[inline]
+    fn queued<O: Observer>(&self, vc: usize, world: &World<O>) -> (Moment, u32) {
+        let token = world.tokens.first(&self.lanes[vc].queue).expect("a VC that waits has a packet queued");
+        (Moment::of(token.at, world.timing.epoch), token.units.into())
+    }
+
+    /// The VCs whose first packet can be sent in cycle `now`, and when the link can decide next, if nothing is sent.
+    #[inline]
+    fn look<O: Observer>(&mut self, now: Moment, world: &mut World<O>) -> (u16, Moment) {
+        let (mut ready, mut next) = (0, Moment::NEVER);
+        let cycle = now.cycle(world.timing.epoch);
+        for vc in bits(self.line.waiting.into()) {
+            let (from, units) = self.queued(vc, world);
+            let sender = &mut self.lanes[vc].sender;
+            if from > now {
+                next = next.min(from);
+            } else if sender.has(&mut world.limits, cycle, units) {
+                ready |= 1 << vc;
+            } else {
+                match sender.next_advert(&world.limits) {
+                    Some(advert) => next = next.min(Moment::of(advert, world.timing.epoch)),
+                    None => self.starved |= 1 << vc,
+                }
+            }
+        }
+        (ready, next)
+    }
+}
+
+impl<const V: usize, O: Observer> Net<V, O> {
+    /// Takes a packet of `source` into a source queue, in cycle `now`.
+    #[inline(always)]
+    pub(super) fn submit(&mut self, index: usize, now: Cycle, source: NodeId, packet: &Packet) {
+        let World { timing, lengths, payloads, routing, tokens, counters, observer, .. } = &mut self.world;
+        assert!(payloads.contains(&packet.payload.into()), "packets are as long as was promised");
+        let Destination::Node(node) = packet.destination else {
+            unreachable!("where switches work by stretches all packets are for one node")
+        };
+        let (flits, units) = lengths[usize::from(packet.payload)];
+        let route = routing.way(source, node);
+        let vc = packet.lane as usize % V;
+        let token = || Token {
+            route,
+            at: now,
+            created: packet.created,
+            injected: Cycle::NEVER,
+            source,
+            to: node.0,
+            tag: packet.tag,
+            flits,
+            units,
+            payload: packet.payload,
+            hops: 0,
+            port: 0,
+            vc: vc as u8,
+            kind: Kind::Single,
+            next: Slot::NONE,
+        };
+        let nic = &mut self.nics[index];
+        let queue = &mut nic.lanes[vc].queue;
+        if queue.is_empty() {
+            let at = Moment::of(now, timing.epoch).max(nic.line.free_at);
+            nic.decide_at = nic.decide_at.min(at);
+            nic.line.waiting |= 1 << vc;
+        }
+        let slot = tokens.put_with(token);
+        tokens.append(queue, slot);
+        counters.events += 1;
+        counters.packets_created += 1;
+        observer.created(now, source, packet, flits.into());
+    }
+
+    /// The link of a NIC port decides in the cycles before `end`. Returns when it does next.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, ports: &mut [Port<V>], index: usize, end: Moment) -> Moment {
+        loop {
+            let nic = &mut self.nics[index];
+            let (first, owner) = (nic.decide_at, nic.owner());
+            if first >= end {
+                return first;
+            }
+            let Nic { line, voices, lanes, .. } = nic;
+            let now = line.send_adverts_before(voices, lanes, [first, end], owner, &mut self.world);
+            if now >= end {
+                nic.decide_at = now;
+                return now;
+            }
+            let (ready, next) = nic.look(now, &mut self.world);
+            match first_after(nic.line.data_turn, ready) {
+                Some(vc) => self.inject(ports, index, vc, now),
+                None => nic.decide_at = next,
+            }
+        }
+    }
+
+    /// The link of a NIC port has chosen, in cycle `now`, the first packet queued for `vc`.
+    #[inline(always)]
+    fn inject(&mut self, ports: &mut [Port<V>], index: usize, vc: usize, now: Moment) {
+        let nic = &mut self.nics[index];
+        let World { timing, tokens, counters, observer, .. } = &mut self.world;
+        let Lane { queue, sender, .. } = &mut nic.lanes[vc];
+        let slot = tokens.unlink(queue);
+        tokens[slot].next = Slot::NONE;
+        if queue.is_empty() {
+            nic.line.waiting &= !(1 << vc);
+        }
+        let token = &mut tokens[slot];
+        sender.take(token.units.into());
+        nic.line.data_turn = vc as u8;
+        let free = nic.line.free_at;
+        let arrives = nic.line.send_packet(timing, now, token.flits.into());
+        token.at = arrives.cycle(timing.epoch);
+        token.injected = token.at - u64::from(nic.line.wire.latency);
+        nic.decide_at = if nic.line.waiting == 0 { Moment::NEVER } else { nic.line.free_at };
+        counters.events += 1;
+        if observer.follows_packets() {
+            observer.departed(&Departure {
+                packet: token.name(),
+                component: nic.component,
+                port: PortId(nic.rail.0),
+                vc: vc as u8,
+                flits: token.flits,
+                ready: token.created,
+                free: free.cycle(timing.epoch),
+                chosen: now.cycle(timing.epoch),
+                arrives: token.at,
+            });
+        }
+        let Token { flits, units, route, .. } = *token;
+        let Wire { peer, port: to_port, .. } = nic.line.wire;
+        self.pass_on(ports, peer, to_port, Coming { slot, at: arrives, flits, units, vc: vc as u8 }, route);
+    }
+}

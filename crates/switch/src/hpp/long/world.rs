@@ -1,0 +1,90 @@
+//! What all ports of a shard act on beside themselves.
+
+use super::receiver::Leaving;
+use crate::hpp::line::Around;
+use crate::hpp::timing::Timing;
+use crate::hpp::token::{Limit, Mail, Token};
+use flitway_engine::Cycle;
+use flitway_fabric::Delivery;
+use flitway_fabric::component::Letter;
+use flitway_fabric::observer::Observer;
+use flitway_fabric::pool::Pool;
+use flitway_fabric::simulation::{Address, Counters, Wire};
+use flitway_wiring::routing::Routing;
+use std::ops::RangeInclusive;
+
+#[derive(Debug)]
+pub(super) struct World<O> {
+    pub(super) timing: Timing,
+    /// Flits and credit units of a packet, by payload.
+    pub(super) lengths: Box<[(u16, u16)]>,
+    /// No packet has more or fewer bytes.
+    pub(super) payloads: RangeInclusive<u32>,
+    pub(super) routing: Routing,
+    pub(super) tokens: Pool<Token>,
+    pub(super) limits: Pool<Limit>,
+    /// Packets that leave FIFOs and the buffers of NIC ports before it has been counted what of the ones before them has left.
+    pub(super) behind: Pool<Leaving>,
+    pub(super) mail: Outgoing,
+    pub(super) counters: Counters,
+    pub(super) observer: O,
+}
+
+/// What has been said and not been heard.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) shard: u32,
+    /// Adverts for the port at a place of this shard.
+    pub(super) told: Vec<(u32, Limit)>,
+    /// Mail for other shards.
+    pub(super) away: Vec<Vec<Letter<Mail>>>,
+}
+
+impl Outgoing {
+    /// That of `shard`, one of so many `shards`.
+    pub(super) fn new(shard: u32, shards: u32) -> Self {
+        Outgoing { shard, told: Vec::new(), away: (0..shards).map(|_| Vec::new()).collect() }
+    }
+
+    /// Sends `mail` to a component of another shard.
+    #[inline(never)]
+    pub(super) fn send_away(&mut self, to: Address, by: Cycle, mail: Mail) {
+        self.away[to.shard as usize].push(Letter { place: to.place, by, mail });
+    }
+}
+
+impl<O: Observer> World<O> {
+    /// Counts a delivery, and tells the observer of it.
+    #[inline(always)]
+    pub(super) fn record(&mut self, delivery: &Delivery) {
+        self.counters.record(delivery, &mut self.observer);
+    }
+}
+
+impl<O: Observer> Around for World<O> {
+    type Watcher = O;
+
+    #[inline(always)]
+    fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    #[inline(always)]
+    fn counters(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    #[inline(always)]
+    fn observer(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    #[inline]
+    fn tell(&mut self, wire: &Wire, limit: Limit) {
+        if wire.peer.shard == self.mail.shard {
+            self.mail.told.push((wire.peer.place, limit));
+        } else {
+            self.mail.send_away(wire.peer, limit.from, Mail::Advert(limit));
+        }
+    }
+}

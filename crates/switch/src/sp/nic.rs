@@ -1,0 +1,188 @@
+//! A NIC port: a source queue that sends a flit a cycle while there are credits, and a sink.
+
+use super::link::{self, Supply};
+use super::token::{Inbox, Token};
+use super::{Cx, Shared, Sp};
+use flitway_engine::Cycle;
+use flitway_fabric::component::{PortModel, Rest, Stage};
+use flitway_fabric::observer::{Departure, Observer};
+use flitway_fabric::simulation::{Conservation, Wire};
+use flitway_fabric::{BarrierId, Delivery, Packet};
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A NIC port.
+#[derive(Debug)]
+pub struct Port {
+    /// The node among the components.
+    number: u32,
+    rail: RailId,
+    wire: Wire,
+    credits: Supply,
+    /// Packets to send; of the first one so many flits are left, apart from those of the run that goes on.
+    source: VecDeque<Box<Token>>,
+    left: u32,
+    /// The first cycle after the run that goes on.
+    until: Cycle,
+    /// Packets that have come, by the cycle in which they count as delivered.
+    whole: VecDeque<(Cycle, Box<Token>)>,
+    /// When a flit can be sent next, as far as known.
+    due: Cycle,
+    /// Flits sent since the start; the books count them modulo 2^32.
+    sent: u64,
+}
+
+impl Port {
+    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Self {
+        Port {
+            number,
+            rail,
+            wire,
+            credits: Supply::new(shared.settings.fifo_flits),
+            source: VecDeque::new(),
+            left: 0,
+            until: Cycle::ZERO,
+            whole: VecDeque::new(),
+            due: Cycle::NEVER,
+            sent: 0,
+        }
+    }
+
+    /// Looks again when a flit can be sent, not before cycle `from`.
+    fn look(&mut self, from: Cycle) {
+        let credit = self.credits.when(0).unwrap_or(Cycle::NEVER);
+        let nothing = self.source.is_empty();
+        self.due = if nothing { Cycle::NEVER } else { credit.max(self.until).max(from) };
+    }
+}
+
+impl PortModel<Sp> for Port {
+    fn receive<const DEAF: bool, O: Observer>(
+        ports: &mut [Self],
+        cx: &mut Cx<'_, O>,
+        inbox: &mut Inbox,
+        node: NodeId,
+    ) -> u64 {
+        let mut mail = 0;
+        for (rail, at, token) in inbox.whole.drain(..) {
+            let port = &mut ports[usize::from(rail)];
+            if DEAF && at < cx.horizon && port.whole.is_empty() {
+                cx.counters.record(&token.delivery(node, port.rail, at), cx.observer);
+            } else {
+                port.whole.push_back((at, token));
+            }
+            mail |= 1 << rail;
+        }
+        for run in inbox.credits.drain(..) {
+            let port = &mut ports[usize::from(run.port)];
+            port.credits.add(run);
+            port.look(Cycle::ZERO);
+            mail |= 1 << run.port;
+        }
+        mail
+    }
+
+    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: Stage) {}
+
+    fn submit(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        source: NodeId,
+        packet: &Packet,
+        sets: &[Arc<NodeSet>],
+    ) -> u32 {
+        let set = match packet.destination {
+            Destination::Nodes(id) => Some(Arc::clone(&sets[id.set as usize])),
+            Destination::Node(_) | Destination::Group(..) => None,
+        };
+        let climb = set.as_ref().map_or(0, |set| {
+            assert!(!set.is_empty(), "a packet for a set of nodes is for one at least");
+            shared.reach().climb(shared.routing.topology(), source, set)
+        });
+        let token = Token::new(&shared.settings, source, packet, set, climb);
+        let flits = token.flits;
+        if self.source.is_empty() {
+            self.left = flits;
+        }
+        self.source.push_back(Box::new(token));
+        self.look(now);
+        flits
+    }
+
+    fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
+        self.whole.front().filter(|(at, _)| *at <= now)?;
+        let (_, token) = self.whole.pop_front()?;
+        Some(token.delivery(node, self.rail, now))
+    }
+
+    fn release<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Option<BarrierId> {
+        None
+    }
+
+    fn arrive<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle, _: BarrierId) -> bool {
+        false
+    }
+
+    fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        if self.due > now {
+            return;
+        }
+        let count = self.credits.in_a_row(now).min(self.left);
+        if count > 0 {
+            self.credits.take(count);
+            let transmit = u64::from(cx.shared.settings.pipeline.transmit);
+            let head = &mut self.source[0];
+            if head.flits == self.left {
+                head.injected = now + transmit;
+                head.arrived = head.injected + u64::from(self.wire.latency);
+                cx.observer.departed(&Departure {
+                    packet: head.name(),
+                    component: self.number,
+                    port: PortId(self.rail.0),
+                    vc: 0,
+                    flits: head.flits as u16,
+                    ready: head.created,
+                    free: self.until,
+                    chosen: now,
+                    arrives: head.arrived,
+                });
+                let token = head.clone();
+                let mail = super::token::Mail::Head(self.wire.port, token);
+                link::post(cx.post, &self.wire, Cycle::NEVER, mail);
+            }
+            link::send_flits(cx, &self.wire, now, count);
+            self.sent += u64::from(count);
+            self.left -= count;
+            self.until = now + u64::from(count);
+            if self.left == 0 {
+                self.source.pop_front();
+                self.left = self.source.front().map_or(0, |next| next.flits);
+            }
+        }
+        self.look(now + 1);
+    }
+
+    fn next(&self) -> Cycle {
+        self.whole.front().map_or(Cycle::NEVER, |(at, _)| *at).min(self.due)
+    }
+
+    fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
+        let starved = !self.source.is_empty() && self.credits.total() == 0;
+        Rest { next: self.next(), waits: starved }
+    }
+
+    fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}
+
+    fn sent_flits(&self) -> Option<u64> {
+        Some(self.sent)
+    }
+
+    fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
+        // A packet is where its first flit is.
+        let begun = self.source.front().is_some_and(|head| head.flits != self.left);
+        books.in_network += (self.source.len() + self.whole.len()) as u64 - u64::from(begun);
+        books.units_sent += u64::from(self.sent as u32);
+    }
+}
