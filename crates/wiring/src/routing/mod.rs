@@ -109,7 +109,7 @@ pub struct Routing {
     kind: RoutingKind,
     topology: Arc<Topology>,
     relation: Arc<dyn Relation>,
-    /// By source and destination, in a small network.
+    /// By source and destination, in a small network whose hops a header field holds.
     ways: Arc<[Route]>,
 }
 
@@ -146,7 +146,8 @@ impl Routing {
         };
         let mut routing = Routing { kind, topology, relation, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
-        if u64::from(nodes) * u64::from(nodes) <= PAIRS {
+        let is_small = u64::from(nodes) * u64::from(nodes) <= PAIRS;
+        if is_small && Route::holds(routing.topology.ports_max(), routing.classes()) {
             let pairs =
                 (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))));
             routing.ways = pairs.map(|(source, node)| routing.walk(source, node)).collect();
@@ -269,6 +270,12 @@ impl Route {
     const ARRIVED: u64 = 1;
     const CONTINUED: u64 = 2;
 
+    /// Whether it holds the hops of switches of so many `ports` with so many `classes` of virtual channels.
+    #[must_use]
+    pub const fn holds(ports: u32, classes: u32) -> bool {
+        ports <= 1 << Self::PORT_BITS && classes <= 1 << Self::CLASS_BITS
+    }
+
     /// The route of these `hops`, at most [`Route::HOPS`], to its end.
     #[must_use]
     pub fn of(hops: impl IntoIterator<Item = Hop>) -> Route {
@@ -288,7 +295,7 @@ impl Route {
     #[inline]
     fn with(self, count: u32, hop: Hop) -> Route {
         assert!(
-            hop.port.0 < 1 << Self::PORT_BITS && hop.class < 1 << Self::CLASS_BITS,
+            Self::holds(hop.port.0 + 1, u32::from(hop.class) + 1),
             "a route holds ports below {} and classes below {}: {hop:?}",
             1 << Self::PORT_BITS,
             1 << Self::CLASS_BITS,
