@@ -6,7 +6,7 @@ use crate::output::say;
 use crate::words;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::builtin;
-use flitway_nic::multicaster::RootPolicy;
+use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::say;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::{architectures, builtin, nearest};
-use flitway_nic::multicaster::RootPolicy;
+use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;

@@ -10,7 +10,7 @@ use crate::tally::Tally;
 use flitway_engine::Cycle;
 use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::Sequence;
-use flitway_nic::synchroniser::{BarrierPlan, Passage};
+use flitway_process::synchroniser::{BarrierPlan, Passage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

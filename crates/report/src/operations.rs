@@ -5,7 +5,7 @@
 
 use crate::tally::Tally;
 use flitway_fabric::Delivery;
-use flitway_nic::multicaster::{MulticastPlan, OperationTag};
+use flitway_process::multicaster::{MulticastPlan, OperationTag};
 use std::collections::BTreeMap;
 
 /// Copies that have been delivered, by operation.

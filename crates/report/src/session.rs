@@ -23,7 +23,7 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Fabric, Simulation};
 use flitway_machine::Machine;
-use flitway_nic::{Exchange, ExchangeError, Messenger, MessengerSettings};
+use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings};
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Shape as TopologyShape;
@@ -280,8 +280,8 @@ impl Session {
         simulation.settle();
         let wall = started.elapsed();
         GraphResult {
-            summary: flitway_nic::summary(simulation.endpoints()),
-            stuck: flitway_nic::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
+            summary: flitway_process::summary(simulation.endpoints()),
+            stuck: flitway_process::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
             stopped: outcome == Outcome::Stopped,
             counters: simulation.counters(),
             books: simulation.audit(),

@@ -5,7 +5,7 @@
 use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{Loss, PacketKind};
 use flitway_machine::Machine;
-use flitway_nic::synchroniser::Method;
+use flitway_process::synchroniser::Method;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::barrier::{BY, BarrierRun, BarrierSettings};

@@ -6,7 +6,7 @@ use super::{
     Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
     named, time,
 };
-use flitway_nic::multicaster::RootPolicy;
+use flitway_process::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
@@ -154,8 +154,8 @@ fn misfit(error: MulticastMisfit, settings: &MulticastSettings) -> Problem {
     }
 }
 
-fn plan_misfit(plan: &flitway_nic::PlanError, message: String, settings: &MulticastSettings) -> Problem {
-    use flitway_nic::PlanError;
+fn plan_misfit(plan: &flitway_process::PlanError, message: String, settings: &MulticastSettings) -> Problem {
+    use flitway_process::PlanError;
     use flitway_wiring::multicast::GroupError;
     match plan {
         PlanError::TooManyGroups { needed, .. } => Problem::new("multicast", message)

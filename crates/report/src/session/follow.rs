@@ -6,7 +6,7 @@ use super::job::{Injectors, Job};
 use super::multicast::{MulticastRun, Operations};
 use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
-use flitway_nic::Exchange;
+use flitway_process::Exchange;
 use flitway_switch::on_architecture;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::watch::{Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Fabric, Simulation};
-use flitway_nic::Injector;
+use flitway_process::Injector;
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;

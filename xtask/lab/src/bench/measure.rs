@@ -6,7 +6,7 @@ use crate::Outcome;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{Fabric, Simulation};
-use flitway_nic::Injector;
+use flitway_process::Injector;
 use flitway_report::recorder::Recorder;
 use flitway_switch::AnyFabric;
 use flitway_switch::hpp::{Hpp, HppSettings};

@@ -131,7 +131,7 @@ mod tests {
                 "crates/cli/src/d.rs",
                 "#[allow(\n    dead_code,\n    reason = \"used by all\"\n)]\nfn d() {}\n",
             ),
-            ("crates/nic/src/e.rs", "fn e() { eprintless!(); XXXL } // HACKER\n"),
+            ("crates/process/src/e.rs", "fn e() { eprintless!(); XXXL } // HACKER\n"),
         ];
         assert_eq!(found(&RULE, &good), [""; 0]);
     }

@@ -146,7 +146,7 @@ impl BarrierWorkload {
 
 /// The option that is most likely at fault.
 fn misfit(error: BarrierMisfit) -> Problem {
-    use flitway_nic::PlanError;
+    use flitway_process::PlanError;
     let message = error.to_string();
     match error {
         BarrierMisfit::Groups(_) => Problem::new("barrier", message),
