@@ -15,7 +15,7 @@ use crate::facts::{bisection_links, is_in_upper_half};
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::topology::{End, LinkId, Topology};
 use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
 use serde_json::{Value, json};
@@ -82,32 +82,32 @@ impl Theory {
         }
         let topology = fabric.topology();
         let payload = traffic.sizes().mean().round().max(1.0) as u32;
-        let mut channels: Vec<Vec<f64>> = (0..topology.switches())
-            .map(|switch| vec![0.0; topology.ports(flitway_wiring::SwitchId(switch)) as usize])
-            .collect();
+        let mut ways = Ways::new(fabric, payload);
+        let mut channels = vec![0.0; ways.channels()];
         let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
         let upper: Vec<bool> = (0..nodes).map(|node| is_in_upper_half(topology, NodeId(node))).collect();
         let mut across = [0.0_f64; 2];
         for source in (0..nodes).map(NodeId) {
+            ways.begin_at(source);
             let mut sent = 0.0;
             for destination in (0..nodes).map(NodeId) {
                 let weight = traffic.destinations().weight(source, destination);
                 if weight == 0.0 {
                     continue;
                 }
-                latency += weight * fabric.zero_load_cycles(source, destination, payload).0 as f64;
+                latency += weight * ways.cycles(destination) as f64;
                 weights += weight;
                 sent += weight;
                 if upper[source.index()] != upper[destination.index()] {
                     across[usize::from(upper[source.index()])] += weight;
                 }
-                for (switch, hop) in fabric.routing.path(source, destination) {
-                    channels[switch.index()][hop.port.index()] += weight;
+                for &channel in ways.to(destination) {
+                    channels[channel as usize] += weight;
                 }
             }
             injection = injection.max(sent);
         }
-        let [network, ejection] = busiest_of(fabric.topology(), &channels);
+        let [network, ejection] = busiest_of(topology, &channels);
         Some(Theory {
             zero_load_cycles: latency / weights,
             channel_bound: (1.0 / network.max(ejection)).min(1.0),
@@ -118,15 +118,80 @@ impl Theory {
     }
 }
 
-/// The largest load of a channel between switches, and of one into a node.
-fn busiest_of(topology: &Topology, channels: &[Vec<f64>]) -> [f64; 2] {
-    let mut busiest = [0.0_f64; 2];
-    for (switch, ports) in channels.iter().enumerate() {
-        for (port, &load) in ports.iter().enumerate() {
-            let end = topology.wire(SwitchId::new(switch), PortId::new(port)).map(|(_, end)| end);
-            let stage = &mut busiest[usize::from(matches!(end, Some(End::Node(_))))];
-            *stage = stage.max(load);
+/// The ways from one switch to every node, walked once for all nodes of the switch: what comes from a node takes the same hop
+/// whichever of them has sent it.
+struct Ways<'a> {
+    fabric: &'a Fabric,
+    payload: u32,
+    /// By switch: the number of its first channel.
+    first: Vec<u32>,
+    switch: Option<SwitchId>,
+    /// Cycles on the link from the node that sends.
+    injection: u64,
+    /// By destination: where its way begins in `taken`, and at the end where the last one ends.
+    begins: Vec<u32>,
+    taken: Vec<u32>,
+    /// By destination: cycles from the switch on, when nothing is in the way, those of the NIC port included.
+    cycles: Vec<u64>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(fabric: &'a Fabric, payload: u32) -> Self {
+        let topology = fabric.topology();
+        let mut first = vec![0];
+        for switch in (0..topology.switches()).map(SwitchId) {
+            first.push(first[switch.index()] + topology.ports(switch));
         }
+        let (begins, taken, cycles) = (Vec::new(), Vec::new(), Vec::new());
+        Ways { fabric, payload, first, switch: None, injection: 0, begins, taken, cycles }
+    }
+
+    fn channels(&self) -> usize {
+        self.first[self.first.len() - 1] as usize
+    }
+
+    /// From now on ways are those from `source`.
+    fn begin_at(&mut self, source: NodeId) {
+        let topology = self.fabric.topology();
+        let latency = |link: LinkId| u64::from(self.fabric.latencies[link.index()]);
+        self.injection = latency(topology.node_link(source));
+        let home = topology.home(source).0;
+        if self.switch.replace(home) == Some(home) {
+            return;
+        }
+        (self.begins, self.taken, self.cycles) = (vec![0], Vec::new(), Vec::new());
+        for destination in (0..topology.nodes()).map(NodeId) {
+            let (mut links, mut hops) = (0, 0);
+            for (switch, hop) in self.fabric.routing.path(source, destination) {
+                self.taken.push(self.first[switch.index()] + hop.port.0);
+                links += topology.wire(switch, hop.port).map_or(0, |(link, _)| latency(link));
+                hops += 1;
+            }
+            self.begins.push(self.taken.len() as u32);
+            self.cycles.push(links + self.fabric.chip.zero_load_cycles(hops, self.payload));
+        }
+    }
+
+    /// Packet latency when nothing is in the way.
+    fn cycles(&self, destination: NodeId) -> u64 {
+        self.injection + self.cycles[destination.index()]
+    }
+
+    /// The channels out of switches on the way.
+    fn to(&self, destination: NodeId) -> &[u32] {
+        let [begin, end] = [destination.index(), destination.index() + 1].map(|at| self.begins[at] as usize);
+        &self.taken[begin..end]
+    }
+}
+
+/// The largest load of a channel between switches, and of one into a node.
+fn busiest_of(topology: &Topology, channels: &[f64]) -> [f64; 2] {
+    let mut busiest = [0.0_f64; 2];
+    let ports = |switch| (0..topology.ports(switch)).map(move |port| (switch, PortId(port)));
+    for ((switch, port), &load) in (0..topology.switches()).map(SwitchId).flat_map(ports).zip(channels) {
+        let end = topology.wire(switch, port).map(|(_, end)| end);
+        let stage = &mut busiest[usize::from(matches!(end, Some(End::Node(_))))];
+        *stage = stage.max(load);
     }
     busiest
 }
