@@ -21,6 +21,7 @@ const RULES: &[Rule] = &[
     rules::banned::RULE,
     rules::vocabulary::RULE,
     rules::promise::RULE,
+    rules::imports::RULE,
     rules::manifest::RULE,
     rules::machine_source::RULE,
     rules::address::RULE,

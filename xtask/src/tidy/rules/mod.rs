@@ -3,6 +3,7 @@
 pub(super) mod address;
 pub(super) mod banned;
 pub(super) mod decision;
+pub(super) mod imports;
 pub(super) mod long_file;
 pub(super) mod long_function;
 pub(super) mod long_line;
