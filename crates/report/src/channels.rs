@@ -9,7 +9,7 @@ use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
 use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
-use flitway_wiring::topology::{End, Shape, Topology};
+use flitway_wiring::topology::{End, Topology};
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
 
@@ -276,14 +276,9 @@ fn classes(topology: &Topology, loads: &[(End, f64)]) -> Vec<ClassLoad> {
 }
 
 pub(crate) fn direction(topology: &Topology, ends: [End; 2], sender: End) -> &'static str {
-    let is_first = ends[0] == sender;
-    match (ends, topology.shape()) {
+    match ends {
         _ if matches!(sender, End::Node(_)) => "out of nodes",
-        ([End::Node(_), _] | [_, End::Node(_)], _) => "into nodes",
-        // Links of trees are built from below, and those of grids from the lower coordinate.
-        (_, Shape::Tree(_)) => ["down", "up"][usize::from(is_first)],
-        (_, Shape::Grid(_)) => ["lower", "higher"][usize::from(is_first)],
-        (_, Shape::Stages(_)) => "forward",
-        (_, Shape::Irregular) => "either",
+        [End::Node(_), _] | [_, End::Node(_)] => "into nodes",
+        [first, _] => topology.directions()[usize::from(first != sender)],
     }
 }

@@ -3,7 +3,6 @@
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::{Shape, Topology};
 use serde_json::{Value, json};
 
 /// Facts derived from a machine.
@@ -85,7 +84,7 @@ impl Facts {
             rails: fabric.rails,
             switches_per_rail: topology.switches(),
             links_per_rail: topology.links().len() as u32,
-            bisection_links: bisection_links(topology),
+            bisection_links: topology.bisection_links(),
             injection_bits_per_second: machine.clock.hertz() * u64::from(machine.packet.flit_bytes) * 8,
             hops_mean: distances.iter().map(|distance| f64::from(distance.hops) * distance.share).sum(),
             distances,
@@ -126,34 +125,5 @@ impl Facts {
             facts["bisection_links"] = json!(links);
         }
         facts
-    }
-}
-
-/// On which side of those links a node is: by its place in the longest dimension of a grid, by its number elsewhere.
-pub(crate) fn is_in_upper_half(topology: &Topology, node: NodeId) -> bool {
-    let Shape::Grid(grid) = topology.shape() else { return node.0 >= topology.nodes() / 2 };
-    let longest = grid.dimensions.iter().copied().max().unwrap_or(1);
-    let before = grid.dimensions.iter().take_while(|&&side| side < longest);
-    let place = topology.home(node).0.0 / before.product::<u32>() % longest;
-    place >= longest / 2
-}
-
-/// Links between the halves of a structured topology: the fewest that cut its nodes in two.
-pub(crate) fn bisection_links(topology: &Topology) -> Option<u64> {
-    match topology.shape() {
-        // Every level of a fat tree has as many links up as there are nodes below: half of the nodes reach the other half.
-        Shape::Tree(_) => Some(u64::from(topology.nodes() / 2)),
-        Shape::Grid(grid) => {
-            let longest = grid.dimensions.iter().copied().max().unwrap_or(1);
-            let rows: u64 = u64::from(topology.switches() / longest);
-            let across = match (grid.wraps, longest) {
-                (_, 1) => return None,
-                (true, _) => 2,
-                (false, _) => 1,
-            };
-            Some(rows * across)
-        }
-        Shape::Irregular if topology.switches() == 1 => Some(u64::from(topology.nodes() / 2)),
-        Shape::Stages(_) | Shape::Irregular => None,
     }
 }

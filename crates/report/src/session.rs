@@ -26,7 +26,6 @@ use flitway_machine::Machine;
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings};
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::Shape as TopologyShape;
 use flitway_workload::Fraction;
 use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
@@ -356,17 +355,6 @@ fn packets_per_cycle(nodes: u32, traffic: &Traffic) -> f64 {
 /// What patterns may know of the fabric.
 fn shape(fabric: &Fabric) -> Shape {
     let topology = fabric.topology();
-    let dimensions = match topology.shape() {
-        TopologyShape::Grid(grid) => {
-            // The nodes of a switch extend its first dimension: numbers run through them first.
-            let mut dimensions = grid.dimensions.clone();
-            dimensions[0] *= grid.nodes_per_switch;
-            dimensions
-        }
-        TopologyShape::Tree(_) | TopologyShape::Stages(_) | TopologyShape::Irregular => {
-            vec![topology.nodes()]
-        }
-    };
     let leaf = (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0.0).collect();
-    Shape { nodes: topology.nodes(), dimensions, leaf }
+    Shape { nodes: topology.nodes(), dimensions: topology.node_dimensions(), leaf }
 }

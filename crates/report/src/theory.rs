@@ -11,7 +11,6 @@
 //!   uniform traffic and slots of equal size, a switch of `N` ports accepts no more than 0.75 (N = 2), 0.6825, 0.6553,
 //!   0.6399, 0.6302, 0.6234, 0.6184 (N = 8), and 0.586 for many ports.
 
-use crate::facts::{bisection_links, is_in_upper_half};
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
@@ -85,7 +84,7 @@ impl Theory {
         let mut ways = Ways::new(fabric, payload);
         let mut channels = vec![0.0; ways.channels()];
         let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
-        let upper: Vec<bool> = (0..nodes).map(|node| is_in_upper_half(topology, NodeId(node))).collect();
+        let upper: Vec<bool> = (0..nodes).map(|node| topology.is_in_upper_half(NodeId(node))).collect();
         let mut across = [0.0_f64; 2];
         for source in (0..nodes).map(NodeId) {
             ways.begin_at(source);
@@ -111,7 +110,7 @@ impl Theory {
         Some(Theory {
             zero_load_cycles: latency / weights,
             channel_bound: (1.0 / network.max(ejection)).min(1.0),
-            bisection_bound: bisection_links(topology).map(|links| links as f64 / across[0].max(across[1])),
+            bisection_bound: topology.bisection_links().map(|links| links as f64 / across[0].max(across[1])),
             busiest: [injection, network, ejection],
             head_of_line: head_of_line(fabric),
         })

@@ -9,7 +9,7 @@
 use crate::stages::{self, ChannelEnds};
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::{End, Shape, StageShape, Topology};
+use flitway_wiring::topology::{End, GridShape, Layout, StageShape, Topology};
 use flitway_wiring::{PortId, SwitchId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -68,15 +68,16 @@ pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
         return None;
     }
     let mut canvas = Canvas { topology, numbers, svg: String::new() };
-    let height = match topology.shape() {
-        Shape::Tree(_) => canvas.tree(),
-        Shape::Grid(_) => canvas.grid(),
-        Shape::Stages(shape) => canvas.stages(shape),
-        Shape::Irregular if topology.switches() == 1 => canvas.star(),
-        Shape::Irregular => canvas.graph(),
+    let layout = topology.layout();
+    let height = match layout {
+        Layout::Levels => canvas.tree(),
+        Layout::Grid(shape) => canvas.grid(shape),
+        Layout::Columns(shape) => canvas.stages(shape),
+        Layout::Star => canvas.star(),
+        Layout::Springs => canvas.graph(),
     };
     // What is wide keeps its size, and is scrolled where there is no room for it.
-    let class = if matches!(topology.shape(), Shape::Tree(_)) { "wide" } else { "" };
+    let class = if matches!(layout, Layout::Levels) { "wide" } else { "" };
     Some(format!(
         "<svg class=\"{class}\" id=\"fabric-svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
          aria-label=\"The fabric; every shape is one or more channels, coloured by load\">{}</svg>",
@@ -86,12 +87,12 @@ pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
 
 /// What the picture of `topology` shows, in words.
 pub(super) fn caption(topology: &Topology) -> String {
-    let text = match topology.shape() {
-        Shape::Tree(_) => {
+    let text = match topology.layout() {
+        Layout::Levels => {
             "A row for each level, nodes below. A line is a channel; a switch has two halves, the busiest of its channels up \
              and the busiest of those down; a node too: into it (above) and out of it."
         }
-        Shape::Grid(shape) => {
+        Layout::Grid(shape) => {
             let around = if shape.wraps { ", a short one at the edge leads around" } else { "" };
             let slices = if shape.dimensions.len() > 2 {
                 " Links between slices, side by side here, are not drawn."
@@ -103,15 +104,15 @@ pub(super) fn caption(topology: &Topology) -> String {
                  out of it.{slices}"
             );
         }
-        Shape::Stages(_) => {
+        Layout::Columns(_) => {
             "A line is a channel, from the left to the right. Every node stands on both sides: it sends on the left and \
              receives on the right."
         }
-        Shape::Irregular if topology.switches() == 1 => {
+        Layout::Star => {
             "One switch with its nodes around it: of the two lines of each node one is the channel into it, the other that \
              out of it."
         }
-        Shape::Irregular => {
+        Layout::Springs => {
             "A line is a channel between switches; in a switch are its nodes, each with two halves: into it (above) and out of \
              it. Where switches stand means nothing."
         }
@@ -314,8 +315,7 @@ impl Canvas<'_> {
         levels.into_iter().map(|level| level.unwrap_or(0)).collect()
     }
 
-    fn grid(&mut self) -> f64 {
-        let Shape::Grid(shape) = self.topology.shape().clone() else { return 0.0 };
+    fn grid(&mut self, shape: &GridShape) -> f64 {
         let of = |dimension: usize| shape.dimensions.get(dimension).copied().unwrap_or(1);
         let (columns, rows) = (of(0), of(1));
         let slices: u32 = shape.dimensions.iter().skip(2).product();

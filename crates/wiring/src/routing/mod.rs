@@ -211,15 +211,7 @@ impl Routing {
     /// tells, or its number of switches.
     #[must_use]
     pub fn hops_max(&self) -> u32 {
-        match self.topology.shape() {
-            Shape::Tree(tree) => 2 * tree.levels - 1,
-            Shape::Grid(grid) => {
-                let side = |&size: &u32| if grid.wraps { size / 2 } else { size - 1 };
-                grid.dimensions.iter().map(side).sum::<u32>() + 1
-            }
-            Shape::Stages(stages) => stages.stages,
-            Shape::Irregular => self.topology.switches(),
-        }
+        self.topology.hops_max()
     }
 
     /// The way from `source` to `destination`, as much of it as a header field holds.

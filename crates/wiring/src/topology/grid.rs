@@ -5,7 +5,7 @@
 //! `c` is the number of nodes on a switch. In a torus the last coordinate is next to the first; a ring of two has two
 //! links, a ring of one has none.
 
-use super::{Builder, End, Shape, Topology, TopologyError};
+use super::{Builder, End, Layout, Shape, Structure, Topology, TopologyError};
 use crate::NodeId;
 use crate::{PortId, SwitchId};
 
@@ -42,11 +42,53 @@ impl GridShape {
         port.0.checked_sub(self.nodes_per_switch).map(|port| (port / 2) as usize)
     }
 
+    fn longest(&self) -> u32 {
+        self.dimensions.iter().copied().max().unwrap_or(1)
+    }
+
     /// The coordinate of `switch` in `dimension`.
     #[must_use]
     pub fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
         let stride: u32 = self.dimensions[..dimension].iter().product();
         switch.0 / stride % self.dimensions[dimension]
+    }
+}
+
+impl Structure for GridShape {
+    fn hops_max(&self) -> Option<u32> {
+        let side = |&size: &u32| if self.wraps { size / 2 } else { size - 1 };
+        Some(self.dimensions.iter().map(side).sum::<u32>() + 1)
+    }
+
+    /// Across the longest dimension.
+    fn bisection_links(&self, topology: &Topology) -> Option<u64> {
+        let longest = self.longest();
+        let rows = u64::from(topology.switches() / longest);
+        let across = if self.wraps { 2 } else { 1 };
+        (longest > 1).then_some(rows * across)
+    }
+
+    fn is_in_upper_half(&self, topology: &Topology, node: NodeId) -> bool {
+        let longest = self.longest();
+        let before = self.dimensions.iter().take_while(|&&side| side < longest);
+        let place = topology.home(node).0.0 / before.product::<u32>() % longest;
+        place >= longest / 2
+    }
+
+    /// Links are built from the lower coordinate.
+    fn directions(&self) -> [&'static str; 2] {
+        ["higher", "lower"]
+    }
+
+    /// The nodes of a switch extend its first dimension: numbers run through them first.
+    fn node_dimensions(&self, _: &Topology) -> Vec<u32> {
+        let mut dimensions = self.dimensions.clone();
+        dimensions[0] *= self.nodes_per_switch;
+        dimensions
+    }
+
+    fn layout(&self, _: &Topology) -> Layout<'_> {
+        Layout::Grid(self)
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod grid;
 mod stages;
+mod structure;
 mod tree;
 
 pub use grid::{Direction, GridShape};
 pub use stages::{StageShape, StageWiring};
+pub use structure::{Layout, Structure};
 pub use tree::TreeShape;
 
 use crate::NodeId;

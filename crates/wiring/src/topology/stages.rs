@@ -13,7 +13,7 @@
 //! Output `y` of the last stage leads to node `y` in both. So there is one way from each node to each: by output `d` of the
 //! switch in stage `s`, where `d` is digit `n - 1 - s` of the destination.
 
-use super::{Builder, End, Shape, Topology, TopologyError, power};
+use super::{Builder, End, Layout, Shape, Structure, Topology, TopologyError, power};
 use crate::NodeId;
 use crate::{PortId, SwitchId};
 
@@ -87,6 +87,20 @@ impl StageShape {
     fn exchanged(&self, number: u32, place: u32) -> u32 {
         let (low, high, unit) = (number % self.arity, self.digit(number, place), self.powers[place as usize]);
         number - low - high * unit + high + low * unit
+    }
+}
+
+impl Structure for StageShape {
+    fn hops_max(&self) -> Option<u32> {
+        Some(self.stages)
+    }
+
+    fn directions(&self) -> [&'static str; 2] {
+        ["forward", "forward"]
+    }
+
+    fn layout(&self, _: &Topology) -> Layout<'_> {
+        Layout::Columns(self)
     }
 }
 

@@ -9,7 +9,7 @@
 //!   there are `2 k^n` nodes, `2 k^(n-1)` switches a level and `k^(n-1)` at the top.
 //! * The **k-ary n-tree**: top switches leave their `k` up-ports unused: `k^n` nodes, `k^(n-1)` switches a level.
 
-use super::{Builder, End, Shape, Topology, TopologyError, power};
+use super::{Builder, End, Layout, Shape, Structure, Topology, TopologyError, power};
 use crate::NodeId;
 use crate::{PortId, SwitchId};
 
@@ -83,6 +83,26 @@ impl TreeShape {
     pub fn switch(&self, level: u32, subtree: u64, index: u64) -> SwitchId {
         let within = if level + 1 == self.levels { index } else { subtree * self.power(level) + index };
         SwitchId::new((self.first_switch(level) + within) as usize)
+    }
+}
+
+impl Structure for TreeShape {
+    fn hops_max(&self) -> Option<u32> {
+        Some(2 * self.levels - 1)
+    }
+
+    /// Every level has as many links up as there are nodes below: half of the nodes reach the other half.
+    fn bisection_links(&self, topology: &Topology) -> Option<u64> {
+        Some(u64::from(topology.nodes() / 2))
+    }
+
+    /// Links are built from below.
+    fn directions(&self) -> [&'static str; 2] {
+        ["up", "down"]
+    }
+
+    fn layout(&self, _: &Topology) -> Layout<'_> {
+        Layout::Levels
     }
 }
 
