@@ -71,7 +71,7 @@ static LENGTH_LEVEL: Setting = Setting {
     path: "link.length.level-N",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: &["fat-tree", "k-ary-n-tree"] }),
+    when: Some(When { selector: &topology::KIND, values: topology::tree::KINDS }),
     doc: "Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.",
     example: "\"3 m\"",
     source: "Flitway",
@@ -81,7 +81,7 @@ static LENGTH_STAGE: Setting = Setting {
     path: "link.length.stage-N",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: &["omega", "butterfly"] }),
+    when: Some(When { selector: &topology::KIND, values: topology::stages::KINDS }),
     doc: "Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that \
           nodes send to.",
     example: "\"3 m\"",
@@ -92,7 +92,7 @@ static LENGTH_DIMENSION: Setting = Setting {
     path: "link.length.dimension-N",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: &["mesh", "torus"] }),
+    when: Some(When { selector: &topology::KIND, values: topology::grid::KINDS }),
     doc: "Length of the links of dimension N of a mesh or torus, counted from 0.",
     example: "\"50 cm\"",
     source: "Flitway",
@@ -148,7 +148,7 @@ impl LinkSettings {
                 }
             }
         }
-        for class in topology.wired_classes() {
+        for class in &topology.wired_classes {
             switches = switches.max(Some(self.cycles(class, None)));
         }
         Longest { nodes, switches }

@@ -70,24 +70,20 @@ pub(crate) fn build(
 ) -> Option<RoutingKind> {
     let has_dateline = values.flag(&DATELINE) != Some(false);
     let name = values.choice(&ALGORITHM)?;
+    let is_own = topology.is_none_or(|topology| topology.own_routing == name);
     let (routing, fits, needs) = match name {
-        D_MOD_K => {
-            (RoutingKind::DModK, topology.is_none_or(Topology::is_tree), "a fat-tree or a k-ary-n-tree")
-        }
+        D_MOD_K => (RoutingKind::DModK, is_own, "a fat-tree or a k-ary-n-tree"),
         DIMENSION_ORDER => {
             let routing = if has_dateline {
                 RoutingKind::DimensionOrder
             } else {
                 RoutingKind::DimensionOrderWithoutDateline
             };
-            (routing, topology.is_none_or(Topology::is_grid), "a mesh or a torus")
+            (routing, is_own, "a mesh or a torus")
         }
-        DESTINATION_TAG => {
-            let fits = topology.is_none_or(Topology::is_one_way);
-            (RoutingKind::DestinationTag, fits, "an omega network or a butterfly")
-        }
+        DESTINATION_TAG => (RoutingKind::DestinationTag, is_own, "an omega network or a butterfly"),
         _ => {
-            let fits = topology.is_none_or(|topology| !topology.is_one_way());
+            let fits = topology.is_none_or(|topology| !topology.is_one_way);
             (RoutingKind::UpDown, fits, "a topology whose links lead both ways")
         }
     };
@@ -99,7 +95,7 @@ pub(crate) fn build(
         return Some(routing);
     }
     let kind = topology.map_or("", |topology| topology.kind);
-    let other = topology.map_or(UP_DOWN, own);
+    let other = topology.map_or(UP_DOWN, |topology| topology.own_routing);
     findings.push(
         values
             .conflict(
@@ -111,19 +107,6 @@ pub(crate) fn build(
             .help(format!("write {} = \"{other}\"", ALGORITHM.key())),
     );
     None
-}
-
-/// The routing that is made for `topology`.
-fn own(topology: &Topology) -> &'static str {
-    if topology.is_tree() {
-        D_MOD_K
-    } else if topology.is_grid() {
-        DIMENSION_ORDER
-    } else if topology.is_one_way() {
-        DESTINATION_TAG
-    } else {
-        UP_DOWN
-    }
 }
 
 /// Up-down routing has tables for every pair of switches.
@@ -145,7 +128,7 @@ fn check_tables(
     let problem = values
         .conflict(Code::TooLarge, &[&ALGORITHM, &topology::KIND], message)
         .expected(format!("at most {most} switches for `{UP_DOWN}`"));
-    findings.push(match own(topology) {
+    findings.push(match topology.own_routing {
         UP_DOWN => problem,
         own => problem.help(format!("write {} = \"{own}\", which needs no tables", ALGORITHM.key())),
     });
@@ -165,13 +148,15 @@ fn check_dateline(
                 .conflict(Code::NotApplicable, &[&DATELINE, &ALGORITHM], message)
                 .help(format!("delete it, or write {} = \"{DIMENSION_ORDER}\"", ALGORITHM.key())),
         );
-    } else if let Some(ring) = topology.and_then(Topology::longest_ring).filter(|&ring| ring >= RING_MIN) {
+    } else if let Some(ring) =
+        topology.and_then(|topology| topology.longest_ring).filter(|&ring| ring >= RING_MIN)
+    {
         let message = format!(
             "cyclic dependence: without a dateline packets in a ring of {ring} switches can wait for each other for ever"
         );
         findings.push(
             values
-                .conflict(Code::CyclicDependence, &[&DATELINE, &topology::DIMENSIONS], message)
+                .conflict(Code::CyclicDependence, &[&DATELINE, &topology::grid::DIMENSIONS], message)
                 .warning()
                 .help(format!("write {} = true, with an even number of virtual channels", DATELINE.key())),
         );

@@ -279,7 +279,7 @@ fn build(
 
 /// Adverts take the way back that a one-way link does not have.
 fn check_links(values: &Values, topology: Option<&Topology>, findings: &mut Diagnostics) {
-    if let Some(topology) = topology.filter(|topology| topology.is_one_way()) {
+    if let Some(topology) = topology.filter(|topology| topology.is_one_way) {
         let message = format!(
             "HPP Switches need links that lead both ways, and those of topology \"{}\" lead one way",
             topology.kind

@@ -94,7 +94,7 @@ fn check_vcs(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let torus = surroundings.topology.is_some_and(Topology::is_torus);
+    let torus = surroundings.topology.is_some_and(|topology| topology.longest_ring.is_some());
     let datelines = torus && surroundings.routing == Some(RoutingKind::DimensionOrder);
     if datelines && !vcs.is_multiple_of(2) {
         let message = format!("dimension-order routing on a torus cannot use {vcs} virtual channels");

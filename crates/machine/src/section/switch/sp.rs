@@ -367,7 +367,7 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let torus = surroundings.topology.is_some_and(topology::Topology::is_torus);
+    let torus = surroundings.topology.is_some_and(|topology| topology.longest_ring.is_some());
     let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
     if torus && surroundings.routing == Some(RoutingKind::DimensionOrder) {
         let message =

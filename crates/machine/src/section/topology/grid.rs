@@ -1,0 +1,75 @@
+//! Meshes and tori.
+
+use super::{KIND, KindRow, Topology, fits};
+use crate::diagnostic::Diagnostics;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::TopologySettings;
+
+const MESH: &str = "mesh";
+const TORUS: &str = "torus";
+/// The kinds of grids.
+pub(crate) const KINDS: &[&str] = &[MESH, TORUS];
+
+pub(super) const MESH_CHOICE: Choice =
+    Choice { name: MESH, doc: "A grid of switches in any number of dimensions." };
+
+pub(super) const TORUS_CHOICE: Choice = Choice { name: TORUS, doc: "A grid whose rows close to rings." };
+
+pub(super) const MESH_ROW: KindRow =
+    KindRow { name: MESH, build: |_, values, findings| grid(values, MESH, findings) };
+pub(super) const TORUS_ROW: KindRow =
+    KindRow { name: TORUS, build: |_, values, findings| grid(values, TORUS, findings) };
+
+pub(crate) static DIMENSIONS: Setting = Setting {
+    path: "topology.dimensions",
+    kind: Kind::Counts { min: 1, max: 65_536, longest: 16 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: KINDS }),
+    doc: "Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links and a ring \
+          of one has none.",
+    example: "[8, 8]",
+    source: "the usual definition",
+};
+
+pub(super) static NODES_PER_SWITCH: Setting = Setting {
+    path: "topology.nodes_per_switch",
+    kind: Kind::Count { min: 1, max: 62 },
+    presence: Presence::Default("1"),
+    when: Some(When { selector: &KIND, values: KINDS }),
+    doc: "Nodes on each switch.",
+    example: "1",
+    source: "the usual definition",
+};
+
+fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {
+    let (dimensions, nodes_per_switch) = (values.counts(&DIMENSIONS), values.count(&NODES_PER_SWITCH));
+    let (dimensions, nodes_per_switch) = (dimensions?, nodes_per_switch?);
+    let switches = dimensions.iter().try_fold(1_u64, |product, &size| product.checked_mul(u64::from(size)));
+    let nodes = switches.and_then(|count| count.checked_mul(u64::from(nodes_per_switch)));
+    let sizes: Vec<String> = dimensions.iter().map(u32::to_string).collect();
+    let each = if nodes_per_switch == 1 { "a node".to_owned() } else { format!("{nodes_per_switch} nodes") };
+    let rule = format!("the {kind} has {} switches with {each} on each", sizes.join(" x "));
+    let [nodes, switches] = fits(values, &[&DIMENSIONS], [nodes, switches], &rule, findings)?;
+    // Ports are numbered by dimension; a dimension of one switch wires none, which only shortens the end of the list.
+    let wired = dimensions.iter().rposition(|&size| size > 1).map_or(0, |last| last + 1);
+    let ports = u64::from(nodes_per_switch) + 2 * wired as u64;
+    let classes = (0..dimensions.len()).map(|dimension| format!("dimension-{dimension}")).collect();
+    let wired_classes = (0..dimensions.len())
+        .filter(|&dimension| dimensions[dimension] > 1)
+        .map(|dimension| format!("dimension-{dimension}"))
+        .collect();
+    let longest = dimensions.iter().copied().max();
+    let settings = match kind {
+        MESH => TopologySettings::Mesh { dimensions, nodes_per_switch },
+        _ => TopologySettings::Torus { dimensions, nodes_per_switch },
+    };
+    Some(Topology {
+        classes,
+        wired_classes,
+        ports,
+        own_routing: "dimension-order",
+        longest_ring: longest.filter(|_| kind == TORUS),
+        ..Topology::plain(kind, settings, nodes, switches)
+    })
+}

@@ -1,0 +1,101 @@
+//! Fat trees, in both conventions.
+
+use super::{ARITY, KIND, KindRow, Topology, fits};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::TopologySettings;
+
+const FAT_TREE: &str = "fat-tree";
+const KARY_N_TREE: &str = "k-ary-n-tree";
+/// The kinds of trees.
+pub(crate) const KINDS: &[&str] = &[FAT_TREE, KARY_N_TREE];
+
+pub(super) const FAT_CHOICE: Choice = Choice {
+    name: FAT_TREE,
+    doc: "FT(p, n), the p-port n-tree: n levels of p-port switches with all ports used, 2 (p/2)^n nodes.",
+};
+
+pub(super) const KARY_CHOICE: Choice = Choice {
+    name: KARY_N_TREE,
+    doc: "The k-ary n-tree: n levels of k^(n-1) switches with k ports down and k up, unused at the top; \
+                  k^n nodes.",
+};
+
+pub(super) const FAT: KindRow = KindRow { name: FAT_TREE, build: fat_tree };
+pub(super) const KARY: KindRow = KindRow { name: KARY_N_TREE, build: kary_n_tree };
+
+pub(super) static PORTS: Setting = Setting {
+    path: "topology.ports",
+    kind: Kind::Count { min: 2, max: 64 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: &[FAT_TREE] }),
+    doc: "p of FT(p, n): the ports of each switch that the tree uses, an even number. The top switches turn all of \
+          them down; the others half of them.",
+    example: "16",
+    source: "dawning5000.txt section 2.3 (P-DN-003)",
+};
+
+pub(super) static LEVELS: Setting = Setting {
+    path: "topology.levels",
+    kind: Kind::Count { min: 1, max: 16 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: KINDS }),
+    doc: "n: the levels of switches. The longest way crosses 2n - 1 switches.",
+    example: "3",
+    source: "dawning5000.txt section 2.3 (P-DN-003)",
+};
+
+fn fat_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (ports, levels) = (values.count(&PORTS), values.count(&LEVELS));
+    let (ports, levels) = (ports?, levels?);
+    if !ports.is_multiple_of(2) {
+        let message = format!("`{}` is {ports}, an odd number", PORTS.path);
+        findings.push(
+            values
+                .conflict(Code::OutOfRange, &[&PORTS], message)
+                .expected("an even number: half of the ports lead up, half down"),
+        );
+        return None;
+    }
+    let half = u64::from(ports / 2);
+    let per_half = half.checked_pow(levels - 1);
+    let nodes = per_half.and_then(|count| count.checked_mul(2 * half));
+    let switches = per_half.and_then(|count| count.checked_mul(2 * u64::from(levels) - 1));
+    let rule = format!("FT({ports},{levels}) has 2 x {half}^{levels} nodes");
+    let [nodes, switches] = fits(values, &[&LEVELS, &PORTS], [nodes, switches], &rule, findings)?;
+    let settings = TopologySettings::FatTree { ports, levels };
+    Some(tree(FAT_TREE, settings, levels, ports.into(), [nodes, switches]))
+}
+
+fn kary_n_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (arity, levels) = (values.count(&ARITY), values.count(&LEVELS));
+    let (arity, levels) = (arity?, levels?);
+    let nodes = u64::from(arity).checked_pow(levels);
+    let switches =
+        u64::from(arity).checked_pow(levels - 1).and_then(|count| count.checked_mul(u64::from(levels)));
+    let rule = format!("the {arity}-ary {levels}-tree has {arity}^{levels} nodes");
+    let [nodes, switches] = fits(values, &[&LEVELS, &ARITY], [nodes, switches], &rule, findings)?;
+    let settings = TopologySettings::KaryNTree { arity, levels };
+    let ports = u64::from(arity) * if levels > 1 { 2 } else { 1 };
+    Some(tree(KARY_N_TREE, settings, levels, ports, [nodes, switches]))
+}
+
+fn tree(
+    kind: &'static str,
+    settings: TopologySettings,
+    levels: u32,
+    ports: u64,
+    [nodes, switches]: [u64; 2],
+) -> Topology {
+    let classes: Vec<String> = (1..levels).map(|level| format!("level-{level}")).collect();
+    Topology {
+        wired_classes: classes.clone(),
+        classes,
+        ports,
+        own_routing: "d-mod-k",
+        ..Topology::plain(kind, settings, nodes, switches)
+    }
+}
