@@ -5,6 +5,7 @@
 
 use crate::headroom::{Headroom, Longest};
 use crate::{BarrierId, Fabric, PacketFormat};
+use flitway_wiring::routing::Selection;
 use flitway_wiring::{GroupId, NodeId, NodeSet};
 use std::fmt::Debug;
 
@@ -21,6 +22,11 @@ pub trait Chip: Debug + Send + Sync {
 
     /// What it can do.
     fn offers(&self) -> Offers;
+
+    /// How it selects among the candidates of a routing.
+    fn selection(&self) -> Selection {
+        Selection::First
+    }
 
     /// Memory that a simulation of `fabric` needs for a switch port and for a NIC port without packets, about, in bytes.
     fn bytes_per_port(&self, fabric: &Fabric) -> [u64; 2];

@@ -101,6 +101,9 @@ pub fn how(loss: Loss) -> String {
             format!("it is sent by port {port} of switch {switch}, which has no link")
         }
         Loss::WrongNode(node) => format!("it comes to node {node}"),
+        Loss::NoEscape(switch) => {
+            format!("in switch {switch} it may take no escape channel, and so it can wait for ever")
+        }
         Loss::Circles(channel) => format!("it takes {} again and again", name(channel.sender)),
     }
 }

@@ -33,9 +33,10 @@ macro_rules! switches {
                 }
             }
 
-            /// A fabric of them, with all else as in `bare`.
+            /// A fabric of them, with all else as in `bare`; they select among the candidates of its routing as they do.
             #[must_use]
             pub fn fabric(self, bare: Fabric<()>) -> AnyFabric {
+                let bare = Fabric { routing: bare.routing.with_selection(self.chip().selection()), ..bare };
                 match self {
                     $(SwitchSettings::$Name(settings) => AnyFabric::$Name(bare.with_chip(settings)),)+
                 }

@@ -9,7 +9,7 @@ use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Simulation,
+    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Simulation,
 };
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -53,7 +53,7 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
     let topology = Arc::new(Topology::build(topology).unwrap());
     Fabric {
         latencies: vec![1; topology.links().len()],
-        routing: Routing::new(kind, topology).unwrap(),
+        routing: Routing::new(kind, topology).unwrap().with_selection(settings.selection()),
         rails: 1,
         chip: settings,
         groups: Groups::none(),

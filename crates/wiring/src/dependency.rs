@@ -11,6 +11,9 @@
 //!   arrives, so that nothing follows the latter.
 //! * Dependencies come from walking the routing relation for every pair of different nodes; a turn that no pair takes
 //!   makes none. The walk goes destination by destination through the states (switch, arrival) and sees each once.
+//! * Where switches select among candidates, a packet waits for all of them. Only those that are *escapes* need be free of
+//!   cycles, if every packet has one wherever it is (Duato, *IEEE Trans. Parallel and Distributed Systems* 4(12), 1993): an
+//!   escape depends on those that its packets may take next, or may take after channels that are none.
 //! * A packet for a group waits for all of its outputs: its arrival channel depends on each. Where it gathers them
 //!   [one by one](Copies::OneByOne) it holds some while it waits for others, and so they depend on each other too.
 //!
@@ -36,8 +39,8 @@ use crate::multicast::Groups;
 use crate::routing::Routing;
 use crate::topology::End;
 use crate::{NodeId, PortId, SwitchId};
-use copies::GroupDependency;
-use walk::{Map, Walker};
+use copies::OtherDependency;
+use walk::{Along, Map, Walker};
 
 /// One direction of a link and one class of its virtual channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,6 +110,8 @@ pub enum Loss {
     WrongNode(NodeId),
     /// It takes this channel again and again.
     Circles(Channel),
+    /// It has no escape in this switch, of all the channels that it may take.
+    NoEscape(SwitchId),
 }
 
 /// How the outputs of a packet for a group are gathered.
@@ -124,8 +129,8 @@ pub struct Dependencies {
     routing: Routing,
     map: Map,
     graph: Digraph,
-    /// Dependencies of packets for groups, in order, each once.
-    copies: Vec<GroupDependency>,
+    /// Dependencies of packets for groups, and those over channels that are no escapes, in order, each once.
+    others: Vec<OtherDependency>,
     lost: Option<Lost>,
 }
 
@@ -145,29 +150,41 @@ impl Dependencies {
         Dependencies::with(routing, copies::dependencies(routing, groups, copies))
     }
 
-    fn with(routing: &Routing, copies: Vec<GroupDependency>) -> Self {
+    fn with(routing: &Routing, mut others: Vec<OtherDependency>) -> Self {
         let map = Map::new(routing);
         let mut turns = map.turns();
         let mut walker = Walker::new(&map, routing);
         let mut lost = None;
         for destination in (0..map.nodes()).map(NodeId) {
-            let strayed = walker.walk(destination, |step| turns.add(step.state, step.hop));
+            let strayed = walker.walk(destination, Along::Candidates, |step| {
+                if !step.is_escape {
+                    return;
+                }
+                if step.held == step.state {
+                    turns.add(step.state, step.hop);
+                } else {
+                    let witness =
+                        Witness { source: step.source, destination: Destination::Node(destination) };
+                    others.push(OtherDependency { from: step.held, to: step.hop, witness });
+                }
+            });
             lost = lost.or(strayed);
         }
+        copies::in_order(&mut others);
         let graph = Digraph::new((0..map.vertices()).map(|vertex| {
-            let copied = copies.partition_point(|copy| copy.from < vertex);
+            let copied = others.partition_point(|other| other.from < vertex);
             let copied =
-                copies[copied..].iter().take_while(move |copy| copy.from == vertex).map(|copy| copy.to);
+                others[copied..].iter().take_while(move |other| other.from == vertex).map(|other| other.to);
             let mut row: Vec<u32> = turns.of(&map, vertex).chain(copied).collect();
             row.sort_unstable();
             row.dedup();
             row
         }));
         // Whoever goes in circles depends on itself in the end.
-        if lost.is_none() && graph.order().is_none() {
+        if lost.is_none() && routing.is_plain() && graph.order().is_none() {
             lost = (0..map.nodes()).find_map(|node| walker.circling(NodeId(node)));
         }
-        Dependencies { routing: routing.clone(), map, graph, copies, lost }
+        Dependencies { routing: routing.clone(), map, graph, others, lost }
     }
 
     /// The channels that some packet takes.
@@ -205,9 +222,10 @@ impl Dependencies {
     /// for, if there were room for all of it.
     ///
     /// # Panics
-    /// If packets are [lost](Dependencies::lost).
+    /// If packets are [lost](Dependencies::lost), or if their headers say more than their destination.
     pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> impl Iterator<Item = (Channel, f64)> {
         assert!(self.lost.is_none(), "what circles has no load: {:?}", self.lost);
+        assert!(self.routing.is_plain(), "packets for one node go different ways");
         let loads = loads::loads(&self.map, &self.routing, weight);
         let wired = (0..).zip(loads).filter(|&(vertex, _)| self.map.is_wired(vertex));
         wired.map(|(vertex, load)| (self.map.channel(vertex), load))
@@ -252,7 +270,7 @@ impl Dependencies {
                 break;
             }
             let mut hits: Vec<(usize, NodeId)> = Vec::new();
-            let _ = walker.walk(destination, |step| {
+            let _ = walker.walk(destination, Along::Candidates, |step| {
                 let at = place.get(step.state as usize).copied().flatten();
                 if let Some(at) = at.filter(|&at| next(at as usize) == step.hop) {
                     hits.push((at as usize, step.source));
@@ -268,7 +286,7 @@ impl Dependencies {
         }
         let witness = |at: usize| match found[at] {
             Some((_, source, node)) => Witness { source, destination: Destination::Node(node) },
-            None => copies::witness(&self.copies, ring[at], next(at)),
+            None => copies::witness(&self.others, ring[at], next(at)),
         };
         let dependency = |at| Dependency {
             from: self.map.channel(ring[at]),

@@ -21,7 +21,7 @@ use crate::record::Record;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{Delivery, Fabric, Packet};
-use flitway_switch::sp::{SpSettings, Store, has_adaptive_ascent};
+use flitway_switch::sp::{SpSettings, Store};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
@@ -52,7 +52,6 @@ struct World {
     settings: SpSettings,
     routing: Routing,
     reach: Option<Reach>,
-    adaptive: bool,
     now: u64,
     /// All packets ever created, and copies ever made.
     packets: Vec<Travelling>,
@@ -171,7 +170,6 @@ impl Reference {
             settings,
             routing: fabric.routing.clone(),
             reach: Reach::new(&fabric.routing),
-            adaptive: has_adaptive_ascent(fabric),
             now: 0,
             packets: Vec::new(),
             channels: Vec::new(),

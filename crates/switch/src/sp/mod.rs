@@ -118,23 +118,14 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, Plan, Wire, Wires};
-use flitway_fabric::{Endpoint, Fabric};
+use flitway_fabric::{Chip, Endpoint, Fabric};
 use flitway_wiring::RailId;
 use flitway_wiring::reach::Reach;
-use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::Shape;
+use flitway_wiring::routing::Routing;
 use nic::Port;
 use std::sync::Arc;
 use switch::Switch;
 use token::{Inbox, Mail};
-
-/// Whether packets for one node choose among several ports up: on a tree, with adaptive ascent.
-#[must_use]
-pub fn has_adaptive_ascent(fabric: &Fabric<SpSettings>) -> bool {
-    let is_tree = matches!(fabric.topology().shape(), Shape::Tree(_));
-    let is_adaptive = fabric.chip.ascent == SpAscent::Adaptive;
-    is_tree && is_adaptive && fabric.routing.kind() == RoutingKind::DModK
-}
 
 type Cx<'a, O> = Context<'a, Sp, O>;
 
@@ -148,8 +139,6 @@ pub struct Shared {
     settings: SpSettings,
     routing: Routing,
     reach: Option<Arc<Reach>>,
-    /// Whether packets for one node choose among the ports up.
-    adaptive: bool,
 }
 
 impl Shared {
@@ -199,9 +188,11 @@ impl Components for Sp {
             "SP Switches have tables for no groups"
         );
         assert_eq!(fabric.routing.classes(), 1, "a link of an SP Switch is one virtual channel");
+        let selection = fabric.routing.selection();
+        assert_eq!(selection, settings.selection(), "switches select as their settings say");
+        assert!(fabric.routing.is_plain(), "packets in SP Switches know their destination only");
         let reach = Reach::new(&fabric.routing).map(Arc::new);
-        let adaptive = has_adaptive_ascent(fabric);
-        Shared { settings: settings.clone(), routing: fabric.routing.clone(), reach, adaptive }
+        Shared { settings: settings.clone(), routing: fabric.routing.clone(), reach }
     }
 
     fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {

@@ -1,10 +1,11 @@
 //! What the SP Switch says of itself, and its closed forms: the way of a worm through an empty fabric among them.
 
-use super::{CentralSettings, NextPacket, Replication, SpSettings, Store};
+use super::{CentralSettings, NextPacket, Replication, SpAscent, SpSettings, Store};
 use flitway_fabric::chip::{Chip, Cost, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::reach::{Reach, ports};
+use flitway_wiring::routing::Selection;
 use flitway_wiring::topology::{End, LinkId};
 use flitway_wiring::{NodeId, NodeSet, SwitchId};
 
@@ -31,6 +32,13 @@ impl Chip for SpSettings {
             barriers: None,
             copies_can_deadlock: lock_step.then_some("switch.multicast.replication = \"lock-step\""),
             one_way_links: true,
+        }
+    }
+
+    fn selection(&self) -> Selection {
+        match self.ascent {
+            SpAscent::Adaptive => Selection::LeastLoaded,
+            SpAscent::Routed => Selection::First,
         }
     }
 

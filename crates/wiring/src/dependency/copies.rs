@@ -9,16 +9,16 @@ use crate::topology::End;
 use crate::{NodeId, PortId, SwitchId};
 use std::collections::BTreeSet;
 
-/// A dependency that a packet for a group makes.
+/// A dependency beside those of turns between two escapes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GroupDependency {
+pub(super) struct OtherDependency {
     pub(super) from: u32,
     pub(super) to: u32,
-    witness: Witness,
+    pub(super) witness: Witness,
 }
 
 /// The packet that makes `from` depend on `to`.
-pub(super) fn witness(copies: &[GroupDependency], from: u32, to: u32) -> Witness {
+pub(super) fn witness(copies: &[OtherDependency], from: u32, to: u32) -> Witness {
     let found = copies.binary_search_by_key(&(from, to), |copy| (copy.from, copy.to));
     copies[found.expect("some packet makes every dependency")].witness
 }
@@ -34,7 +34,7 @@ struct Branch {
 }
 
 /// The dependencies of packets for `groups`, in order, each once.
-pub(super) fn dependencies(routing: &Routing, groups: &Groups, copies: Copies) -> Vec<GroupDependency> {
+pub(super) fn dependencies(routing: &Routing, groups: &Groups, copies: Copies) -> Vec<OtherDependency> {
     assert!(routing.classes() == 1 || groups.is_empty(), "packets for groups do not change their class");
     let walk = Walk { map: Map::new(routing), routing, groups };
     let mut branches = Vec::new();
@@ -57,19 +57,24 @@ pub(super) fn dependencies(routing: &Routing, groups: &Groups, copies: Copies) -
         }
     }
     for branch in &branches {
-        let edge = |&to: &u32| GroupDependency { from: branch.arrival, to, witness: branch.witness };
+        let edge = |&to: &u32| OtherDependency { from: branch.arrival, to, witness: branch.witness };
         found.extend(branch.outputs.iter().map(edge));
     }
     if copies == Copies::OneByOne {
         one_by_one(&branches, &mut found);
     }
-    found.sort_by_key(|copy| (copy.from, copy.to));
-    found.dedup_by_key(|copy| (copy.from, copy.to));
+    in_order(&mut found);
     found
 }
 
+/// Sorts dependencies, each once.
+pub(super) fn in_order(found: &mut Vec<OtherDependency>) {
+    found.sort_by_key(|other| (other.from, other.to));
+    found.dedup_by_key(|other| (other.from, other.to));
+}
+
 /// Outputs that are held while others are waited for. It takes two packets to wait for each other, and so two arrivals.
-fn one_by_one(branches: &[Branch], found: &mut Vec<GroupDependency>) {
+fn one_by_one(branches: &[Branch], found: &mut Vec<OtherDependency>) {
     let holds = |branch: &&Branch| branch.outputs.len() > 1;
     let arrivals: BTreeSet<(SwitchId, u32)> =
         branches.iter().filter(holds).map(|branch| (branch.switch, branch.arrival)).collect();
@@ -81,7 +86,7 @@ fn one_by_one(branches: &[Branch], found: &mut Vec<GroupDependency>) {
     for branch in branches.iter().filter(holds).filter(has_rival) {
         for &from in &branch.outputs {
             let others = branch.outputs.iter().filter(|&&to| to != from);
-            found.extend(others.map(|&to| GroupDependency { from, to, witness: branch.witness }));
+            found.extend(others.map(|&to| OtherDependency { from, to, witness: branch.witness }));
         }
     }
 }
@@ -101,7 +106,7 @@ impl Walk<'_> {
         witness: Witness,
         seen: &mut BTreeSet<u32>,
         branches: &mut Vec<Branch>,
-        found: &mut Vec<GroupDependency>,
+        found: &mut Vec<OtherDependency>,
     ) {
         let (mut here, start) = self.routing.start(witness.source);
         let (mut arrival, mut port) = (self.map.injection(witness.source), start.port);
@@ -109,7 +114,7 @@ impl Walk<'_> {
         let mut way = self.groups.way_up(witness.source, group, root);
         while !way.has_arrived() {
             let (vertex, end) = self.output(here, way.hop().port);
-            found.push(GroupDependency { from: arrival, to: vertex, witness });
+            found.push(OtherDependency { from: arrival, to: vertex, witness });
             let End::Switch(next, at) = end else { return };
             (here, arrival, port, way) = (next, vertex, at, way.rest());
         }

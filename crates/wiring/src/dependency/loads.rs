@@ -1,6 +1,6 @@
 //! What flows through each channel when a traffic matrix is given: theory, exact up to rounding.
 
-use super::walk::{Map, Walker};
+use super::walk::{Along, Map, Walker};
 use crate::NodeId;
 use crate::routing::Routing;
 
@@ -16,7 +16,7 @@ pub(super) fn loads(map: &Map, routing: &Routing, weight: impl Fn(NodeId, NodeId
     let mut ready = Vec::new();
     for destination in (0..map.nodes()).map(NodeId) {
         ready.clear();
-        let _ = walker.walk(destination, |step| {
+        let _ = walker.walk(destination, Along::First, |step| {
             next[step.state as usize] = Some(step.hop);
             awaited[step.hop as usize] += 1;
             if map.is_start(step.state) {

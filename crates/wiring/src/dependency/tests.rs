@@ -1,8 +1,8 @@
 use super::*;
 use crate::multicast::{Ascent, GroupSettings};
 use crate::routing::tests::random_graph;
-use crate::routing::{Arrival, Hop, Relation, RoutingKind};
-use crate::topology::{StageWiring, Topology, TopologySettings};
+use crate::routing::{Arrival, Candidate, Header, Hop, Relation, RoutingKind, Selection};
+use crate::topology::{Direction, GridShape, Shape, StageWiring, Topology, TopologySettings};
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -120,8 +120,8 @@ fn nodes_of_one_switch_depend_on_the_ways_to_the_others() {
 struct Always(u32);
 
 impl Relation for Always {
-    fn next(&self, _: SwitchId, _: Arrival, _: NodeId) -> Hop {
-        Hop { port: PortId(self.0), class: 0 }
+    fn next(&self, _: SwitchId, _: Arrival, header: Header) -> Candidate {
+        Candidate { hop: Hop { port: PortId(self.0), class: 0 }, header }
     }
 }
 
@@ -241,5 +241,158 @@ fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
             assert_eq!(load, expected.remove(&channel).unwrap_or(0.0), "{channel:?}");
         }
         assert!(expected.is_empty());
+    }
+}
+
+/// Minimal adaptive routing on a mesh in class 1, by any port that leads closer, with dimension order in class 0 beside it, to
+/// which packets may come back at every switch. Without `has_escape` class 0 is left out.
+#[derive(Debug)]
+struct Adaptive {
+    shape: GridShape,
+    has_escape: bool,
+    all_escape: bool,
+}
+
+impl Adaptive {
+    /// Ports that lead closer, dimension 0 first.
+    fn closer(&self, here: SwitchId, destination: NodeId) -> Vec<PortId> {
+        let target = SwitchId(destination.0 / self.shape.nodes_per_switch);
+        let towards = |dimension: usize| {
+            let [at, to] = [here, target].map(|switch| self.shape.coordinate(switch, dimension));
+            let direction = if to > at { Direction::Higher } else { Direction::Lower };
+            (at != to).then(|| self.shape.port(dimension, direction))
+        };
+        (0..self.shape.dimensions.len()).filter_map(towards).collect()
+    }
+}
+
+impl Relation for Adaptive {
+    fn classes(&self) -> u32 {
+        2
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let mut first = None;
+        self.candidates(here, arrival, header, &mut |next| first = first.or(Some(next)));
+        first.expect("there is a way")
+    }
+
+    fn candidates(&self, here: SwitchId, _: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
+        let closer = self.closer(here, header.destination());
+        let Some(&first) = closer.first() else {
+            let port = PortId(header.destination().0 % self.shape.nodes_per_switch);
+            return take(Candidate { hop: Hop { port, class: 0 }, header });
+        };
+        if self.has_escape {
+            take(Candidate { hop: Hop { port: first, class: 0 }, header });
+        }
+        for port in closer {
+            take(Candidate { hop: Hop { port, class: 1 }, header });
+        }
+    }
+
+    fn is_escape(&self, _: SwitchId, hop: Hop) -> bool {
+        self.all_escape || hop.class == 0
+    }
+}
+
+fn adaptive(has_escape: bool, all_escape: bool) -> Dependencies {
+    let settings = TopologySettings::Mesh { dimensions: vec![3, 3], nodes_per_switch: 1 };
+    let topology = Arc::new(Topology::build(&settings).unwrap());
+    let Shape::Grid(shape) = topology.shape().clone() else { panic!("it is a grid") };
+    let relation = Arc::new(Adaptive { shape, has_escape, all_escape });
+    Dependencies::of(&Routing::of_relation(relation, &topology).with_selection(Selection::LeastLoaded))
+}
+
+/// Duato's theorem on a mesh: minimal adaptive routing closes rings, and is free of deadlock with an escape beside it.
+#[test]
+fn an_escape_lets_other_channels_close_rings() {
+    let with_escape = adaptive(true, false);
+    assert_eq!(with_escape.lost(), None);
+    assert!(matches!(with_escape.verdict(), Verdict::Free(_)));
+    // Nobody may count on a channel that closes a ring with others.
+    let Verdict::Cyclic(cycle) = adaptive(true, true).verdict() else { panic!("four turns close a ring") };
+    assert!(cycle.dependencies.iter().any(|it| it.from.class == 1), "{:?}", cycle.dependencies[0]);
+}
+
+#[test]
+fn a_packet_without_an_escape_is_a_finding() {
+    let lost = adaptive(false, false).lost().expect("class 0 is left out");
+    assert!(matches!(lost.how, Loss::NoEscape(_)), "{lost:?}");
+}
+
+/// Valiant's routing on a ring of two phases: to an intermediate switch, then on, each phase in classes of its own or not.
+#[derive(Debug)]
+struct Valiant {
+    ring: GridShape,
+    switches: u32,
+    phases: u8,
+}
+
+impl Relation for Valiant {
+    fn classes(&self) -> u32 {
+        u32::from(self.phases)
+    }
+
+    fn start(&self, _: NodeId, destination: NodeId, draw: u64) -> Header {
+        Header::to(destination).by_way_of((draw % u64::from(self.switches)) as u32)
+    }
+
+    fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
+        (0..self.switches).map(|via| self.start(source, destination, via.into())).collect()
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn next(&self, here: SwitchId, _: Arrival, header: Header) -> Candidate {
+        let is_there = header.phase() == 1 || header.via() == here.0;
+        let header = header.in_phase(u16::from(is_there));
+        let target = if is_there { header.destination().0 } else { header.via() };
+        let class = if self.phases == 2 && is_there { 1 } else { 0 };
+        let port = match target.cmp(&here.0) {
+            std::cmp::Ordering::Equal => PortId(0),
+            std::cmp::Ordering::Greater => self.ring.port(0, Direction::Higher),
+            std::cmp::Ordering::Less => self.ring.port(0, Direction::Lower),
+        };
+        let class = if port.0 == 0 { 0 } else { class };
+        Candidate { hop: Hop { port, class }, header }
+    }
+}
+
+/// On a line a way back after a way forth closes a ring in one class, and none in two.
+#[test]
+fn a_header_with_phases_is_walked_phase_by_phase() {
+    let settings = TopologySettings::Mesh { dimensions: vec![4], nodes_per_switch: 1 };
+    let topology = Arc::new(Topology::build(&settings).unwrap());
+    let Shape::Grid(ring) = topology.shape().clone() else { panic!("it is a grid") };
+    let of = |phases| {
+        let relation = Valiant { ring: ring.clone(), switches: 4, phases };
+        Dependencies::of(&Routing::of_relation(Arc::new(relation), &topology))
+    };
+    let (one, two) = (of(1), of(2));
+    assert_eq!((one.lost(), two.lost()), (None, None));
+    assert!(matches!(two.verdict(), Verdict::Free(_)));
+    let Verdict::Cyclic(cycle) = one.verdict() else { panic!("back and forth in one class") };
+    assert_eq!(cycle.dependencies.len(), 2);
+}
+
+/// All ports up of a tree of switches that select, without a ring.
+#[test]
+fn a_tree_is_free_whichever_port_up_is_selected() {
+    for settings in [
+        TopologySettings::KaryNTree { arity: 3, levels: 3 },
+        TopologySettings::FatTree { ports: 4, levels: 3 },
+        TopologySettings::KaryNTree { arity: 1, levels: 3 },
+        TopologySettings::FatTree { ports: 6, levels: 1 },
+    ] {
+        let first = routing(RoutingKind::DModK, &settings);
+        let selecting = first.clone().with_selection(Selection::LeastLoaded);
+        let (first, selecting) = (Dependencies::of(&first), Dependencies::of(&selecting));
+        is_certified(&selecting);
+        assert!(selecting.len() >= first.len());
+        let all: BTreeSet<_> = selecting.iter().collect();
+        assert!(first.iter().all(|it| all.contains(&it)));
     }
 }

@@ -1,9 +1,10 @@
 //! Walking a routing relation: every packet for one destination at a time, each state once.
 
 use super::{Channel, Loss, Lost};
-use crate::routing::{Arrival, Hop, Routing};
+use crate::routing::{Arrival, Candidate, Header, Hop, Routing};
 use crate::topology::{End, Topology};
 use crate::{NodeId, PortId, SwitchId};
+use std::collections::HashSet;
 
 /// Numbers for channels: first those out of switches, by switch, port and class; then those out of nodes.
 #[derive(Clone, Debug)]
@@ -162,18 +163,33 @@ pub(super) struct Step {
     /// The channel they have come by; for those that nodes of switch `s` have sent, the number of channels out of switches
     /// plus `s`.
     pub(super) state: u32,
+    /// The last one of those that is an escape, or from a node: the same unless they have come by another since.
+    pub(super) held: u32,
     /// The channel they take.
     pub(super) hop: u32,
+    /// Whether that is an escape.
+    pub(super) is_escape: bool,
     /// Who has sent such a packet: one of those that have come here with the fewest hops.
     pub(super) source: NodeId,
+}
+
+/// Which hops are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// Those that switches may select.
+    Candidates,
+    /// The first candidates.
+    First,
 }
 
 /// Where packets are.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     state: u32,
+    held: u32,
     here: SwitchId,
     arrival: Arrival,
+    header: Header,
     source: NodeId,
 }
 
@@ -187,6 +203,8 @@ pub(super) struct Walker<'a> {
     /// Per channel: the last walk in which it was taken.
     taken: Vec<u32>,
     walks: u32,
+    /// Where headers change or some channels are no escape: what packets have taken in this walk.
+    seen: HashSet<(u32, u32, Header)>,
     queue: Vec<Place>,
 }
 
@@ -206,39 +224,55 @@ impl<'a> Walker<'a> {
             senders,
             taken: vec![0; map.out_of_switches() as usize],
             walks: 0,
+            seen: HashSet::new(),
             queue: Vec::new(),
         }
     }
 
     /// Tells `visit` every hop of packets for `destination` from all other nodes, each state once and the nearest to its
     /// source first. Returns one that goes astray.
-    pub(super) fn walk(&mut self, destination: NodeId, mut visit: impl FnMut(Step)) -> Option<Lost> {
-        let Walker { map, routing, senders, taken, walks, queue } = self;
-        queue.clear();
-        *walks += 1;
-        let start = |&(here, node, other): &(SwitchId, NodeId, Option<NodeId>)| {
-            let source = if node == destination { other? } else { node };
-            let arrival = routing.start(source).1;
-            Some(Place { state: map.start(source), here, arrival, source })
-        };
-        queue.extend(senders.iter().filter_map(start));
-        let (mut done, mut lost) = (0, None);
-        while let Some(&Place { state, here, arrival, source }) = queue.get(done) {
+    pub(super) fn walk(
+        &mut self,
+        destination: NodeId,
+        along: Along,
+        mut visit: impl FnMut(Step),
+    ) -> Option<Lost> {
+        self.begin(destination);
+        let Walker { map, routing, taken, walks, seen, queue, .. } = self;
+        let is_plain = routing.is_plain();
+        let (mut done, mut lost, mut hops) = (0, None, Vec::new());
+        while let Some(&Place { state, held, here, arrival, header, source }) = queue.get(done) {
             done += 1;
-            let hop = routing.next(here, arrival, destination);
+            hops.clear();
+            match along {
+                Along::Candidates => routing.candidates(here, arrival, header, |next| hops.push(next)),
+                Along::First => routing.candidates_of_first(here, arrival, header, |next| hops.push(next)),
+            }
             let stray = |how| Some(Lost { source, destination, how });
-            let Some((vertex, end)) = map.hop(here, hop) else {
-                lost = lost.or(stray(Loss::Unwired(here, hop.port)));
-                continue;
-            };
-            visit(Step { state, hop: vertex, source });
-            match end {
-                End::Node(node) if node == destination => {}
-                End::Node(node) => lost = lost.or(stray(Loss::WrongNode(node))),
-                End::Switch(next, port) => {
-                    if std::mem::replace(&mut taken[vertex as usize], *walks) != *walks {
-                        let arrival = Arrival { port, class: hop.class };
-                        queue.push(Place { state: vertex, here: next, arrival, source });
+            if along == Along::Candidates && !hops.iter().any(|next| routing.is_escape(here, next.hop)) {
+                lost = lost.or(stray(Loss::NoEscape(here)));
+            }
+            for &Candidate { hop, header } in &hops {
+                let Some((vertex, end)) = map.hop(here, hop) else {
+                    lost = lost.or(stray(Loss::Unwired(here, hop.port)));
+                    continue;
+                };
+                let is_escape = routing.is_escape(here, hop);
+                visit(Step { state, held, hop: vertex, is_escape, source });
+                match end {
+                    End::Node(node) if node == destination => {}
+                    End::Node(node) => lost = lost.or(stray(Loss::WrongNode(node))),
+                    End::Switch(next, port) => {
+                        let held = if is_escape { vertex } else { held };
+                        let is_new = if is_plain && held == vertex {
+                            std::mem::replace(&mut taken[vertex as usize], *walks) != *walks
+                        } else {
+                            seen.insert((vertex, held, header))
+                        };
+                        if is_new {
+                            let arrival = Arrival { port, class: hop.class };
+                            queue.push(Place { state: vertex, held, here: next, arrival, header, source });
+                        }
                     }
                 }
             }
@@ -246,11 +280,26 @@ impl<'a> Walker<'a> {
         lost
     }
 
+    /// Puts packets for `destination` at the switches of all other nodes, for a new walk.
+    fn begin(&mut self, destination: NodeId) {
+        let Walker { map, routing, senders, walks, seen, queue, .. } = self;
+        queue.clear();
+        seen.clear();
+        *walks += 1;
+        for &(here, node, other) in senders.iter() {
+            let source = if node == destination { other } else { Some(node) };
+            let Some(source) = source else { continue };
+            let (arrival, state) = (routing.start(source).1, map.start(source));
+            let place = |header| Place { state, held: state, here, arrival, header, source };
+            queue.extend(routing.starts(source, destination).into_iter().map(place));
+        }
+    }
+
     /// A packet for `destination` that never stops.
     pub(super) fn circling(&mut self, destination: NodeId) -> Option<Lost> {
         let states = self.map.states();
         let mut next: Vec<Option<u32>> = vec![None; states];
-        let _ = self.walk(destination, |step| next[step.state as usize] = Some(step.hop));
+        let _ = self.walk(destination, Along::First, |step| next[step.state as usize] = Some(step.hop));
         // Who has followed the packets of a state first; who meets itself goes round.
         let mut followed_by: Vec<Option<usize>> = vec![None; states];
         for (follower, place) in self.queue.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! port `(d / k^i) mod k`. Packets for different nodes of a leaf thus climb by different ports, and all packets for one
 //! node come down by one path.
 
-use super::{Arrival, Hop, Relation, Route};
+use super::{Arrival, Candidate, Header, Hop, Relation, Route};
 use crate::NodeId;
 use crate::topology::{Topology, TreeShape};
 use crate::{PortId, SwitchId};
@@ -11,6 +11,7 @@ use crate::{PortId, SwitchId};
 pub(super) struct DModK {
     arity: u32,
     levels: u32,
+    nodes: u32,
     /// Per switch: the first node below it, one past the last, and how many nodes hang on each down-port.
     below: Vec<(u32, u32, u32)>,
 }
@@ -27,20 +28,39 @@ impl DModK {
                 (subtree as u32 * span, (subtree as u32 + 1) * span, stride)
             }
         });
-        DModK { arity: shape.arity, levels: shape.levels, below: below.collect() }
+        DModK { arity: shape.arity, levels: shape.levels, nodes: topology.nodes(), below: below.collect() }
+    }
+}
+
+impl DModK {
+    /// Whether every node is below `here`: its ports all lead down.
+    fn is_top(&self, here: SwitchId) -> bool {
+        let (first, end, _) = self.below[here.index()];
+        (first, end) == (0, self.nodes)
     }
 }
 
 impl Relation for DModK {
     #[inline]
-    fn next(&self, here: SwitchId, _: Arrival, destination: NodeId) -> Hop {
+    fn next(&self, here: SwitchId, _: Arrival, header: Header) -> Candidate {
+        let destination = header.destination();
         let (first, end, stride) = self.below[here.index()];
         let port = if (first..end).contains(&destination.0) {
             (destination.0 - first) / stride
         } else {
             self.arity + destination.0 / stride % self.arity
         };
-        Hop { port: PortId(port), class: 0 }
+        Candidate { hop: Hop { port: PortId(port), class: 0 }, header }
+    }
+
+    /// On the way up every port is as good.
+    fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
+        let first = self.next(here, arrival, header);
+        take(first);
+        let is_up = first.hop.port.0 >= self.arity && !self.is_top(here);
+        for port in (self.arity..2 * self.arity).filter(|&port| is_up && port != first.hop.port.0) {
+            take(Candidate { hop: Hop { port: PortId(port), class: 0 }, header });
+        }
     }
 
     /// Up by the lower digits of the destination to the level where the two nodes have one subtree, and down by all of

@@ -2,8 +2,7 @@
 //! stage, the highest first (Lawrie, *IEEE Trans. Computers* C-24(12), 1975). There is no other way, and no ring of
 //! dependencies: every channel leads to a later stage.
 
-use super::{Arrival, Hop, Relation};
-use crate::NodeId;
+use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::SwitchId;
 use crate::topology::StageShape;
 
@@ -19,7 +18,11 @@ impl DestinationTag {
 }
 
 impl Relation for DestinationTag {
-    fn next(&self, here: SwitchId, _: Arrival, destination: NodeId) -> Hop {
-        Hop { port: self.shape.output_to(self.shape.stage(here), destination), class: 0 }
+    fn next(&self, here: SwitchId, _: Arrival, header: Header) -> Candidate {
+        let destination = header.destination();
+        Candidate {
+            hop: Hop { port: self.shape.output_to(self.shape.stage(here), destination), class: 0 },
+            header,
+        }
     }
 }

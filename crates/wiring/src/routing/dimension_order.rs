@@ -8,8 +8,7 @@
 //! wait for each other for ever. (Shorter rings stay open: two hops one way round are taken from even coordinates alone
 //! in a ring of four, and from none in a smaller one.)
 
-use super::{Arrival, Hop, Relation};
-use crate::NodeId;
+use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::topology::{Direction, GridShape};
 use crate::{PortId, SwitchId};
 
@@ -48,7 +47,8 @@ impl Relation for DimensionOrder {
         if self.has_dateline { 2 } else { 1 }
     }
 
-    fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let destination = header.destination();
         let target = SwitchId(destination.0 / self.shape.nodes_per_switch);
         let (mut here, mut target) = (here.0, target.0);
         for (dimension, &size) in self.shape.dimensions.iter().enumerate() {
@@ -64,8 +64,11 @@ impl Relation for DimensionOrder {
             };
             let crossed = self.shape.dimension_of(arrival.port) == Some(dimension) && arrival.class == 1;
             let class = u8::from(self.has_dateline && (crosses || crossed));
-            return Hop { port: self.shape.port(dimension, direction), class };
+            return Candidate { hop: Hop { port: self.shape.port(dimension, direction), class }, header };
         }
-        Hop { port: PortId(destination.0 % self.shape.nodes_per_switch), class: arrival.class }
+        Candidate {
+            hop: Hop { port: PortId(destination.0 % self.shape.nodes_per_switch), class: arrival.class },
+            header,
+        }
     }
 }

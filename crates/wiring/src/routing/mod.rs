@@ -1,13 +1,18 @@
-//! Routing: a pure relation from (where a packet is, how it came, where it goes) to the next hop.
+//! Routing: a pure relation from (where a packet is, how it came, what its header says) to the hops that it may take next.
 //!
-//! A [`Relation`] can be walked by the checker, hop by hop, without a simulation. Sources of a source-routed network
-//! walk it once per packet and put the hops into the header; a [`Route`] is that header field.
+//! A [`Relation`] can be walked by the checker, hop by hop, without a simulation. Where it names several candidates a
+//! [`Selection`] chooses among them, in the switches. Sources of a source-routed network walk it once per packet, by its first
+//! candidates, and put the hops into the header; a [`Route`] is that header field.
 
 mod d_mod_k;
 mod destination_tag;
 mod dimension_order;
+mod header;
+pub mod select;
 mod up_down;
 
+pub use header::Header;
+pub use select::Selection;
 pub(crate) use up_down::spanning_tree;
 
 use crate::NodeId;
@@ -34,18 +39,55 @@ pub struct Hop {
     pub class: u8,
 }
 
-/// A deterministic routing algorithm on one topology.
+/// A hop that a packet may take, and its header after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The hop.
+    pub hop: Hop,
+    /// The header on the link.
+    pub header: Header,
+}
+
+/// A routing algorithm on one topology.
 pub trait Relation: Send + Sync + std::fmt::Debug {
     /// Classes of virtual channels that it needs to be free of deadlock.
     fn classes(&self) -> u32 {
         1
     }
 
-    /// The next hop of a packet for `destination` at switch `here`. The last hop is the destination's own port. What comes
-    /// from a node takes the same hop whichever of the nodes of the switch has sent it.
-    fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop;
+    /// The header of a packet at its source; `draw` is a random number, for those that choose an intermediate switch.
+    fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
+        let _ = (source, draw);
+        Header::to(destination)
+    }
 
-    /// The way from `source`, where there is a faster way to it than hop by hop.
+    /// Every header that [`start`](Relation::start) can give.
+    fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
+        vec![self.start(source, destination, 0)]
+    }
+
+    /// Whether headers say no more than the destination, on the whole way.
+    fn is_plain(&self) -> bool {
+        true
+    }
+
+    /// The first candidate of a packet at switch `here`. The last hop is the destination's own port. What comes from a node
+    /// takes the same hop whichever of the nodes of the switch has sent it.
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate;
+
+    /// Tells `take` all candidates, the first one first, each hop once.
+    fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
+        take(self.next(here, arrival, header));
+    }
+
+    /// Whether `hop` from `here` is an escape: packets of every state have such a candidate, and only these must be free of
+    /// cyclic dependence (Duato, *IEEE Trans. Parallel and Distributed Systems* 4(12), 1993).
+    fn is_escape(&self, here: SwitchId, hop: Hop) -> bool {
+        let _ = (here, hop);
+        true
+    }
+
+    /// The way from `source` by first candidates, where there is a faster way to it than hop by hop.
     fn way(&self, source: NodeId, destination: NodeId) -> Option<Route> {
         let _ = (source, destination);
         None
@@ -109,6 +151,7 @@ pub struct Routing {
     kind: RoutingKind,
     topology: Arc<Topology>,
     relation: Arc<dyn Relation>,
+    selection: Selection,
     /// By source and destination, in a small network whose hops a header field holds.
     ways: Arc<[Route]>,
 }
@@ -144,7 +187,8 @@ impl Routing {
             }
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };
-        let mut routing = Routing { kind, topology, relation, ways: Arc::new([]) };
+        let selection = Selection::First;
+        let mut routing = Routing { kind, topology, relation, selection, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
         let is_small = u64::from(nodes) * u64::from(nodes) <= PAIRS;
         if is_small && Route::holds(routing.topology.ports_max(), routing.classes()) {
@@ -173,11 +217,67 @@ impl Routing {
         self.relation.classes()
     }
 
-    /// The next hop of a packet for `destination`.
+    /// The same with switches that select so.
+    #[must_use]
+    pub fn with_selection(self, selection: Selection) -> Self {
+        Routing { selection, ..self }
+    }
+
+    /// How switches select among candidates.
+    #[inline]
+    #[must_use]
+    pub fn selection(&self) -> Selection {
+        self.selection
+    }
+
+    /// The first candidate of a packet for `destination`, whose header says no more.
     #[inline]
     #[must_use]
     pub fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
-        self.relation.next(here, arrival, destination)
+        debug_assert!(self.relation.is_plain(), "{self:?} needs the header of the packet");
+        self.relation.next(here, arrival, Header::to(destination)).hop
+    }
+
+    /// Tells `take` the candidates of a packet with this header among which switches select, the first one first.
+    #[inline]
+    pub fn candidates(
+        &self,
+        here: SwitchId,
+        arrival: Arrival,
+        header: Header,
+        mut take: impl FnMut(Candidate),
+    ) {
+        match self.selection {
+            Selection::First => take(self.relation.next(here, arrival, header)),
+            Selection::LeastLoaded => self.relation.candidates(here, arrival, header, &mut take),
+        }
+    }
+
+    /// Tells `take` the first candidate of a packet with this header.
+    pub(crate) fn candidates_of_first(
+        &self,
+        here: SwitchId,
+        arrival: Arrival,
+        header: Header,
+        take: impl FnOnce(Candidate),
+    ) {
+        take(self.relation.next(here, arrival, header));
+    }
+
+    /// See [`Relation::starts`].
+    pub(crate) fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
+        self.relation.starts(source, destination)
+    }
+
+    /// See [`Relation::is_plain`].
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.relation.is_plain()
+    }
+
+    /// See [`Relation::is_escape`].
+    pub(crate) fn is_escape(&self, here: SwitchId, hop: Hop) -> bool {
+        self.relation.is_escape(here, hop)
     }
 
     /// How a packet of `source` arrives at its first switch.
@@ -196,14 +296,15 @@ impl Routing {
         }
     }
 
-    /// The hops of a packet from `source` to `destination`.
+    /// The hops of a packet from `source` to `destination`, by first candidates.
     pub fn path(&self, source: NodeId, destination: NodeId) -> impl Iterator<Item = (SwitchId, Hop)> {
         let mut at = Some(self.start(source));
+        let mut header = self.relation.start(source, destination, 0);
         std::iter::from_fn(move || {
             let (here, arrival) = at?;
-            let hop = self.next(here, arrival, destination);
-            at = self.follow(here, hop);
-            Some((here, hop))
+            let next = self.relation.next(here, arrival, header);
+            (at, header) = (self.follow(here, next.hop), next.header);
+            Some((here, next.hop))
         })
     }
 
@@ -228,22 +329,27 @@ impl Routing {
 
     fn walk(&self, source: NodeId, destination: NodeId) -> Route {
         let (here, arrival) = self.start(source);
-        self.route(here, arrival, destination)
+        self.route_of(here, arrival, self.relation.start(source, destination, 0))
     }
 
-    /// The next hops of a packet that arrives at `here`, as many as a header field holds.
+    /// The next hops of a packet for `destination` that arrives at `here`, as many as a header field holds.
     #[must_use]
     pub fn route(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Route {
+        self.route_of(here, arrival, Header::to(destination))
+    }
+
+    fn route_of(&self, here: SwitchId, arrival: Arrival, mut header: Header) -> Route {
         let mut route = Route::default();
         let mut at = (here, arrival);
         for count in 0..Route::HOPS {
-            let hop = self.next(at.0, at.1, destination);
-            route = route.with(count, hop);
-            match self.follow(at.0, hop) {
+            let next = self.relation.next(at.0, at.1, header);
+            (route, header) = (route.with(count, next.hop), next.header);
+            match self.follow(at.0, next.hop) {
                 Some(next) => at = next,
                 None => return route.ended(count + 1, Route::ARRIVED),
             }
         }
+        assert!(self.is_plain(), "a route that is continued on the way knows its destination only");
         route.ended(Route::HOPS, Route::CONTINUED)
     }
 }

@@ -47,7 +47,13 @@ impl Routing {
     /// A routing by a relation of a test.
     pub(crate) fn of_relation(relation: Arc<dyn Relation>, topology: &Arc<Topology>) -> Routing {
         let kind = RoutingKind::UpDown;
-        Routing { kind, topology: Arc::clone(topology), relation, ways: Arc::new([]) }
+        Routing {
+            kind,
+            topology: Arc::clone(topology),
+            relation,
+            selection: Selection::First,
+            ways: Arc::new([]),
+        }
     }
 }
 

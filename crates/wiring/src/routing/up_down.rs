@@ -5,7 +5,7 @@
 //! is the switch with the smallest greatest distance to any other (the lowest number among equals). Where several next
 //! hops are equally short, destinations are dealt out among them.
 
-use super::{Arrival, Hop, Relation};
+use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
 use crate::topology::{End, Topology};
 use crate::{PortId, SwitchId};
@@ -48,14 +48,15 @@ impl UpDown {
 }
 
 impl Relation for UpDown {
-    fn next(&self, here: SwitchId, arrival: Arrival, destination: NodeId) -> Hop {
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let destination = header.destination();
         let (target, port) = self.homes[destination.index()];
         if target == here {
-            return Hop { port, class: 0 };
+            return Candidate { hop: Hop { port, class: 0 }, header };
         }
         let down = usize::from(self.arrives_down[here.index()][arrival.port.index()]);
         let port = self.next[(target.index() * 2 + down) * self.switches + here.index()];
-        Hop { port: PortId(u32::from(port)), class: 0 }
+        Candidate { hop: Hop { port: PortId(u32::from(port)), class: 0 }, header }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Doing, Switch};
 use crate::sp::{World, is_central, port};
 use flitway_switch::sp::{Replication, SpAscent};
-use flitway_wiring::routing::Arrival;
+use flitway_wiring::routing::{Arrival, Candidate, Header};
 
 impl Switch {
     pub(super) fn step_requests(&mut self, world: &mut World) {
@@ -58,15 +58,11 @@ impl Switch {
             let flitway_wiring::Destination::Node(to) = travelling.packet.destination else {
                 panic!("who has no set is for one node")
             };
-            let reach = world.reach.as_ref().filter(|_| world.adaptive);
-            match reach.map(|reach| (reach.down_to(self.here, to), reach.up(self.here))) {
-                Some((Some(port), _)) => outputs.push(port.index()),
-                Some((None, up)) => (outputs, chooses) = (ports_of(up), true),
-                None => {
-                    let arrival = Arrival { port: port(input), class: 0 };
-                    outputs.push(world.routing.next(self.here, arrival, to).port.index());
-                }
-            }
+            let arrival = Arrival { port: port(input), class: 0 };
+            let take = |next: Candidate| outputs.push(next.hop.port.index());
+            world.routing.candidates(self.here, arrival, Header::to(to), take);
+            outputs.sort_unstable();
+            chooses = outputs.len() > 1;
         }
         if outputs.len() > 1 && !chooses {
             if world.settings.worms.replication == Replication::LockStep {

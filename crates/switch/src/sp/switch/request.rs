@@ -9,7 +9,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::observer::Observer;
 use flitway_wiring::PortId;
 use flitway_wiring::reach::{Ports, ports};
-use flitway_wiring::routing::Arrival;
+use flitway_wiring::routing::select::least_loaded;
+use flitway_wiring::routing::{Arrival, Header};
 
 impl Switch {
     /// Step 6. Says whether somebody has been given something, and whether somebody waits for it.
@@ -192,7 +193,6 @@ struct Wanted {
 
 impl Switch {
     fn wanted(&self, shared: &Shared, input: usize, head: &Token) -> Wanted {
-        let one = |port: PortId| Wanted { outputs: 1 << port.0, has_choice: false, goes_up: false };
         let up = |is_free: bool| {
             let up = shared.reach().up(self.here);
             let count = up.count_ones();
@@ -209,24 +209,21 @@ impl Switch {
                 let outputs = shared.reach().outputs(self.here, set);
                 Wanted { outputs, has_choice: false, goes_up: false }
             }
-            None if shared.adaptive => match shared.reach().down_to(self.here, head.to) {
-                Some(port) => one(port),
-                None => up(true),
-            },
             None => {
                 let arrival = Arrival { port: PortId::new(input), class: 0 };
-                one(shared.routing.next(self.here, arrival, head.to).port)
+                let mut outputs: Ports = 0;
+                let header = Header::to(head.to);
+                shared.routing.candidates(self.here, arrival, header, |next| outputs |= 1 << next.hop.port.0);
+                let has_choice = outputs.count_ones() > 1;
+                Wanted { outputs, has_choice, goes_up: has_choice }
             }
         }
     }
 
     /// One of `outputs`, and the turn after it: the first without load, or that with the least.
     fn choose(&self, outputs: Ports) -> (usize, u32) {
-        let ports_of_switch = self.outputs.len() as u32;
-        let turns = (0..ports_of_switch).map(|place| (self.turn + place) % ports_of_switch);
-        let allowed = turns.filter(|port| outputs >> port & 1 == 1);
-        let best = allowed.min_by_key(|&port| self.outputs[port as usize].load);
-        let best = best.expect("a packet has somewhere to go");
-        (best as usize, (best + 1) % ports_of_switch)
+        let load = |port: u32| self.outputs[port as usize].load;
+        let (port, turn) = least_loaded(outputs, self.outputs.len() as u32, self.turn, load);
+        (port as usize, turn)
     }
 }
