@@ -6,6 +6,8 @@
 //! * [`prefetch`]: asking the memory for what will be needed;
 //! * [`random`]: one reproducible stream per component and purpose;
 //! * [`agenda`]: the calendar of one component, ordered by (cycle, slot);
+//! * [`time32`]: time in half as many bytes;
+//! * [`worklist`]: what is due in which batch of cycles, for a shard whose parts are arrays;
 //! * [`calendar`]: which component has work in which window;
 //! * [`window`]: the driver that runs shards window by window, on one thread or several, with equal results.
 
@@ -16,6 +18,8 @@ pub mod prefetch;
 pub mod random;
 mod rounds;
 pub mod time;
+pub mod time32;
 pub mod window;
+pub mod worklist;
 
 pub use time::{Clock, Cycle, Picos};

@@ -7,10 +7,10 @@
 use super::Shared;
 use super::boards::Notice;
 use super::line::{Advertises, Around, ReceiverHalf};
-use super::moment::Time;
 use super::timing::Timing;
 use super::token::Limit;
 use flitway_engine::Cycle;
+use flitway_engine::time32::Time;
 use flitway_fabric::pool::{Pool, Slot};
 use flitway_fabric::simulation::Conservation;
 

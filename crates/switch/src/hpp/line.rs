@@ -5,11 +5,11 @@
 //! on the link, so looking late finds the same adverts in the same cycles.
 
 use super::credit::Voice;
-use super::moment::{Moment, Time};
 use super::timing::Timing;
 use super::token::Limit;
 use super::{Cx, VCS_MAX};
 use flitway_engine::Cycle;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Advert, Observer};
 use flitway_fabric::pool::Slot;
@@ -422,10 +422,10 @@ impl<T: Time> Line<T> {
     }
 }
 
-impl Line<Moment> {
+impl Line<Time32> {
     /// Time, for it and its `voices`, is counted from a cycle on that is `span` later than the one so far. All adverts due
     /// before have been sent.
-    pub(super) fn count_from(&mut self, voices: &mut [Voice<Moment>], span: u32) {
+    pub(super) fn count_from(&mut self, voices: &mut [Voice<Time32>], span: u32) {
         for time in [&mut self.free_at, &mut self.due_at] {
             *time = time.moved(span);
         }

@@ -22,31 +22,32 @@ mod arbiters;
 mod arrive;
 mod build;
 mod links;
+mod lists;
 mod look;
 mod nic;
 mod node;
 mod port;
 mod receiver;
-mod rows;
 mod sender;
 mod world;
 
 use super::line::Owner;
-use super::moment::{Moment, Time};
 use super::token::Mail;
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
+use flitway_engine::time32::{Time, Time32};
 use flitway_engine::window::{Shard, Window};
+use flitway_engine::worklist::Bucket;
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::BitSet;
 use flitway_fabric::component;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::ShardModel;
 use flitway_fabric::{Endpoint, Outgoing};
+use lists::{Letter, Lists};
 use nic::Nic;
 use node::Node;
 use port::Port;
-use rows::{Due, Letter, Rows};
 use std::collections::VecDeque;
 use world::World;
 
@@ -87,7 +88,7 @@ pub struct LongShard<const V: usize, E, O> {
     inbox: Vec<component::Letter<Mail>>,
     // Kept for their memory.
     far: Vec<u32>,
-    due: Due,
+    due: Bucket,
     out: Outgoing,
 }
 
@@ -115,16 +116,16 @@ struct Net<const V: usize, O> {
     /// Whether the cache of a core does not hold everything.
     asks_ahead: bool,
     arbiters: ArbiterBank,
-    rows: Rows,
+    lists: Lists,
     /// Packets of which nodes are still to be told.
     undelivered: usize,
     /// By node: when it is to be run, as far as somebody has said so.
     node_at: Vec<Cycle>,
     /// By place: those that may have news that the other end needs, and when the first of them has, as far as known.
     newsy: BitSet,
-    news_at: Moment,
+    news_at: Time32,
     /// The first cycle in which links have not decided.
-    links_from: Moment,
+    links_from: Time32,
     window_length: u64,
     /// Adverts that senders have heard of, in that order, and that count soon: from when on, and the place and the VC.
     heard: VecDeque<(Cycle, u32, u8)>,
@@ -133,7 +134,7 @@ struct Net<const V: usize, O> {
     /// Whether nodes need not be told of what is delivered to them.
     nodes_are_deaf: bool,
     // Kept for their memory.
-    due: Due,
+    due: Bucket,
     news: Vec<u32>,
     read: Vec<Letter>,
 }
@@ -150,7 +151,7 @@ struct Switch {
 /// The cycle that time is counted from once all has been settled up to `now`: so long before that what matters of the time
 /// before `now` can still be told. Stretches stay in their rows.
 fn epoch_before(now: Cycle) -> Cycle {
-    Cycle(now.since(Cycle(KEPT)) / rows::ROUND * rows::ROUND)
+    Cycle(now.since(Cycle(KEPT)) / lists::ROUND * lists::ROUND)
 }
 
 impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
@@ -165,32 +166,32 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
             self.settle(window.start);
         }
         let epoch = self.net.world.timing.epoch;
-        let (start, until) = (Moment::of(window.start, epoch), Moment::of(window.end, epoch));
+        let (start, until) = (Time32::of(window.start, epoch), Time32::of(window.end, epoch));
         self.net.open(&mut self.ports, start, window.horizon);
         for letter in std::mem::take(&mut self.inbox) {
             self.net.accept(&mut self.ports, letter, window.start);
         }
-        while self.net.rows.now() < until {
+        while self.net.lists.now() < until {
             self.take_far_nodes();
-            if self.net.rows.is_idle() {
+            if self.net.lists.is_idle() {
                 self.net.skip(until, self.calendar.next());
                 continue;
             }
-            let end = self.net.rows.end().min(until);
+            let end = self.net.lists.end().min(until);
             let upto = self.net.links_upto(end);
-            for turn in 0..self.net.rows.blocks() {
-                let block = self.net.rows.block_in(turn);
-                if self.net.rows.is_idle_in(block) {
+            for turn in 0..self.net.lists.blocks() {
+                let block = self.net.lists.block_in(turn);
+                if self.net.lists.is_idle_in(block) {
                     continue;
                 }
-                self.net.rows.turn_to(block);
+                self.net.lists.turn_to(block);
                 self.net.read_letters(&mut self.ports);
                 self.run_nodes(end);
                 self.net.arbitrate_all(&mut self.ports, end);
                 self.net.decide_all(&mut self.ports, end, upto);
             }
             self.net.links_from = upto;
-            self.net.rows.pass(end);
+            self.net.lists.pass(end);
         }
         self.net.finish(&mut self.ports, until);
         for (away, outbox) in self.net.world.mail.away.iter_mut().zip(outbox.iter_mut()) {
@@ -206,9 +207,9 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
 
     fn next_window(&self) -> Option<u64> {
         let epoch = self.net.world.timing.epoch;
-        let now = self.net.rows.now().cycle(epoch);
-        let of_ports = self.net.rows.next().unwrap_or(Moment::NEVER).min(self.net.news_at);
-        let of_ports = if of_ports == Moment::NEVER { Cycle::NEVER } else { of_ports.cycle(epoch) };
+        let now = self.net.lists.now().cycle(epoch);
+        let of_ports = self.net.lists.next().unwrap_or(Time32::NEVER).min(self.net.news_at);
+        let of_ports = if of_ports == Time32::NEVER { Cycle::NEVER } else { of_ports.cycle(epoch) };
         let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |row| Cycle(row * u64::from(STRETCH)));
         // Letters are read in the next window.
         let next = if self.inbox.is_empty() { of_ports.min(of_nodes) } else { now };
@@ -225,14 +226,14 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
     /// The nodes that have something to do in the stretch of now, or soon, are put into rows.
     fn take_far_nodes(&mut self) {
         let timing = &self.net.world.timing;
-        let (now, far) = (self.net.rows.now().cycle(timing.epoch), self.net.rows.far().cycle(timing.epoch));
+        let (now, far) = (self.net.lists.now().cycle(timing.epoch), self.net.lists.far().cycle(timing.epoch));
         let (first, last) = (now.0 / u64::from(STRETCH), far.0 / u64::from(STRETCH));
         while let Some(row) = self.calendar.next().filter(|&row| row < last) {
             let mut due = std::mem::take(&mut self.far);
             self.calendar.take(row, &mut due);
-            let at = Moment::of(Cycle(row.max(first) * u64::from(STRETCH)).max(now), timing.epoch);
+            let at = Time32::of(Cycle(row.max(first) * u64::from(STRETCH)).max(now), timing.epoch);
             for &node in &due {
-                self.net.rows.call_node(node, self.nodes[node as usize].block, at);
+                self.net.lists.call_node(node, self.nodes[node as usize].block, at);
             }
             self.far = due;
         }
@@ -240,11 +241,11 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
 
     /// The nodes of the block that runs do what they have to do before cycle `end`, with which the stretch ends.
     #[inline(never)]
-    fn run_nodes(&mut self, end: Moment) {
+    fn run_nodes(&mut self, end: Time32) {
         let mut due = std::mem::take(&mut self.due);
-        self.net.rows.take_nodes(&mut due);
+        self.net.lists.take_nodes(&mut due);
         let epoch = self.net.world.timing.epoch;
-        let (end_cycle, far) = (end.cycle(epoch), self.net.rows.far().cycle(epoch));
+        let (end_cycle, far) = (end.cycle(epoch), self.net.lists.far().cycle(epoch));
         if self.net.asks_ahead {
             self.prefetch_first_nodes(&due);
         }
@@ -263,7 +264,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             }
             let next = self.net.node_at[index as usize];
             if next < far {
-                self.net.rows.wake_node(index, Moment::of(next, epoch));
+                self.net.lists.wake_node(index, Time32::of(next, epoch));
             } else if next != Cycle::NEVER {
                 self.calendar.schedule(index, next.0 / u64::from(STRETCH));
             }
@@ -274,13 +275,13 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// Begins a window: links do what a look from outside has kept them from.
-    fn open(&mut self, ports: &mut [Port<V>], start: Moment, horizon: Cycle) {
-        self.rows.pass(start);
+    fn open(&mut self, ports: &mut [Port<V>], start: Time32, horizon: Cycle) {
+        self.lists.pass(start);
         self.horizon = horizon;
         let upto = self.links_upto(start);
         if self.links_from < upto {
-            for block in 0..self.rows.blocks() {
-                self.rows.turn_to(block);
+            for block in 0..self.lists.blocks() {
+                self.lists.turn_to(block);
                 self.decide_all(ports, start, upto);
             }
             self.links_from = upto;
@@ -289,25 +290,25 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// Goes on to the next stretch in which something is due, perhaps in the `row` of the calendar, or to the end of the
     /// window.
-    fn skip(&mut self, until: Moment, row: Option<u64>) {
+    fn skip(&mut self, until: Time32, row: Option<u64>) {
         let epoch = self.world.timing.epoch;
-        let of_nodes = row.map_or(Moment::NEVER, |row| Moment::of(Cycle(row * u64::from(STRETCH)), epoch));
-        let next = self.rows.next().unwrap_or(Moment::NEVER).min(of_nodes);
-        let next = next.max(self.rows.end()).min(until);
+        let of_nodes = row.map_or(Time32::NEVER, |row| Time32::of(Cycle(row * u64::from(STRETCH)), epoch));
+        let next = self.lists.next().unwrap_or(Time32::NEVER).min(of_nodes);
+        let next = next.max(self.lists.end()).min(until);
         self.links_from = self.links_upto(next);
-        self.rows.pass(next);
+        self.lists.pass(next);
     }
 
     /// The cycle before which links can decide once arbiters have for the cycles before `end`.
     #[inline(always)]
-    fn links_upto(&self, end: Moment) -> Moment {
+    fn links_upto(&self, end: Time32) -> Time32 {
         let World { timing, .. } = &self.world;
-        (end + timing.to_link()).min(Moment::of(self.horizon, timing.epoch))
+        (end + timing.to_link()).min(Time32::of(self.horizon, timing.epoch))
     }
 
     /// Ends a window before `until`: what the other ends of links may come to need is said now.
-    fn finish(&mut self, ports: &mut [Port<V>], until: Moment) {
-        self.news_at = Moment::NEVER;
+    fn finish(&mut self, ports: &mut [Port<V>], until: Time32) {
+        self.news_at = Time32::NEVER;
         let mut news = std::mem::take(&mut self.news);
         self.newsy.collect(&mut news);
         for &place in &news {
@@ -322,7 +323,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             if next == Cycle::NEVER {
                 self.newsy.remove(place);
             } else {
-                self.news_at = self.news_at.min(Moment::of(next, self.world.timing.epoch));
+                self.news_at = self.news_at.min(Time32::of(next, self.world.timing.epoch));
             }
         }
         self.news = news;

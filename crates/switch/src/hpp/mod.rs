@@ -146,7 +146,6 @@ mod credit;
 mod line;
 mod link;
 mod long;
-mod moment;
 mod nic;
 pub mod settings;
 mod shard;

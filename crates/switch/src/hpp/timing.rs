@@ -1,9 +1,9 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
-use super::moment::Time;
 use super::{Hpp, HppSettings, boards, long};
 use flitway_engine::Cycle;
+use flitway_engine::time32::Time;
 use flitway_fabric::Fabric;
 use flitway_fabric::simulation::Architecture;
 
@@ -14,7 +14,7 @@ const LONG: u64 = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
-    /// The cycle that [`Moment`](super::moment::Moment)s count from.
+    /// The cycle that [`Time32`](flitway_engine::time32::Time32)s count from.
     pub(super) epoch: Cycle,
     pub(super) vcs: usize,
     /// VCs of one class.

@@ -2,9 +2,9 @@
 //! fit into the cache of a core. Each step reads what the one before has asked for. It gains time, and changes nothing
 //! else.
 
+use super::lists::{Letter, Lists};
 use super::nic::Nic;
 use super::port::Port;
-use super::rows::{Letter, Rows};
 use super::{LongShard, Net, VCS};
 use flitway_engine::prefetch;
 use flitway_fabric::observer::Observer;
@@ -101,14 +101,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     #[inline(always)]
     fn prefetch_output(ports: &[Port<V>], arbiter: u32) {
-        let (place, vc) = (Rows::place_of(arbiter) as usize, Rows::vc_of(arbiter));
+        let (place, vc) = (Lists::place_of(arbiter) as usize, Lists::vc_of(arbiter));
         prefetch::part(ports, place, Port::<V>::lane_at(vc));
         prefetch::element(ports, place);
     }
 
     #[inline(always)]
     fn prefetch_request(&self, ports: &[Port<V>], arbiter: u32) {
-        let (place, vc) = (Rows::place_of(arbiter) as usize, Rows::vc_of(arbiter));
+        let (place, vc) = (Lists::place_of(arbiter) as usize, Lists::vc_of(arbiter));
         let first = ports[place].lanes[vc].output.requests.trailing_zeros();
         self.arbiters.prefetch(place * V + vc, first as usize);
         prefetch::part(ports, (self.bases[place] + first) as usize, Port::<V>::lane_at(vc));

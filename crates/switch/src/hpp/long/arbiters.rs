@@ -1,19 +1,19 @@
 //! Arbiters: whose first packet may cross to an output, and when.
 
 use super::Net;
+use super::lists::Lists;
 use super::port::{Input, NOBODY, Output, Port};
-use super::rows::Rows;
 use super::world::World;
-use crate::hpp::moment::{Moment, Time};
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Grant, Observer, Passage};
 use flitway_wiring::PortId;
 
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
-    pub(super) fn arbitrate_all(&mut self, ports: &mut [Port<V>], end: Moment) {
+    pub(super) fn arbitrate_all(&mut self, ports: &mut [Port<V>], end: Time32) {
         let mut due = std::mem::take(&mut self.due);
-        self.rows.take_arbiters(&mut due);
+        self.lists.take_arbiters(&mut due);
         self.world.counters.wakes += due.len() as u64;
         if self.asks_ahead {
             self.arbitrate_each::<true>(ports, &due, end);
@@ -24,7 +24,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     #[inline(never)]
-    fn arbitrate_each<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], due: &[u32], end: Moment) {
+    fn arbitrate_each<const AHEAD: bool>(&mut self, ports: &mut [Port<V>], due: &[u32], end: Time32) {
         if AHEAD {
             self.prefetch_first_arbiters(ports, due);
         }
@@ -32,14 +32,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
             if AHEAD {
                 self.prefetch_arbiters(ports, due, index);
             }
-            let (place, vc) = (Rows::place_of(arbiter), Rows::vc_of(arbiter));
+            let (place, vc) = (Lists::place_of(arbiter), Lists::vc_of(arbiter));
             self.arbitrate(ports, place, vc, end);
         }
     }
 
     /// The arbiter of output `vc` of `place` grants one of its requests before cycle `end`, if one can be.
     #[inline(always)]
-    fn arbitrate(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Moment) {
+    fn arbitrate(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, end: Time32) {
         let Output { requests, at: crossed, from, ref sender, .. } = ports[place as usize].lanes[vc].output;
         if requests == 0 || from != NOBODY {
             // If a packet has been granted, the choice of the link wakes the arbiter.
@@ -50,9 +50,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
         let (base, first) = (self.bases[place as usize], requests.trailing_zeros());
         let Input { requests_from, units, .. } = ports[(base + first) as usize].lanes[vc].input;
-        let now = requests_from.max(crossed).max(self.rows.now());
+        let now = requests_from.max(crossed).max(self.lists.now());
         if now >= end {
-            self.rows.wake_arbiter(place, vc, now);
+            self.lists.wake_arbiter(place, vc, now);
         } else if sender.has_known(units.into()) {
             self.arbiters.grant_only(place as usize * V + vc, first as usize);
             self.grant(ports, base, first, place, vc, now);
@@ -64,13 +64,13 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The same where there are several `requests`, or credits are scarce. It is in line because it has loops: of the later of
     /// two times in an innermost loop the compiler makes a branch, which nobody can guess.
     #[inline(always)]
-    fn arbitrate_among(&mut self, ports: &mut [Port<V>], requests: u64, place: u32, vc: usize, end: Moment) {
+    fn arbitrate_among(&mut self, ports: &mut [Port<V>], requests: u64, place: u32, vc: usize, end: Time32) {
         let base = self.bases[place as usize];
         let from = |ports: &[Port<V>], port: usize| ports[base as usize + port].lanes[vc].input.requests_from;
-        let first = bits(requests).fold(Moment::NEVER, |first, port| first.min(from(ports, port)));
-        let mut now = first.max(ports[place as usize].lanes[vc].output.at).max(self.rows.now());
+        let first = bits(requests).fold(Time32::NEVER, |first, port| first.min(from(ports, port)));
+        let mut now = first.max(ports[place as usize].lanes[vc].output.at).max(self.lists.now());
         while now < end {
-            let (mut eligible, mut later) = (0, Moment::NEVER);
+            let (mut eligible, mut later) = (0, Time32::NEVER);
             let cycle = now.cycle(self.world.timing.epoch);
             for other in bits(requests) {
                 let Input { requests_from, units, .. } = ports[base as usize + other].lanes[vc].input;
@@ -88,23 +88,23 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             now = later.min(self.next_advert(&mut ports[place as usize].lanes[vc].output));
         }
-        if now != Moment::NEVER {
-            self.rows.wake_arbiter(place, vc, now);
+        if now != Time32::NEVER {
+            self.lists.wake_arbiter(place, vc, now);
         }
     }
 
     /// When the next advert for `output` counts; `NEVER` if none is known, and the next to come wakes its arbiter.
     #[cold]
-    fn next_advert(&self, output: &mut Output) -> Moment {
+    fn next_advert(&self, output: &mut Output) -> Time32 {
         let Output { sender, is_starved, .. } = output;
         let next = sender.next_advert(&self.world.limits);
         *is_starved |= next.is_none();
-        next.map_or(Moment::NEVER, |next| Moment::of(next, self.world.timing.epoch))
+        next.map_or(Time32::NEVER, |next| Time32::of(next, self.world.timing.epoch))
     }
 
     /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
     #[inline(always)]
-    fn grant(&mut self, ports: &mut [Port<V>], base: u32, from: u32, place: u32, vc: usize, now: Moment) {
+    fn grant(&mut self, ports: &mut [Port<V>], base: u32, from: u32, place: u32, vc: usize, now: Time32) {
         if self.world.observer.follows_packets() {
             self.describe_passage(ports, base, from, place, vc, now);
         }
@@ -116,7 +116,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         output.from = from as u8;
         output.at = now + to_link;
         // If something waits it will look: at what has been granted in this stretch, or when it is free.
-        self.rows.wake_link_if(place, output.at.max(line.free_at) - to_link, line.waiting == 0);
+        self.lists.wake_link_if(place, output.at.max(line.free_at) - to_link, line.waiting == 0);
         line.waiting |= 1 << vc;
         counters.events += 1;
         if O::WATCHES_SWITCHES {
@@ -141,7 +141,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         from: u32,
         place: u32,
         vc: usize,
-        now: Moment,
+        now: Time32,
     ) {
         let number = self.number(place);
         let output = &ports[place as usize].lanes[vc].output;

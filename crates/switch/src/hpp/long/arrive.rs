@@ -2,14 +2,14 @@
 
 use super::Net;
 use super::build::place_of;
+use super::lists::Letter;
 use super::nic::Nic;
 use super::port::{Coming, Port};
 use super::receiver::Leaving;
-use super::rows::Letter;
 use super::world::World;
-use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::{Limit, Mail, Token};
 use flitway_engine::Cycle;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Delivery;
 use flitway_fabric::component;
 use flitway_fabric::observer::Observer;
@@ -36,10 +36,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let place = to.place;
         let base = place - u32::from(port);
         if let Some(index) = (place as usize).checked_sub(ports.len()) {
-            if self.nic_blocks[index] as usize == self.rows.running() {
+            if self.nic_blocks[index] as usize == self.lists.running() {
                 return self.expect_in_nic(index, coming);
             }
-        } else if self.rows.block_of(place) == self.rows.running() {
+        } else if self.lists.block_of(place) == self.lists.running() {
             return self.expect_in_switch(ports, base, place, coming, route);
         }
         // The state of the other block is far from what is at work now.
@@ -52,10 +52,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let Letter { place, coming, .. } = letter;
         let timing = &self.world.timing;
         let (block, felt) = match place.checked_sub(self.first_nic) {
-            None => (self.rows.block_of(place) as u32, timing.felt_by_switch()),
+            None => (self.lists.block_of(place) as u32, timing.felt_by_switch()),
             Some(nic) => (self.nic_blocks[nic as usize], timing.felt_by_node(coming.flits.into())),
         };
-        self.rows.post(block, letter, felt);
+        self.lists.post_coming(block, letter, felt);
     }
 
     /// The packet in `slot` goes to `port` of the component at `to`, in another shard.
@@ -69,7 +69,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(never)]
     pub(super) fn read_letters(&mut self, ports: &mut [Port<V>]) {
         let mut letters = std::mem::take(&mut self.read);
-        self.rows.take_letters(&mut letters);
+        self.lists.take_letters(&mut letters);
         if self.asks_ahead {
             Self::prefetch_first_letters(ports, &letters);
         }
@@ -91,7 +91,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             Mail::Packet(token) => {
                 let place = self.place_of(letter.place, token.port.into());
                 let Token { flits, units, vc, route, .. } = token;
-                let at = Moment::of(token.at, self.world.timing.epoch);
+                let at = Time32::of(token.at, self.world.timing.epoch);
                 let slot = self.world.tokens.put(Token { next: Slot::NONE, ..token });
                 let base = place - u32::from(token.port);
                 let coming = Coming { slot, at, flits, units, vc };
@@ -149,7 +149,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The packet in `slot` is on its way to the NIC port with this `index`; its first flit is there in cycle `at`.
     #[inline(never)]
-    fn take_in(&mut self, index: usize, slot: Slot, at: Moment, [flits, units]: [u16; 2], vc: u8) {
+    fn take_in(&mut self, index: usize, slot: Slot, at: Time32, [flits, units]: [u16; 2], vc: u8) {
         let nic = &mut self.nics[index];
         let timing = &self.world.timing;
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
@@ -181,8 +181,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let said = &mut self.node_at[node as usize];
         if at < *said {
             *said = at;
-            let at = Moment::of(at, self.world.timing.epoch);
-            self.rows.call_node(node, block, at.max(self.rows.now()));
+            let at = Time32::of(at, self.world.timing.epoch);
+            self.lists.call_node(node, block, at.max(self.lists.now()));
         }
     }
 
@@ -245,7 +245,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             self.heard.push_back((advert.from, place, advert.vc));
         }
         let limits = &mut self.world.limits;
-        let from = Moment::of(advert.from, self.world.timing.epoch);
+        let from = Time32::of(advert.from, self.world.timing.epoch);
         let vc = usize::from(advert.vc);
         if let Some(index) = (place as usize).checked_sub(ports.len()) {
             let nic = &mut self.nics[index];
@@ -259,7 +259,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let output = &mut ports[place as usize].lanes[vc].output;
         output.sender.advertise(limits, advert, passed);
         if std::mem::take(&mut output.is_starved) {
-            self.rows.call_arbiter(place, vc, from.max(self.rows.now()));
+            self.lists.call_arbiter(place, vc, from.max(self.lists.now()));
         }
     }
 }

@@ -1,16 +1,17 @@
 //! A shard from its plan.
 
+use super::lists::Lists;
 use super::nic::{Home, Nic};
 use super::node::Node;
 use super::port::Port;
-use super::rows::{Due, Rows};
 use super::world::{Outgoing, World};
 use super::{LongShard, Net, Switch};
-use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::hpp::{HppSettings, lengths};
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
+use flitway_engine::time32::{Time, Time32};
+use flitway_engine::worklist::Bucket;
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::BitSet;
 use flitway_fabric::observer::Observer;
@@ -56,20 +57,20 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let (ports, bases) = build_ports(&parts, &places, &world.timing);
         let mut net = Net {
             arbiters: ArbiterBank::new(settings.arbiter, ports.len() * V, ports_max),
-            rows: Rows::new(ports.len(), block.ilog2()),
+            lists: Lists::new(ports.len(), block.ilog2()),
             newsy: BitSet::new(ports.len() + nodes.len() * fabric.rails as usize),
-            news_at: Moment::NEVER,
+            news_at: Time32::NEVER,
             node_at: vec![Cycle::ZERO; nodes.len()],
             nics: Vec::new(),
             first_nic: ports.len() as u32,
             nic_blocks: Vec::new(),
             undelivered: 0,
             nodes_are_deaf: !E::REACTS,
-            links_from: Moment::ZERO,
+            links_from: Time32::ZERO,
             window_length,
             heard: VecDeque::new(),
             horizon: Cycle::ZERO,
-            due: Due::default(),
+            due: Bucket::default(),
             news: Vec::new(),
             read: Vec::new(),
             rails: fabric.rails,
@@ -88,7 +89,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             calendar,
             inbox: Vec::new(),
             far: Vec::new(),
-            due: Due::default(),
+            due: Bucket::default(),
             out: flitway_fabric::Outgoing::new(),
         }
     }
@@ -101,8 +102,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         // It runs with the first switch that it sends to.
         let peer = places.resolve(part.wires[0]).peer;
         assert_eq!(peer.shard, places.shard, "a node is in the shard of its switch");
-        let block = self.rows.block_of(peer.place) as u32;
-        self.rows.call_node(index, block, Moment::ZERO);
+        let block = self.lists.block_of(peer.place) as u32;
+        self.lists.call_node(index, block, Time32::ZERO);
         for (rail, wire) in (0..).map(RailId).zip(part.wires) {
             let home = Home { rail, node: index, node_id: part.id, component: part.number };
             self.nics.push(Nic::new(&self.world.timing, places.resolve(wire), home));

@@ -6,7 +6,7 @@ use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
 use super::world::World;
 use crate::hpp::line::first_after;
-use crate::hpp::moment::{Moment, Time};
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::Slot;
 use flitway_fabric::simulation::Wire;
@@ -16,9 +16,9 @@ use flitway_wiring::routing::{Hop, Route};
 impl<const V: usize, O: Observer> Net<V, O> {
     /// The links of the block that runs decide that are due in the cycles before `upto`, after the arbiters have for those
     /// before `end`.
-    pub(super) fn decide_all(&mut self, ports: &mut [Port<V>], end: Moment, upto: Moment) {
+    pub(super) fn decide_all(&mut self, ports: &mut [Port<V>], end: Time32, upto: Time32) {
         let mut due = std::mem::take(&mut self.due);
-        self.rows.take_links(&mut due);
+        self.lists.take_links(&mut due);
         self.world.counters.wakes += due.len() as u64;
         if self.asks_ahead {
             self.decide_each::<true>(ports, &due, end, upto);
@@ -33,8 +33,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         &mut self,
         ports: &mut [Port<V>],
         due: &[u32],
-        end: Moment,
-        upto: Moment,
+        end: Time32,
+        upto: Time32,
     ) {
         let mut sources = if AHEAD { self.prefetch_first_links(ports, due) } else { [(0, 0); STEP] };
         for (index, &place) in due.iter().enumerate() {
@@ -47,7 +47,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// Sends the adverts of the port at `place` that were due in the cycles up to `now`.
     #[inline(always)]
-    pub(super) fn catch_up(&mut self, ports: &mut [Port<V>], place: u32, now: Moment) {
+    pub(super) fn catch_up(&mut self, ports: &mut [Port<V>], place: u32, now: Time32) {
         if ports[place as usize].line.could_advertise(now) {
             let owner = self.owner(place);
             ports[place as usize].send_adverts(now, owner, &mut self.world);
@@ -56,7 +56,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The link of `place` decides in the cycles before `upto`. Arbiters have for those before `end`.
     #[inline(always)]
-    fn decide(&mut self, ports: &mut [Port<V>], place: u32, end: Moment, upto: Moment) {
+    fn decide(&mut self, ports: &mut [Port<V>], place: u32, end: Time32, upto: Time32) {
         let owner = self.owner(place);
         loop {
             let Port { line, voices, lanes } = &mut ports[place as usize];
@@ -68,12 +68,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
             let only = (waiting & (waiting - 1) == 0).then_some(waiting.trailing_zeros() as usize);
             let first = match only {
                 Some(vc) => lanes[vc].output.at,
-                None => ready(lanes, waiting).into_iter().fold(Moment::NEVER, Moment::min),
+                None => ready(lanes, waiting).into_iter().fold(Time32::NEVER, Time32::min),
             };
             let now = line.send_adverts_before(voices, lanes, [first, upto], owner, &mut self.world);
             if now >= upto {
                 let at = end.max(now.before(self.world.timing.to_link()));
-                return self.rows.wake_link_if(place, at, true);
+                return self.lists.wake_link_if(place, at, true);
             }
             let vc = only.unwrap_or_else(|| {
                 let ready = ready(lanes, waiting);
@@ -86,7 +86,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The link of `place` has chosen, in cycle `now`, the packet granted in crossbar `vc`.
     #[inline(always)]
-    fn send(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, now: Moment) {
+    fn send(&mut self, ports: &mut [Port<V>], place: u32, vc: usize, now: Time32) {
         let base = self.bases[place as usize];
         let Output { from, at: ready, .. } = ports[place as usize].lanes[vc].output;
         let from = base + u32::from(from);
@@ -113,7 +113,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         output.sender.take(units.into());
         (output.at, output.from) = (crossed, NOBODY);
         if output.requests != 0 {
-            self.rows.wake_arbiter(place, vc, crossed);
+            self.lists.wake_arbiter(place, vc, crossed);
         }
         line.waiting &= !(1 << vc);
         line.data_turn = vc as u8;
@@ -170,14 +170,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let output = &mut ports[to as usize].lanes[vc].output;
         output.requests |= 1 << (place - base);
         if output.from == NOBODY {
-            self.rows.wake_arbiter(to, vc, request.at.max(output.at));
+            self.lists.wake_arbiter(to, vc, request.at.max(output.at));
         }
     }
 
     /// Tells the observer of the packet in `slot`, which the link of `place` chooses in cycle `now` from crossbar `vc`.
     #[cold]
     #[inline(never)]
-    fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Moment) {
+    fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Time32) {
         let (base, number) = (self.bases[place as usize], self.number(place));
         let Port { line, lanes, .. } = port;
         let World { timing, observer, tokens, .. } = &mut self.world;

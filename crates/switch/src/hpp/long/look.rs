@@ -1,12 +1,12 @@
 //! The shard as the simulation asks it, between windows.
 
+use super::lists::Letter;
 use super::port::{Lane, NOBODY, Output, Port};
-use super::rows::Letter;
 use super::world::World;
 use super::{FAR, LongShard, Net, Switch, epoch_before};
-use crate::hpp::moment::{Moment, Time};
 use crate::hpp::token::Mail;
 use flitway_engine::Cycle;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Endpoint;
 use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_fabric::observer::Observer;
@@ -54,7 +54,7 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
         }
         nics.iter().for_each(|nic| nic.audit(world, now, &mut books));
         // Mail that nobody has read yet is still on a link.
-        for letter in self.net.rows.letters() {
+        for letter in self.net.lists.letters() {
             world.tokens[letter.coming.slot].audit(&mut books);
         }
         for letter in &self.inbox {
@@ -79,7 +79,7 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
         let (tokens, places) = (&self.net.world.tokens, self.net.places(switch));
         let is_there = |letter: &&Letter| places.contains(&(letter.place as usize));
-        let coming = self.net.rows.letters().filter(is_there).map(|letter| &tokens[letter.coming.slot]);
+        let coming = self.net.lists.letters().filter(is_there).map(|letter| &tokens[letter.coming.slot]);
         let lanes = self.ports[places.clone()].iter().flat_map(|port| &port.lanes);
         let mail = self.inbox.iter().filter(|letter| letter.place == switch);
         let mail = mail.filter_map(|letter| match &letter.mail {
@@ -109,7 +109,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Does what was put off in the cycles before `now` because nobody looked.
     fn settle(&mut self, ports: &mut [Port<V>], now: Cycle) {
         let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
-        let last = Moment::of(last, self.world.timing.epoch);
+        let last = Time32::of(last, self.world.timing.epoch);
         for place in 0..ports.len() {
             self.catch_up(ports, place as u32, last);
         }
@@ -127,7 +127,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         for time in [&mut self.links_from, &mut self.news_at] {
             *time = time.moved(span);
         }
-        self.rows.count_from(span);
+        self.lists.move_epoch(span);
         let behind = &mut self.world.behind;
         ports.iter_mut().for_each(|port| port.count_from(span, behind));
         self.nics.iter_mut().for_each(|nic| nic.count_from(span, behind));
@@ -138,7 +138,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let (base, input) = (self.bases[place] as usize, &ports[place].lanes[vc].input);
         let World { timing, tokens, limits, .. } = &self.world;
         let token =
-            tokens.first(&input.waiting).filter(|_| input.requests_from < Moment::of(now, timing.epoch))?;
+            tokens.first(&input.waiting).filter(|_| input.requests_from < Time32::of(now, timing.epoch))?;
         let output = token.route.hop().port;
         let Output { sender, from, .. } = &ports[base + output.index()].lanes[vc].output;
         if base + usize::from(*from) == place {

@@ -8,10 +8,10 @@ use super::sender::Sender;
 use super::world::World;
 use crate::hpp::credit::Voice;
 use crate::hpp::line::{Line, Owner, Receives, first_after};
-use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::hpp::token::{Kind, Limit, Token};
 use flitway_engine::Cycle;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Packet;
 use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Departure, Observer};
@@ -22,8 +22,8 @@ use flitway_wiring::{Destination, NodeId, PortId, RailId};
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Nic<const V: usize> {
-    pub(super) line: Line<Moment>,
-    voices: [Voice<Moment>; V],
+    pub(super) line: Line<Time32>,
+    voices: [Voice<Time32>; V],
     pub(super) lanes: [Lane; V],
     /// VCs that wait for credits, of which no advert that has come can help.
     starved: u8,
@@ -31,7 +31,7 @@ pub(super) struct Nic<const V: usize> {
     pub(super) undelivered: List,
     pub(super) deliver_at: Cycle,
     /// When the link decides.
-    pub(super) decide_at: Moment,
+    pub(super) decide_at: Time32,
     pub(super) rail: RailId,
     /// The node, in its shard and in the fabric, and its component number.
     pub(super) node: u32,
@@ -49,7 +49,7 @@ pub(super) struct Lane {
     queue: List,
 }
 
-impl<O: Observer> Receives<Moment, World<O>> for Lane {
+impl<O: Observer> Receives<Time32, World<O>> for Lane {
     type Half = Receiver;
 
     #[inline(always)]
@@ -80,7 +80,7 @@ impl<const V: usize> Nic<V> {
             starved: 0,
             undelivered: List::default(),
             deliver_at: Cycle::NEVER,
-            decide_at: Moment::NEVER,
+            decide_at: Time32::NEVER,
             rail: home.rail,
             node: home.node,
             node_id: home.node_id.0,
@@ -117,7 +117,7 @@ impl<const V: usize> Nic<V> {
     }
 
     /// Sends the adverts that were due in the cycles up to `now`.
-    pub(super) fn catch_up<O: Observer>(&mut self, now: Moment, world: &mut World<O>) {
+    pub(super) fn catch_up<O: Observer>(&mut self, now: Time32, world: &mut World<O>) {
         let owner = self.owner();
         if self.line.could_advertise(now) {
             self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
@@ -125,7 +125,7 @@ impl<const V: usize> Nic<V> {
     }
 
     /// Ends a window before `until`: see [`Line::finish`].
-    pub(super) fn finish<O: Observer>(&mut self, until: Moment, world: &mut World<O>) -> Cycle {
+    pub(super) fn finish<O: Observer>(&mut self, until: Time32, world: &mut World<O>) -> Cycle {
         let owner = self.owner();
         self.line.finish(&mut self.voices, &mut self.lanes, until, owner, world)
     }
@@ -150,15 +150,15 @@ impl<const V: usize> Nic<V> {
 
     /// The first packet queued for `vc`: from when on it can be sent, and its credit units.
     #[inline]
-    fn queued<O: Observer>(&self, vc: usize, world: &World<O>) -> (Moment, u32) {
+    fn queued<O: Observer>(&self, vc: usize, world: &World<O>) -> (Time32, u32) {
         let token = world.tokens.first(&self.lanes[vc].queue).expect("a VC that waits has a packet queued");
-        (Moment::of(token.at, world.timing.epoch), token.units.into())
+        (Time32::of(token.at, world.timing.epoch), token.units.into())
     }
 
     /// The VCs whose first packet can be sent in cycle `now`, and when the link can decide next, if nothing is sent.
     #[inline]
-    fn look<O: Observer>(&mut self, now: Moment, world: &mut World<O>) -> (u16, Moment) {
-        let (mut ready, mut next) = (0, Moment::NEVER);
+    fn look<O: Observer>(&mut self, now: Time32, world: &mut World<O>) -> (u16, Time32) {
+        let (mut ready, mut next) = (0, Time32::NEVER);
         let cycle = now.cycle(world.timing.epoch);
         for vc in bits(self.line.waiting.into()) {
             let (from, units) = self.queued(vc, world);
@@ -169,7 +169,7 @@ impl<const V: usize> Nic<V> {
                 ready |= 1 << vc;
             } else {
                 match sender.next_advert(&world.limits) {
-                    Some(advert) => next = next.min(Moment::of(advert, world.timing.epoch)),
+                    Some(advert) => next = next.min(Time32::of(advert, world.timing.epoch)),
                     None => self.starved |= 1 << vc,
                 }
             }
@@ -210,7 +210,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let nic = &mut self.nics[index];
         let queue = &mut nic.lanes[vc].queue;
         if queue.is_empty() {
-            let at = Moment::of(now, timing.epoch).max(nic.line.free_at);
+            let at = Time32::of(now, timing.epoch).max(nic.line.free_at);
             nic.decide_at = nic.decide_at.min(at);
             nic.line.waiting |= 1 << vc;
         }
@@ -223,7 +223,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The link of a NIC port decides in the cycles before `end`. Returns when it does next.
     #[inline(always)]
-    pub(super) fn advance(&mut self, ports: &mut [Port<V>], index: usize, end: Moment) -> Moment {
+    pub(super) fn advance(&mut self, ports: &mut [Port<V>], index: usize, end: Time32) -> Time32 {
         loop {
             let nic = &mut self.nics[index];
             let (first, owner) = (nic.decide_at, nic.owner());
@@ -246,7 +246,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
 
     /// The link of a NIC port has chosen, in cycle `now`, the first packet queued for `vc`.
     #[inline(always)]
-    fn inject(&mut self, ports: &mut [Port<V>], index: usize, vc: usize, now: Moment) {
+    fn inject(&mut self, ports: &mut [Port<V>], index: usize, vc: usize, now: Time32) {
         let nic = &mut self.nics[index];
         let World { timing, tokens, counters, observer, .. } = &mut self.world;
         let Lane { queue, sender, .. } = &mut nic.lanes[vc];
@@ -262,7 +262,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let arrives = nic.line.send_packet(timing, now, token.flits.into());
         token.at = arrives.cycle(timing.epoch);
         token.injected = token.at - u64::from(nic.line.wire.latency);
-        nic.decide_at = if nic.line.waiting == 0 { Moment::NEVER } else { nic.line.free_at };
+        nic.decide_at = if nic.line.waiting == 0 { Time32::NEVER } else { nic.line.free_at };
         counters.events += 1;
         if observer.follows_packets() {
             observer.departed(&Departure {

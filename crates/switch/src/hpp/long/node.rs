@@ -2,8 +2,8 @@
 
 use super::Net;
 use super::port::Port;
-use crate::hpp::moment::{Moment, Time};
 use flitway_engine::Cycle;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::{Endpoint, Outgoing};
 use flitway_wiring::NodeId;
@@ -42,10 +42,10 @@ impl<E: Endpoint> Node<E> {
             next = self.next(net);
         }
         let epoch = net.world.timing.epoch;
-        let end = Moment::of(end, epoch);
+        let end = Time32::of(end, epoch);
         for nic in self.nics.clone() {
             let decides = net.advance(ports, nic, end);
-            if decides != Moment::NEVER {
+            if decides != Time32::NEVER {
                 next = next.min(decides.cycle(epoch));
             }
         }

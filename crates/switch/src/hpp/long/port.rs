@@ -5,9 +5,9 @@ use super::sender::Sender;
 use super::world::World;
 use crate::hpp::credit::Voice;
 use crate::hpp::line::{Line, Owner, Receives};
-use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use crate::hpp::token::Token;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::Wire;
@@ -22,8 +22,8 @@ pub(super) const NOBODY: u8 = u8::MAX;
 #[repr(C, align(64))]
 pub(super) struct Port<const V: usize> {
     /// The sending half. Where nothing is connected nothing is ever routed to, nor received.
-    pub(super) line: Line<Moment>,
-    pub(super) voices: [Voice<Moment>; V],
+    pub(super) line: Line<Time32>,
+    pub(super) voices: [Voice<Time32>; V],
     pub(super) lanes: [Lane; V],
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Output {
     pub(super) requests: u64,
     /// When the packet that has been granted is ready for the link, until that chooses it. If there is none, the cycle in
     /// which the last flit of the packet before crosses.
-    pub(super) at: Moment,
+    pub(super) at: Time32,
     pub(super) sender: Sender,
     /// The input port of the packet that has been granted; [`NOBODY`] if there is none.
     pub(super) from: u8,
@@ -61,7 +61,7 @@ pub(super) struct Input {
     pub(super) receiver: Receiver,
     /// When the first of them begins to request. If there is none, the cycle in which the last flit crosses of the last packet
     /// that a link has chosen.
-    pub(super) requests_from: Moment,
+    pub(super) requests_from: Time32,
     /// Flits and credit units of the first of them.
     pub(super) flits: u16,
     pub(super) units: u16,
@@ -70,7 +70,7 @@ pub(super) struct Input {
 /// From when on the first packet of a FIFO requests which output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
-    pub(super) at: Moment,
+    pub(super) at: Time32,
     pub(super) to: PortId,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Coming {
     /// Where the rest of it is.
     pub(super) slot: Slot,
     /// When its first flit is on the wire at the other end.
-    pub(super) at: Moment,
+    pub(super) at: Time32,
     pub(super) flits: u16,
     pub(super) units: u16,
     pub(super) vc: u8,
@@ -98,21 +98,21 @@ impl Input {
     #[inline(always)]
     pub(super) fn request_behind(&mut self, timing: &Timing, token: &Token) -> Request {
         // It may have come before the epoch, if it takes long to be felt.
-        let felt = Moment::of(token.at + timing.felt_by_switch(), timing.epoch);
+        let felt = Time32::of(token.at + timing.felt_by_switch(), timing.epoch);
         self.request_from(felt, [token.flits, token.units], token.route)
     }
 
     /// The first packet, of so many flits and units, requests its output from the first cycle on in which it can, not before it
     /// is `felt`.
     #[inline(always)]
-    fn request_from(&mut self, felt: Moment, [flits, units]: [u16; 2], route: Route) -> Request {
+    fn request_from(&mut self, felt: Time32, [flits, units]: [u16; 2], route: Route) -> Request {
         let at = self.requests_from.max(felt);
         (self.requests_from, self.flits, self.units) = (at, flits, units);
         Request { at, to: route.hop().port }
     }
 }
 
-impl<O: Observer> Receives<Moment, World<O>> for Lane {
+impl<O: Observer> Receives<Time32, World<O>> for Lane {
     type Half = Receiver;
 
     #[inline(always)]
@@ -123,7 +123,7 @@ impl<O: Observer> Receives<Moment, World<O>> for Lane {
 
 /// When the packets of the VCs `waiting` are ready for the link; `NEVER` for other VCs.
 #[inline(always)]
-pub(super) fn ready<const V: usize>(lanes: &[Lane; V], waiting: u16) -> [Moment; V] {
+pub(super) fn ready<const V: usize>(lanes: &[Lane; V], waiting: u16) -> [Time32; V] {
     std::array::from_fn(|vc| lanes[vc].output.at.or_never(waiting >> vc & 1 == 0))
 }
 
@@ -135,7 +135,7 @@ impl<const V: usize> Port<V> {
             lanes: std::array::from_fn(|_| Lane {
                 output: Output {
                     requests: 0,
-                    at: Moment::ZERO,
+                    at: Time32::ZERO,
                     sender: Sender::new(timing),
                     from: NOBODY,
                     is_starved: false,
@@ -143,7 +143,7 @@ impl<const V: usize> Port<V> {
                 input: Input {
                     waiting: List::default(),
                     receiver: Receiver::new(timing),
-                    requests_from: Moment::ZERO,
+                    requests_from: Time32::ZERO,
                     flits: 0,
                     units: 0,
                 },
@@ -158,7 +158,7 @@ impl<const V: usize> Port<V> {
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
     #[inline(never)]
-    pub(super) fn send_adverts<O: Observer>(&mut self, now: Moment, owner: Owner, world: &mut World<O>) {
+    pub(super) fn send_adverts<O: Observer>(&mut self, now: Time32, owner: Owner, world: &mut World<O>) {
         self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
     }
 

@@ -2,9 +2,9 @@
 
 use super::world::World;
 use crate::hpp::line::{Advertises, ReceiverHalf};
-use crate::hpp::moment::{Moment, Time};
 use crate::hpp::timing::Timing;
 use flitway_engine::Cycle;
+use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::pool::{Pool, Ring, Slot, linked};
 use flitway_fabric::simulation::Conservation;
@@ -16,9 +16,9 @@ pub(super) struct Receiver {
     /// Capacity plus units counted so far.
     position: u32,
     /// When the link was free of the last advert with news.
-    said: Moment,
+    said: Time32,
     /// The first cycle at whose start one unit more has left; `NEVER` if all have been counted.
-    next: Moment,
+    next: Time32,
     /// The packets that leave behind the one that is leaving: no more than the buffer holds, since a sender that may need what
     /// it has not been told is told at once.
     behind: Ring,
@@ -62,7 +62,7 @@ impl Unsaid {
 /// A packet that leaves from cycle `base` on, or as if it had from then on without a stop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
-    pub(super) base: Moment,
+    pub(super) base: Time32,
     pub(super) flits: u16,
     pub(super) units: u16,
     pub(super) next: Slot,
@@ -73,7 +73,7 @@ linked!(Leaving);
 impl Leaving {
     /// The cycle in which its last flit leaves.
     #[inline(always)]
-    pub(super) fn end(&self) -> Moment {
+    pub(super) fn end(&self) -> Time32 {
         self.base + u64::from(self.flits - 1)
     }
 }
@@ -82,8 +82,8 @@ impl Receiver {
     pub(super) fn new(timing: &Timing) -> Self {
         Receiver {
             position: timing.capacity,
-            said: Moment::ZERO,
-            next: Moment::NEVER,
+            said: Time32::ZERO,
+            next: Time32::NEVER,
             behind: Ring::default(),
             told: timing.capacity as u16,
             arrived: 0,
@@ -98,7 +98,7 @@ impl Receiver {
     /// If there is but one unit before it that has not been advertised, that is counted now: nobody asks before there is
     /// something to say, of which the voice knows already, and by then it has left.
     #[inline(always)]
-    pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Moment {
+    pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Time32 {
         if self.behind.is_empty() & self.unsaid.is_one_at_most() {
             self.position = self.position.wrapping_add(self.unsaid.uncounted().into());
             self.start(timing, leaving, self.unsaid.0 != 0);
@@ -110,7 +110,7 @@ impl Receiver {
 
     /// By its numbers: see `expect_in_nic`.
     #[inline(never)]
-    fn queue(&mut self, behind: &mut Pool<Leaving>, base: Moment, [flits, units]: [u16; 2]) {
+    fn queue(&mut self, behind: &mut Pool<Leaving>, base: Time32, [flits, units]: [u16; 2]) {
         behind.append_to_ring(&mut self.behind, Leaving { base, flits, units, next: Slot::NONE });
     }
 
@@ -139,7 +139,7 @@ impl Receiver {
     fn count(
         &mut self,
         timing: &Timing,
-        now: Moment,
+        now: Time32,
         mut next_behind: impl FnMut(&mut Ring) -> Option<Leaving>,
     ) {
         // What was counted early has left.
@@ -160,7 +160,7 @@ impl Receiver {
             match uncounted {
                 0 => match next_behind(&mut self.behind) {
                     Some(leaving) => self.start(timing, leaving, false),
-                    None => self.next = Moment::NEVER,
+                    None => self.next = Time32::NEVER,
                 },
                 1 => self.next = self.next + u64::from(self.end.wrapping_sub(self.next.0 as u16)),
                 _ => self.next = self.next + u64::from(timing.unit_flits),
@@ -186,7 +186,7 @@ impl Receiver {
     /// where they have gone further (in audits of windows, and of what is on its way to NIC ports) both together are right.
     fn look(&self, timing: &Timing, behind: &Pool<Leaving>, now: Cycle) -> (u32, u64) {
         let (mut receiver, mut rest) = (self.clone(), behind.iter_ring(self.behind));
-        receiver.count(timing, Moment::of(now, timing.epoch), |_| rest.next().copied());
+        receiver.count(timing, Time32::of(now, timing.epoch), |_| rest.next().copied());
         let held = rest.map(|leaving| u64::from(leaving.units)).sum::<u64>()
             + u64::from(receiver.unsaid.uncounted());
         (receiver.position, held)
@@ -211,9 +211,9 @@ impl Receiver {
     }
 }
 
-impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
+impl<O: Observer> Advertises<Time32, World<O>> for Receiver {
     #[inline(always)]
-    fn advertise(&mut self, world: &mut World<O>, now: Moment, sent: Moment) -> (u32, Moment) {
+    fn advertise(&mut self, world: &mut World<O>, now: Time32, sent: Time32) -> (u32, Time32) {
         let World { timing, behind, .. } = world;
         let before = self.advertised();
         self.count(timing, now, |ring| behind.take_from_ring(ring));
@@ -223,9 +223,9 @@ impl<O: Observer> Advertises<Moment, World<O>> for Receiver {
     }
 }
 
-impl ReceiverHalf<Moment> for Receiver {
+impl ReceiverHalf<Time32> for Receiver {
     #[inline]
-    fn tell(&mut self) -> Option<(u32, Moment)> {
+    fn tell(&mut self) -> Option<(u32, Time32)> {
         let advertised = self.advertised();
         let is_new = std::mem::replace(&mut self.told, advertised as u16) != advertised as u16;
         is_new.then_some((advertised, self.said))
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// The cycles from which on each unit of a packet has left.
-    fn units(timing: &Timing, packet: &Leaving) -> Vec<Moment> {
+    fn units(timing: &Timing, packet: &Leaving) -> Vec<Time32> {
         let whole = (1..u64::from(packet.units)).map(|unit| {
             packet.base + u64::from(timing.first_unit) + (unit - 1) * u64::from(timing.unit_flits)
         });
@@ -286,7 +286,7 @@ mod tests {
         for seed in 0..100 {
             let mut stream = Stream::new(seed, 0, Purpose::Test);
             let (mut receiver, mut behind) = (Receiver::new(&timing), Pool::default());
-            let (mut left, mut news, mut base, mut now) = (Vec::new(), Moment::NEVER, Moment(5), Moment(0));
+            let (mut left, mut news, mut base, mut now) = (Vec::new(), Time32::NEVER, Time32(5), Time32(0));
             for _ in 0..500 {
                 for _ in 0..stream.below(4) {
                     let units = 1 + stream.below(3) as u16 * stream.below(2) as u16;

@@ -1,32 +1,37 @@
-//! Time as ports keep it: [`Cycle`]s, or cycles since the *epoch* of the shard in half as many bytes.
+//! Time in half as many bytes: cycles since the *epoch* of a shard, for state that is kept many times.
 //!
-//! The epoch is moved on every while, when all that a switch knows of the time before has been dealt with, so that a
-//! [`Moment`] is never far from it.
+//! The epoch is moved on from time to time, when nothing depends any more on the time before it, so that a [`Time32`] is never
+//! far from it. [`Time`] is what both have, for code that is written once for either.
 
-use flitway_engine::Cycle;
+use crate::Cycle;
 use std::fmt::Debug;
 use std::ops::{Add, Sub};
 
-/// A cycle, as a port keeps it.
-pub(super) trait Time: Copy + Ord + Debug + Add<u64, Output = Self> + Sub<u64, Output = Self> {
+/// A cycle, whole or since an epoch.
+pub trait Time: Copy + Ord + Debug + Add<u64, Output = Self> + Sub<u64, Output = Self> {
     /// The epoch.
     const ZERO: Self;
     /// Later than all others: not known.
     const NEVER: Self;
 
     /// That of `cycle`: if it is too far from `epoch`, the first or the last there is, before `NEVER`.
+    #[must_use]
     fn of(cycle: Cycle, epoch: Cycle) -> Self;
 
     /// The cycle that it stands for.
+    #[must_use]
     fn cycle(self, epoch: Cycle) -> Cycle;
 
     /// The span from `earlier` to it, zero if that is not earlier.
+    #[must_use]
     fn since(self, earlier: Self) -> u64;
 
     /// That `span` later, however long it is.
+    #[must_use]
     fn later(self, span: u64) -> Self;
 
     /// It, or `NEVER` if `is_not`; without a branch.
+    #[must_use]
     fn or_never(self, is_not: bool) -> Self;
 }
 
@@ -62,28 +67,30 @@ impl Time for Cycle {
 
 /// Cycles since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment(pub(super) u32);
+pub struct Time32(pub u32);
 
-impl Moment {
+impl Time32 {
     /// That `span` earlier, or the epoch.
     #[inline(always)]
-    pub(super) fn before(self, span: u64) -> Self {
-        Moment(self.0.saturating_sub(span as u32))
+    #[must_use]
+    pub fn before(self, span: u64) -> Self {
+        Time32(self.0.saturating_sub(span as u32))
     }
 
     /// The same cycle, counted from an epoch that is `span` later; the epoch itself if it was before.
-    pub(super) fn moved(self, span: u32) -> Self {
-        if self == Moment::NEVER { self } else { Moment(self.0.saturating_sub(span)) }
+    #[must_use]
+    pub fn moved(self, span: u32) -> Self {
+        if self == Time32::NEVER { self } else { Time32(self.0.saturating_sub(span)) }
     }
 }
 
-impl Time for Moment {
-    const ZERO: Self = Moment(0);
-    const NEVER: Self = Moment(u32::MAX);
+impl Time for Time32 {
+    const ZERO: Self = Time32(0);
+    const NEVER: Self = Time32(u32::MAX);
 
     #[inline(always)]
     fn of(cycle: Cycle, epoch: Cycle) -> Self {
-        Moment(cycle.since(epoch).min(u64::from(u32::MAX - 1)) as u32)
+        Time32(cycle.since(epoch).min(u64::from(u32::MAX - 1)) as u32)
     }
 
     #[inline(always)]
@@ -98,29 +105,29 @@ impl Time for Moment {
 
     #[inline(always)]
     fn later(self, span: u64) -> Self {
-        Moment((u64::from(self.0) + span).min(u32::MAX.into()) as u32)
+        Time32((u64::from(self.0) + span).min(u32::MAX.into()) as u32)
     }
 
     #[inline(always)]
     fn or_never(self, is_not: bool) -> Self {
-        Moment(self.0 | u32::from(is_not).wrapping_neg())
+        Time32(self.0 | u32::from(is_not).wrapping_neg())
     }
 }
 
-impl Add<u64> for Moment {
-    type Output = Moment;
+impl Add<u64> for Time32 {
+    type Output = Time32;
 
     #[inline(always)]
-    fn add(self, span: u64) -> Moment {
-        Moment(self.0 + span as u32)
+    fn add(self, span: u64) -> Time32 {
+        Time32(self.0 + span as u32)
     }
 }
 
-impl Sub<u64> for Moment {
-    type Output = Moment;
+impl Sub<u64> for Time32 {
+    type Output = Time32;
 
     #[inline(always)]
-    fn sub(self, span: u64) -> Moment {
-        Moment(self.0 - span as u32)
+    fn sub(self, span: u64) -> Time32 {
+        Time32(self.0 - span as u32)
     }
 }
