@@ -120,6 +120,8 @@ pub struct Offers {
     pub copies_can_deadlock: Option<&'static str>,
     /// Links that lead one way only.
     pub one_way_links: bool,
+    /// Channels of less than a flit a cycle.
+    pub rates: bool,
 }
 
 /// Barriers in switches.

@@ -1,7 +1,7 @@
 //! A complete description of a fabric: what is wired, what its tables say, and the switches.
 
 use crate::chip::Chip;
-use crate::{BarrierId, Barriers};
+use crate::{BarrierId, Barriers, Rates};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{GroupId, Groups, NodeId, NodeSet, SwitchId};
@@ -21,6 +21,8 @@ pub struct Fabric<C: ?Sized = dyn Chip> {
     pub rails: u32,
     /// Cycles from wire to wire, per link of the topology; at least 1.
     pub latencies: Vec<u32>,
+    /// Flits per cycle, per channel of the topology.
+    pub rates: Rates,
     /// What the tables of the switches say of multicast groups.
     pub groups: Groups,
     /// What their registers say of barrier groups.
@@ -44,8 +46,8 @@ impl Fabric<()> {
     /// The same with switches, where only they were missing.
     #[must_use]
     pub fn with_chip<C>(self, chip: C) -> Fabric<C> {
-        let Fabric { routing, rails, latencies, groups, barriers, payloads, chip: () } = self;
-        Fabric { routing, rails, latencies, groups, barriers, payloads, chip }
+        let Fabric { routing, rails, latencies, rates, groups, barriers, payloads, chip: () } = self;
+        Fabric { routing, rails, latencies, rates, groups, barriers, payloads, chip }
     }
 }
 

@@ -12,10 +12,10 @@ pub use build::Plan;
 pub use build::{NodePart, SwitchPart};
 pub use counters::{BarrierCounters, Conservation, Counters};
 
-use crate::Fabric;
 use crate::chip::Chip;
 use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
 use crate::observer::Observer;
+use crate::{Fabric, Rate};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Shard, Windows};
 use flitway_wiring::topology::{End, Topology};
@@ -105,10 +105,12 @@ pub struct Wire {
 }
 
 /// What is wired to a port of a switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wires {
     /// The channel that it sends on.
     pub out: Option<Wire>,
+    /// The rate of that channel.
+    pub rate: Rate,
     /// The way back along the channel that it receives from, to its sender; the same as `out` unless links are one-way.
     pub back: Option<Wire>,
 }

@@ -2,7 +2,7 @@
 
 use flitway_engine::Clock;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -142,6 +142,7 @@ impl Machine {
             routing,
             rails: self.rails,
             latencies,
+            rates: Rates::full(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,

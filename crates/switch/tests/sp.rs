@@ -9,7 +9,8 @@ use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Simulation,
+    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rate, Rates,
+    Simulation,
 };
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -59,6 +60,7 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        rates: Rates::full(),
     }
 }
 
@@ -473,4 +475,45 @@ fn in_lock_step_two_worms_wait_for_each_other_and_the_ring_says_so() {
         }
         assert!(found.iter().all(|&found| found > 0), "strict wormhole replication deadlocks");
     }
+}
+
+/// A channel of 4 flits in 5 cycles between switches, and one of 1 in 3 into a node, carry just that.
+#[test]
+fn a_slow_channel_carries_what_its_rate_says() {
+    let central = Store::Central(CentralSettings { chunks: 64, next_packet: NextPacket::Shared });
+    for store in [central, Store::Input(Organisation::SplitRam)] {
+        let mut fabric = fabric(2, SpSettings { fifo_flits: 200, ascent: SpAscent::Routed, ..sp(store, 0) });
+        let full = zero_load(&fabric);
+        let (switch, hop) = fabric.routing.path(NodeId(0), NodeId(15)).next().unwrap();
+        let (exit, port) = fabric.topology().exit(NodeId(15));
+        for (sender, (flits, cycles)) in [
+            (End::Switch(switch, hop.port), (4, 5)),
+            (End::Switch(exit, port), (1, 3)),
+            (End::Node(NodeId(0)), (7, 8)),
+        ] {
+            fabric.rates = Rates::full();
+            fabric.rates.set(sender, Rate::new(flits, cycles).unwrap());
+            let packets = u64::from(fabric.chip.format.packet_flits(128));
+            let time = zero_load(&fabric) - full;
+            let longer = (packets - 1) * u64::from(cycles - flits) / u64::from(flits);
+            // A flit waits for the first slot, and the last one may come a slot late.
+            assert!((longer..longer + 2 * u64::from(cycles)).contains(&time), "{sender:?}: {time}, {longer}");
+        }
+    }
+}
+
+/// Latency of one packet of 128 B from the first node to the last.
+fn zero_load(fabric: &Fabric<SpSettings>) -> u64 {
+    let packet = Packet {
+        destination: Destination::Node(NodeId(15)),
+        rail: RailId(0),
+        lane: 0,
+        payload: 128,
+        created: Cycle(100),
+        tag: 0,
+    };
+    let mut scripts = vec![Script(Vec::new()); fabric.nodes() as usize];
+    scripts[0] = Script(vec![(packet, None)]);
+    let (deliveries, _) = run(fabric, &scripts, 1);
+    deliveries[0].delivered.since(deliveries[0].created)
 }

@@ -13,7 +13,7 @@ pub use shard::FabricShard;
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::simulation::{Architecture, CACHES, Conservation, Counters, Wire, Wires};
-use crate::{BarrierId, Delivery, Fabric, Packet};
+use crate::{BarrierId, Delivery, Fabric, Packet, Rate};
 use flitway_engine::Cycle;
 use flitway_wiring::{NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub trait Components: Architecture {
     fn switch(shared: &mut Self::Shared, number: u32, wires: &[Wires]) -> Self::Switch;
 
     /// The NIC port of node component `number` in `rail`; with rail 0 it is the next component of its shard.
-    fn port(shared: &mut Self::Shared, number: u32, rail: RailId, wire: Wire) -> Self::Port;
+    fn port(shared: &mut Self::Shared, number: u32, rail: RailId, wire: (Wire, Rate)) -> Self::Port;
 
     /// Puts mail from another shard into `inbox`, that of the component at `place`. No component acts in a cycle before
     /// `passed` any more.

@@ -3,7 +3,7 @@
 use super::sides::Sides;
 use super::{Address, Architecture, Simulation, Wire, Wires};
 use crate::observer::Observer;
-use crate::{Endpoint, Fabric};
+use crate::{Endpoint, Fabric, Rate};
 use flitway_engine::window::Windows;
 use flitway_wiring::topology::{End, LinkId, Topology};
 use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
@@ -39,7 +39,8 @@ pub struct SwitchPart {
 pub struct NodePart<E> {
     pub id: NodeId,
     pub number: u32,
-    pub wires: Vec<Wire>,
+    /// Each with the rate of the channel out of the node.
+    pub wires: Vec<(Wire, Rate)>,
     pub endpoint: E,
 }
 
@@ -100,6 +101,7 @@ impl<'a> Wiring<'a> {
             .map(PortId)
             .map(|port| Wires {
                 out: topology.wire(switch, port).map(wire),
+                rate: self.fabric.rates.of(End::Switch(switch, port)),
                 back: topology.feeder(switch, port).map(wire),
             })
             .collect()
@@ -184,7 +186,8 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         let number = wiring.node_number(id);
         let address = wiring.addresses[number as usize];
         let plan = &mut plans[address.shard as usize];
-        let wires = (0..fabric.rails).map(|rail| wiring.wire_of(RailId(rail), id)).collect();
+        let rate = fabric.rates.of(End::Node(id));
+        let wires = (0..fabric.rails).map(|rail| (wiring.wire_of(RailId(rail), id), rate)).collect();
         plan.nodes.push(NodePart { id, number, wires, endpoint });
         plan.side.push(sides.of_node(id));
         nodes.push(address);

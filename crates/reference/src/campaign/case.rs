@@ -3,7 +3,7 @@
 use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::{ANY_PAYLOAD, BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet};
+use flitway_fabric::{ANY_PAYLOAD, BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates};
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -63,6 +63,8 @@ pub struct SpPart {
     pub settings: SpSettings,
     /// The sets that packets are for, by the number that their destination gives.
     pub sets: Vec<Arc<NodeSet>>,
+    /// Flits per cycle of each channel.
+    pub rates: Rates,
 }
 
 impl Case {
@@ -88,6 +90,7 @@ impl Case {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
+            rates: self.sp.as_ref().map_or_else(Rates::full, |sp| sp.rates.clone()),
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },
@@ -133,6 +136,7 @@ impl fmt::Display for Case {
         match &self.sp {
             Some(sp) => {
                 writeln!(f, "{:#?}", sp.settings)?;
+                writeln!(f, "{:?}", sp.rates)?;
                 for (number, set) in sp.sets.iter().enumerate() {
                     let nodes: Vec<u32> = set.iter().map(|node| node.0).collect();
                     writeln!(f, "set {number}: {nodes:?}")?;

@@ -2,6 +2,7 @@
 
 use super::case::{ASKS, Case};
 use super::compare::{Failure, compare};
+use flitway_fabric::Rates;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
 use flitway_switch::hpp::Gathering;
@@ -176,6 +177,11 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| sp(case, |switch| switch.pipeline.transmit = 1),
     |case| sp(case, |switch| switch.fifo_flits = 1_000),
     fewer_receivers,
+    |case| {
+        if let Some(part) = &mut case.sp {
+            part.rates = Rates::full();
+        }
+    },
 ];
 
 /// Changes the settings of SP Switches.

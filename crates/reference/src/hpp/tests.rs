@@ -5,7 +5,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Rates};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -40,6 +40,7 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        rates: Rates::full(),
     }
 }
 

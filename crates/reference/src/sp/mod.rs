@@ -121,8 +121,18 @@ impl Channel {
 #[derive(Clone, Copy, Debug)]
 struct Wires {
     out: usize,
+    /// Flits of the channel out in so many cycles.
+    rate: (u32, u32),
     back: usize,
     leads_to_node: bool,
+}
+
+impl Wires {
+    /// Whether a flit can be sent in cycle `now`: one more has had its time by the end of it than before.
+    fn is_slot(&self, now: u64) -> bool {
+        let done = |cycles: u64| u128::from(cycles) * u128::from(self.rate.0) / u128::from(self.rate.1);
+        done(now + 1) > done(now)
+    }
 }
 
 /// The same as they are found, the first with whether it leads to a node.
@@ -310,7 +320,7 @@ fn wire(fabric: &Fabric<SpSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic
     let wires = |rail: u32, end: End| {
         let half = halves.get(&(rail, end))?;
         let (out, leads_to_node) = half.out?;
-        Some(Wires { out, back: half.back?, leads_to_node })
+        Some(Wires { out, rate: fabric.rates.of(end).ratio(), back: half.back?, leads_to_node })
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));

@@ -72,7 +72,7 @@ impl Nic {
             self.expected = (!is_last).then_some(Flit { index: flit.index + 1, ..flit });
         }
         let Some(&packet) = self.queue.front() else { return };
-        if self.credits == 0 {
+        if self.credits == 0 || !self.wires.is_slot(world.now) {
             return;
         }
         self.credits -= 1;

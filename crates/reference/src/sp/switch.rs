@@ -342,8 +342,7 @@ impl Switch {
     /// Step 5.
     fn step_links(&mut self, world: &mut World) {
         for output in &mut self.outputs {
-            let Some(wires) = output.wires else { continue };
-            if output.register.is_empty() || !(wires.leads_to_node || output.credits > 0) {
+            if output.register.is_empty() || !output.can_send(world.now) {
                 continue;
             }
             let flit = output.register.pop_front().expect("it is not empty");
@@ -363,10 +362,7 @@ impl Switch {
 
     fn cross(&mut self, number: usize, world: &mut World) {
         let input = &mut self.inputs[number];
-        let can_send = |&(output, _): &(usize, usize)| {
-            let it: &Output = &self.outputs[output];
-            it.credits > 0 || it.wires.is_some_and(|wires| wires.leads_to_node)
-        };
+        let can_send = |&(output, _): &(usize, usize)| self.outputs[output].can_send(world.now);
         if !input.copies.iter().all(can_send) {
             return;
         }
@@ -467,6 +463,12 @@ impl Input {
 }
 
 impl Output {
+    /// Whether its channel takes a flit in cycle `now`.
+    fn can_send(&self, now: u64) -> bool {
+        let takes = |wires: Wires| (self.credits > 0 || wires.leads_to_node) && wires.is_slot(now);
+        self.wires.is_some_and(takes)
+    }
+
     fn send(&mut self, flit: Flit, world: &mut World) {
         let wires = self.wires.expect("packets leave by ports that are wired");
         if !wires.leads_to_node {

@@ -163,7 +163,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::component::{Components, Context};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, Plan, Wire, Wires};
-use flitway_fabric::{Barriers, Endpoint, Fabric};
+use flitway_fabric::{Barriers, Endpoint, Fabric, Rate};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{Groups, RailId};
 use nic::Port;
@@ -228,6 +228,7 @@ impl Architecture for Hpp {
     type Shard<E: Endpoint, O: Observer> = HppShard<E, O>;
 
     fn shard<E: Endpoint, O: Observer>(fabric: &Fabric<HppSettings>, plan: Plan<E, O>) -> HppShard<E, O> {
+        assert!(fabric.rates.are_full(), "a link of an HPP Switch carries a flit in every cycle");
         HppShard::new(fabric, plan)
     }
 
@@ -292,7 +293,7 @@ impl Components for Hpp {
         Switch::new(shared, number, &wires)
     }
 
-    fn port(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Port {
+    fn port(shared: &mut Shared, number: u32, rail: RailId, (wire, _): (Wire, Rate)) -> Port {
         Port::new(shared, number, rail, wire)
     }
 

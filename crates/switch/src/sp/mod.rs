@@ -15,16 +15,17 @@
 //! packet is its flits `chunk_flits c` up to `chunk_flits (c + 1) - 1`, or to its last one.
 //!
 //! **Channels.** A flit that a sender has *on its wire* in cycle `t` is on the receiver's wire in cycle `t + latency`. The
-//! sender of a channel to a switch has `fifo_flits` credits in cycle 0; a flit takes one. Channels to nodes need none.
+//! sender of a channel to a switch has `fifo_flits` credits in cycle 0; a flit takes one. Channels to nodes need none. A
+//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`]): in other cycles its sender sends none.
 //!
 //! **Input FIFO**, one for each port. A flit on the wire in cycle `t` takes its place in it in cycle `t`, and is *ready*
 //! from cycle `t + receive + route` on. For each flit that leaves it in cycle `t` the sender of the channel has a credit
 //! more from cycle `t + credit + latency` on.
 //!
 //! **NIC port.** Packets wait in one queue and are sent one after the other, a flit a cycle: in cycle `t` the next flit of
-//! the first one, if it was created before or in cycle `t` and there is a credit; it is on the wire in cycle
-//! `t + transmit`. A node takes every flit at once; a packet counts as delivered one cycle after its last flit was on
-//! the node's wire.
+//! the first one, if it was created before or in cycle `t`, there is a credit and `t` is a slot; it is on the wire in
+//! cycle `t + transmit`. A node takes every flit at once; a packet counts as delivered one cycle after its last flit was
+//! on the node's wire.
 //!
 //! **Cycle `t`** of a switch, in this order. *Least recently served* starts with port 0 before port 1 and so on.
 //!
@@ -40,11 +41,11 @@
 //!    it serves if its register is empty and all flits of the next chunk are ready. The least recently served
 //!    output reads: its chunk register holds the chunk. What is read in an input FIFO leaves it when all outputs of
 //!    the packet have read it, all flits of the chunk in that cycle.
-//! 5. *Links*. Each output whose register is not empty sends its next flit if it has a credit. Each input that is
-//!    *crossing* sends the next flit of its packet, if it is ready, to all outputs of the packet, if each has a credit: the
-//!    flit leaves the FIFO. A flit sent is on the wire in cycle `t + transmit`. With the last flit of a packet an output is
-//!    done with it; with the last flit that crosses, or the last chunk of an input FIFO that has been read by all, the
-//!    input is.
+//! 5. *Links*. Each output whose register is not empty sends its next flit if it has a credit and a slot. Each input that is
+//!    *crossing* sends the next flit of its packet, if it is ready, to all outputs of the packet, if each has a credit and a
+//!    slot: the flit leaves the FIFO. A flit sent is on the wire in cycle `t + transmit`. With the last flit of a packet an
+//!    output is done with it; with the last flit that crosses, or the last chunk of an input FIFO that has been read by all,
+//!    the input is.
 //! 6. *Requests*. Each input that is done with the packets before (neither storing nor crossing nor serving one) and whose
 //!    first packet has had the last flit of its header on the wire in or before cycle `t + 1 - receive - route` requests,
 //!    least recently granted input first; its outputs are chosen then. The number of packets that have been given an output
@@ -118,7 +119,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, Plan, Wire, Wires};
-use flitway_fabric::{Chip, Endpoint, Fabric};
+use flitway_fabric::{Chip, Endpoint, Fabric, Rate};
 use flitway_wiring::RailId;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
@@ -199,7 +200,7 @@ impl Components for Sp {
         Switch::new(shared, number, wires)
     }
 
-    fn port(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Port {
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wire: (Wire, Rate)) -> Port {
         Port::new(shared, number, rail, wire)
     }
 

@@ -7,7 +7,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::simulation::{Conservation, Wire};
-use flitway_fabric::{BarrierId, Delivery, Packet};
+use flitway_fabric::{BarrierId, Delivery, Packet, Rate};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub struct Port {
     number: u32,
     rail: RailId,
     wire: Wire,
+    rate: Rate,
     credits: Supply,
     /// Packets to send; of the first one so many flits are left, apart from those of the run that goes on.
     source: VecDeque<Box<Token>>,
@@ -27,6 +28,8 @@ pub struct Port {
     until: Cycle,
     /// Packets that have come, by the cycle in which they count as delivered.
     whole: VecDeque<(Cycle, Box<Token>)>,
+    /// No flit is sent before this cycle any more.
+    from: Cycle,
     /// When a flit can be sent next, as far as known.
     due: Cycle,
     /// Flits sent since the start; the books count them modulo 2^32.
@@ -34,16 +37,18 @@ pub struct Port {
 }
 
 impl Port {
-    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wire: Wire) -> Self {
+    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, (wire, rate): (Wire, Rate)) -> Self {
         Port {
             number,
             rail,
             wire,
+            rate,
             credits: Supply::new(shared.settings.fifo_flits),
             source: VecDeque::new(),
             left: 0,
             until: Cycle::ZERO,
             whole: VecDeque::new(),
+            from: Cycle::ZERO,
             due: Cycle::NEVER,
             sent: 0,
         }
@@ -51,9 +56,11 @@ impl Port {
 
     /// Looks again when a flit can be sent, not before cycle `from`.
     fn look(&mut self, from: Cycle) {
+        self.from = self.from.max(from);
         let credit = self.credits.when(0).unwrap_or(Cycle::NEVER);
         let nothing = self.source.is_empty();
-        self.due = if nothing { Cycle::NEVER } else { credit.max(self.until).max(from) };
+        let due = credit.max(self.until).max(self.from);
+        self.due = if nothing { Cycle::NEVER } else { self.rate.slot_from(due) };
     }
 }
 
@@ -129,7 +136,7 @@ impl PortModel<Sp> for Port {
         if self.due > now {
             return;
         }
-        let count = self.credits.in_a_row(now).min(self.left);
+        let count = self.credits.in_a_row(now).min(self.left).min(self.rate.slots_in_a_row(now));
         if count > 0 {
             self.credits.take(count);
             let transmit = u64::from(cx.shared.settings.pipeline.transmit);

@@ -17,6 +17,7 @@ use super::store::central::Central;
 use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use flitway_engine::{Cycle, prefetch};
+use flitway_fabric::Rate;
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::Observer;
@@ -92,6 +93,7 @@ struct Input {
 #[derive(Debug, Default)]
 struct Output {
     wire: Option<Wire>,
+    rate: Rate,
     leads_to_node: bool,
     leads_up: bool,
     credits: Supply,
@@ -142,9 +144,10 @@ impl Output {
         if self.leads_to_node { Cycle::ZERO } else { self.credits.when(0).unwrap_or(Cycle::NEVER) }
     }
 
-    /// Flits that it can send from cycle `now` on without a gap.
-    fn credits_in_a_row(&mut self, now: Cycle) -> u32 {
-        if self.leads_to_node { u32::MAX } else { self.credits.in_a_row(now) }
+    /// Flits that it can send from cycle `now` on without a gap: slots, with a credit for each.
+    fn sends_in_a_row(&mut self, now: Cycle) -> u32 {
+        let slots = self.rate.slots_in_a_row(now);
+        if self.leads_to_node { slots } else { self.credits.in_a_row(now).min(slots) }
     }
 }
 
@@ -209,6 +212,7 @@ impl Switch {
         let input = |wires: &Wires| Input { wire: wires.back, ..Input::default() };
         let output = |(port, wires): (u32, &Wires)| Output {
             wire: wires.out,
+            rate: wires.rate,
             leads_to_node: matches!(topology.wire(here, PortId(port)), Some((_, End::Node(_)))),
             leads_up: up >> port & 1 == 1,
             credits: Supply::new(settings.fifo_flits),
@@ -313,8 +317,22 @@ impl Switch {
             Mode::Crossing if input.left == 0 => later(Cycle(input.until.0 - 1)),
             Mode::Crossing => {
                 let credits = ports(input.outputs).map(|port| self.outputs[port.index()].credit_due());
-                later(credits.fold(flit(0), Cycle::max))
+                self.common_slot(input.outputs, credits.fold(flit(0), Cycle::max).max(now + 1))
             }
+        }
+    }
+
+    /// The first cycle from `at` on that is a slot of all `outputs`. There is one: of each rate the cycle before a multiple of
+    /// its period is a slot.
+    fn common_slot(&self, outputs: Ports, at: Cycle) -> Cycle {
+        let mut slot = at;
+        loop {
+            let next =
+                ports(outputs).fold(slot, |slot, port| self.outputs[port.index()].rate.slot_from(slot));
+            if next == slot {
+                return slot;
+            }
+            slot = next;
         }
     }
 
@@ -324,7 +342,7 @@ impl Switch {
             return Cycle::NEVER;
         }
         if output.register > 0 {
-            return later(output.credit_due().max(output.until));
+            return output.rate.slot_from(output.credit_due().max(output.until).max(now + 1));
         }
         if output.is_busy && output.left == 0 {
             return later(Cycle(output.until.0 - 1));

@@ -6,7 +6,7 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rates};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -48,6 +48,7 @@ pub(crate) fn fabric(
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        rates: Rates::full(),
     }
 }
 

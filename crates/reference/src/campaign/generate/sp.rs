@@ -5,6 +5,7 @@ use crate::campaign::case::SpPart;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Rate, Rates};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
@@ -20,13 +21,13 @@ use std::sync::Arc;
 /// The case of `seed`.
 pub(super) fn generate(seed: u64) -> Case {
     let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
-    let (settings, kind) = match topology(&mut dice) {
+    let (topology_settings, kind) = match topology(&mut dice) {
         _ if dice.one_in(4) => (stages(&mut dice), RoutingKind::DestinationTag),
         // One virtual channel leaves no dateline.
         (settings @ TopologySettings::Torus { .. }, _) => (settings, RoutingKind::UpDown),
         other => other,
     };
-    let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
+    let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let routing = Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
     let has_worms = Reach::new(&routing).is_some() && dice.below(4) > 0;
     let nodes = topology.nodes();
@@ -50,14 +51,19 @@ pub(super) fn generate(seed: u64) -> Case {
         }
     }
     let barriers::Plan { groups: barriers, faults, arrivals } = barriers::Plan::none(nodes);
+    let settings = super::switch(&mut dice, 2, 1);
+    let threads = dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]);
+    let pauses = pauses(&mut dice, length, false);
+    let margin = dice.below(600);
+    let (rates, slowness) = rates(&mut dice, &topology);
     Case {
         seed,
-        topology: settings,
+        topology: topology_settings,
         routing: kind,
         rails,
         latencies,
-        settings: super::switch(&mut dice, 2, 1),
-        sp: Some(SpPart { settings: switch, sets }),
+        settings,
+        sp: Some(SpPart { settings: switch, sets, rates }),
         ascent: Ascent::Table,
         groups: Vec::new(),
         scripts,
@@ -65,11 +71,29 @@ pub(super) fn generate(seed: u64) -> Case {
         faults,
         arrivals,
         promises: false,
-        threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
-        pauses: pauses(&mut dice, length, false),
-        limit: Cycle(3 * length + 500),
-        margin: dice.below(600),
+        threads,
+        pauses,
+        limit: Cycle(slowness * (3 * length + 500)),
+        margin,
     }
+}
+
+/// The rates of channels, all of them full or some of them not, and how many cycles a flit takes at most.
+fn rates(dice: &mut Dice, topology: &Topology) -> (Rates, u64) {
+    let (mut rates, mut slowness) = (Rates::full(), 1);
+    if !dice.one_in(3) {
+        return (rates, slowness);
+    }
+    let few = dice.pick(&[1, 2, 8]);
+    for end in topology.links().iter().flat_map(|link| link.ends) {
+        if !dice.one_in(few) {
+            continue;
+        }
+        let (flits, cycles) = dice.pick(&[(1, 2), (4, 5), (7, 8), (5, 8), (2, 3), (1, 3), (3, 7), (1, 5)]);
+        rates.set(end, Rate::new(flits, cycles).expect("less than a flit a cycle"));
+        slowness = slowness.max(u64::from(cycles.div_ceil(flits)));
+    }
+    (rates, slowness)
 }
 
 /// A unidirectional multistage network.

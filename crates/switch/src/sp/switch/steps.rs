@@ -251,7 +251,7 @@ impl Switch {
         if output.register == 0 || output.until > now {
             return;
         }
-        let count = output.credits_in_a_row(now).min(output.register);
+        let count = output.sends_in_a_row(now).min(output.register);
         if count > 0 {
             output.register -= count;
             output.transmit(cx, now, (self.number, PortId::new(number)), count);
@@ -278,7 +278,7 @@ impl Switch {
         }
         let mut count = input.flits.in_a_row(now).min(input.left);
         for port in ports(input.outputs) {
-            count = count.min(self.outputs[port.index()].credits_in_a_row(now));
+            count = count.min(self.outputs[port.index()].sends_in_a_row(now));
         }
         if count > 0 {
             input.leave(cx, now, count);
