@@ -13,6 +13,7 @@
 
 pub mod agenda;
 pub mod calendar;
+mod fields;
 pub mod id;
 pub mod prefetch;
 pub mod random;

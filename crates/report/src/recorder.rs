@@ -91,26 +91,50 @@ impl Default for Batch {
 impl Batch {
     /// Adds what another shard, or another batch, has seen.
     pub fn add(&mut self, other: &Batch) {
-        self.created += other.created;
-        self.created_flits += other.created_flits;
-        self.queued_flits += other.queued_flits;
-        self.injected_flits += other.injected_flits;
-        self.delivered_flits += other.delivered_flits;
-        self.operations.add(&other.operations);
-        self.barriers.add(&other.barriers);
-        self.slowest.add(&other.slowest);
-        self.packets += other.packets;
-        self.flits += other.flits;
-        self.payload += other.payload;
-        self.hops += other.hops;
-        self.packet_latency += other.packet_latency;
-        self.network_latency += other.network_latency;
-        self.packet_latency_max = self.packet_latency_max.max(other.packet_latency_max);
-        self.network_latency_max = self.network_latency_max.max(other.network_latency_max);
+        // A field that is left out does not compile.
+        let Batch {
+            created,
+            created_flits,
+            queued_flits,
+            injected_flits,
+            delivered_flits,
+            operations,
+            barriers,
+            packets,
+            flits,
+            payload,
+            hops,
+            packet_latency,
+            network_latency,
+            packet_latency_max,
+            network_latency_max,
+            packet_latencies,
+            network_latencies,
+            slowest,
+        } = other;
         for (sum, part) in [
-            (&mut self.packet_latencies, &other.packet_latencies),
-            (&mut self.network_latencies, &other.network_latencies),
+            (&mut self.created, created),
+            (&mut self.created_flits, created_flits),
+            (&mut self.queued_flits, queued_flits),
+            (&mut self.injected_flits, injected_flits),
+            (&mut self.delivered_flits, delivered_flits),
+            (&mut self.packets, packets),
+            (&mut self.flits, flits),
+            (&mut self.payload, payload),
+            (&mut self.hops, hops),
+            (&mut self.packet_latency, packet_latency),
+            (&mut self.network_latency, network_latency),
         ] {
+            *sum += part;
+        }
+        self.operations.add(operations);
+        self.barriers.add(barriers);
+        self.slowest.add(slowest);
+        self.packet_latency_max = self.packet_latency_max.max(*packet_latency_max);
+        self.network_latency_max = self.network_latency_max.max(*network_latency_max);
+        for (sum, part) in
+            [(&mut self.packet_latencies, packet_latencies), (&mut self.network_latencies, network_latencies)]
+        {
             sum.add(part).expect("histograms of one precision that grow as needed can be added");
         }
     }

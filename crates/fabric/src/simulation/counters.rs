@@ -2,8 +2,6 @@
 
 use crate::Delivery;
 use crate::observer::Observer;
-use std::iter::Sum;
-use std::ops::Add;
 
 /// Totals since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,47 +61,29 @@ pub struct BarrierCounters {
     pub duns: u64,
 }
 
-impl Add for BarrierCounters {
-    type Output = BarrierCounters;
+flitway_engine::add_fields!(BarrierCounters {
+    made,
+    sent,
+    handled,
+    lost_by_fault,
+    lost_by_full_queue,
+    retransmissions,
+    duns
+});
 
-    fn add(self, other: BarrierCounters) -> BarrierCounters {
-        BarrierCounters {
-            made: self.made + other.made,
-            sent: self.sent + other.sent,
-            handled: self.handled + other.handled,
-            lost_by_fault: self.lost_by_fault + other.lost_by_fault,
-            lost_by_full_queue: self.lost_by_full_queue + other.lost_by_full_queue,
-            retransmissions: self.retransmissions + other.retransmissions,
-            duns: self.duns + other.duns,
-        }
-    }
-}
-
-impl Add for Counters {
-    type Output = Counters;
-
-    fn add(self, other: Counters) -> Counters {
-        Counters {
-            events: self.events + other.events,
-            wakes: self.wakes + other.wakes,
-            packets_created: self.packets_created + other.packets_created,
-            packets_copied: self.packets_copied + other.packets_copied,
-            packets_missed: self.packets_missed + other.packets_missed,
-            packets_delivered: self.packets_delivered + other.packets_delivered,
-            flits_delivered: self.flits_delivered + other.flits_delivered,
-            packet_hops: self.packet_hops + other.packet_hops,
-            flit_hops: self.flit_hops + other.flit_hops,
-            adverts: self.adverts + other.adverts,
-            barrier: self.barrier + other.barrier,
-        }
-    }
-}
-
-impl Sum for Counters {
-    fn sum<I: Iterator<Item = Counters>>(all: I) -> Counters {
-        all.fold(Counters::default(), Add::add)
-    }
-}
+flitway_engine::add_fields!(Counters {
+    events,
+    wakes,
+    packets_created,
+    packets_copied,
+    packets_missed,
+    packets_delivered,
+    flits_delivered,
+    packet_hops,
+    flit_hops,
+    adverts,
+    barrier
+});
 
 /// The books of a fabric. Each component enters what it holds; [`Conservation::holds`] says whether the sums agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,18 +132,14 @@ impl Conservation {
     }
 }
 
-impl Sum for Conservation {
-    fn sum<I: Iterator<Item = Conservation>>(all: I) -> Conservation {
-        all.fold(Conservation::default(), |a, b| Conservation {
-            created: a.created + b.created,
-            delivered: a.delivered + b.delivered,
-            in_network: a.in_network + b.in_network,
-            units_sent: a.units_sent + b.units_sent,
-            units_freed: a.units_freed + b.units_freed,
-            units_held: a.units_held + b.units_held,
-            barrier_made: a.barrier_made + b.barrier_made,
-            barrier_gone: a.barrier_gone + b.barrier_gone,
-            barrier_in_network: a.barrier_in_network + b.barrier_in_network,
-        })
-    }
-}
+flitway_engine::add_fields!(Conservation {
+    created,
+    delivered,
+    in_network,
+    units_sent,
+    units_freed,
+    units_held,
+    barrier_made,
+    barrier_gone,
+    barrier_in_network
+});

@@ -11,7 +11,6 @@ use flitway_switch::hpp::{Hpp, posts_adverts, works_by_stretches};
 use flitway_switch::sp::Sp;
 use std::any::Any;
 use std::fmt;
-use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
@@ -91,19 +90,17 @@ pub struct Coverage {
     pub repeats: u64,
 }
 
-impl AddAssign for Coverage {
-    fn add_assign(&mut self, other: Coverage) {
-        self.cases += other.cases;
-        self.by_stretches += other.by_stretches;
-        self.posting += other.posting;
-        self.packets += other.packets;
-        self.flit_hops += other.flit_hops;
-        self.cycles += other.cycles;
-        self.releases += other.releases;
-        self.losses += other.losses;
-        self.repeats += other.repeats;
-    }
-}
+flitway_engine::add_fields!(Coverage {
+    cases,
+    by_stretches,
+    posting,
+    packets,
+    flit_hops,
+    cycles,
+    releases,
+    losses,
+    repeats
+});
 
 /// Runs `case` on both engines.
 ///
