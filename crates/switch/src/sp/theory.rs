@@ -88,6 +88,7 @@ impl Chip for SpSettings {
         set: &NodeSet,
         payload_bytes: u32,
     ) -> Option<Vec<(NodeId, u64, u32)>> {
+        self.offers().sets?;
         let (reach, topology) = (Reach::new(&fabric.routing)?, fabric.topology());
         let cycles_of = |link: LinkId| u64::from(fabric.latencies[link.index()]);
         let transmit = u64::from(self.pipeline.transmit);

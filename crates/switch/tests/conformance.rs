@@ -1,0 +1,55 @@
+//! Every switch keeps what every switch must: see the kit. A new one has a test here.
+
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::packet::PacketFormat;
+use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
+use flitway_switch::sp::{
+    CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
+    WormSettings,
+};
+use flitway_test_kit::switch::conforms;
+
+#[test]
+fn hpp_switches_conform() {
+    let plain = HppSettings {
+        ports: 8,
+        vcs: 2,
+        buffer_units: 16,
+        unit_flits: 32,
+        arbiter: ArbiterKind::Matrix,
+        show_ahead: true,
+        pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
+        tx_fifo: 16,
+        format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 256 },
+        advert: AdvertSettings { flits: 2, refresh: Some(400), position_bits: 16 },
+        multicast: MulticastSettings::published(0),
+        barrier: BarrierSettings::published(),
+    };
+    let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
+    conforms::<Hpp>(&[
+        plain.clone(),
+        HppSettings { vcs: 4, show_ahead: false, arbiter: ArbiterKind::RoundRobin, ..plain.clone() },
+        HppSettings { advert: sideband, buffer_units: 8, ..plain },
+    ]);
+}
+
+#[test]
+fn sp_switches_conform() {
+    let central = Store::Central(CentralSettings { chunks: 64, next_packet: NextPacket::Shared });
+    let plain = SpSettings {
+        ports: 8,
+        store: central,
+        chunk_flits: 8,
+        fifo_flits: 16,
+        pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
+        credit: 1,
+        format: PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 128 },
+        ascent: SpAscent::Adaptive,
+        worms: WormSettings { bits: 0, replication: Replication::Asynchronous },
+    };
+    conforms::<Sp>(&[
+        plain.clone(),
+        SpSettings { ascent: SpAscent::Routed, fifo_flits: 3, ..plain.clone() },
+        SpSettings { store: Store::Input(Organisation::SplitRam), fifo_flits: 96, ..plain },
+    ]);
+}

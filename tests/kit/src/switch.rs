@@ -1,0 +1,251 @@
+//! What every switch must keep, whatever it is: the conformance kit.
+//!
+//! [`conforms`] asks a switch by its [`Architecture`] and [`Chip`] alone, on every topology and routing that it can be used
+//! with. A new switch calls it from a test of its own with some of its settings; how it works in every cycle is the business of
+//! its reference model.
+
+use flitway_engine::Cycle;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::headroom::Longest;
+use flitway_fabric::simulation::{Architecture, Counters};
+use flitway_fabric::{
+    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rate,
+    Rates, Simulation, barrier,
+};
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
+use flitway_wiring::topology::{End, StageWiring, Topology, TopologySettings};
+use flitway_wiring::{Destination, GroupId, Groups, NodeId, NodeSet, RailId};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Cycles in which packets are created.
+const LENGTH: u64 = 3_000;
+
+/// Holds `chips` of one architecture to all that every switch must keep.
+///
+/// # Panics
+/// If one of them does not.
+pub fn conforms<A: Architecture>(chips: &[A::Chip]) {
+    for (number, chip) in chips.iter().enumerate() {
+        let mut fabrics = 0;
+        for (topology, kind) in topologies() {
+            let Some(fabric) = fabric::<A>(chip, &topology, kind, number as u32) else { continue };
+            fabrics += 1;
+            describes_itself::<A>(&fabric);
+            one_packet_takes_its_closed_form::<A>(&fabric);
+            a_loaded_network_loses_nothing::<A>(&fabric);
+        }
+        assert!(fabrics >= 3, "chip {number} goes with {fabrics} of the topologies: {chip:?}");
+        refuses_what_it_does_not_offer::<A>(chip);
+    }
+}
+
+/// Small fabrics of every kind.
+fn topologies() -> Vec<(TopologySettings, RoutingKind)> {
+    let stages = |wiring, arity, stages| TopologySettings::Stages { wiring, arity, stages };
+    vec![
+        (TopologySettings::Single { nodes: 4 }, RoutingKind::UpDown),
+        (TopologySettings::FatTree { ports: 4, levels: 2 }, RoutingKind::DModK),
+        (TopologySettings::KaryNTree { arity: 2, levels: 3 }, RoutingKind::DModK),
+        (TopologySettings::KaryNTree { arity: 2, levels: 2 }, RoutingKind::UpDown),
+        (TopologySettings::Mesh { dimensions: vec![3, 2], nodes_per_switch: 1 }, RoutingKind::DimensionOrder),
+        (
+            TopologySettings::Torus { dimensions: vec![4, 3], nodes_per_switch: 1 },
+            RoutingKind::DimensionOrder,
+        ),
+        (stages(StageWiring::Omega, 2, 3), RoutingKind::DestinationTag),
+        (stages(StageWiring::Butterfly, 2, 2), RoutingKind::DestinationTag),
+    ]
+}
+
+/// `chip` on that topology, if the two go together; latencies and rails differ by `number`.
+fn fabric<A: Architecture>(
+    chip: &A::Chip,
+    topology: &TopologySettings,
+    kind: RoutingKind,
+    number: u32,
+) -> Option<Fabric<A::Chip>> {
+    let topology = Arc::new(Topology::build(topology).expect("these can be built"));
+    let fits =
+        topology.ports_max() <= chip.ports() && (chip.offers().one_way_links || !topology.is_one_way());
+    // Where switches select, the closed form is that of first candidates: all ways of a length take as long then.
+    let vary = if chip.selection() == Selection::First { 7 } else { 0 };
+    let latencies = (0..topology.links().len() as u32).map(|link| 1 + (link * vary + number) % 9).collect();
+    let routing = Routing::new(kind, topology).ok()?.with_selection(chip.selection());
+    let has_classes = routing.classes() <= chip.vcs() && chip.vcs().is_multiple_of(routing.classes());
+    (fits && has_classes).then(|| Fabric {
+        routing,
+        rails: 1 + number % 2,
+        latencies,
+        rates: Rates::full(),
+        groups: Groups::none(),
+        barriers: Barriers::none(),
+        payloads: ANY_PAYLOAD,
+        chip: chip.clone(),
+    })
+}
+
+/// What it says of itself goes together.
+fn describes_itself<A: Architecture>(fabric: &Fabric<A::Chip>) {
+    let (chip, offers) = (&fabric.chip, fabric.chip.offers());
+    assert!(chip.bytes_per_port(fabric).iter().all(|&bytes| bytes > 0), "a port takes memory");
+    let headroom = chip.headroom(Longest::of(fabric.topology(), &fabric.latencies));
+    assert!(headroom.units_needed > 0 && headroom.units > 0, "credits take a round trip: {headroom:?}");
+    let longer = chip.headroom(Longest { nodes: 500, switches: Some(500) });
+    assert!(longer.units_needed >= headroom.units_needed, "longer links need no less: {longer:?}");
+    let set = NodeSet::new([NodeId(0)]);
+    let worm = fabric.zero_load_worm(NodeId(0), &set, 1);
+    assert!(worm.is_none() || offers.sets.is_some(), "who has no sets has no closed form for them");
+    let mut costs = chip.costs();
+    costs.retain(|cost| cost.is_chosen);
+    assert!(chip.costs().is_empty() || costs.len() == 1, "one organisation is that of the settings");
+    let [short, long] = [1, chip.format().mtu_bytes].map(|payload| chip.zero_load_cycles(1, payload));
+    assert!(short <= long && long <= fabric.zero_load_cycles_max(chip.format().mtu_bytes));
+}
+
+/// A packet alone takes the closed form to the cycle, from any node to any other; longer if its flits wait for credits.
+fn one_packet_takes_its_closed_form<A: Architecture>(fabric: &Fabric<A::Chip>) {
+    let nodes = fabric.nodes();
+    let headroom = fabric.chip.headroom(Longest::of(fabric.topology(), &fabric.latencies));
+    let has_credits = headroom.units >= headroom.units_needed;
+    for destination in (1..nodes).map(NodeId) {
+        let source = NodeId(destination.0 * 5 % nodes);
+        let payload = 1 + destination.0 * 37 % fabric.chip.format().mtu_bytes;
+        let mut scripts = vec![Script::default(); nodes as usize];
+        scripts[source.index()].packets = vec![packet(destination, payload as u16, Cycle(40), 0)];
+        let (deliveries, _) = run::<A>(fabric, scripts, 1, &[]);
+        let [delivery] = deliveries[..] else { panic!("{source} to {destination}: {deliveries:?}") };
+        let latency = delivery.delivered.since(delivery.created);
+        let (closed, hops) = fabric.zero_load_cycles(source, destination, payload);
+        assert_eq!(u32::from(delivery.hops), hops, "from {source} to {destination}");
+        let agrees = if has_credits { latency == closed } else { latency >= closed };
+        assert!(agrees, "{payload} B from {source} to {destination}: {latency}, in closed form {closed}");
+    }
+}
+
+/// Under load every packet is delivered once, the books agree, and neither threads nor looks from outside change a thing.
+fn a_loaded_network_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
+    let scripts = random_scripts(fabric);
+    let sent: usize = scripts.iter().map(|script| script.packets.len()).sum();
+    let (deliveries, counters) = run::<A>(fabric, scripts.clone(), 1, &[]);
+    assert_eq!((deliveries.len(), counters.packets_delivered), (sent, sent as u64), "each arrives once");
+    let mut names: Vec<_> = deliveries.iter().map(|it| (it.source, it.tag)).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), sent, "none arrives twice");
+    let pauses: Vec<Cycle> = (0..40).map(|number| Cycle(17 + number * 89)).collect();
+    for (threads, pauses) in [(1, &[][..]), (2, &[]), (4, &[]), (1, &pauses), (3, &pauses)] {
+        let (again, other) = run::<A>(fabric, scripts.clone(), threads, pauses);
+        assert!(
+            again == deliveries,
+            "{threads} threads, {} looks from outside: other deliveries",
+            pauses.len()
+        );
+        assert_eq!(Counters { wakes: 0, ..other }, Counters { wakes: 0, ..counters });
+    }
+}
+
+/// What it does not offer it does not run in silence.
+fn refuses_what_it_does_not_offer<A: Architecture>(chip: &A::Chip) {
+    let offers = chip.offers();
+    let settings = TopologySettings::FatTree { ports: 4, levels: 2 };
+    let plain = fabric::<A>(chip, &settings, RoutingKind::DModK, 0).expect("every switch has four ports");
+    let refuses = |fabric: Fabric<A::Chip>| {
+        let scripts = vec![Script::default(); fabric.nodes() as usize];
+        catch_unwind(AssertUnwindSafe(|| run::<A>(&fabric, scripts, 1, &[]))).is_err()
+    };
+    assert!(!refuses(plain.clone()), "it runs what it offers");
+    let mut rates = Rates::full();
+    rates.set(End::Node(NodeId(1)), Rate::new(4, 5).expect("less than one"));
+    assert_eq!(refuses(Fabric { rates, ..plain.clone() }), !offers.rates, "rates");
+    let members: Vec<NodeId> = (0..4).map(NodeId).collect();
+    let group = GroupSettings { members: members.clone(), root: 0 };
+    let groups = Groups::new(&plain.routing, Ascent::Routed, &[group]).expect("the members are there");
+    assert!(groups.members(GroupId(0)) == members);
+    assert_eq!(refuses(Fabric { groups, ..plain.clone() }), offers.groups.is_none(), "groups");
+    let settings = barrier::BarrierSettings { members, root: barrier::Root::Switch(0), rail: RailId(0) };
+    let barriers = Barriers::new(&plain.routing, &[settings]).expect("the members are there");
+    let has_barriers = offers.barriers.is_some();
+    let with_barriers = Fabric { barriers, ..plain };
+    let closed = with_barriers.zero_load_barrier_cycles(BarrierId(0), NodeId(0), NodeId(1));
+    assert_eq!(closed.is_some(), has_barriers, "a closed form for what it offers");
+    assert_eq!(refuses(with_barriers), !has_barriers, "barriers");
+}
+
+fn packet(destination: NodeId, payload: u16, created: Cycle, tag: u64) -> Packet {
+    let destination = Destination::Node(destination);
+    Packet { destination, rail: RailId(0), lane: tag as u32, payload, created, tag }
+}
+
+/// Random packets, at about half of what a node can send.
+fn random_scripts<C: Chip + 'static>(fabric: &Fabric<C>) -> Vec<Script> {
+    let format = fabric.chip.format();
+    let gap = 2 * u64::from(format.packet_flits(format.mtu_bytes / 2));
+    let script = |node: u32| {
+        let mut stream = Stream::new(11, u64::from(node), Purpose::Test);
+        let (mut packets, mut at) = (Vec::new(), stream.below(gap));
+        while at < LENGTH {
+            let destination = NodeId(stream.below(fabric.nodes().into()) as u32);
+            let payload = 1 + stream.below(format.mtu_bytes.into()) as u16;
+            let rail = RailId(stream.below(fabric.rails.into()) as u32);
+            packets.push(Packet { rail, ..packet(destination, payload, Cycle(at), packets.len() as u64) });
+            at += stream.below(2 * gap);
+        }
+        packets.reverse();
+        Script { packets }
+    };
+    (0..fabric.nodes()).map(script).collect()
+}
+
+/// Deliveries in order of time, and totals, of a run to its end; the books are looked at after each of `pauses` and then.
+fn run<A: Architecture>(
+    fabric: &Fabric<A::Chip>,
+    scripts: Vec<Script>,
+    threads: u32,
+    pauses: &[Cycle],
+) -> (Vec<Delivery>, Counters) {
+    let stop = AtomicBool::new(false);
+    let mut simulation = Simulation::<A, _, _>::new(fabric, scripts, threads, Deliveries::default);
+    for until in pauses.iter().copied().chain([Cycle(40 * LENGTH)]) {
+        simulation.run_until(until, &stop);
+        simulation.settle();
+        assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
+    }
+    assert!(simulation.deadlock().is_none(), "nothing waits for ever");
+    let counters = simulation.counters();
+    let mut all: Vec<Delivery> =
+        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+    all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.tag));
+    (all, counters)
+}
+
+/// Sends given packets, the last one first.
+#[derive(Clone, Debug, Default)]
+struct Script {
+    packets: Vec<Packet>,
+}
+
+impl Endpoint for Script {
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
+            out.push(packet);
+        }
+        self.packets.last().map(|packet| packet.created)
+    }
+
+    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+        self.packets.last().map(|packet| packet.created)
+    }
+}
+
+/// Keeps every delivery.
+#[derive(Debug, Default)]
+struct Deliveries(Vec<Delivery>);
+
+impl Observer for Deliveries {
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.0.push(*delivery);
+    }
+}
