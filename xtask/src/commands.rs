@@ -1,5 +1,6 @@
 //! The commands that run other programs, in the order in which `ci` runs them.
 
+use crate::gate;
 use crate::python;
 use crate::run::{Outcome, Steps, cargo, has_component, root};
 use crate::tidy;
@@ -108,7 +109,10 @@ pub(crate) fn ci() -> Outcome {
     outcomes.push(steps.work("cargo xtask gen --check", || lab("gen", &["--check".into()])));
     outcomes.push(steps.work("cargo xtask golden", || lab("golden", &[])));
     outcomes.push(test_steps(&mut steps, &[]));
+    let campaign = ["--today", "--seconds", "30"].map(OsString::from);
+    outcomes.push(steps.work("cargo xtask campaign --today --seconds 30", || lab("campaign", &campaign)));
     outcomes.push(python::steps(&mut steps, &[]));
+    outcomes.push(steps.work("cargo xtask gate", || gate::gate(false)));
     steps.print_times();
     let failures: Vec<String> = outcomes.into_iter().filter_map(Outcome::err).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\nxtask: ")) }

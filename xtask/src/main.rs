@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to the terminal")]
 
 mod commands;
+mod gate;
 mod python;
 mod run;
 mod tidy;
@@ -47,9 +48,12 @@ enum Task {
     Prove(LabArguments),
     /// Feed the readers of machine files, experiment files and task graphs with damaged text for as long as asked
     Fuzz(FuzzArguments),
+    /// Compare the instructions of small runs with those accepted; needs valgrind
+    Gate(GateArguments),
     /// Build the Python package into an environment under target/, check its types and run its tests; needs Python 3.11
     Py(PyArguments),
-    /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test, py
+    /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test,
+    /// a campaign of today, gate, py
     Ci,
 }
 
@@ -75,6 +79,13 @@ struct PyArguments {
 }
 
 #[derive(Args, Debug)]
+struct GateArguments {
+    /// Accept what is measured
+    #[arg(long)]
+    accept: bool,
+}
+
+#[derive(Args, Debug)]
 struct FuzzArguments {
     /// Seconds for each reader
     #[arg(long, value_name = "N", default_value_t = 60)]
@@ -95,6 +106,7 @@ fn main() -> ExitCode {
         Task::Campaign(arguments) => commands::lab("campaign", &arguments.rest),
         Task::Prove(arguments) => commands::lab("prove", &arguments.rest),
         Task::Fuzz(arguments) => commands::fuzz(arguments.seconds, arguments.coverage),
+        Task::Gate(arguments) => gate::gate(arguments.accept),
         Task::Py(arguments) => python::py(&arguments.rest),
         Task::Ci => commands::ci(),
     };

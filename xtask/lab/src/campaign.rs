@@ -12,8 +12,11 @@ pub(crate) struct Arguments {
     /// The seed of the first case; by default from the clock, so that each campaign is another one
     #[arg(long, value_name = "SEED")]
     from: Option<u64>,
+    /// Begin with the seed of this day (UTC): the same all day, and another one tomorrow
+    #[arg(long, conflicts_with = "from")]
+    today: bool,
     /// Run this case only
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["seconds", "from"])]
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["seconds", "from", "today"])]
     replay: Option<u64>,
     /// Threads, each with a case of its own
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -28,7 +31,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         println!("case {seed}: both engines agree\n{coverage:#?}");
         return Ok(());
     }
-    let first = arguments.from.unwrap_or_else(from_clock);
+    let step = if arguments.today { SECONDS_OF_A_DAY } else { 1 };
+    let first = arguments.from.unwrap_or_else(|| from_clock(step));
     println!("cases from seed {first} on, for {} s on {} threads", arguments.seconds, arguments.threads);
     let extent = Extent::Time(Duration::from_secs(arguments.seconds));
     let coverage = campaign::campaign(first, extent, arguments.threads).map_err(failed)?;
@@ -36,8 +40,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// Seeds in steps of a thousand million: campaigns on different days do not meet.
-fn from_clock() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_secs() * 1_000_000_000
+const SECONDS_OF_A_DAY: u64 = 86_400;
+
+/// A thousand million seeds for each second, from the last whole `step` of seconds on: campaigns on different days do not meet.
+fn from_clock(step: u64) -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    (since - since % step) * 1_000_000_000
 }
