@@ -7,7 +7,7 @@ use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_fabric::chip::Cost;
-use flitway_machine::{Machine, Origin};
+use flitway_machine::{Machine, Origin, Rounding};
 use flitway_report::facts::Facts;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
@@ -141,7 +141,7 @@ pub(crate) fn definitions(
     let hops: u64 = points.iter().map(|point| point.packet_hops).sum();
     if let Some(point) = points.iter().rfind(|point| point.packets > 0) {
         let scale = session.scale();
-        let rate = scale.clock.hertz() as f64 * f64::from(scale.flit_bytes) * f64::from(scale.rails) / 1e6;
+        let rate = scale.clock.hertz() * f64::from(scale.flit_bytes) * f64::from(scale.rails) / 1e6;
         // Writing to a string does not fail.
         let _ = write!(
             text,
@@ -365,7 +365,11 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     } else {
         format!("{} MiB", facts.memory_bytes.div_ceil(1 << 20))
     };
-    let _ = writeln!(text, "memory for switches and NIC ports without packets: about {memory}\n");
+    let _ = writeln!(text, "memory for switches and NIC ports without packets: about {memory}");
+    for Rounding { what, exact, cycles } in &facts.roundings {
+        let _ = writeln!(text, "rounded up: {what}, {exact:.3} cycles, count as {cycles}");
+    }
+    text.push('\n');
     let mut table = bare_table(&["hops", "pairs %", "zero-load latency ns"]);
     for distance in &facts.distances {
         let latency = if distance.latency_min_ns == distance.latency_max_ns {

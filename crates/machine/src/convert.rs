@@ -24,6 +24,8 @@ pub enum Value {
     Counts(Vec<u32>),
     /// A quantity in the base unit of its dimension.
     Quantity(u64, Dimension),
+    /// A frequency, as hertz and what they are divided by.
+    Frequency(u64, u64),
     /// Switched off.
     Off,
 }
@@ -45,6 +47,7 @@ pub(crate) fn convert(setting: &Setting, entry: &Entry) -> Result<Value, Diagnos
         Kind::Count { min, max } => read.count(&entry.raw, &entry.location, *min, *max).map(Value::Count),
         Kind::Counts { min, max, longest } => read.counts(*min, *max, *longest),
         Kind::Quantity { dimension, min, max } => read.quantity(&[*dimension], |_| (*min, *max)),
+        Kind::Frequency { min, max } => read.frequency(*min, *max),
         Kind::SpanOrOff => match &entry.raw {
             Raw::Text(text) if text == "off" => Ok(Value::Off),
             Raw::Flag(false) => Err(read.wrong_type().help(read.write("\"off\""))),
@@ -186,6 +189,32 @@ impl Read<'_> {
         Err(self.problem(Code::OutOfRange, format!("`{path}` is {}", show(text))))
     }
 
+    /// `14/33 GHz` is 14 GHz divided by 33; what has no fraction is read as any quantity.
+    fn frequency(&self, min: u64, max: u64) -> Result<Value, Diagnostic> {
+        let written = match &self.entry.raw {
+            Raw::Text(text) => text.as_str(),
+            _ => "",
+        };
+        let Some((text, divisor)) = units::fraction(written) else {
+            let value = self.quantity(&[Dimension::Frequency], |_| (min, max))?;
+            let Value::Quantity(hertz, _) = value else { unreachable!("a quantity has been read") };
+            return Ok(Value::Frequency(hertz, 1));
+        };
+        if text.ends_with(' ') {
+            let message = format!("`{}`: `{}` has no unit", self.entry.path, show(written));
+            let usual = format!("{}/{divisor} {}", text.trim(), Dimension::Frequency.usual_unit());
+            let help = format!("{} if that is meant", self.write(&format!("\"{usual}\"")));
+            return Err(self.problem(Code::NoUnit, message).help(help));
+        }
+        let hertz = units::parse(&text, Dimension::Frequency)
+            .map_err(|error| self.quantity_problem(&error, error.help()))?;
+        let [least, most] = [min, max].map(|limit| u128::from(limit) * u128::from(divisor));
+        if divisor > 0 && (least..=most).contains(&hertz.into()) {
+            return Ok(Value::Frequency(hertz, divisor));
+        }
+        Err(self.problem(Code::OutOfRange, format!("`{}` is {}", self.entry.path, show(written))))
+    }
+
     fn quantity_problem(&self, error: &QuantityError, help: Option<String>) -> Diagnostic {
         let code = match error.reason {
             Reason::NoUnit => Code::NoUnit,
@@ -240,6 +269,7 @@ impl Value {
             Value::Count(count) => (*count).into(),
             Value::Counts(counts) => counts.clone().into(),
             Value::Quantity(value, dimension) => units::format(*value, *dimension).into(),
+            Value::Frequency(hertz, divisor) => units::format_fraction(*hertz, *divisor).into(),
             Value::Off => "off".into(),
         }
     }

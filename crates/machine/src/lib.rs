@@ -56,7 +56,7 @@ pub use flitway_switch::SwitchSettings;
 pub use flitway_wiring::routing::RoutingKind;
 pub use graph::GraphFile;
 pub use load::{builtin, is_folder, is_path, not_built_in, or_built_in, read_text};
-pub use machine::Machine;
+pub use machine::{Machine, Rounding};
 pub use nearest::nearest;
 pub use options::{Options, Origin};
 pub use render::{Colour, render};

@@ -1,6 +1,6 @@
 //! The checked machine: complete, typed, cross-checked. Nothing has a default after this.
 
-use flitway_engine::Clock;
+use flitway_engine::{Clock, Picos};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -9,6 +9,7 @@ use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use std::sync::Arc;
 
+use crate::convert::Value;
 use crate::diagnostic::{Diagnostics, Source};
 use crate::graph::GraphFile;
 use crate::options::Options;
@@ -16,6 +17,7 @@ use crate::section::link::LinkSettings;
 use crate::section::nic::NicSettings;
 use crate::section::switch::Surroundings;
 use crate::section::{general, link, nic, packet, routing, switch, topology};
+use crate::units::Dimension;
 use crate::values::{Effective, Values};
 
 /// A machine that passed every check.
@@ -47,6 +49,17 @@ pub struct Machine {
     pub effective: Vec<Effective>,
     /// What the user should know; never an error.
     pub warnings: Diagnostics,
+}
+
+/// A length of time that is no whole number of cycles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounding {
+    /// What takes it, in words.
+    pub what: String,
+    /// Cycles as written.
+    pub exact: f64,
+    /// Cycles that it counts as.
+    pub cycles: u64,
 }
 
 impl Machine {
@@ -121,6 +134,31 @@ impl Machine {
     #[must_use]
     pub fn link_cycles(&self, class: &str, own_length_mm: Option<u64>) -> u32 {
         self.link.cycles(class, own_length_mm)
+    }
+
+    /// Every length of time that is no whole number of cycles, and what it counts as. Links of a length of their own are left
+    /// out.
+    #[must_use]
+    pub fn roundings(&self) -> Vec<Rounding> {
+        let topology = Topology::build(&self.topology).expect("a checked topology can be built");
+        let links = topology.classes().iter().map(|class| Rounding {
+            what: format!("links of class `{class}`"),
+            exact: self.link.cycles_before_rounding(class),
+            cycles: self.link_cycles(class, None).into(),
+        });
+        let times = self.effective.iter().filter_map(|setting| match setting.value {
+            Value::Quantity(picos, Dimension::Time) if !setting.path.starts_with("link.") => Some(Rounding {
+                what: format!("`{}`", setting.path),
+                exact: picos as f64 * self.clock.hertz() / 1e12,
+                cycles: self.clock.cycles_ceil(Picos(picos)).0,
+            }),
+            _ => None,
+        });
+        // To as many digits as there are in a sum of numbers with a fraction.
+        links
+            .chain(times)
+            .filter(|it| (it.cycles as f64 - it.exact).abs() > 1e-9 * it.exact.max(1.0))
+            .collect()
     }
 
     /// The third step: the fabric, with nothing left to configure.

@@ -66,6 +66,13 @@ pub enum Kind {
         /// Largest.
         max: u64,
     },
+    /// A frequency, or an exact fraction of one; limits in hertz.
+    Frequency {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
     /// A time, a number of cycles, or `"off"`.
     SpanOrOff,
 }
@@ -155,6 +162,12 @@ impl Setting {
                 units::format(*min, *dimension),
                 units::format(*max, *dimension),
                 dimension.unit_list()
+            ),
+            Kind::Frequency { min, max } => format!(
+                "a frequency from {} to {}, in {}, or a fraction of one, such as \"14/33 GHz\"",
+                units::format(*min, Dimension::Frequency),
+                units::format(*max, Dimension::Frequency),
+                Dimension::Frequency.unit_list()
             ),
             Kind::SpanOrOff => {
                 format!("a time in {}, a number of cycles, or \"off\"", Dimension::Time.unit_list())

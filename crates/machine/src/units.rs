@@ -185,7 +185,7 @@ impl Dimension {
     }
 
     /// The unit that a bare number most likely means.
-    const fn usual_unit(self) -> &'static str {
+    pub(crate) const fn usual_unit(self) -> &'static str {
         match self {
             Dimension::Time => "ns",
             Dimension::Frequency => "MHz",
@@ -404,6 +404,24 @@ pub fn format(value: u64, dimension: Dimension) -> String {
     }
     let decimals = format!("{thousandths:03}");
     format!("{whole}.{} {symbol}", decimals.trim_end_matches('0'))
+}
+
+/// The quantity and the divisor of a text such as `14/33 GHz`: `14 GHz` and 33.
+pub(crate) fn fraction(text: &str) -> Option<(String, u64)> {
+    let (number, rest) = text.split_once('/')?;
+    let digits = rest.trim_start();
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let divisor = digits[..end].parse().ok()?;
+    Some((format!("{} {}", number.trim(), digits[end..].trim()), divisor))
+}
+
+/// The text of a frequency that is divided by `divisor`.
+pub(crate) fn format_fraction(hertz: u64, divisor: u64) -> String {
+    let whole = format(hertz, Dimension::Frequency);
+    match whole.split_once(' ') {
+        Some((number, unit)) if divisor != 1 => format!("{number}/{divisor} {unit}"),
+        _ => whole,
+    }
 }
 
 /// The longest prefix of the form `12` or `12.5` or `.5`.

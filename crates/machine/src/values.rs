@@ -229,6 +229,14 @@ impl Values {
         }
     }
 
+    /// A frequency, as hertz and what they are divided by.
+    pub(crate) fn frequency(&self, setting: &'static Setting) -> Option<(u64, u64)> {
+        match self.find(setting)?.value {
+            Value::Frequency(hertz, divisor) => Some((hertz, divisor)),
+            ref other => wrong_ask(setting, other),
+        }
+    }
+
     /// A quantity whose range ends below 2^32.
     pub(crate) fn quantity_u32(&self, setting: &'static Setting) -> Option<u32> {
         let fits = matches!(setting.kind, Kind::Quantity { max, .. } if u32::try_from(max).is_ok());

@@ -446,3 +446,17 @@ fn a_machine_is_warned_of_cyclic_dependence_where_there_is_one() {
         }
     }
 }
+
+/// 14/33 GHz is the clock of the NRC of TH Express-2; a cycle of it is no whole number of picoseconds.
+#[test]
+fn a_clock_may_be_an_exact_fraction() {
+    let machine = Machine::load("hpp-switch", &["clock=14/33 GHz".to_owned()]).unwrap();
+    assert_eq!(machine.clock.as_ratio(), (14_000_000_000, 33));
+    let json = machine.to_json();
+    assert_eq!(json["clock"], "14/33 GHz");
+    let rounded = machine.roundings();
+    let refresh = rounded.iter().find(|it| it.what == "`switch.credit.refresh`").unwrap();
+    assert_eq!((refresh.cycles, refresh.exact.round()), (425, 424.0));
+    let whole = Machine::load("hpp-switch", &["clock=1 GHz".to_owned()]).unwrap();
+    assert!(whole.roundings().iter().all(|it| it.what.starts_with("links")), "{:?}", whole.roundings());
+}

@@ -1,7 +1,7 @@
 //! What follows from a machine without running it: sizes, distances, latencies when nothing is in the way.
 
 use flitway_fabric::Fabric;
-use flitway_machine::Machine;
+use flitway_machine::{Machine, Rounding};
 use flitway_wiring::NodeId;
 use serde_json::{Value, json};
 
@@ -30,6 +30,8 @@ pub struct Facts {
     pub payload_bytes: u32,
     /// Memory for switches and NIC ports without packets, about, in bytes.
     pub memory_bytes: u64,
+    /// Lengths of time that are no whole number of cycles.
+    pub roundings: Vec<Rounding>,
 }
 
 /// Pairs of nodes so many hops apart.
@@ -85,12 +87,13 @@ impl Facts {
             switches_per_rail: topology.switches(),
             links_per_rail: topology.links().len() as u32,
             bisection_links: topology.bisection_links(),
-            injection_bits_per_second: machine.clock.hertz() * u64::from(machine.packet.flit_bytes) * 8,
+            injection_bits_per_second: injection_bits_per_second(machine),
             hops_mean: distances.iter().map(|distance| f64::from(distance.hops) * distance.share).sum(),
             distances,
             all_pairs,
             payload_bytes,
             memory_bytes: fabric.bytes(),
+            roundings: machine.roundings(),
         }
     }
 
@@ -121,9 +124,21 @@ impl Facts {
             "distances": distances,
             "memory_bytes": self.memory_bytes,
         });
+        if !self.roundings.is_empty() {
+            let rounding =
+                |it: &Rounding| json!({ "what": it.what, "exact_cycles": it.exact, "cycles": it.cycles });
+            facts["roundings"] = self.roundings.iter().map(rounding).collect();
+        }
         if let Some(links) = self.bisection_links {
             facts["bisection_links"] = json!(links);
         }
         facts
     }
+}
+
+/// Bits that a node can send in a second on one rail, rounded down.
+fn injection_bits_per_second(machine: &Machine) -> u64 {
+    let (cycles, seconds) = machine.clock.as_ratio();
+    let bits = u128::from(cycles) * u128::from(machine.packet.flit_bytes) * 8 / u128::from(seconds);
+    u64::try_from(bits).unwrap_or(u64::MAX)
 }

@@ -3,7 +3,6 @@
 use flitway_engine::Clock;
 
 use crate::schema::{Kind, Presence, Setting};
-use crate::units::Dimension;
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] = &[&NAME, &DESCRIPTION, &RAILS, &CLOCK];
@@ -41,11 +40,11 @@ static RAILS: Setting = Setting {
 
 static CLOCK: Setting = Setting {
     path: "clock",
-    kind: Kind::Quantity { dimension: Dimension::Frequency, min: 1_000, max: 1_000_000_000_000 },
+    kind: Kind::Frequency { min: 1_000, max: 1_000_000_000_000 },
     presence: Presence::Required,
     when: None,
     doc: "The clock of switches, links and NIC ports. A channel carries one flit in each cycle, so that its bandwidth \
-          is clock x flit.",
+          is clock x flit. An exact fraction is written as such: \"14/33 GHz\".",
     example: "\"312.5 MHz\"",
     source: "hpp-switch.txt section 4 (P-HP-007)",
 };
@@ -59,7 +58,7 @@ pub(crate) struct General {
 }
 
 pub(crate) fn build(values: &Values) -> Option<General> {
-    let clock = values.quantity(&CLOCK).and_then(Clock::new);
+    let clock = clock(values);
     let (name, description) = (values.text(&NAME), values.text(&DESCRIPTION));
     Some(General {
         rails: values.count(&RAILS)?,
@@ -71,5 +70,5 @@ pub(crate) fn build(values: &Values) -> Option<General> {
 
 /// The clock alone, for sections that can be checked although the rest of this one is wrong.
 pub(crate) fn clock(values: &Values) -> Option<Clock> {
-    values.quantity(&CLOCK).and_then(Clock::new)
+    values.frequency(&CLOCK).and_then(|(hertz, divisor)| Clock::ratio(hertz, divisor))
 }

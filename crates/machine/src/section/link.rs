@@ -135,6 +135,13 @@ impl LinkSettings {
         u32::try_from(self.exact_cycles(length_mm)).expect("a checked machine has no link of 2^32 cycles")
     }
 
+    /// The same before it is rounded up.
+    #[must_use]
+    pub fn cycles_before_rounding(&self, class: &str) -> f64 {
+        let cable = self.length_mm(class) as f64 * self.propagation_picos_per_metre as f64 / 1_000.0;
+        (self.fixed.0 as f64 + cable) * self.clock.hertz() / 1e12
+    }
+
     /// Cycles of the longest links of `topology`.
     pub(crate) fn longest(&self, topology: &Topology) -> Longest {
         let (mut nodes, mut switches) = (self.cycles("node", None), None);
@@ -158,8 +165,7 @@ impl LinkSettings {
     fn exact_cycles(&self, length_mm: u64) -> u128 {
         let cable = u128::from(length_mm) * u128::from(self.propagation_picos_per_metre);
         let total = u128::from(self.fixed.0) * 1_000 + cable;
-        let cycles = (total * u128::from(self.clock.hertz())).div_ceil(1_000 * 1_000_000_000_000);
-        cycles.max(1)
+        self.clock.cycles_ceil_of(total, 1_000).max(1)
     }
 }
 

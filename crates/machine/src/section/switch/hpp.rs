@@ -465,9 +465,7 @@ fn span_cycles(
     let cycles = match span {
         Span::Cycles(cycles) => u128::from(cycles),
         // In 128 bits, because an hour at a terahertz does not fit 64.
-        Span::Time(Picos(picos)) => {
-            (u128::from(picos) * u128::from(clock.hertz())).div_ceil(1_000_000_000_000)
-        }
+        Span::Time(Picos(picos)) => clock.cycles_ceil_of(picos.into(), 1),
     };
     let fits = u32::try_from(cycles).ok();
     if fits.is_none() {
