@@ -156,9 +156,8 @@ fn a_barrier_takes_two_ways_of_20_cycles_a_switch() {
             let last = NodeId(*members.last().unwrap());
             let ways = 2 * levels * 7 + (2 * levels - 1) * pass;
             for &(_, node, released) in &watch.releases {
-                // To the node by whose way the root has come to know, the distribute comes behind a combine-ACK.
-                let answer = if node == last { 5 } else { 0 };
-                let cycles = 1 - u64::from(show_ahead) + ways + 5 + answer;
+                // To the node by whose way the root has come to know, too: the distribute is its combine-ACK.
+                let cycles = 1 - u64::from(show_ahead) + ways + 5;
                 assert_eq!(released, Cycle(1_000 + cycles), "{members:?}: node {node}");
                 assert_eq!(fabric.zero_load_barrier_cycles(BarrierId(0), last, node), cycles);
             }
@@ -169,8 +168,7 @@ fn a_barrier_takes_two_ways_of_20_cycles_a_switch() {
     }
 }
 
-/// A node for a root: up to the top switch, down to the node, and the same way back. The switch next to the root has the
-/// combine-ACK in front of the distribute, and its other children do not.
+/// A node for a root: up to the top switch, down to the node, and the same way back.
 #[test]
 fn the_tree_of_a_node_is_twice_as_long() {
     let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
@@ -197,7 +195,7 @@ fn the_tree_of_a_node_is_twice_as_long() {
             assert_eq!((component, counters.barrier.lost_by_fault), (switches + root.0, 0));
             // Node 0 is as far from the root as node 15 is: 5 switches.
             let way = start + 6 * 7 + 5 * pass + 5;
-            let (to_root, back) = if last == root { (0, way) } else { (way, 2 * way + 5) };
+            let (to_root, back) = if last == root { (0, way) } else { (way, 2 * way) };
             assert_eq!(completed, Cycle(1_000 + to_root));
             assert_eq!(fabric.zero_load_barrier_cycles(BarrierId(0), last, NodeId(0)), back);
             let own = if last == root { 1 } else { way };
@@ -236,13 +234,17 @@ fn the_shortest_timer_that_is_not_in_vain_is_known() {
 /// A rule loses the packet that it names; the retransmission timer or the dun timer mends it, as the protocol says.
 #[test]
 fn a_timer_mends_what_a_rule_loses() {
-    let kinds = [PacketKind::Combine, PacketKind::CombineAck, PacketKind::Distribute];
-    let repeats = kinds.map(|kind| {
+    // Component 0 is the switch; node 0, which arrives first, and node 1, the last, are the components 1 and 2.
+    let lost = [
+        (PacketKind::Combine, 0, PortId(1)),
+        (PacketKind::CombineAck, 1, PortId(0)),
+        (PacketKind::Distribute, 1, PortId(0)),
+        (PacketKind::Distribute, 2, PortId(0)),
+    ];
+    let repeats = lost.map(|(kind, component, port)| {
         let single = TopologySettings::Single { nodes: 3 };
         let barrier = hpp::BarrierSettings { retransmit: 200, dun: 500, ..hpp::BarrierSettings::published() };
         let mut fabric = fabric(&single, RoutingKind::UpDown, 3, HppSettings { barrier, ..hpp(3) });
-        // Component 0 is the switch; node 1 is on its port 1.
-        let (component, port) = if kind == PacketKind::Combine { (0, PortId(1)) } else { (2, PortId(0)) };
         let losses = vec![Loss { component, port, group: BarrierId(0), kind: Some(kind), nth: 1 }];
         let barriers = Barriers::new(&fabric.routing, &[group(&[0, 1])]).unwrap();
         fabric.barriers = barriers.with_faults(Faults { seed: 0, losses });
@@ -252,8 +254,8 @@ fn a_timer_mends_what_a_rule_loses() {
         assert_eq!(counters.barrier.lost_by_fault, 1);
         (counters.barrier.retransmissions, counters.barrier.duns)
     });
-    // A distribute that comes without an ACK counts as one.
-    assert_eq!(repeats, [(1, 0), (0, 0), (0, 1)]);
+    // A distribute that comes without an ACK counts as one, and who comes last has no other.
+    assert_eq!(repeats, [(1, 0), (0, 0), (0, 1), (1, 0)]);
 }
 
 /// Many operations of three groups, among random packets, on links that lose one barrier packet in ten.

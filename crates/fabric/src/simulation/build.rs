@@ -232,11 +232,9 @@ impl Fabric {
         let start = u64::from(settings.pipeline.transmit - u32::from(settings.show_ahead));
         // Between two links there is a switch.
         let passes = |links: usize| (links - 1) as u64 * settings.barrier_pass_cycles();
-        // The root answers the last combine before it sends the distribute the same way.
-        let answer = if up.last() == down.last() { flits } else { 0 };
         let root = match self.barriers.root(group) {
             Root::Node(root) => root,
-            Root::Switch(_) => return start + cables + passes(up.len() + down.len()) + flits + answer,
+            Root::Switch(_) => return start + cables + passes(up.len() + down.len()) + flits,
         };
         cables
             + match (last == root, member == root) {
@@ -244,7 +242,7 @@ impl Fabric {
                 (true, true) => 1,
                 (true, false) => start + passes(down.len()) + flits,
                 (false, true) => start + passes(up.len()) + flits,
-                (false, false) => 2 * (start + flits) + passes(up.len()) + passes(down.len()) + answer,
+                (false, false) => 2 * (start + flits) + passes(up.len()) + passes(down.len()),
             }
     }
 
