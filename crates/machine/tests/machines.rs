@@ -114,6 +114,8 @@ fn the_hpp_switch_is_the_chip_of_the_paper() {
     for name in ["hpp-switch", "dawning5000-hpp", "mesh-8x8"] {
         assert_eq!(hpp(&load(name, &[])), &chip, "{name}");
     }
+    // hpp-switch.txt abstract and section 3.3: a combine and a distribute pass in 128 ns, 40 cycles of 312.5 MHz.
+    assert_eq!(2 * chip.barrier_pass_cycles(), 40);
     // hpp-switch.txt section 3.4: 8 m at 5 ns/m are 40 ns, 12.5 cycles.
     assert_eq!(load("dawning5000-hpp", &[]).link_cycles("level-2", None), 13);
     assert_eq!(load("hpp-switch", &[]).link_cycles("node", None), 1);

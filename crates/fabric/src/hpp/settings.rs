@@ -193,7 +193,7 @@ impl BarrierSettings {
             groups: 16,
             dedicated: true,
             buffer_packets: 12,
-            engine: 3,
+            engine: 4,
             retransmit: 3_125,
             dun: 31_250,
             dun_start: DunStart::AtAck,

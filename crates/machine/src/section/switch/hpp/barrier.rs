@@ -56,11 +56,11 @@ pub(super) static BUFFER: Setting = Setting {
 pub(super) static ENGINE: Setting = Setting {
     path: "switch.barrier.engine",
     kind: Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
-    presence: Presence::Default("\"3 cycles\""),
+    presence: Presence::Default("\"4 cycles\""),
     when: HPP,
     doc: "What a barrier packet spends in the barrier module, beyond the stages of the pipeline and its own five flits.",
-    example: "\"3 cycles\"",
-    source: "hpp-switch.txt section 3.3: 128 ns for two passes, 20 cycles each [INF]; spec/mechanisms.md section 1.7",
+    example: "\"4 cycles\"",
+    source: "hpp-switch.txt section 3.3: 128 ns for two passes of 20 cycles, each 11 with show-ahead, 5 flits and 4 [INF]",
 };
 
 pub(super) static RETRANSMIT: Setting = Setting {
