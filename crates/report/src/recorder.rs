@@ -169,6 +169,8 @@ pub struct Recorder {
     copies_of: Arc<[u32]>,
     /// Copies of operations seen since the last call.
     copies: Copies,
+    /// Nodes tell of these copies themselves.
+    has_receipts: bool,
     /// What the switches have done for barriers since the last call.
     signs: Signs,
     /// What somebody asks for.
@@ -186,6 +188,7 @@ impl Recorder {
             wanted_by: vec![0; nodes as usize],
             copies_of: Arc::new([]),
             copies: Copies::default(),
+            has_receipts: false,
             signs: Signs::default(),
             watch: Watch::default(),
         }
@@ -195,6 +198,12 @@ impl Recorder {
     #[must_use]
     pub fn with_groups(self, copies_of: &Arc<[u32]>) -> Self {
         Recorder { copies_of: Arc::clone(copies_of), ..self }
+    }
+
+    /// Whether nodes tell themselves of the copies of operations that they have received.
+    #[must_use]
+    pub fn with_receipts(self, has_receipts: bool) -> Self {
+        Recorder { has_receipts, ..self }
     }
 
     /// With what somebody asks for.
@@ -243,7 +252,7 @@ impl Recorder {
     /// Takes in a packet of a multicast operation or of a barrier.
     #[inline(never)]
     fn record_other(&mut self, delivery: Delivery) {
-        if let Some(tag) = OperationTag::of(&delivery) {
+        if let Some(tag) = OperationTag::of(&delivery).filter(|_| !self.has_receipts) {
             self.copies.record(tag, &delivery);
         }
     }

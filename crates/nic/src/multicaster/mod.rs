@@ -6,7 +6,8 @@
 //!
 //! **Processor.** Each packet sent takes the processor of the node for the send overhead, before it is handed to a NIC port;
 //! each packet of an operation received takes it for the receive overhead, before anything is sent on. It does one thing
-//! at a time, in the order in which they come up. Rails take turns by packet.
+//! at a time, in the order in which they come up. Rails take turns by packet. A copy has been received when the processor has
+//! taken it in: at once where that takes no time, and else there is a [`Receipt`] of it.
 
 mod plan;
 mod root;
@@ -38,6 +39,18 @@ pub struct Multicaster {
     next_rail: u32,
     lanes: Stream,
     roots: RootChooser,
+    receipts: Vec<Receipt>,
+}
+
+/// A copy of an operation that a processor takes in, where that takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Of which operation.
+    pub tag: OperationTag,
+    /// Flits of the copy.
+    pub flits: u32,
+    /// Cycles from the beginning of the operation until it has been taken in.
+    pub latency: u64,
 }
 
 /// A packet that the processor will have made.
@@ -72,7 +85,13 @@ impl Multicaster {
             next_rail: 0,
             lanes: Stream::new(plan.seed(), node.0.into(), Purpose::Forwarding),
             roots: RootChooser::new(plan, node),
+            receipts: Vec::new(),
         }
+    }
+
+    /// The copies delivered since the last call, in order, if a processor takes time for them.
+    pub fn take_receipts(&mut self) -> Vec<Receipt> {
+        std::mem::take(&mut self.receipts)
     }
 
     /// Begins `operation`.
@@ -136,9 +155,13 @@ impl Endpoint for Multicaster {
 
     fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
         if let Some(tag) = OperationTag::of(delivery).filter(|tag| tag.source != self.node) {
-            self.processor.spend(now, self.plan.receive_overhead());
+            let overhead = self.plan.receive_overhead();
+            let taken_in = self.processor.spend(now, overhead);
             let plan = Arc::clone(&self.plan);
-            let Delivery { payload, created, tag: written, .. } = *delivery;
+            let Delivery { payload, created, flits, tag: written, .. } = *delivery;
+            if overhead > 0 {
+                self.receipts.push(Receipt { tag, flits: flits.into(), latency: taken_in.since(created) });
+            }
             for to in plan.forwards(tag, self.node) {
                 self.send(now, Pending { to, payload, created, tag: written });
             }

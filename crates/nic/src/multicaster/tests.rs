@@ -89,6 +89,24 @@ fn the_processor_does_one_thing_at_a_time() {
 }
 
 #[test]
+fn a_copy_has_been_received_when_the_processor_has_taken_it_in() {
+    let receipts = |overheads| {
+        let plan = plan("nodes(0-3)", Method::Binomial, RootPolicy::Table, overheads);
+        let mut nodes: Vec<Multicaster> =
+            (0..16).map(|node| Multicaster::new(&plan, NodeId(node), None)).collect();
+        run(&mut nodes, &[50, 50], 30_000);
+        nodes.iter_mut().flat_map(Multicaster::take_receipts).collect::<Vec<_>>()
+    };
+    let all = receipts([7, 5]);
+    let of_first: Vec<_> = all.iter().filter(|receipt| receipt.tag == all[0].tag).collect();
+    let mut latencies: Vec<u64> = of_first.iter().map(|receipt| receipt.latency).collect();
+    latencies.sort_unstable();
+    // To the third of four at once, which sends to the fourth; the second is sent to after the third.
+    assert_eq!(latencies, [7 + 50 + 5, 14 + 50 + 5, 7 + 50 + 5 + 7 + 50 + 5]);
+    assert!(receipts([7, 0]).is_empty(), "at once: whoever sees them delivered knows");
+}
+
+#[test]
 fn runs_of_members_are_groups_of_their_own() {
     let plan = plan("nodes(1+4-9+15)", Method::Ranges, RootPolicy::Table, [0, 0]);
     let groups: Vec<usize> = (0..3).map(|group| plan.groups().members(GroupId(group)).len()).collect();

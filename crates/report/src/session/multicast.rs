@@ -11,7 +11,7 @@ use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::sp::SpSettings;
-use flitway_fabric::{Endpoint, Fabric, GroupId, Simulation};
+use flitway_fabric::{Fabric, GroupId, Simulation};
 use flitway_nic::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
 use flitway_nic::{Multicaster, PlanError};
 use flitway_workload::Fraction;
@@ -142,7 +142,7 @@ impl MulticastRun {
         if let Some(set) = self.plan.worm(tag) {
             let copies = self.fabric.zero_load_worm(source, &set, payload).unwrap_or_default();
             let latest = copies.iter().map(|copy| copy.1).max().unwrap_or(0);
-            return self.plan.send_overhead() + latest;
+            return self.plan.send_overhead() + latest + self.plan.receive_overhead();
         }
         for (part, start) in self.plan.parts(group, source).into_iter().zip(self.starts(0)) {
             let copies = self.fabric.zero_load_copies(source, part, 0, payload);
@@ -158,7 +158,8 @@ impl MulticastRun {
                 holders.push((child, arrival + self.plan.receive_overhead()));
             }
         }
-        last
+        // Who has got the last copy takes it in.
+        last + self.plan.receive_overhead()
     }
 
     /// When the packets of a node that is free from cycle `at` on reach its link, one after the other.
@@ -289,7 +290,8 @@ impl Job for Operations<'_> {
     }
 
     fn instruct(&self, recorder: Recorder) -> Recorder {
-        recorder.with_groups(&copies_of(self.run.plan.groups()))
+        let has_receipts = self.run.plan.receive_overhead() > 0;
+        recorder.with_groups(&copies_of(self.run.plan.groups())).with_receipts(has_receipts)
     }
 
     fn course<A: Architecture>(&self) -> impl Course<A, Multicaster> {
@@ -321,10 +323,10 @@ impl Managed {
     }
 }
 
-impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
+impl<A: Architecture> Course<A, Multicaster> for Managed {
     fn advance(
         &mut self,
-        simulation: &mut Simulation<A, E, Recorder>,
+        simulation: &mut Simulation<A, Multicaster, Recorder>,
         until: Cycle,
         stop: &AtomicBool,
     ) -> Outcome {
@@ -348,9 +350,14 @@ impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
         Aim::LastCopies
     }
 
-    fn collect(&mut self, simulation: &mut Simulation<A, E, Recorder>, batch: &mut Batch) {
+    fn collect(&mut self, simulation: &mut Simulation<A, Multicaster, Recorder>, batch: &mut Batch) {
         for recorder in simulation.observers_mut() {
             self.copies.merge(recorder.take_copies(), &self.plan, &mut batch.operations);
         }
+        let mut received = Copies::default();
+        for multicaster in simulation.endpoints_mut() {
+            multicaster.take_receipts().into_iter().for_each(|receipt| received.enter(receipt));
+        }
+        self.copies.merge(received, &self.plan, &mut batch.operations);
     }
 }
