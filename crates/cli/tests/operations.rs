@@ -60,6 +60,30 @@ fn the_last_copy_is_over_when_it_has_been_taken_in() {
     }
 }
 
+/// Two passes of an HPP Switch are 128 ns: what one stage of a barrier takes when the last of its members is late enough.
+#[test]
+fn a_stage_of_a_barrier_is_two_passes_of_a_switch() {
+    let arguments = ["run", "hpp-switch", "--barrier", "all", "--by", "node-root"];
+    let late = ["--interval", "20us", "--imbalance", "5us", "--duration", "4ms"];
+    let result = json(&[&arguments[..], &late].concat());
+    let switch = &result["points"][0]["barrier"]["switch"];
+    let number = |path: &str| switch.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+    for (path, nanos) in [
+        ("/combine_from_last_ns/p50", 64.0),
+        ("/distribute_to_last_ns/p50", 64.0),
+        ("/distribute_to_mean_ns/p50", 64.0),
+        ("/stage_ns/p50", 128.0),
+    ] {
+        assert!((number(path) - nanos).abs() < 1e-9, "{path}: {switch}");
+    }
+    assert!(number("/combine_from_first_ns/mean") > 3_000.0, "{switch}");
+    assert!(number("/distribute_to_last_ns/mean") >= number("/distribute_to_mean_ns/mean"), "{switch}");
+    assert!(switch.get("root_ns").is_none(), "the root is a node: {switch}");
+    let by_switch = json(&["run", "hpp-switch", "--barrier", "all", "--duration", "100us"]);
+    let switch = &by_switch["points"][0]["barrier"]["switch"];
+    assert!(switch.get("stage_ns").is_none() && switch["root_ns"]["mean"].as_f64() >= Some(64.0), "{switch}");
+}
+
 #[test]
 fn every_wrong_barrier_has_its_message_and_status_2() {
     let wrong: [(&[&str], &[&str]); 15] = [

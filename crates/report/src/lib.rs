@@ -17,6 +17,7 @@ pub mod recorder;
 pub mod session;
 pub mod shown;
 pub mod stages;
+pub mod stations;
 pub mod stats;
 pub mod story;
 pub mod tally;

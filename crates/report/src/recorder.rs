@@ -2,9 +2,12 @@
 
 use crate::barriers::{Barriers, Signs};
 use crate::operations::{Copies, Operations};
+use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
+use flitway_fabric::observer::{
+    BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Passage,
+};
 use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
 use flitway_nic::multicaster::OperationTag;
 use flitway_nic::synchroniser::BarrierTag;
@@ -173,6 +176,8 @@ pub struct Recorder {
     has_receipts: bool,
     /// What the switches have done for barriers since the last call.
     signs: Signs,
+    /// Barriers on their way through switches.
+    transits: Transits,
     /// What somebody asks for.
     watch: Watch,
 }
@@ -190,6 +195,7 @@ impl Recorder {
             copies: Copies::default(),
             has_receipts: false,
             signs: Signs::default(),
+            transits: Transits::default(),
             watch: Watch::default(),
         }
     }
@@ -318,6 +324,14 @@ impl Observer for Recorder {
 
     fn completed(&mut self, now: Cycle, _: ComponentNumber, group: BarrierId) {
         self.signs.completions.push((now, group));
+    }
+
+    fn barrier_noted(&mut self, note: &BarrierNote) {
+        self.transits.note(note);
+    }
+
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        self.transits.depart(departure, &mut self.batch.barriers.stations);
     }
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {

@@ -143,9 +143,10 @@ fn the_latency_of_a_barrier_is_known_in_a_saturated_network() {
 
 #[test]
 fn all_that_happens_at_barriers_is_in_the_result() {
-    let session = session("hpp-switch", 1);
-    let loss = Loss { component: 0, port: PortId(5), group: BarrierId(0), kind: None, nth: 3 };
-    let settings = BarrierSettings { losses: vec![loss], ..settings("all", Method::Switches) };
+    // Of several switches, so that there is a root and others.
+    let session = session("fattree-128", 1);
+    let loss = Loss { component: 0, port: PortId(2), group: BarrierId(0), kind: None, nth: 3 };
+    let settings = BarrierSettings { losses: vec![loss], ..settings("nodes(0-9)", Method::Switches) };
     let json = point(&session, &settings).1.to_json();
     for (path, _) in BarrierPoint::FIELDS {
         let value = path.split('.').fold(&json, |value, key| &value[key]);

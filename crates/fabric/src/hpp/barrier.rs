@@ -4,7 +4,7 @@
 use super::{BarrierSettings, Shared};
 use crate::PortId;
 use crate::barrier::{Actions, BarrierId, Event, Loss, Packet, PacketKind, Place, State, TimerChange};
-use crate::observer::{BarrierLoss, ComponentNumber, LossReason};
+use crate::observer::{BarrierDeparture, BarrierLoss, ComponentNumber, LossReason};
 use crate::pool::{Slot, linked};
 use crate::simulation::BarrierCounters;
 use flitway_engine::Cycle;
@@ -75,6 +75,11 @@ impl Member {
         let actions = self.state.next(&self.place, settings.dun_start, event);
         self.set_timers(settings, now, &actions);
         actions
+    }
+
+    /// What it knows.
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 
     /// The process behind port `process` arrives.
@@ -153,6 +158,18 @@ impl Check {
 }
 
 impl Signal {
+    /// What observers are told when the link of `port` of `component` has chosen it, so that its first flit is on the wire
+    /// there in cycle `leaves`.
+    pub(super) fn departs(
+        &self,
+        now: Cycle,
+        component: ComponentNumber,
+        port: PortId,
+        leaves: Cycle,
+    ) -> BarrierDeparture {
+        BarrierDeparture { cycle: now, component, port, group: self.group, packet: self.packet, leaves }
+    }
+
     /// What observers are told when it is lost at `port` of `component`.
     pub(super) fn lost(
         &self,

@@ -7,7 +7,7 @@ use super::flit::{AdvertWord, Flit, Symbol};
 use flitway_engine::Cycle;
 use flitway_fabric::PortId;
 use flitway_fabric::hpp::{BarrierSettings, HppSettings};
-use flitway_fabric::observer::{Advert, ComponentNumber};
+use flitway_fabric::observer::{Advert, BarrierDeparture, ComponentNumber};
 use std::collections::VecDeque;
 
 /// The VC that counts as served last, and as advertised last, before any has been: a register that is reset to zero.
@@ -294,6 +294,12 @@ impl Port {
             }
         };
         let ahead = world.settings.show_ahead && self.link.free_from < now;
+        if let What::Signal(Signal { group, packet }) = what {
+            let leaves = Cycle(now + u64::from(world.settings.pipeline.transmit) - u64::from(ahead));
+            let (component, port) = place;
+            let departure = BarrierDeparture { cycle: Cycle(now), component, port, group, packet, leaves };
+            world.record.departures.push(departure);
+        }
         self.link.sending = Some(Sending { what, flits, next: 0, ahead });
     }
 

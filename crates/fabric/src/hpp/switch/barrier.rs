@@ -6,7 +6,7 @@ use crate::barrier::{Actions, BarrierId, To};
 use crate::bits::bits;
 use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, output_room, pop_checked};
 use crate::hpp::{Cx, Shared};
-use crate::observer::{LossReason, Observer};
+use crate::observer::{BarrierNote, LossReason, Observer};
 use crate::pool::Slot;
 use crate::simulation::Conservation;
 use crate::{PortId, RailId, SwitchId};
@@ -273,7 +273,14 @@ impl Parts<'_> {
         let first = engine.ports[port].input.pop_front();
         let Ordered { signal, .. } = first.expect("an input that has its turn has a packet");
         let (group, settings) = (signal.group, &cx.shared.barrier);
-        let actions = engine.member_mut(group).take(settings, now, PortId::new(port), signal.packet);
+        let (member, port) = (engine.member_mut(group), PortId::new(port));
+        let (place, before) = (member.place, member.state());
+        let actions = member.take(settings, now, port, signal.packet);
+        if before != member.state() {
+            let (switch, packet, arrived) = (self.number, signal.packet, signal.at);
+            let note = BarrierNote { cycle: now, switch, port, group, packet, arrived, place };
+            cx.observer.barrier_noted(&note);
+        }
         cx.counters.barrier.handled += 1;
         self.act(group, &actions, now, cx);
     }
@@ -342,6 +349,8 @@ impl Parts<'_> {
         let link = &mut self.links[port];
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let at = link.send(timing, now, FLITS);
+        let leaves = Cycle(at.0 - u64::from(link.wire.latency));
+        cx.observer.barrier_departed(&signal.departs(now, self.number, PortId::new(port), leaves));
         pools.signal(cx.post, &link.wire, Signal { at, ..signal });
         cx.counters.events += 1;
         cx.counters.barrier.sent += 1;

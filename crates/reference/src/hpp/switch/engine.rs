@@ -6,7 +6,8 @@ use crate::hpp::arbiter::first_after;
 use crate::hpp::barrier::{Member, Signal};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Actions;
-use flitway_fabric::observer::LossReason;
+use flitway_fabric::hpp::BarrierSettings;
+use flitway_fabric::observer::{BarrierNote, LossReason};
 use flitway_fabric::{BarrierId, Barriers, PortId, RailId, SwitchId};
 use std::collections::VecDeque;
 
@@ -15,8 +16,8 @@ use std::collections::VecDeque;
 pub(in crate::hpp) struct Engine {
     /// By group; none where the switch is not in its tree.
     members: Vec<Option<Member>>,
-    /// Checked packets, by input, and how many packets of VC 0 came in there before each.
-    pub(super) inputs: Vec<VecDeque<(Signal, u64)>>,
+    /// Checked packets, by input, how many packets of VC 0 came in there before each, and when its first flit was on the wire.
+    pub(super) inputs: Vec<VecDeque<(Signal, u64, u64)>>,
     /// Packets granted before this cycle, and in all: out of FIFO `(i, 0)`, and to TX FIFO `(o, 0)`.
     pub(super) granted_from: Vec<[u64; 2]>,
     pub(super) granted_to: Vec<[u64; 2]>,
@@ -42,7 +43,7 @@ impl Engine {
         match place.checked_sub(self.inputs.len()) {
             None => self.inputs[place]
                 .front()
-                .is_some_and(|&(_, before)| is_dedicated || before <= self.granted_from[place][0]),
+                .is_some_and(|&(_, before, _)| is_dedicated || before <= self.granted_from[place][0]),
             Some(timer) => {
                 self.members[timer / 2].as_ref().is_some_and(|member| member.expired(now)[timer % 2])
             }
@@ -60,7 +61,8 @@ impl Switch {
                 if queue.len() == world.settings.barrier.buffer_packets as usize {
                     port.lane.lose(signal, LossReason::InputFull, world);
                 } else {
-                    queue.push_back((signal, before));
+                    let stages = BarrierSettings::PACKET_FLITS + pipeline.receive + pipeline.queue;
+                    queue.push_back((signal, before, world.now - u64::from(stages)));
                 }
             }
         }
@@ -73,11 +75,26 @@ impl Switch {
         engine.last = place;
         let (group, actions) = match place.checked_sub(inputs) {
             None => {
-                let (signal, _) = engine.inputs[place].pop_front().expect("it is waiting");
-                let member = engine.members[signal.group.index()].as_mut().expect("it is in the tree");
-                let event = member.place.event(PortId::new(place), signal.packet);
+                let (signal, _, arrived) = engine.inputs[place].pop_front().expect("it is waiting");
+                let Signal { group, packet } = signal;
+                let member = engine.members[group.index()].as_mut().expect("it is in the tree");
+                let (port, place, before) = (PortId::new(place), member.place, member.state());
+                let event = place.event(port, packet);
                 world.counters.barrier.handled += 1;
-                (signal.group, member.happen(event.expect("both ends know the tree"), world))
+                let actions = member.happen(event.expect("both ends know the tree"), world);
+                if before != member.state() {
+                    let (cycle, arrived, switch) = (Cycle(world.now), Cycle(arrived), self.number);
+                    world.record.notes.push(BarrierNote {
+                        cycle,
+                        switch,
+                        port,
+                        group,
+                        packet,
+                        arrived,
+                        place,
+                    });
+                }
+                (group, actions)
             }
             Some(timer) => {
                 let member = engine.members[timer / 2].as_mut().expect("it is waiting");
