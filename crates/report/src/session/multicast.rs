@@ -12,7 +12,9 @@ use flitway_fabric::multicast::Ascent;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::sp::SpSettings;
 use flitway_fabric::{Fabric, GroupId, Simulation};
-use flitway_nic::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
+use flitway_nic::multicaster::{
+    Copying, Manager, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy,
+};
 use flitway_nic::{Multicaster, PlanError};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
@@ -310,6 +312,8 @@ struct Managed {
     plan: Arc<MulticastPlan>,
     period: u64,
     due: Cycle,
+    /// It decides on roots, where it does.
+    manager: Option<Manager>,
     /// Those of operations that are not over.
     copies: Copies,
 }
@@ -319,7 +323,9 @@ impl Managed {
         // Nobody has been told of any load.
         run.plan.loads().tell(std::iter::repeat(0));
         let period = run.staleness.0.max(1);
-        Managed { plan: Arc::clone(&run.plan), period, due: Cycle(period), copies: Copies::default() }
+        let manager = run.plan.root().is_managed().then(|| Manager::new(&run.plan));
+        let (plan, due) = (Arc::clone(&run.plan), Cycle(period));
+        Managed { plan, period, due, manager, copies: Copies::default() }
     }
 }
 
@@ -334,11 +340,20 @@ impl<A: Architecture> Course<A, Multicaster> for Managed {
             return simulation.run_until(until, stop);
         }
         loop {
-            let outcome = simulation.run_until(until.min(self.due), stop);
+            let end = until.min(self.due);
+            if let Some(manager) = &mut self.manager {
+                // A run may pass its end by a window, and nodes of one side may be ahead.
+                let certain = end + 4 * simulation.window_length();
+                manager.issue(&self.plan, simulation.endpoints_mut(), certain);
+            }
+            let outcome = simulation.run_until(end, stop);
             if simulation.now() >= self.due {
                 let loads = simulation.queued_flits();
                 self.plan.loads().tell(loads.map(|flits| flits.try_into().unwrap_or(u32::MAX)));
                 self.due += self.period;
+                if let Some(manager) = &mut self.manager {
+                    manager.learn(simulation.endpoints_mut());
+                }
             }
             if outcome != Outcome::Reached || simulation.now() >= until {
                 return outcome;
