@@ -205,6 +205,26 @@ fn the_tree_of_a_node_is_twice_as_long() {
     }
 }
 
+/// All arrive at once at one switch. One by one the combines take a turn each, and the one before the last has its ACK in
+/// front of the distribute; together they take one turn, and there are no ACKs at all.
+#[test]
+fn combines_that_are_noted_together_wait_for_no_turn() {
+    let single = TopologySettings::Single { nodes: 8 };
+    let members = [0, 1, 2, 3, 4, 5, 6, 7];
+    let last = |together: bool| {
+        let barrier = hpp::BarrierSettings { together, ..hpp::BarrierSettings::published() };
+        let mut fabric = fabric(&single, RoutingKind::UpDown, 7, HppSettings { barrier, ..hpp(8) });
+        fabric.barriers = Barriers::new(&fabric.routing, &[group(&members)]).unwrap();
+        let (watch, counters) = run(&fabric, one_operation(&fabric, &members, 10), 1, 2_000);
+        assert_eq!((watch.releases.len(), counters.barrier.retransmissions), (8, 0));
+        let alone = fabric.zero_load_barrier_cycles(BarrierId(0), NodeId(7), NodeId(0));
+        let last = watch.releases.iter().map(|release| release.2).max().unwrap();
+        (last.0 - 10 - alone, counters.barrier.made)
+    };
+    assert_eq!(last(false), (7 + 4, 8 + 7 + 8));
+    assert_eq!(last(true), (0, 8 + 8));
+}
+
 /// A timer of that many cycles expires as the answer comes: one that is longer never does, one that is shorter always.
 #[test]
 fn the_shortest_timer_that_is_not_in_vain_is_known() {

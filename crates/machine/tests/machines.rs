@@ -89,7 +89,8 @@ fn dawning_5000_has_the_timing_of_the_prototype() {
     assert_eq!(machine.fabric().latencies, vec![10; 3_072]);
     assert_eq!(
         (machine.nic.send_overhead, machine.nic.receive_overhead, machine.nic.stripe_threshold_bytes),
-        (Picos(700_000), Picos(700_000), 1_024)
+        // OQ-H17: 1.4 us together, less the 0.07 us that the simulator counts itself of the smallest packet.
+        (Picos(630_000), Picos(700_000), 1_024)
     );
 }
 

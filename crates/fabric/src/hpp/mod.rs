@@ -109,6 +109,10 @@
 //! * **Engine** of a switch, after the input queues. One event per cycle: the first packet in the queue of an input, or a
 //!   timer of a group that expires. They take turns, in the order inputs, retransmission timer of group 0, its dun timer,
 //!   timers of group 1 and so on: the first after the one that had its turn last. At first it is the turn of input 0.
+//!   *Together* (not the default; OQ-H14): when an input has its turn with a combine, those that say the same (of the same
+//!   group and S) and are the first in the queues of other inputs are taken in the same cycle, in the order of inputs after
+//!   it, until one of them completes the operation at the root. Then there is no combine-ACK of the others either: the
+//!   distribute is theirs, too. Who comes next is decided by the input that had the turn.
 //! * **Timers.** One that is armed in cycle `t` expires from cycle `t + retransmit`, or `t + dun`, on, until it has had its
 //!   turn, is stopped or armed again.
 //! * **Output queue.** What an event makes goes into the queues of the ports in the same cycle, in the order of the protocol,

@@ -170,6 +170,8 @@ pub struct BarrierSettings {
     pub buffer_packets: u32,
     /// Stages of the engine, beyond those of the pipeline.
     pub engine: u32,
+    /// The engine notes combines of one group that wait at several inputs in one cycle; otherwise one event a cycle.
+    pub together: bool,
     /// Cycles until a combine that has not been acknowledged is sent again; at least 1.
     pub retransmit: u32,
     /// Cycles until a distribute that has not come is asked for; at least 1.
@@ -194,6 +196,7 @@ impl BarrierSettings {
             dedicated: true,
             buffer_packets: 12,
             engine: 4,
+            together: false,
             retransmit: 3_125,
             dun: 31_250,
             dun_start: DunStart::AtAck,

@@ -163,6 +163,7 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.settings.barrier.packet_error = 0,
     |case| case.settings.barrier.dedicated = true,
     |case| case.settings.barrier.engine = 0,
+    |case| case.settings.barrier.together = false,
     |case| case.settings.barrier.buffer_packets = 12,
     |case| case.settings.barrier.retransmit = 10_000,
     |case| case.settings.barrier.dun = 10_000,

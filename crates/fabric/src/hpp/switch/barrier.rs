@@ -2,7 +2,7 @@
 
 use super::Switch;
 use super::parts::Parts;
-use crate::barrier::{Actions, BarrierId, To};
+use crate::barrier::{Actions, BarrierId, PacketKind, To};
 use crate::bits::bits;
 use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, output_room, pop_checked};
 use crate::hpp::{Cx, Shared};
@@ -133,7 +133,13 @@ impl Barrier {
 impl Queues {
     /// Whether there is a packet for the engine whose turn it is.
     fn has_input(&self) -> bool {
-        self.input.front().is_some_and(|first| self.granted.wrapping_sub(first.after) as i32 >= 0)
+        self.first_input().is_some()
+    }
+
+    /// That packet.
+    fn first_input(&self) -> Option<&Signal> {
+        let first = self.input.front().filter(|it| self.granted.wrapping_sub(it.after) as i32 >= 0);
+        first.map(|first| &first.signal)
     }
 
     /// The barrier packet that the link is to send before all packets of VC 0, if they share an order.
@@ -231,7 +237,7 @@ impl Parts<'_> {
                     count_timer(&mut cx.counters.barrier, &actions);
                     self.act(group, &actions, now, cx);
                 }
-                None => self.handle(place, now, cx),
+                None => self.turn(place, now, cx),
             }
         }
         let slot = self.first_arbiter - 1;
@@ -267,8 +273,31 @@ impl Parts<'_> {
         }
     }
 
+    /// Input `port` has its turn: its first packet, and with it what says the same, where combines are noted together.
+    fn turn<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let first = self.engine().ports[port].first_input().copied();
+        let (group, actions) = self.take_in(port, now, cx);
+        let is_combine = first.is_some_and(|first| first.packet.kind == PacketKind::Combine);
+        let Some(first) = first.filter(|_| cx.shared.barrier.together && is_combine) else {
+            return self.act(group, &actions, now, cx);
+        };
+        let mut taken = vec![actions];
+        for other in (port + 1..self.links.len()).chain(0..port) {
+            if is_complete(&taken) {
+                break;
+            }
+            let waiting = self.engine().ports[other].first_input();
+            if waiting.is_some_and(|it| (it.group, it.packet) == (group, first.packet)) {
+                taken.push(self.take_in(other, now, cx).1);
+            }
+        }
+        // The distribute is the ACK of all of them.
+        let first = if is_complete(&taken) { taken.len() - 1 } else { 0 };
+        taken[first..].iter().for_each(|actions| self.act(group, actions, now, cx));
+    }
+
     /// The engine takes the first packet out of the queue of input `port`.
-    fn handle<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn take_in<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) -> (BarrierId, Actions) {
         let engine = self.engine();
         let first = engine.ports[port].input.pop_front();
         let Ordered { signal, .. } = first.expect("an input that has its turn has a packet");
@@ -282,7 +311,7 @@ impl Parts<'_> {
             cx.observer.barrier_noted(&note);
         }
         cx.counters.barrier.handled += 1;
-        self.act(group, &actions, now, cx);
+        (group, actions)
     }
 
     /// Does what an event of `group` leads to.
@@ -356,6 +385,11 @@ impl Parts<'_> {
         cx.counters.barrier.sent += 1;
         self.arm_link(port);
     }
+}
+
+/// Whether the last of these combines has completed the operation, as it can at the root.
+fn is_complete(taken: &[Actions]) -> bool {
+    taken.last().is_some_and(|actions| actions.completed)
 }
 
 impl Switch {

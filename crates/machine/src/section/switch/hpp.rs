@@ -55,6 +55,7 @@ static SETTINGS: &[&Setting] = &[
     &barrier::ENGINE,
     &barrier::RETRANSMIT,
     &barrier::DUN,
+    &barrier::COMBINES,
     &barrier::DUN_START,
     &barrier::BIT_ERRORS,
 ];

@@ -5,7 +5,7 @@ use crate::hpp::World;
 use crate::hpp::arbiter::first_after;
 use crate::hpp::barrier::{Member, Signal};
 use flitway_engine::Cycle;
-use flitway_fabric::barrier::Actions;
+use flitway_fabric::barrier::{Actions, PacketKind};
 use flitway_fabric::hpp::BarrierSettings;
 use flitway_fabric::observer::{BarrierNote, LossReason};
 use flitway_fabric::{BarrierId, Barriers, PortId, RailId, SwitchId};
@@ -73,35 +73,55 @@ impl Switch {
         let waiting = |place| engine.is_waiting(place, is_dedicated, world.now);
         let Some(place) = first_after(engine.last, places, waiting) else { return };
         engine.last = place;
-        let (group, actions) = match place.checked_sub(inputs) {
-            None => {
-                let (signal, _, arrived) = engine.inputs[place].pop_front().expect("it is waiting");
-                let Signal { group, packet } = signal;
-                let member = engine.members[group.index()].as_mut().expect("it is in the tree");
-                let (port, place, before) = (PortId::new(place), member.place, member.state());
-                let event = place.event(port, packet);
-                world.counters.barrier.handled += 1;
-                let actions = member.happen(event.expect("both ends know the tree"), world);
-                if before != member.state() {
-                    let (cycle, arrived, switch) = (Cycle(world.now), Cycle(arrived), self.number);
-                    world.record.notes.push(BarrierNote {
-                        cycle,
-                        switch,
-                        port,
-                        group,
-                        packet,
-                        arrived,
-                        place,
-                    });
-                }
-                (group, actions)
-            }
+        let turns = match place.checked_sub(inputs) {
+            None => self.input_turn(place, world),
             Some(timer) => {
                 let member = engine.members[timer / 2].as_mut().expect("it is waiting");
-                (BarrierId::new(timer / 2), member.expire(timer % 2 == 1, world))
+                vec![(BarrierId::new(timer / 2), member.expire(timer % 2 == 1, world))]
             }
         };
-        self.act(group, &actions, world);
+        for (group, actions) in turns {
+            self.act(group, &actions, world);
+        }
+    }
+
+    /// "When an input has its turn with a combine, those that say the same are taken in the same cycle."
+    fn input_turn(&mut self, place: usize, world: &mut World) -> Vec<(BarrierId, Actions)> {
+        let first = self.engine.inputs[place].front().expect("it is waiting").0;
+        let mut turns = vec![self.take_input(place, world)];
+        if !world.settings.barrier.together || first.packet.kind != PacketKind::Combine {
+            return turns;
+        }
+        let inputs = self.engine.inputs.len();
+        for other in (1..inputs).map(|step| (place + step) % inputs) {
+            let is_same = self.engine.inputs[other].front().is_some_and(|(signal, ..)| *signal == first);
+            let is_first = self.engine.is_waiting(other, world.settings.barrier.dedicated, world.now);
+            let is_complete = turns.iter().any(|(_, actions)| actions.completed);
+            if is_same && is_first && !is_complete {
+                turns.push(self.take_input(other, world));
+            }
+        }
+        // "Then there is no combine-ACK of the others either."
+        if turns.iter().any(|(_, actions)| actions.completed) {
+            turns.retain(|(_, actions)| actions.completed);
+        }
+        turns
+    }
+
+    fn take_input(&mut self, place: usize, world: &mut World) -> (BarrierId, Actions) {
+        let engine = &mut self.engine;
+        let (signal, _, arrived) = engine.inputs[place].pop_front().expect("it is waiting");
+        let Signal { group, packet } = signal;
+        let member = engine.members[group.index()].as_mut().expect("it is in the tree");
+        let (port, place, before) = (PortId::new(place), member.place, member.state());
+        let event = place.event(port, packet);
+        world.counters.barrier.handled += 1;
+        let actions = member.happen(event.expect("both ends know the tree"), world);
+        if before != member.state() {
+            let (cycle, arrived, switch) = (Cycle(world.now), Cycle(arrived), self.number);
+            world.record.notes.push(BarrierNote { cycle, switch, port, group, packet, arrived, place });
+        }
+        (group, actions)
     }
 
     fn act(&mut self, group: BarrierId, actions: &Actions, world: &mut World) {
