@@ -47,6 +47,7 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
         ("torus-8x8", 1, 64, 64),
         ("fattree-128", 1, 128, 80),
         ("dawning5000", 4, 1_024, 320),
+        ("dawning5000-single", 1, 16, 1),
         ("dawning5000-asic", 4, 1_024, 320),
         ("dawning5000-hpp", 4, 1_024, 320),
     ];
@@ -75,6 +76,13 @@ fn a_built_in_machine_gives_every_setting_a_value_and_a_source() {
             "{name}: no source for {without:?}"
         );
     }
+}
+
+#[test]
+fn the_prototype_is_one_switch_of_dawning_5000() {
+    let [one, all] = ["dawning5000-single", "dawning5000"].map(|name| load(name, &[]));
+    assert_eq!((one.clock, hpp(&one), &one.nic, &one.packet), (all.clock, hpp(&all), &all.nic, &all.packet));
+    assert_eq!(one.link_cycles("node", None), all.link_cycles("node", None));
 }
 
 #[test]
