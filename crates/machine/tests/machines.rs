@@ -6,7 +6,7 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::dependency::{Dependencies, Verdict};
 use flitway_fabric::hpp::settings::{
-    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, PacketFormat, Pipeline,
 };
 use flitway_fabric::topology::TopologySettings;
 use flitway_machine::code::PAGES;
@@ -119,6 +119,7 @@ fn the_hpp_switch_is_the_chip_of_the_paper() {
         advert: AdvertSettings { flits: 2, refresh: Some(313), position_bits: 16 },
         multicast: MulticastSettings::published(2),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     };
     for name in ["hpp-switch", "dawning5000-hpp", "mesh-8x8"] {
         assert_eq!(hpp(&load(name, &[])), &chip, "{name}");

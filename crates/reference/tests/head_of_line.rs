@@ -19,7 +19,7 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{
-    AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, BarrierSettings, Hpp, HppSettings, LaneChoice, MulticastSettings, PacketFormat, Pipeline,
 };
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
@@ -65,6 +65,7 @@ fn switch(nodes: u32) -> Fabric {
         advert: AdvertSettings { flits: 0, refresh: None, position_bits: 16 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     };
     Fabric {
         latencies: vec![1; topology.links().len()],

@@ -24,7 +24,10 @@
 //! VC 0 counts as served last and as advertised last; input 0 goes first at every arbiter.
 //!
 //! **Labels.** With `V` VCs and `c` classes (which divide `V`), label `k (V / c) + l` is lane `l` of class `k`. A NIC sends
-//! in class 0.
+//! in class 0, a packet for a node `d` on the lane that it names, modulo the number of lanes. *By flow*
+//! ([`LaneChoice::ByFlow`]) it is a lane of the pair instead: with `e = (s * g + d) mod 2^32` of the node `s` that sends,
+//! `f = (e xor (e >> 15)) * g mod 2^32` and `g = 0x9E3779B1`, the number `f >> 16` modulo the number of lanes. Then packets of
+//! a pair keep their order in a rail.
 //!
 //! **Cycle `t`**, in this order:
 //!
@@ -159,7 +162,8 @@ mod timing;
 mod token;
 
 pub use settings::{
-    AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, PacketFormat,
+    Pipeline,
 };
 
 use crate::arbiter::ArbiterKind;

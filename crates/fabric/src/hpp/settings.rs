@@ -1,5 +1,6 @@
 //! Settings of the HPP Switch, in cycles and flits. Physical units are the machine crate's business.
 
+use crate::NodeId;
 use crate::arbiter::ArbiterKind;
 use crate::barrier::DunStart;
 
@@ -32,6 +33,35 @@ pub struct HppSettings {
     pub multicast: MulticastSettings,
     /// How barriers run.
     pub barrier: BarrierSettings,
+    /// Which lane a packet for a node takes.
+    pub lanes: LaneChoice,
+}
+
+/// Which lane a packet for a node takes, from end to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneChoice {
+    /// The one that it names (OQ-H12). Packets of a pair of nodes on different lanes may overtake each other.
+    ByPacket,
+    /// One for each pair of nodes.
+    ByFlow,
+}
+
+impl LaneChoice {
+    /// The lane, of so many, of a packet from `source` to `destination` that names `drawn`.
+    #[inline]
+    #[must_use]
+    pub const fn lane(self, source: NodeId, destination: NodeId, drawn: u32, lanes: usize) -> usize {
+        /// 2^32 divided by the golden ratio, made odd: it spreads what is alike.
+        const SPREAD: u32 = 0x9E37_79B1;
+        match self {
+            LaneChoice::ByPacket => drawn as usize % lanes,
+            LaneChoice::ByFlow => {
+                let pair = source.0.wrapping_mul(SPREAD).wrapping_add(destination.0);
+                let flow = (pair ^ (pair >> 15)).wrapping_mul(SPREAD);
+                (flow >> 16) as usize % lanes
+            }
+        }
+    }
 }
 
 impl HppSettings {

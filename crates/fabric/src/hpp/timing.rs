@@ -2,7 +2,7 @@
 
 use super::barrier::FLITS;
 use super::moment::Time;
-use super::{Hpp, HppSettings, boards, long};
+use super::{Hpp, HppSettings, LaneChoice, boards, long};
 use crate::simulation::{Architecture, Fabric};
 use flitway_engine::Cycle;
 
@@ -18,6 +18,8 @@ pub(super) struct Timing {
     pub(super) vcs: usize,
     /// VCs of one class.
     pub(super) lanes: usize,
+    /// Which of them a packet for a node takes.
+    pub(super) lane_choice: LaneChoice,
     /// From the first flit on the input wire to the first cycle in which it can cross.
     pub(super) to_crossbar: u64,
     pub(super) receive: u64,
@@ -82,6 +84,7 @@ impl Timing {
             epoch: Cycle::ZERO,
             vcs: settings.vcs as usize,
             lanes: (settings.vcs / classes) as usize,
+            lane_choice: settings.lanes,
             to_crossbar: u64::from(pipeline.receive + pipeline.queue + pipeline.route),
             receive: u64::from(pipeline.receive),
             transmit_buffer: u64::from(pipeline.transmit_buffer),

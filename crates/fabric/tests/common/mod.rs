@@ -6,7 +6,7 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{
-    AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, PacketFormat, Pipeline,
 };
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
@@ -31,6 +31,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 16 },
         multicast: MulticastSettings::published(2),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     }
 }
 

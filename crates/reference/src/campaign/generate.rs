@@ -11,7 +11,7 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::hpp::{
-    AdvertSettings, Gathering, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, PacketFormat, Pipeline,
 };
 use flitway_fabric::multicast::{Ascent, GroupSettings};
 use flitway_fabric::routing::{Routing, RoutingKind};
@@ -277,6 +277,7 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         advert: advert(dice, vcs, buffer_units),
         multicast: multicast(dice, vcs),
         barrier: barriers::settings(dice),
+        lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
     }
 }
 

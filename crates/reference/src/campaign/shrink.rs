@@ -4,7 +4,7 @@ use super::case::{ASKS, Case};
 use super::compare::{Failure, compare};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
-use flitway_fabric::hpp::Gathering;
+use flitway_fabric::hpp::{Gathering, LaneChoice};
 use flitway_fabric::sp::{SpAscent, SpSettings};
 use flitway_fabric::topology::TopologySettings;
 use flitway_fabric::{Destination, NodeId};
@@ -164,6 +164,7 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.settings.barrier.dedicated = true,
     |case| case.settings.barrier.engine = 0,
     |case| case.settings.barrier.together = false,
+    |case| case.settings.lanes = LaneChoice::ByPacket,
     |case| case.settings.barrier.buffer_packets = 12,
     |case| case.settings.barrier.retransmit = 10_000,
     |case| case.settings.barrier.dun = 10_000,

@@ -48,7 +48,7 @@ use crate::record::Record;
 use barrier::{Lane, Member};
 use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
-use flitway_fabric::hpp::HppSettings;
+use flitway_fabric::hpp::{HppSettings, LaneChoice};
 use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::routing::Routing;
 use flitway_fabric::simulation::Counters;
@@ -141,9 +141,14 @@ impl World {
         (self.settings.vcs / self.routing.classes()) as usize
     }
 
-    /// The virtual channel on which a NIC sends `packet`.
-    fn label(&self, packet: &Packet) -> usize {
+    /// The virtual channel on which the NIC of `source` sends `packet`.
+    fn label(&self, source: NodeId, packet: &Packet) -> usize {
         match packet.destination {
+            Destination::Node(node) if self.settings.lanes == LaneChoice::ByFlow => {
+                let pair = (u64::from(source.0) * 0x9E37_79B1 + u64::from(node.0)) % (1 << 32);
+                let flow = (pair ^ (pair >> 15)) * 0x9E37_79B1 % (1 << 32);
+                (flow >> 16) as usize % self.lanes()
+            }
             Destination::Node(_) => packet.lane as usize % self.lanes(),
             Destination::Group(..) => self.settings.multicast.vc as usize,
             Destination::Nodes(_) => panic!("HPP Switches have no reachability strings"),

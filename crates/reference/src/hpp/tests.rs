@@ -3,7 +3,9 @@
 use super::*;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::{
+    AdvertSettings, BarrierSettings, LaneChoice, MulticastSettings, PacketFormat, Pipeline,
+};
 use flitway_fabric::observer::Advert;
 use flitway_fabric::routing::RoutingKind;
 use flitway_fabric::topology::{Topology, TopologySettings};
@@ -24,6 +26,7 @@ fn hpp() -> HppSettings {
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 6 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     }
 }
 

@@ -7,7 +7,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, NodeId};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::hpp::{
-    AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, PacketFormat, Pipeline,
+    AdvertSettings, BarrierSettings, Hpp, HppSettings, LaneChoice, MulticastSettings, PacketFormat, Pipeline,
 };
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
@@ -162,6 +162,7 @@ fn credits() -> Part {
             advert: AdvertSettings { flits: 2, refresh: None, position_bits: 8 },
             multicast: MulticastSettings::published(0),
             barrier: BarrierSettings::published(),
+            lanes: LaneChoice::ByPacket,
         }),
     };
     let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });

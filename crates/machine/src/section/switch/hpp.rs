@@ -7,14 +7,14 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::SwitchSettings;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
-use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, PacketFormat, Pipeline};
+use flitway_fabric::hpp::settings::{AdvertSettings, HppSettings, LaneChoice, PacketFormat, Pipeline};
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::schema::{Choice, Kind, Presence, Setting, When};
-use crate::section::packet;
 use crate::section::topology::{self, Topology};
+use crate::section::{nic, packet};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
 
@@ -255,6 +255,7 @@ fn build(
     let advert = advert(values, surroundings.clock, units.as_ref(), findings);
     let multicast = multicast::build(values, surroundings.clock, vcs, findings);
     let barrier = barrier::build(values, surroundings.clock, findings);
+    let by_flow = values.choice(&nic::VC).map(|choice| choice == nic::BY_FLOW);
     let format = surroundings.format?;
     let units = units?;
     let settings = HppSettings {
@@ -270,6 +271,7 @@ fn build(
         advert: advert?,
         multicast: multicast?,
         barrier: barrier?,
+        lanes: if by_flow? { LaneChoice::ByFlow } else { LaneChoice::ByPacket },
     };
     check_refresh(values, &settings, findings);
     check_headroom(values, &settings, surroundings, findings);
