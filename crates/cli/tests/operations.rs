@@ -41,6 +41,49 @@ fn multicasts_do_not_depend_on_threads() {
     }
 }
 
+/// With overheads an operation is over when the processor of the last node has taken its copy in.
+#[test]
+fn the_last_copy_is_over_when_it_has_been_taken_in() {
+    let of = |more: &[&str]| {
+        let alone = ["--multicast", "nodes(0+5)", "--multicast-load", "0.00005", "--multicast-packet", "8B"];
+        let result = json(&[&["run", "hpp-switch", "--duration", "40ms"][..], &alone, more].concat());
+        let of = &result["points"][0]["multicast"];
+        let number = |path: &str| of.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+        (number("/zero_load_last_copy_ns"), number("/last_copy_latency_ns/p50"))
+    };
+    // In cycles of 3.2 ns: o_s is 197 of them, o_r 219; a packet of 8 B takes 22.
+    for by in ["hardware", "sequence"] {
+        let plain = of(&["--by", by]);
+        let with = of(&["--by", by, "--overheads"]);
+        assert!((with.0 - plain.0 - 416.0 * 3.2).abs() < 1e-6, "{by}: {with:?}, {plain:?}");
+        assert!((with.1 / with.0 - 1.0).abs() < 0.02, "{by}: {with:?}");
+    }
+}
+
+/// Two passes of an HPP Switch are 128 ns: what one stage of a barrier takes when the last of its members is late enough.
+#[test]
+fn a_stage_of_a_barrier_is_two_passes_of_a_switch() {
+    let arguments = ["run", "hpp-switch", "--barrier", "all", "--by", "node-root"];
+    let late = ["--interval", "20us", "--imbalance", "5us", "--duration", "4ms"];
+    let result = json(&[&arguments[..], &late].concat());
+    let switch = &result["points"][0]["barrier"]["switch"];
+    let number = |path: &str| switch.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+    for (path, nanos) in [
+        ("/combine_from_last_ns/p50", 64.0),
+        ("/distribute_to_last_ns/p50", 64.0),
+        ("/distribute_to_mean_ns/p50", 64.0),
+        ("/stage_ns/p50", 128.0),
+    ] {
+        assert!((number(path) - nanos).abs() < 1e-9, "{path}: {switch}");
+    }
+    assert!(number("/combine_from_first_ns/mean") > 3_000.0, "{switch}");
+    assert!(number("/distribute_to_last_ns/mean") >= number("/distribute_to_mean_ns/mean"), "{switch}");
+    assert!(switch.get("root_ns").is_none(), "the root is a node: {switch}");
+    let by_switch = json(&["run", "hpp-switch", "--barrier", "all", "--duration", "100us"]);
+    let switch = &by_switch["points"][0]["barrier"]["switch"];
+    assert!(switch.get("stage_ns").is_none() && switch["root_ns"]["mean"].as_f64() >= Some(64.0), "{switch}");
+}
+
 #[test]
 fn every_wrong_barrier_has_its_message_and_status_2() {
     let wrong: [(&[&str], &[&str]); 15] = [

@@ -17,7 +17,8 @@ pub struct Packet {
     /// The rail it travels on.
     pub rail: RailId,
     /// The lane it keeps from end to end: a random number, of which the NIC port takes the remainder by the number of
-    /// lanes that the routing leaves free to choose. Packets for groups have a lane of their own.
+    /// lanes that the routing leaves free to choose. Packets for groups have a lane of their own, and where lanes are chosen
+    /// by flow this number has no effect.
     pub lane: u32,
     /// Payload in bytes, 1 to the MTU.
     pub payload: u16,

@@ -1,7 +1,7 @@
 //! What can be observed of a running fabric: typed events with no-op defaults. An observer that ignores an event pays
 //! nothing for it; the fabric itself computes no report.
 
-use crate::barrier::{self, BarrierId};
+use crate::barrier::{self, BarrierId, Place};
 use crate::{Delivery, Packet};
 use flitway_engine::Cycle;
 use flitway_wiring::{NodeId, PortId};
@@ -96,6 +96,43 @@ pub struct Advert {
     pub position: u32,
 }
 
+/// A barrier packet has changed what a switch knows of a group: a combine of a child that had not arrived, the combine-ACK or
+/// the distribute that it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierNote {
+    /// When it was its turn in the engine.
+    pub cycle: Cycle,
+    /// In which switch.
+    pub switch: ComponentNumber,
+    /// At which port it came in.
+    pub port: PortId,
+    /// Of which group.
+    pub group: BarrierId,
+    /// What it said.
+    pub packet: barrier::Packet,
+    /// When its first flit was on the wire of the switch.
+    pub arrived: Cycle,
+    /// Where the switch stands in the tree of the group.
+    pub place: Place,
+}
+
+/// A link has chosen a barrier packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierDeparture {
+    /// When.
+    pub cycle: Cycle,
+    /// Who sends.
+    pub component: ComponentNumber,
+    /// By which port (of a node: the rail).
+    pub port: PortId,
+    /// Of which group.
+    pub group: BarrierId,
+    /// What it says.
+    pub packet: barrier::Packet,
+    /// When its first flit is on the wire of the sender.
+    pub leaves: Cycle,
+}
+
 /// A barrier packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierLoss {
@@ -183,6 +220,16 @@ pub trait Observer: Send {
     /// In `component`, the root of `group`, everybody has arrived.
     fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {
         let _ = (now, component, group);
+    }
+
+    /// A barrier packet has changed what a switch knows.
+    fn barrier_noted(&mut self, note: &BarrierNote) {
+        let _ = note;
+    }
+
+    /// A link has chosen a barrier packet.
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        let _ = departure;
     }
 
     /// A barrier packet is lost.

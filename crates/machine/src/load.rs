@@ -24,6 +24,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("torus-8x8", include_str!("../../../machines/torus-8x8.toml")),
         ("fattree-128", include_str!("../../../machines/fattree-128.toml")),
         ("dawning5000", include_str!("../../../machines/dawning5000.toml")),
+        ("dawning5000-single", include_str!("../../../machines/dawning5000-single.toml")),
         ("dawning5000-asic", include_str!("../../../machines/dawning5000-asic.toml")),
         ("dawning5000-hpp", include_str!("../../../machines/dawning5000-hpp.toml")),
     ]

@@ -16,15 +16,16 @@ impl<T> Processor<T> {
         Processor { free_at: Cycle::ZERO, pending: VecDeque::new() }
     }
 
-    /// It works for `cycles`, from cycle `now` on or as soon as it has done what came up before.
-    pub(crate) fn spend(&mut self, now: Cycle, cycles: u64) {
+    /// It works for `cycles`, from cycle `now` on or as soon as it has done what came up before. Says when it has done that.
+    pub(crate) fn spend(&mut self, now: Cycle, cycles: u64) -> Cycle {
         self.free_at = self.free_at.max(now) + cycles;
+        self.free_at
     }
 
     /// The same, and then there is `result`.
     pub(crate) fn work(&mut self, now: Cycle, cycles: u64, result: T) {
-        self.spend(now, cycles);
-        self.pending.push_back((self.free_at, result));
+        let done = self.spend(now, cycles);
+        self.pending.push_back((done, result));
     }
 
     /// The next thing that it has done by cycle `now`.

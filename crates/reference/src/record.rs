@@ -1,8 +1,9 @@
-//! What a run has to show: every delivery, every grant, every advert that says something new, and all of barriers but the
-//! packets that arrive.
+//! What a run has to show: every delivery, every grant, every advert that says something new, and all of barriers but
+//! packets that change nothing.
 
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Advert, BarrierLoss, ComponentNumber, Grant};
+use flitway_fabric::barrier::Packet;
+use flitway_fabric::observer::{Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Grant};
 use flitway_fabric::{BarrierId, Delivery, Observer};
 use flitway_wiring::NodeId;
 
@@ -21,6 +22,10 @@ pub struct Record {
     pub releases: Vec<(Cycle, NodeId, BarrierId)>,
     /// Operations that were complete in a root, by component.
     pub completions: Vec<(Cycle, ComponentNumber, BarrierId)>,
+    /// Barrier packets that have changed what a switch knows.
+    pub notes: Vec<BarrierNote>,
+    /// Barrier packets that links have chosen.
+    pub departures: Vec<BarrierDeparture>,
     /// Barrier packets that were lost.
     pub losses: Vec<BarrierLoss>,
 }
@@ -40,6 +45,10 @@ pub enum Event {
     Released(Cycle, NodeId, BarrierId),
     /// An operation was complete in its root.
     Completed(Cycle, ComponentNumber, BarrierId),
+    /// A barrier packet has changed what a switch knows.
+    Noted(BarrierNote),
+    /// A link has chosen a barrier packet.
+    Departed(BarrierDeparture),
     /// A barrier packet was lost.
     Lost(BarrierLoss),
 }
@@ -53,6 +62,8 @@ impl Event {
             Event::Granted(grant) => grant.cycle,
             Event::Advertised(advert) => advert.cycle,
             Event::Arrived(cycle, ..) | Event::Released(cycle, ..) | Event::Completed(cycle, ..) => *cycle,
+            Event::Noted(note) => note.cycle,
+            Event::Departed(departure) => departure.cycle,
             Event::Lost(loss) => loss.cycle,
         }
     }
@@ -78,9 +89,20 @@ impl Event {
                 [node.0, group.0, 0, 0, 0, 0].map(u64::from)
             }
             Event::Completed(_, switch, group) => [switch, group.0, 0, 0, 0, 0].map(u64::from),
+            Event::Noted(it) => {
+                let parent = it.place.parent().map_or(0, |port| 1 + u64::from(port.0));
+                let place = [it.place.children(), parent];
+                let [switch, port, group, word] =
+                    [it.switch, it.port.0, it.group.0, word(it.packet)].map(u64::from);
+                [switch, port << 32 | group, word, it.arrived.0, place[0], place[1]]
+            }
+            Event::Departed(it) => {
+                let [component, port, group, word] =
+                    [it.component, it.port.0, it.group.0, word(it.packet)].map(u64::from);
+                [component, port, group, word, it.leaves.0, 0]
+            }
             Event::Lost(it) => {
-                let packet = (it.packet.kind as u32) << 1 | u32::from(it.packet.sequence.bit());
-                [it.component, it.port.0, it.group.0, packet, it.reason as u32, 0].map(u64::from)
+                [it.component, it.port.0, it.group.0, word(it.packet), it.reason as u32, 0].map(u64::from)
             }
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
@@ -92,9 +114,16 @@ impl Event {
             Event::Arrived(..) => 4,
             Event::Completed(..) => 5,
             Event::Lost(_) => 6,
+            Event::Noted(_) => 7,
+            Event::Departed(_) => 8,
         };
         (self.cycle(), kind, place)
     }
+}
+
+/// A barrier packet as a number.
+fn word(packet: Packet) -> u32 {
+    (packet.kind as u32) << 1 | u32::from(packet.sequence.bit())
 }
 
 /// The first place where two records part.
@@ -115,6 +144,8 @@ impl Record {
         self.arrivals.append(&mut other.arrivals);
         self.releases.append(&mut other.releases);
         self.completions.append(&mut other.completions);
+        self.notes.append(&mut other.notes);
+        self.departures.append(&mut other.departures);
         self.losses.append(&mut other.losses);
     }
 
@@ -128,7 +159,10 @@ impl Record {
         let releases = self.releases.iter().map(|&(at, node, group)| Event::Released(at, node, group));
         let completions = self.completions.iter().map(|&(at, it, group)| Event::Completed(at, it, group));
         let losses = self.losses.iter().copied().map(Event::Lost);
-        let barriers = arrivals.chain(releases).chain(completions).chain(losses);
+        let notes = self.notes.iter().copied().map(Event::Noted);
+        let departures = self.departures.iter().copied().map(Event::Departed);
+        let packets = notes.chain(departures).chain(losses);
+        let barriers = arrivals.chain(releases).chain(completions).chain(packets);
         let mut all: Vec<Event> = deliveries.chain(grants).chain(adverts).chain(barriers).collect();
         all.retain(|event| event.cycle() < end);
         all.sort_unstable_by_key(Event::key);
@@ -168,6 +202,14 @@ impl Observer for Record {
 
     fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {
         self.completions.push((now, component, group));
+    }
+
+    fn barrier_noted(&mut self, note: &BarrierNote) {
+        self.notes.push(*note);
+    }
+
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        self.departures.push(*departure);
     }
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {

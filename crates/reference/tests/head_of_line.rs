@@ -22,6 +22,7 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates, Simulation, Unobserved,
 };
+use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -64,6 +65,7 @@ fn switch(nodes: u32) -> Fabric<HppSettings> {
         advert: AdvertSettings { flits: 0, refresh: None, position_bits: 16 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     };
     Fabric {
         latencies: vec![1; topology.links().len()],

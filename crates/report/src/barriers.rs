@@ -6,6 +6,7 @@
 //! An operation's *latency* is the time from its last arrival to its last release: T_combine + T_distribute of
 //! hpp-switch.txt section 3.3, with the last leaf in both (OQ-H8). In the other reading, the mean over its releases.
 
+use crate::stations::Stations;
 use crate::tally::Tally;
 use flitway_engine::Cycle;
 use flitway_fabric::BarrierId;
@@ -37,6 +38,8 @@ pub struct Barriers {
     pub combine: Tally,
     /// From then on to the last release.
     pub distribute: Tally,
+    /// What they have taken in single switches.
+    pub stations: Stations,
     /// The first again, of operations that have lost packets; in a total those of the warm-up are in it.
     pub disturbed: Tally,
     /// The first again, of all others; likewise.
@@ -50,6 +53,7 @@ impl Barriers {
         self.mean.add(&other.mean);
         self.combine.add(&other.combine);
         self.distribute.add(&other.distribute);
+        self.stations.add(&other.stations);
         self.disturbed.add(&other.disturbed);
         self.undisturbed.add(&other.undisturbed);
     }

@@ -1,7 +1,7 @@
 //! What a report page shows of a point beyond its result: distributions, every node, every channel, the slowest packets.
 
+use crate::latencies::Latencies;
 use crate::measure::Measurement;
-use crate::recorder::Latencies;
 use crate::story::Story;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::Fabric;

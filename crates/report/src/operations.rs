@@ -1,11 +1,12 @@
 //! Multicast operations as a measurement sees them: when their copies arrive.
 //!
-//! A copy counts when it has reached a member's NIC. An operation is over with its last copy; until then what is known of
+//! A copy counts when it has reached a member's NIC, and its latency ends when the processor of the node has taken it in, if
+//! that takes time. An operation is over with its last copy; until then what is known of
 //! it is kept, since its copies are seen by the observers of several shards.
 
 use crate::tally::Tally;
 use flitway_fabric::Delivery;
-use flitway_process::multicaster::{MulticastPlan, OperationTag};
+use flitway_process::multicaster::{MulticastPlan, OperationTag, Receipt};
 use std::collections::BTreeMap;
 
 /// Copies that have been delivered, by operation.
@@ -33,9 +34,15 @@ impl Copies {
             return;
         }
         let latency = delivery.delivered.since(delivery.created);
+        self.enter(Receipt { tag, flits: delivery.flits.into(), latency });
+    }
+
+    /// A copy has been received.
+    pub fn enter(&mut self, receipt: Receipt) {
+        let Receipt { tag, flits, latency } = receipt;
         let known = self.of.entry(tag).or_default();
         known.copies += 1;
-        known.flits += u64::from(delivery.flits);
+        known.flits += u64::from(flits);
         known.sum += latency;
         known.last = known.last.max(latency);
     }

@@ -5,9 +5,9 @@ mod barrier;
 pub use barrier::{BarrierPoint, Recovery};
 
 use crate::details::Details;
+use crate::latencies::Latencies;
 use crate::measure::{Measurement, Unsettled, Verdict};
 use crate::memory::peak_rss_bytes;
-use crate::recorder::Latencies;
 use crate::stages::Stages;
 use crate::stats::Estimate;
 use crate::theory::Theory;

@@ -1,26 +1,19 @@
 //! The observer that a measurement is made with: what was created and delivered, batch by batch.
 
 use crate::barriers::{Barriers, Signs};
+use crate::latencies::{Latencies, Short, latencies};
 use crate::operations::{Copies, Operations};
+use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
+use flitway_fabric::observer::{
+    BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Passage,
+};
 use flitway_fabric::{BarrierId, Delivery, Observer, Packet};
 use flitway_process::multicaster::OperationTag;
 use flitway_process::synchroniser::BarrierTag;
-use flitway_wiring::Destination;
-use flitway_wiring::NodeId;
-use hdrhistogram::Histogram;
+use flitway_wiring::{Destination, NodeId};
 use std::sync::Arc;
-
-/// Latencies in cycles, exact to three significant digits.
-pub type Latencies = Histogram<u32>;
-
-/// An empty histogram of latencies.
-#[must_use]
-pub fn latencies() -> Latencies {
-    Histogram::new(3).expect("three significant digits are allowed")
-}
 
 /// What happened in one batch: packets count where they are delivered, or created.
 #[derive(Clone, Debug)]
@@ -146,41 +139,6 @@ impl Batch {
     }
 }
 
-/// How many latencies there are of each of those that a histogram of three digits keeps apart in any case. To count them takes
-/// less time than to record them.
-#[derive(Clone, Debug)]
-struct Short(Box<[u32]>);
-
-impl Default for Short {
-    fn default() -> Self {
-        Short(vec![0; 2_000].into())
-    }
-}
-
-impl Short {
-    /// Takes in a latency, or records it.
-    #[inline]
-    fn record(&mut self, latency: u64, latencies: &mut Latencies) {
-        match self.0.get_mut(latency as usize) {
-            Some(count) => *count = count.saturating_add(1),
-            None => record(latencies, latency, 1),
-        }
-    }
-
-    /// Records what has been taken in.
-    fn enter(&mut self, latencies: &mut Latencies) {
-        for (latency, count) in self.0.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            record(latencies, latency as u64, std::mem::take(count));
-        }
-    }
-}
-
-/// Records so many packets of one latency.
-#[inline(never)]
-pub(crate) fn record(latencies: &mut Latencies, latency: u64, count: u32) {
-    latencies.record_n(latency, count).expect("a histogram that grows as needed takes any latency");
-}
-
 /// Records what one shard sees.
 #[derive(Clone, Debug)]
 pub struct Recorder {
@@ -195,8 +153,12 @@ pub struct Recorder {
     copies_of: Arc<[u32]>,
     /// Copies of operations seen since the last call.
     copies: Copies,
+    /// Nodes tell of these copies themselves.
+    has_receipts: bool,
     /// What the switches have done for barriers since the last call.
     signs: Signs,
+    /// Barriers on their way through switches.
+    transits: Transits,
     /// What somebody asks for.
     watch: Watch,
 }
@@ -212,7 +174,9 @@ impl Recorder {
             wanted_by: vec![0; nodes as usize],
             copies_of: Arc::new([]),
             copies: Copies::default(),
+            has_receipts: false,
             signs: Signs::default(),
+            transits: Transits::default(),
             watch: Watch::default(),
         }
     }
@@ -221,6 +185,12 @@ impl Recorder {
     #[must_use]
     pub fn with_groups(self, copies_of: &Arc<[u32]>) -> Self {
         Recorder { copies_of: Arc::clone(copies_of), ..self }
+    }
+
+    /// Whether nodes tell themselves of the copies of operations that they have received.
+    #[must_use]
+    pub fn with_receipts(self, has_receipts: bool) -> Self {
+        Recorder { has_receipts, ..self }
     }
 
     /// With what somebody asks for.
@@ -269,7 +239,7 @@ impl Recorder {
     /// Takes in a packet of a multicast operation or of a barrier.
     #[inline(never)]
     fn record_other(&mut self, delivery: Delivery) {
-        if let Some(tag) = OperationTag::of(&delivery) {
+        if let Some(tag) = OperationTag::of(&delivery).filter(|_| !self.has_receipts) {
             self.copies.record(tag, &delivery);
         }
     }
@@ -335,6 +305,14 @@ impl Observer for Recorder {
 
     fn completed(&mut self, now: Cycle, _: ComponentNumber, group: BarrierId) {
         self.signs.completions.push((now, group));
+    }
+
+    fn barrier_noted(&mut self, note: &BarrierNote) {
+        self.transits.note(note);
+    }
+
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        self.transits.depart(departure, &mut self.batch.barriers.stations);
     }
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {

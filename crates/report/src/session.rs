@@ -12,10 +12,10 @@ pub mod train;
 
 use crate::details::Details;
 use crate::graph::GraphResult;
+use crate::latencies::latencies;
 use crate::measure::{Measurement, Plan, Progress};
 use crate::memory::peak_rss_bytes;
 use crate::point::{Point, Scale};
-use crate::recorder::latencies;
 use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::Cycle;

@@ -1,6 +1,6 @@
 //! Latencies of something that is counted: their exact sum, the largest, and how they are spread.
 
-use crate::recorder::{Latencies, latencies, record};
+use crate::latencies::{Latencies, latencies, record};
 
 /// Parts of a cycle, so that means of a few latencies can be summed up in whole numbers: then the sum does not depend on the
 /// order of its parts.

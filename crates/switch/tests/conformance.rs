@@ -2,7 +2,9 @@
 
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
+use flitway_switch::hpp::{
+    AdvertSettings, BarrierSettings, Hpp, HppSettings, LaneChoice, MulticastSettings, Pipeline,
+};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
@@ -24,12 +26,13 @@ fn hpp_switches_conform() {
         advert: AdvertSettings { flits: 2, refresh: Some(400), position_bits: 16 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     };
     let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
     conforms::<Hpp>(&[
         plain.clone(),
         HppSettings { vcs: 4, show_ahead: false, arbiter: ArbiterKind::RoundRobin, ..plain.clone() },
-        HppSettings { advert: sideband, buffer_units: 8, ..plain },
+        HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain },
     ]);
 }
 

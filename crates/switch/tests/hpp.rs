@@ -12,6 +12,7 @@ use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{Chip, Delivery, Fabric, Observer, Packet, Simulation};
+use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{
     AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_by_stretches,
 };
@@ -204,6 +205,44 @@ fn gathering_one_by_one_deadlocks_where_the_bulletin_does_not() {
         deadlock.expect("it is found").ring.iter().map(|link| (link.fifo.port.0, link.need)).collect();
     let kept = |output, by| Need::Output { output: PortId(output), by: PortId(by) };
     assert_eq!(fifos, [(0, kept(5, 1)), (1, kept(4, 0))]);
+}
+
+/// In each rail packets of a pair are delivered in the order of their creation if their lane is that of the pair, on a torus
+/// with its classes too; if each names a lane they overtake each other.
+#[test]
+fn packets_of_a_pair_keep_their_order_by_flow() {
+    let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
+    let torus = TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 };
+    for (topology, routing) in [(&tree, RoutingKind::DModK), (&torus, RoutingKind::DimensionOrder)] {
+        let overtaking = |lanes| {
+            let settings = HppSettings { lanes, vcs: 8, ..hpp(8) };
+            let mut fabric = fabric(topology, routing, 7, settings);
+            fabric.rails = 2;
+            let scripts = random_scripts(5, &fabric, 20, 20_000, 300);
+            let (mut deliveries, _) = run(&fabric, scripts, 1);
+            deliveries.sort_by_key(|it| (it.source, it.destination, it.rail, it.delivered));
+            let same = |a: &Delivery, b: &Delivery| {
+                (a.source, a.destination, a.rail) == (b.source, b.destination, b.rail)
+            };
+            let pairs = deliveries.windows(2).filter(|it| same(&it[0], &it[1]));
+            pairs.filter(|it| it[0].created > it[1].created).count()
+        };
+        assert_eq!(overtaking(LaneChoice::ByFlow), 0, "{topology:?}");
+        assert!(overtaking(LaneChoice::ByPacket) > 100, "{topology:?}");
+    }
+}
+
+/// Pairs of nodes are spread over the lanes.
+#[test]
+fn flows_are_spread_over_the_lanes() {
+    for lanes in [2, 3, 4, 8] {
+        let mut counts = vec![0_u32; lanes];
+        for (source, destination) in (0..64).flat_map(|s| (0..64).map(move |d| (s, d))) {
+            counts[LaneChoice::ByFlow.lane(NodeId(source), NodeId(destination), 0, lanes)] += 1;
+        }
+        let share = 64 * 64 / lanes as u32;
+        assert!(counts.iter().all(|count| count.abs_diff(share) < share / 5), "{counts:?}");
+    }
 }
 
 #[test]

@@ -20,8 +20,9 @@
 //! `S` is the sequence bit of the current operation, `s` that of a packet. Packets are sent in the order given.
 //!
 //! **Combine(s) from child c**
-//! * `s = S`, bit c clear: set bit c; ack(s) to c. If now all bits are set: *complete* at the root; elsewhere combine(S)
-//!   to the parent, arm the retransmission timer ([`DunStart::AtCombine`]: and the dun timer), phase *wait for ACK*.
+//! * `s = S`, bit c clear: set bit c. If now all bits are set at the root: *complete*, without an ACK. Elsewhere: ack(s) to
+//!   c; if now all bits are set, combine(S) to the parent, arm the retransmission timer ([`DunStart::AtCombine`]: and the
+//!   dun timer), phase *wait for ACK*.
 //! * `s = S`, bit c set: ack(s) to c.
 //! * `s != S`: ack(s), then distribute(s), to c.
 //!
@@ -68,8 +69,10 @@
 //!    left unanswered.)
 //! 5. Bits are cleared and S inverted before the first distribute leaves, in one step: a child that is released at once
 //!    may arrive again while others still wait for their copy. (Not in the papers.)
-//! 6. A distribute is accepted only while waiting, and before the combine-ACK it counts as that too. To refuse it then
-//!    is slower, and right only together with rule 4. (Not in the papers.)
+//! 6. A distribute is accepted only while waiting, and before the combine-ACK it counts as that too. So the root does not
+//!    ACK the combine that completes the operation: an ACK only stops the retransmission, and its distribute does that, 5
+//!    cycles earlier for the child. To refuse a distribute before the ACK is slower, and right only together with rule 4,
+//!    whose ACK such a child needs. (`mechanisms.md` 1.7; what an ACK is for: hpp-switch.txt 2.4, dawning5000.txt 4.3.)
 //! 7. All members of a group begin with the same S. (Not in the papers; here it is always 0.)
 //! 8. Before a group's number is used again, no packet of its earlier use is in flight. (Not in the papers; hpp-switch.txt
 //!    2.2 only says that management sets up groups.)

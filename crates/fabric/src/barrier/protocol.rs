@@ -257,7 +257,7 @@ impl State {
                 Actions { retransmit: TimerChange::Stop, dun: dun_start.at_ack(), ..Actions::default() }
             }
             Event::Distribute { sequence } if sequence == self.sequence && self.phase != Phase::Collect => {
-                self.complete(None)
+                self.complete()
             }
             Event::RetransmitExpired if self.phase == Phase::WaitAck => {
                 let combine = self.upward(PacketKind::Combine);
@@ -295,7 +295,8 @@ impl State {
             return Actions::of([ack, None]);
         }
         if place.parent.is_none() {
-            return self.complete(ack);
+            // The distribute counts as the ACK (rule 6).
+            return self.complete();
         }
         self.phase = Phase::WaitAck;
         let combine = self.upward(PacketKind::Combine);
@@ -308,7 +309,7 @@ impl State {
 
     /// S flips and the bits clear at once, before the distributes leave (rule 5).
     #[inline]
-    fn complete(&mut self, ack: Option<Addressed>) -> Actions {
+    fn complete(&mut self) -> Actions {
         let packet = Packet { kind: PacketKind::Distribute, sequence: self.sequence };
         *self = State { arrived: 0, sequence: self.sequence.other(), phase: Phase::Collect };
         let distribute = Some(Addressed { to: To::Children, packet });
@@ -316,7 +317,7 @@ impl State {
             retransmit: TimerChange::Stop,
             dun: TimerChange::Stop,
             completed: true,
-            ..Actions::of(if ack.is_some() { [ack, distribute] } else { [distribute, None] })
+            ..Actions::of([distribute, None])
         }
     }
 
@@ -454,7 +455,7 @@ mod tests {
         let mut root = Subject::new(ROOT, DunStart::AtAck);
         assert_eq!(root.receive(0, Combine, ZERO), "ack(0) to 0");
         let complete = "distribute(0) to all, stop retransmit, stop dun, completed";
-        assert_eq!(root.receive(63, Combine, ZERO), format!("ack(0) to 63, {complete}"));
+        assert_eq!(root.receive(63, Combine, ZERO), complete, "the distribute is the ACK");
         assert_eq!(root.state, State { sequence: ONE, ..State::default() });
     }
 

@@ -2,11 +2,14 @@
 
 use flitway_engine::Picos;
 
-use crate::schema::{Kind, Presence, Setting};
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::section::switch::ARCHITECTURE;
 use crate::units::Dimension;
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&SEND_OVERHEAD, &RECEIVE_OVERHEAD, &STRIPE_THRESHOLD];
+pub(crate) static SETTINGS: &[&Setting] = &[&SEND_OVERHEAD, &RECEIVE_OVERHEAD, &STRIPE_THRESHOLD, &VC];
+
+pub(crate) const BY_FLOW: &str = "by-flow";
 
 /// The longest overhead: a second.
 const OVERHEAD_MAX: u64 = 1_000_000_000_000;
@@ -42,6 +45,24 @@ static STRIPE_THRESHOLD: Setting = Setting {
           spread over all rails.",
     example: "\"1 KiB\"",
     source: "OQ-D2",
+};
+
+pub(crate) static VC: Setting = Setting {
+    path: "nic.vc",
+    kind: Kind::Choice(&[
+        Choice { name: "by-packet", doc: "Any, for each packet: packets of a pair may overtake each other." },
+        Choice {
+            name: BY_FLOW,
+            doc: "One for each pair of nodes: its packets keep their order, in each rail, and its traffic has one virtual \
+                  channel only.",
+        },
+    ]),
+    presence: Presence::Default("\"by-packet\""),
+    when: Some(When { selector: &ARCHITECTURE, values: &["hpp"] }),
+    doc: "Which of the virtual channels that the routing leaves free a packet for a node takes, from end to end. Packets for \
+          groups take `switch.multicast.vc`.",
+    example: "\"by-flow\"",
+    source: "OQ-H12: hpp-switch.txt section 3.1 draws them; by-flow [assumed]",
 };
 
 /// What a node does around its packets.

@@ -41,9 +41,9 @@ pub(crate) static ALGORITHM: Setting = Setting {
     ]),
     presence: Presence::Required,
     when: None,
-    doc: "How the path of a packet is chosen. Every routing is deterministic and keeps the order of packets between \
-          two nodes; `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the \
-          order.",
+    doc: "How the path of a packet is chosen. Every routing is deterministic: packets between two nodes take one path in each \
+          rail. On several virtual channels they may overtake each other there, unless `nic.vc = \"by-flow\"`; and \
+          `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the order.",
     example: "\"d-mod-k\"",
     source: "dawning5000.txt section 3 (P-DN-005); OQ-D13",
 };

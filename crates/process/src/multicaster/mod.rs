@@ -6,13 +6,14 @@
 //!
 //! **Processor.** Each packet sent takes the processor of the node for the send overhead, before it is handed to a NIC port;
 //! each packet of an operation received takes it for the receive overhead, before anything is sent on. It does one thing
-//! at a time, in the order in which they come up. Rails take turns by packet.
+//! at a time, in the order in which they come up. Rails take turns by packet. A copy has been received when the processor has
+//! taken it in: at once where that takes no time, and else there is a [`Receipt`] of it.
 
 mod plan;
 mod root;
 
 pub use plan::{Copying, Method, MulticastPlan, OperationTag, PlanSettings};
-pub use root::{Loads, RootPolicy};
+pub use root::{Loads, Manager, RootPolicy};
 
 use crate::Injector;
 use crate::processor::Processor;
@@ -22,7 +23,8 @@ use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
-use root::RootChooser;
+use root::{Request, RootChooser};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The multicast operations of a node.
@@ -40,20 +42,45 @@ pub struct Multicaster {
     next_rail: u32,
     lanes: Stream,
     roots: RootChooser,
+    managed: Managed,
+    receipts: Vec<Receipt>,
+}
+
+/// A copy of an operation that a processor takes in, where that takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Of which operation.
+    pub tag: OperationTag,
+    /// Flits of the copy.
+    pub flits: u32,
+    /// Cycles from the beginning of the operation until it has been taken in.
+    pub latency: u64,
 }
 
 /// A packet that the processor will have made.
 #[derive(Clone, Debug)]
 struct Pending {
     to: To,
+    rail: RailId,
     payload: u16,
     created: Cycle,
     tag: u64,
 }
 
+/// What management decides for a node.
+#[derive(Debug)]
+struct Managed {
+    /// Operations from the first one on that it has not decided on, and the rail of the first packet of that.
+    ahead: OperationSource,
+    rail: u32,
+    /// Those of operations that have not begun, packet by packet.
+    roots: VecDeque<u32>,
+}
+
 #[derive(Clone, Debug)]
 enum To {
-    Group(GroupId),
+    /// By way of this root, if management has decided on it.
+    Group(GroupId, Option<u32>),
     Set(Arc<NodeSet>),
     Node(NodeId),
 }
@@ -62,10 +89,12 @@ impl Multicaster {
     /// The operations of `node`, with `injector` beside them.
     #[must_use]
     pub fn new(plan: &Arc<MulticastPlan>, node: NodeId, injector: Option<Injector>) -> Self {
+        let operations = OperationSource::new(plan.multicast(), node);
         Multicaster {
             plan: Arc::clone(plan),
             node,
-            operations: OperationSource::new(plan.multicast(), node),
+            managed: Managed { ahead: operations.clone(), rail: 0, roots: VecDeque::new() },
+            operations,
             injector,
             // Whatever it has to do first, it does when it is woken in cycle 0.
             injector_next: Some(Cycle::ZERO),
@@ -74,7 +103,13 @@ impl Multicaster {
             next_rail: 0,
             lanes: Stream::new(plan.seed(), node.0.into(), Purpose::Forwarding),
             roots: RootChooser::new(plan, node),
+            receipts: Vec::new(),
         }
+    }
+
+    /// The copies delivered since the last call, in order, if a processor takes time for them.
+    pub fn take_receipts(&mut self) -> Vec<Receipt> {
+        std::mem::take(&mut self.receipts)
     }
 
     /// Begins `operation`.
@@ -84,25 +119,58 @@ impl Multicaster {
         let tag = OperationTag { group, source: self.node, sequence: self.begun & 0xFF_FFFF };
         self.begun += 1;
         let plan = Arc::clone(&self.plan);
-        for to in plan.first_packets(tag) {
-            self.send(created, Pending { to, payload, created, tag: tag.into() });
+        for mut to in plan.first_packets(tag) {
+            if let To::Group(_, root) = &mut to
+                && plan.root().is_managed()
+            {
+                let decided = self.managed.roots.pop_front();
+                *root = Some(decided.expect("management decides before an operation begins"));
+            }
+            self.send(created, to, payload, created, tag.into());
         }
     }
 
     /// The processor makes a packet, in cycle `now` or as soon as it has done what it has to do before.
-    fn send(&mut self, now: Cycle, packet: Pending) {
-        self.processor.work(now, self.plan.send_overhead(), packet);
+    fn send(&mut self, now: Cycle, to: To, payload: u16, created: Cycle, tag: u64) {
+        let rail = RailId(self.next_rail);
+        self.next_rail = (self.next_rail + 1) % self.plan.rails();
+        self.processor.work(now, self.plan.send_overhead(), Pending { to, rail, payload, created, tag });
+    }
+
+    /// What management has decided is void.
+    fn forget_roots(&mut self) {
+        self.managed =
+            Managed { ahead: self.operations.clone(), rail: self.next_rail, roots: VecDeque::new() };
+    }
+
+    /// The packets of operations that begin before `until` and on which management has not decided.
+    fn requests(&mut self, until: Cycle) -> Vec<Request> {
+        let (plan, node) = (&self.plan, self.node);
+        let Managed { ahead, rail, .. } = &mut self.managed;
+        let mut requests = Vec::new();
+        while ahead.next_creation().is_some_and(|created| created < until) {
+            let Some(Operation { created, group, .. }) = ahead.create() else { break };
+            for group in plan.parts(group, node) {
+                requests.push(Request { created, node, rail: RailId(*rail), group });
+                *rail = (*rail + 1) % plan.rails();
+            }
+        }
+        requests
+    }
+
+    /// Management has decided on the root of the next packet without one.
+    fn learn_root(&mut self, root: u32) {
+        self.managed.roots.push_back(root);
     }
 
     /// Hands over what the processor has made by now.
     fn hand_over(&mut self, now: Cycle, out: &mut Outgoing) {
         while let Some(packet) = self.processor.done(now) {
-            let rail = RailId(self.next_rail);
-            self.next_rail = (self.next_rail + 1) % self.plan.rails();
-            let Pending { to, payload, created, tag, .. } = packet;
+            let Pending { to, rail, payload, created, tag } = packet;
             let destination = match to {
                 To::Node(node) => Destination::Node(node),
-                To::Group(group) => {
+                To::Group(group, Some(root)) => Destination::Group(group, root),
+                To::Group(group, None) => {
                     Destination::Group(group, self.roots.choose(&self.plan, self.node, rail, group))
                 }
                 To::Set(_) => Destination::Node(self.node),
@@ -110,7 +178,7 @@ impl Multicaster {
             let packet = Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, tag };
             match to {
                 To::Set(set) => out.push_to_set(packet, set),
-                To::Node(_) | To::Group(_) => out.push(packet),
+                To::Node(_) | To::Group(..) => out.push(packet),
             }
         }
     }
@@ -138,11 +206,15 @@ impl Endpoint for Multicaster {
 
     fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
         if let Some(tag) = OperationTag::of(delivery).filter(|tag| tag.source != self.node) {
-            self.processor.spend(now, self.plan.receive_overhead());
+            let overhead = self.plan.receive_overhead();
+            let taken_in = self.processor.spend(now, overhead);
             let plan = Arc::clone(&self.plan);
-            let Delivery { payload, created, tag: written, .. } = *delivery;
+            let Delivery { payload, created, flits, tag: written, .. } = *delivery;
+            if overhead > 0 {
+                self.receipts.push(Receipt { tag, flits: flits.into(), latency: taken_in.since(created) });
+            }
             for to in plan.forwards(tag, self.node) {
-                self.send(now, Pending { to, payload, created, tag: written });
+                self.send(now, to, payload, created, written);
             }
             self.hand_over(now, out);
         }

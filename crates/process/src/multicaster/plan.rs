@@ -239,7 +239,7 @@ impl MulticastPlan {
 
     /// What the sender of `tag` sends when it begins the operation.
     pub(super) fn first_packets(&self, tag: OperationTag) -> Vec<To> {
-        let parts = self.parts(tag.group, tag.source).into_iter().map(To::Group);
+        let parts = self.parts(tag.group, tag.source).into_iter().map(|part| To::Group(part, None));
         let worm = self.worm(tag).map(|set| To::Set(Arc::new(set)));
         let children = self.children(tag, tag.source).into_iter().map(To::Node);
         parts.chain(worm).chain(children).collect()

@@ -2,12 +2,12 @@
 //!
 //! In a fat tree the root decides the whole way. The policies differ in what they make of the load of the candidates, which
 //! out-of-band management tells everybody from time to time: between two tellings the load is stale, and all nodes that
-//! decide in between know the same.
+//! decide in between know the same. With LLP_EC management decides itself ([`Manager`]), and counts what it has issued since.
 
-use super::MulticastPlan;
+use super::{MulticastPlan, Multicaster};
+use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_wiring::NodeId;
-use flitway_wiring::{GroupId, RailId, SwitchId};
+use flitway_wiring::{GroupId, NodeId, RailId, SwitchId};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a root is chosen.
@@ -19,7 +19,8 @@ pub enum RootPolicy {
     Random,
     /// The one with the least load known; of equals the first.
     LeastLoaded,
-    /// The same, where the sender adds what it has sent by way of each since the load was told (OQ-D5).
+    /// The same, where management decides for all senders and adds what it has issued by way of each since the load was known
+    /// (OQ-D5).
     LeastLoadedEstimated,
     /// Any of those whose load is not above the mean (HLSE).
     NotHeavilyLoaded,
@@ -34,7 +35,7 @@ impl RootPolicy {
         (
             "llp-ec",
             RootPolicy::LeastLoadedEstimated,
-            "the same, counting what the node has sent since the load was told (LLP_EC)",
+            "the same, counting what management has issued for all nodes since the load was known (LLP_EC)",
         ),
         ("hlse", RootPolicy::NotHeavilyLoaded, "any root whose known load is not above the mean (HLSE)"),
     ];
@@ -44,6 +45,12 @@ impl RootPolicy {
     pub fn looks_at_load(self) -> bool {
         !matches!(self, RootPolicy::Table | RootPolicy::Random)
     }
+
+    /// Whether management decides, for all nodes.
+    #[must_use]
+    pub fn is_managed(self) -> bool {
+        self == RootPolicy::LeastLoadedEstimated
+    }
 }
 
 /// What management last said of the load of every switch: flits queued in it.
@@ -52,14 +59,12 @@ pub struct Loads {
     switches: u32,
     /// By rail and switch.
     flits: Box<[AtomicU32]>,
-    /// How often it has been told.
-    told: AtomicU32,
 }
 
 impl Loads {
     pub(super) fn new(rails: u32, switches: u32) -> Self {
         let flits = (0..rails * switches).map(|_| AtomicU32::new(0)).collect();
-        Loads { switches, flits, told: AtomicU32::new(0) }
+        Loads { switches, flits }
     }
 
     /// Tells everybody: `flits` are those queued in the switches of rail 0, of rail 1, ... Nobody may be running.
@@ -67,11 +72,14 @@ impl Loads {
         for (known, flits) in self.flits.iter().zip(flits) {
             known.store(flits, Ordering::Relaxed);
         }
-        self.told.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn place(&self, rail: RailId, switch: SwitchId) -> usize {
+        (rail.0 * self.switches + switch.0) as usize
     }
 
     fn of(&self, rail: RailId, switch: SwitchId) -> u64 {
-        u64::from(self.flits[(rail.0 * self.switches + switch.0) as usize].load(Ordering::Relaxed))
+        u64::from(self.flits[self.place(rail, switch)].load(Ordering::Relaxed))
     }
 }
 
@@ -79,18 +87,11 @@ impl Loads {
 #[derive(Debug)]
 pub(super) struct RootChooser {
     stream: Stream,
-    /// Flits sent by way of each root of each rail since the load was told, for the last number of roots.
-    sent: Vec<u64>,
-    told: u32,
 }
 
 impl RootChooser {
     pub(super) fn new(plan: &MulticastPlan, node: NodeId) -> Self {
-        RootChooser {
-            stream: Stream::new(plan.seed(), node.0.into(), Purpose::Root),
-            sent: Vec::new(),
-            told: 0,
-        }
+        RootChooser { stream: Stream::new(plan.seed(), node.0.into(), Purpose::Root) }
     }
 
     /// The root of a packet of `node` for `group` in `rail`.
@@ -113,23 +114,79 @@ impl RootChooser {
                 (0..roots).filter(|&root| loads[root as usize] * u64::from(roots) <= sum).collect();
             return light[self.stream.below(light.len() as u64) as usize];
         }
-        let sent = self.sent(plan, rail, roots);
-        let added = |root: u32| if policy == RootPolicy::LeastLoaded { 0 } else { sent[root as usize] };
-        let least = (0..roots).min_by_key(|&root| (load(root) + added(root), root)).unwrap_or(0);
-        sent[least as usize] += plan.packet_flits();
-        least
+        (0..roots).min_by_key(|&root| (load(root), root)).unwrap_or(0)
+    }
+}
+
+/// Management that issues the multicasts of all nodes: it decides on their roots in the order in which they begin, of nodes
+/// that begin at once the lowest first. To the load that it knows it adds what it has issued since it knows it. That nodes
+/// need no time to ask is assumed.
+#[derive(Debug)]
+pub struct Manager {
+    /// Flits issued by way of each switch of each rail since then.
+    issued: Vec<u64>,
+    /// Operations that begin before have a root.
+    until: Cycle,
+}
+
+/// A packet of an operation to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) created: Cycle,
+    pub(super) node: NodeId,
+    pub(super) rail: RailId,
+    pub(super) group: GroupId,
+}
+
+impl Manager {
+    /// That of the operations of `plan`.
+    #[must_use]
+    pub fn new(plan: &MulticastPlan) -> Self {
+        Manager { issued: vec![0; plan.loads().flits.len()], until: Cycle::ZERO }
     }
 
-    /// Flits that the node has sent by way of each of `roots` in `rail` since the load was told.
-    fn sent(&mut self, plan: &MulticastPlan, rail: RailId, roots: u32) -> &mut [u64] {
-        let told = plan.loads().told.load(Ordering::Relaxed);
-        let room = (plan.rails() * roots) as usize;
-        if told != self.told || self.sent.len() != room {
-            self.sent.clear();
-            self.sent.resize(room, 0);
-            self.told = told;
+    /// The load of switches is known anew: what `nodes` have not begun yet is decided once more.
+    pub fn learn<'a>(&mut self, nodes: impl Iterator<Item = &'a mut Multicaster>) {
+        self.issued.fill(0);
+        self.until = Cycle::ZERO;
+        nodes.for_each(Multicaster::forget_roots);
+    }
+
+    /// Decides on all operations of `nodes` that begin before `until`. Nobody may be running.
+    pub fn issue<'a>(
+        &mut self,
+        plan: &MulticastPlan,
+        nodes: impl Iterator<Item = &'a mut Multicaster>,
+        until: Cycle,
+    ) {
+        if until <= self.until {
+            return;
         }
-        let first = (rail.0 * roots) as usize;
-        &mut self.sent[first..first + roots as usize]
+        self.until = until;
+        let mut nodes: Vec<&mut Multicaster> = nodes.collect();
+        let mut requests = Vec::new();
+        for (place, node) in nodes.iter_mut().enumerate() {
+            requests.extend(node.requests(until).into_iter().map(|request| (place, request)));
+        }
+        // Those of one node are in order.
+        requests.sort_by_key(|(_, request)| (request.created, request.node));
+        for (place, request) in requests {
+            nodes[place].learn_root(self.choose(plan, request));
+        }
+    }
+
+    fn choose(&mut self, plan: &MulticastPlan, request: Request) -> u32 {
+        let Request { node, rail, group, .. } = request;
+        let (groups, loads) = (plan.groups(), plan.loads());
+        let switch = |root| groups.root(node, group, root);
+        let estimate = |root| {
+            switch(root).map_or(0, |switch| loads.of(rail, switch) + self.issued[loads.place(rail, switch)])
+        };
+        let roots = groups.roots(node, group);
+        let least = (0..roots).min_by_key(|&root| (estimate(root), root)).unwrap_or(0);
+        if let Some(switch) = switch(least) {
+            self.issued[loads.place(rail, switch)] += plan.packet_flits();
+        }
+        least
     }
 }

@@ -89,6 +89,24 @@ fn the_processor_does_one_thing_at_a_time() {
 }
 
 #[test]
+fn a_copy_has_been_received_when_the_processor_has_taken_it_in() {
+    let receipts = |overheads| {
+        let plan = plan("nodes(0-3)", Method::Binomial, RootPolicy::Table, overheads);
+        let mut nodes: Vec<Multicaster> =
+            (0..16).map(|node| Multicaster::new(&plan, NodeId(node), None)).collect();
+        run(&mut nodes, &[50, 50], 30_000);
+        nodes.iter_mut().flat_map(Multicaster::take_receipts).collect::<Vec<_>>()
+    };
+    let all = receipts([7, 5]);
+    let of_first: Vec<_> = all.iter().filter(|receipt| receipt.tag == all[0].tag).collect();
+    let mut latencies: Vec<u64> = of_first.iter().map(|receipt| receipt.latency).collect();
+    latencies.sort_unstable();
+    // To the third of four at once, which sends to the fourth; the second is sent to after the third.
+    assert_eq!(latencies, [7 + 50 + 5, 14 + 50 + 5, 7 + 50 + 5 + 7 + 50 + 5]);
+    assert!(receipts([7, 0]).is_empty(), "at once: whoever sees them delivered knows");
+}
+
+#[test]
 fn runs_of_members_are_groups_of_their_own() {
     let plan = plan("nodes(1+4-9+15)", Method::Ranges, RootPolicy::Table, [0, 0]);
     let groups: Vec<usize> = (0..3).map(|group| plan.groups().members(GroupId(group)).len()).collect();
@@ -118,12 +136,56 @@ fn roots_are_chosen_by_what_is_known_of_their_load() {
     };
     assert_eq!(choose(RootPolicy::LeastLoaded, [900, 700, 100, 500], 10), [0, 0, 10, 0]);
     assert_eq!(choose(RootPolicy::LeastLoaded, [3, 3, 3, 3], 10), [10, 0, 0, 0]);
-    // 32 flits a packet: after five of them the third is no longer the least loaded.
-    assert_eq!(choose(RootPolicy::LeastLoadedEstimated, [5_000, 250, 100, 5_000], 6), [0, 1, 5, 0]);
     let [heavy, a, b, c] = choose(RootPolicy::NotHeavilyLoaded, [900, 100, 200, 300], 3_000);
     assert!(heavy == 0 && [a, b, c].iter().all(|count| (850..1_150).contains(count)), "{a} {b} {c}");
     let all = choose(RootPolicy::Random, [900, 0, 0, 0], 4_000);
     assert!(all.iter().all(|count| (850..1_150).contains(count)), "{all:?}");
+}
+
+/// The roots and rails of the packets of `nodes` of a tree with four roots, in the order of the beginnings of their operations;
+/// management decides on those before each of `stops` at a time.
+fn managed(loads: [u32; 4], nodes: &[u32], stops: &[u64]) -> Vec<(u32, u32)> {
+    let plan = plan("broadcast", Method::Hardware, RootPolicy::LeastLoadedEstimated, [3, 0]);
+    let mut manager = Manager::new(&plan);
+    let mut all: Vec<Multicaster> =
+        nodes.iter().map(|&node| Multicaster::new(&plan, NodeId(node), None)).collect();
+    // 20 switches in each rail, the four at the top last.
+    let mut flits = vec![0; 2 * 20];
+    flits[16..20].copy_from_slice(&loads);
+    flits[36..].copy_from_slice(&loads);
+    plan.loads().tell(flits);
+    manager.learn(all.iter_mut());
+    for &stop in stops {
+        manager.issue(&plan, all.iter_mut(), Cycle(stop));
+    }
+    let mut sent = Vec::new();
+    for node in &mut all {
+        let mut now = Cycle::ZERO;
+        while now.0 < stops[stops.len() - 1] {
+            let mut out = Outgoing::new();
+            let next = node.wake(now, &mut out);
+            for packet in out.packets {
+                let Destination::Group(_, root) = packet.destination else { panic!("to a group") };
+                sent.push((packet.created, node.node, root, packet.rail.0));
+            }
+            now = next.expect("there is always another");
+        }
+    }
+    sent.sort_unstable();
+    sent.into_iter().map(|(.., root, rail)| (root, rail)).collect()
+}
+
+#[test]
+fn management_counts_what_it_has_issued_for_all_nodes() {
+    const END: u64 = 1_000_000;
+    let sent = managed([5_000, 250, 100, 5_000], &[0, 3, 9], &[END]);
+    // 32 flits a packet: after five of them in a rail, whoever has sent them, the third root is no longer the least loaded.
+    for rail in 0..2 {
+        let roots: Vec<u32> = sent.iter().filter(|it| it.1 == rail).map(|it| it.0).collect();
+        assert_eq!(roots[..12], [2, 2, 2, 2, 2, 1, 2, 1, 2, 1, 2, 1], "rail {rail}");
+    }
+    // When it is asked makes no difference.
+    assert_eq!(managed([5_000, 250, 100, 5_000], &[0, 3, 9], &[10, 17, 50_000, 50_001, END]), sent);
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub enum Deviation {
     StaleCombineDropped,
     /// Rule 4, half: a combine of the operation before gets its ACK, but no distribute.
     StaleCombineOnlyAcked,
+    /// Rule 4, the other half: a combine of the operation before gets the distribute, but no ACK.
+    StaleCombineNotAcked,
     /// Rule 5: the root flips S after the first distribute has left.
     FlipAfterFirst,
     /// Rule 5 kept, but the distributes of the root leave in a step of their own, before which it hears nothing more.
@@ -138,19 +140,24 @@ impl Deviation {
             {
                 actions.sends[1] = None;
             }
+            (Deviation::StaleCombineNotAcked, Event::Combine { sequence, .. })
+                if sequence != before.sequence =>
+            {
+                actions.sends[0] = None;
+            }
             (Deviation::FlipAfterFirst, Event::Combine { .. })
                 if actions.completed && place.parent().is_none() =>
             {
                 let first = PortId(place.children().trailing_zeros());
                 let state = State { arrived: place.children(), ..*before };
                 *now = Registers { state, distributing: true };
-                actions.sends[1] = Some(distribute(first, before));
+                actions.sends[0] = Some(distribute(first, before));
             }
             (Deviation::DistributeLater, Event::Combine { .. })
                 if actions.completed && place.parent().is_none() =>
             {
                 now.distributing = true;
-                actions.sends[1] = None;
+                actions.sends[0] = None;
             }
             (Deviation::CombineWithDun, Event::DunExpired) if actions.sends[0].is_some() => {
                 let packet = Packet { kind: PacketKind::Combine, sequence: before.sequence };

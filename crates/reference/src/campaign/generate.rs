@@ -12,7 +12,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::Packet;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, MulticastSettings, Pipeline};
+use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
@@ -277,6 +277,7 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         advert: advert(dice, vcs, buffer_units),
         multicast: multicast(dice, vcs),
         barrier: barriers::settings(dice),
+        lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
     }
 }
 

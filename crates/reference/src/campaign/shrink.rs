@@ -5,7 +5,7 @@ use super::compare::{Failure, compare};
 use flitway_fabric::Rates;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
-use flitway_switch::hpp::Gathering;
+use flitway_switch::hpp::{Gathering, LaneChoice};
 use flitway_switch::sp::{SpAscent, SpSettings};
 use flitway_wiring::topology::TopologySettings;
 use flitway_wiring::{Destination, NodeId};
@@ -164,6 +164,8 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.settings.barrier.packet_error = 0,
     |case| case.settings.barrier.dedicated = true,
     |case| case.settings.barrier.engine = 0,
+    |case| case.settings.barrier.together = false,
+    |case| case.settings.lanes = LaneChoice::ByPacket,
     |case| case.settings.barrier.buffer_packets = 12,
     |case| case.settings.barrier.retransmit = 10_000,
     |case| case.settings.barrier.dun = 10_000,

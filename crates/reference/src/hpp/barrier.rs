@@ -42,6 +42,11 @@ impl Member {
         actions
     }
 
+    /// What it knows.
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
     /// The process on `port` arrives.
     pub(super) fn arrive(&mut self, port: PortId, world: &World) -> Actions {
         let sequence = self.state.sequence;

@@ -52,6 +52,7 @@ use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Packet};
 use flitway_switch::hpp::HppSettings;
+use flitway_switch::hpp::LaneChoice;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, Groups, NodeId, PortId, RailId, SwitchId};
@@ -140,9 +141,14 @@ impl World {
         (self.settings.vcs / self.routing.classes()) as usize
     }
 
-    /// The virtual channel on which a NIC sends `packet`.
-    fn label(&self, packet: &Packet) -> usize {
+    /// The virtual channel on which the NIC of `source` sends `packet`.
+    fn label(&self, source: NodeId, packet: &Packet) -> usize {
         match packet.destination {
+            Destination::Node(node) if self.settings.lanes == LaneChoice::ByFlow => {
+                let pair = (u64::from(source.0) * 0x9E37_79B1 + u64::from(node.0)) % (1 << 32);
+                let flow = (pair ^ (pair >> 15)) * 0x9E37_79B1 % (1 << 32);
+                (flow >> 16) as usize % self.lanes()
+            }
             Destination::Node(_) => packet.lane as usize % self.lanes(),
             Destination::Group(..) => self.settings.multicast.vc as usize,
             Destination::Nodes(_) => panic!("HPP Switches have no reachability strings"),

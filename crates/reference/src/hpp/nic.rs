@@ -60,7 +60,7 @@ impl Nic {
 
     /// An endpoint hands over `packet`.
     pub(super) fn submit(&mut self, source: NodeId, packet: Packet, world: &mut World) {
-        self.queues.waiting[world.label(&packet)].push_back(world.packets.len());
+        self.queues.waiting[world.label(source, &packet)].push_back(world.packets.len());
         let packet = Travelling::new(&world.settings, source, packet);
         world.flits_created += u64::from(packet.flits);
         world.packets.push(packet);
@@ -199,7 +199,7 @@ impl SourceQueues {
     pub(super) fn units_to_come(&self, world: &World) -> Option<(usize, u64)> {
         let (number, next) = self.sending?;
         let packet = &world.packets[number];
-        Some((world.label(&packet.packet), packet.units_from(&world.settings, next)))
+        Some((world.label(packet.source, &packet.packet), packet.units_from(&world.settings, next)))
     }
 }
 

@@ -5,7 +5,7 @@ use super::arbiter::first_after;
 use super::barrier::{Lane, Signal};
 use super::flit::{AdvertWord, Flit, Symbol};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Advert, ComponentNumber};
+use flitway_fabric::observer::{Advert, BarrierDeparture, ComponentNumber};
 use flitway_switch::hpp::{BarrierSettings, HppSettings};
 use flitway_wiring::PortId;
 use std::collections::VecDeque;
@@ -294,6 +294,12 @@ impl Port {
             }
         };
         let ahead = world.settings.show_ahead && self.link.free_from < now;
+        if let What::Signal(Signal { group, packet }) = what {
+            let leaves = Cycle(now + u64::from(world.settings.pipeline.transmit) - u64::from(ahead));
+            let (component, port) = place;
+            let departure = BarrierDeparture { cycle: Cycle(now), component, port, group, packet, leaves };
+            world.record.departures.push(departure);
+        }
         self.link.sending = Some(Sending { what, flits, next: 0, ahead });
     }
 

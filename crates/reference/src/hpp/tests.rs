@@ -6,6 +6,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Rates};
+use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -25,6 +26,7 @@ fn hpp() -> HppSettings {
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 6 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     }
 }
 

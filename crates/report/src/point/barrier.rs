@@ -2,6 +2,7 @@
 
 use super::{Latency, Point, Scale, latency};
 use crate::measure::{Measurement, Verdict};
+use crate::stations::Stations;
 use crate::stats::Estimate;
 use crate::tally::Tally;
 use flitway_fabric::simulation::BarrierCounters;
@@ -22,10 +23,29 @@ pub struct BarrierPoint {
     pub combine: Option<Latency>,
     /// From then on to the last release.
     pub distribute: Option<Latency>,
+    /// What they have taken in single switches, from pin to pin; `None` where switches do not combine.
+    pub switch: Option<SwitchLatencies>,
     /// What operations that have lost packets needed to recover; `None` where switches do not combine or none has.
     pub recovery: Option<Recovery>,
     /// What switches and NIC ports have done with barrier packets, warm-up included; `None` where they do not combine.
     pub packets: Option<BarrierCounters>,
+}
+
+/// What operations take in one switch, from its pins to its pins: see [`Stations`]. `None` where there was nothing of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchLatencies {
+    /// From the first combine in to the combine out.
+    pub combine_from_first: Option<Latency>,
+    /// From the last combine in.
+    pub combine_from_last: Option<Latency>,
+    /// From the distribute in to the last one out.
+    pub distribute_to_last: Option<Latency>,
+    /// In the mean over those out.
+    pub distribute_to_mean: Option<Latency>,
+    /// From the last combine, and to the last distribute, of one operation.
+    pub stage: Option<Latency>,
+    /// At the root, from the last combine in to the last distribute out.
+    pub root: Option<Latency>,
 }
 
 /// Operations that have lost packets, warm-up included.
@@ -61,6 +81,15 @@ impl Point {
             (tally.count > 0).then(|| latency(estimate, &tally.latencies, tally.max, scale.clock))
         };
         let unknown = Estimate { mean: 0.0, half_width: f64::INFINITY };
+        let Stations { combine_from_first, combine_from_last, .. } = &of.stations;
+        let switch = SwitchLatencies {
+            combine_from_first: show(combine_from_first, unknown),
+            combine_from_last: show(combine_from_last, unknown),
+            distribute_to_last: show(&of.stations.distribute_to_last, unknown),
+            distribute_to_mean: show(&of.stations.distribute_to_mean, unknown),
+            stage: show(&of.stations.stage, unknown),
+            root: show(&of.stations.root, unknown),
+        };
         let recovery = (of.disturbed.count > 0).then(|| Recovery {
             operations: of.disturbed.count,
             mean_ns: (of.undisturbed.count > 0)
@@ -74,6 +103,7 @@ impl Point {
             release_latency: show(&of.mean, known(measurement.mean_release_latency)),
             combine: show(&of.combine, unknown),
             distribute: show(&of.distribute, unknown),
+            switch: is_of_switches.then_some(switch),
             recovery,
             packets: is_of_switches.then_some(measurement.counters.barrier),
         };
@@ -108,6 +138,36 @@ impl BarrierPoint {
         ("barrier.distribute_ns.p99", "ns"),
         ("barrier.distribute_ns.p999", "ns"),
         ("barrier.distribute_ns.max", "ns"),
+        ("barrier.switch.combine_from_first_ns.mean", "ns"),
+        ("barrier.switch.combine_from_first_ns.p50", "ns"),
+        ("barrier.switch.combine_from_first_ns.p99", "ns"),
+        ("barrier.switch.combine_from_first_ns.p999", "ns"),
+        ("barrier.switch.combine_from_first_ns.max", "ns"),
+        ("barrier.switch.combine_from_last_ns.mean", "ns"),
+        ("barrier.switch.combine_from_last_ns.p50", "ns"),
+        ("barrier.switch.combine_from_last_ns.p99", "ns"),
+        ("barrier.switch.combine_from_last_ns.p999", "ns"),
+        ("barrier.switch.combine_from_last_ns.max", "ns"),
+        ("barrier.switch.distribute_to_last_ns.mean", "ns"),
+        ("barrier.switch.distribute_to_last_ns.p50", "ns"),
+        ("barrier.switch.distribute_to_last_ns.p99", "ns"),
+        ("barrier.switch.distribute_to_last_ns.p999", "ns"),
+        ("barrier.switch.distribute_to_last_ns.max", "ns"),
+        ("barrier.switch.distribute_to_mean_ns.mean", "ns"),
+        ("barrier.switch.distribute_to_mean_ns.p50", "ns"),
+        ("barrier.switch.distribute_to_mean_ns.p99", "ns"),
+        ("barrier.switch.distribute_to_mean_ns.p999", "ns"),
+        ("barrier.switch.distribute_to_mean_ns.max", "ns"),
+        ("barrier.switch.stage_ns.mean", "ns"),
+        ("barrier.switch.stage_ns.p50", "ns"),
+        ("barrier.switch.stage_ns.p99", "ns"),
+        ("barrier.switch.stage_ns.p999", "ns"),
+        ("barrier.switch.stage_ns.max", "ns"),
+        ("barrier.switch.root_ns.mean", "ns"),
+        ("barrier.switch.root_ns.p50", "ns"),
+        ("barrier.switch.root_ns.p99", "ns"),
+        ("barrier.switch.root_ns.p999", "ns"),
+        ("barrier.switch.root_ns.max", "ns"),
         ("barrier.recovery.operations", "operations"),
         ("barrier.recovery.mean_ns", "ns"),
         ("barrier.recovery.latency_max_ns", "ns"),
@@ -132,6 +192,9 @@ impl BarrierPoint {
                 object.insert(key.to_owned(), latency.to_json());
             }
         }
+        if let Some(switch) = &self.switch {
+            object.insert("switch".to_owned(), switch.to_json());
+        }
         if let Some(Recovery { operations, mean_ns, latency_max_ns }) = self.recovery {
             let mut recovery = json!({ "operations": operations });
             if let Some(mean) = mean_ns {
@@ -151,5 +214,20 @@ impl BarrierPoint {
             object.insert("packets".to_owned(), packets);
         }
         Value::Object(object)
+    }
+}
+
+impl SwitchLatencies {
+    fn to_json(&self) -> Value {
+        let all = [
+            ("combine_from_first_ns", &self.combine_from_first),
+            ("combine_from_last_ns", &self.combine_from_last),
+            ("distribute_to_last_ns", &self.distribute_to_last),
+            ("distribute_to_mean_ns", &self.distribute_to_mean),
+            ("stage_ns", &self.stage),
+            ("root_ns", &self.root),
+        ];
+        let known = all.into_iter().filter_map(|(key, it)| Some((key.to_owned(), it.as_ref()?.to_json())));
+        Value::Object(known.collect())
     }
 }

@@ -8,10 +8,12 @@ use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_fabric::Simulation;
 use flitway_fabric::chip::Offers;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{Endpoint, Simulation};
-use flitway_process::multicaster::{Copying, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy};
+use flitway_process::multicaster::{
+    Copying, Manager, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy,
+};
 use flitway_process::{Multicaster, PlanError};
 use flitway_switch::AnyFabric;
 use flitway_wiring::multicast::Ascent;
@@ -144,7 +146,7 @@ impl MulticastRun {
         if let Some(set) = self.plan.worm(tag) {
             let copies = self.fabric.zero_load_worm(source, &set, payload).unwrap_or_default();
             let latest = copies.iter().map(|copy| copy.1).max().unwrap_or(0);
-            return self.plan.send_overhead() + latest;
+            return self.plan.send_overhead() + latest + self.plan.receive_overhead();
         }
         for (part, start) in self.plan.parts(group, source).into_iter().zip(self.starts(0)) {
             let copies = self.fabric.zero_load_copies(source, part, 0, payload).unwrap_or_default();
@@ -160,7 +162,8 @@ impl MulticastRun {
                 holders.push((child, arrival + self.plan.receive_overhead()));
             }
         }
-        last
+        // Who has got the last copy takes it in.
+        last + self.plan.receive_overhead()
     }
 
     /// When the packets of a node that is free from cycle `at` on reach its link, one after the other.
@@ -279,7 +282,8 @@ impl Job for Operations<'_> {
     }
 
     fn instruct(&self, recorder: Recorder) -> Recorder {
-        recorder.with_groups(&copies_of(self.run.plan.groups()))
+        let has_receipts = self.run.plan.receive_overhead() > 0;
+        recorder.with_groups(&copies_of(self.run.plan.groups())).with_receipts(has_receipts)
     }
 
     fn course<A: Architecture>(&self) -> impl Course<A, Multicaster> {
@@ -307,6 +311,8 @@ struct Managed {
     plan: Arc<MulticastPlan>,
     period: u64,
     due: Cycle,
+    /// It decides on roots, where it does.
+    manager: Option<Manager>,
     /// Those of operations that are not over.
     copies: Copies,
 }
@@ -316,14 +322,16 @@ impl Managed {
         // Nobody has been told of any load.
         run.plan.loads().tell(std::iter::repeat(0));
         let period = run.staleness.0.max(1);
-        Managed { plan: Arc::clone(&run.plan), period, due: Cycle(period), copies: Copies::default() }
+        let manager = run.plan.root().is_managed().then(|| Manager::new(&run.plan));
+        let (plan, due) = (Arc::clone(&run.plan), Cycle(period));
+        Managed { plan, period, due, manager, copies: Copies::default() }
     }
 }
 
-impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
+impl<A: Architecture> Course<A, Multicaster> for Managed {
     fn advance(
         &mut self,
-        simulation: &mut Simulation<A, E, Recorder>,
+        simulation: &mut Simulation<A, Multicaster, Recorder>,
         until: Cycle,
         stop: &AtomicBool,
     ) -> Outcome {
@@ -331,11 +339,20 @@ impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
             return simulation.run_until(until, stop);
         }
         loop {
-            let outcome = simulation.run_until(until.min(self.due), stop);
+            let end = until.min(self.due);
+            if let Some(manager) = &mut self.manager {
+                // A run may pass its end by a window, and nodes of one side may be ahead.
+                let certain = end + 4 * simulation.window_length();
+                manager.issue(&self.plan, simulation.endpoints_mut(), certain);
+            }
+            let outcome = simulation.run_until(end, stop);
             if simulation.now() >= self.due {
                 let loads = simulation.queued_flits();
                 self.plan.loads().tell(loads.map(|flits| flits.try_into().unwrap_or(u32::MAX)));
                 self.due += self.period;
+                if let Some(manager) = &mut self.manager {
+                    manager.learn(simulation.endpoints_mut());
+                }
             }
             if outcome != Outcome::Reached || simulation.now() >= until {
                 return outcome;
@@ -347,9 +364,14 @@ impl<A: Architecture, E: Endpoint> Course<A, E> for Managed {
         Aim::LastCopies
     }
 
-    fn collect(&mut self, simulation: &mut Simulation<A, E, Recorder>, batch: &mut Batch) {
+    fn collect(&mut self, simulation: &mut Simulation<A, Multicaster, Recorder>, batch: &mut Batch) {
         for recorder in simulation.observers_mut() {
             self.copies.merge(recorder.take_copies(), &self.plan, &mut batch.operations);
         }
+        let mut received = Copies::default();
+        for multicaster in simulation.endpoints_mut() {
+            multicaster.take_receipts().into_iter().for_each(|receipt| received.enter(receipt));
+        }
+        self.copies.merge(received, &self.plan, &mut batch.operations);
     }
 }

@@ -7,6 +7,7 @@ use flitway_engine::random::Stream;
 use flitway_fabric::barrier::{
     Actions, BarrierId, Event, Loss, Packet, PacketKind, Place, State, TimerChange,
 };
+use flitway_fabric::observer::BarrierDeparture;
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
 use flitway_fabric::pool::{Slot, linked};
 use flitway_fabric::simulation::BarrierCounters;
@@ -77,6 +78,11 @@ impl Member {
         let actions = self.state.next(&self.place, settings.dun_start, event);
         self.set_timers(settings, now, &actions);
         actions
+    }
+
+    /// What it knows.
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 
     /// The process behind port `process` arrives.
@@ -155,6 +161,18 @@ impl Check {
 }
 
 impl Signal {
+    /// What observers are told when the link of `port` of `component` has chosen it, so that its first flit is on the wire
+    /// there in cycle `leaves`.
+    pub(super) fn departs(
+        &self,
+        now: Cycle,
+        component: ComponentNumber,
+        port: PortId,
+        leaves: Cycle,
+    ) -> BarrierDeparture {
+        BarrierDeparture { cycle: now, component, port, group: self.group, packet: self.packet, leaves }
+    }
+
     /// What observers are told when it is lost at `port` of `component`.
     pub(super) fn lost(
         &self,

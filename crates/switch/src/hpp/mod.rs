@@ -24,7 +24,10 @@
 //! VC 0 counts as served last and as advertised last; input 0 goes first at every arbiter.
 //!
 //! **Labels.** With `V` VCs and `c` classes (which divide `V`), label `k (V / c) + l` is lane `l` of class `k`. A NIC sends
-//! in class 0.
+//! in class 0, a packet for a node `d` on the lane that it names, modulo the number of lanes. *By flow*
+//! ([`LaneChoice::ByFlow`]) it is a lane of the pair instead: with `e = (s * g + d) mod 2^32` of the node `s` that sends,
+//! `f = (e xor (e >> 15)) * g mod 2^32` and `g = 0x9E3779B1`, the number `f >> 16` modulo the number of lanes. Then packets of
+//! a pair keep their order in a rail.
 //!
 //! **Cycle `t`**, in this order:
 //!
@@ -109,6 +112,10 @@
 //! * **Engine** of a switch, after the input queues. One event per cycle: the first packet in the queue of an input, or a
 //!   timer of a group that expires. They take turns, in the order inputs, retransmission timer of group 0, its dun timer,
 //!   timers of group 1 and so on: the first after the one that had its turn last. At first it is the turn of input 0.
+//!   *Together* (not the default; OQ-H14): when an input has its turn with a combine, those that say the same (of the same
+//!   group and S) and are the first in the queues of other inputs are taken in the same cycle, in the order of inputs after
+//!   it, until one of them completes the operation at the root. Then there is no combine-ACK of the others either: the
+//!   distribute is theirs, too. Who comes next is decided by the input that had the turn.
 //! * **Timers.** One that is armed in cycle `t` expires from cycle `t + retransmit`, or `t + dun`, on, until it has had its
 //!   turn, is stopped or armed again.
 //! * **Output queue.** What an event makes goes into the queues of the ports in the same cycle, in the order of the protocol,
@@ -154,9 +161,10 @@ mod theory;
 mod timing;
 mod token;
 
+pub use settings::{
+    AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline,
+};
 pub use theory::Ends;
-
-pub use settings::{AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, Pipeline};
 
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;

@@ -518,7 +518,7 @@ impl PortModel<Hpp> for Port {
         let (flits, units) = shared.lengths[usize::from(packet.payload)];
         let (route, to, vc, kind) = match packet.destination {
             Destination::Node(node) => {
-                let vc = packet.lane as usize % timing.lanes;
+                let vc = timing.lane_choice.lane(source, node, packet.lane, timing.lanes);
                 (shared.routing.way(source, node), node.0, vc, Kind::Single)
             }
             Destination::Group(group, root) => {

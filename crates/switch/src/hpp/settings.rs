@@ -3,6 +3,7 @@
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::DunStart;
 use flitway_fabric::packet::PacketFormat;
+use flitway_wiring::NodeId;
 
 /// One HPP Switch and the link layer of the NIC ports that talk to it.
 ///
@@ -33,6 +34,35 @@ pub struct HppSettings {
     pub multicast: MulticastSettings,
     /// How barriers run.
     pub barrier: BarrierSettings,
+    /// Which lane a packet for a node takes.
+    pub lanes: LaneChoice,
+}
+
+/// Which lane a packet for a node takes, from end to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneChoice {
+    /// The one that it names (OQ-H12). Packets of a pair of nodes on different lanes may overtake each other.
+    ByPacket,
+    /// One for each pair of nodes.
+    ByFlow,
+}
+
+impl LaneChoice {
+    /// The lane, of so many, of a packet from `source` to `destination` that names `drawn`.
+    #[inline]
+    #[must_use]
+    pub const fn lane(self, source: NodeId, destination: NodeId, drawn: u32, lanes: usize) -> usize {
+        /// 2^32 divided by the golden ratio, made odd: it spreads what is alike.
+        const SPREAD: u32 = 0x9E37_79B1;
+        match self {
+            LaneChoice::ByPacket => drawn as usize % lanes,
+            LaneChoice::ByFlow => {
+                let pair = source.0.wrapping_mul(SPREAD).wrapping_add(destination.0);
+                let flow = (pair ^ (pair >> 15)).wrapping_mul(SPREAD);
+                (flow >> 16) as usize % lanes
+            }
+        }
+    }
 }
 
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency in cycles.
@@ -115,6 +145,8 @@ pub struct BarrierSettings {
     pub buffer_packets: u32,
     /// Stages of the engine, beyond those of the pipeline.
     pub engine: u32,
+    /// The engine notes combines of one group that wait at several inputs in one cycle; otherwise one event a cycle.
+    pub together: bool,
     /// Cycles until a combine that has not been acknowledged is sent again; at least 1.
     pub retransmit: u32,
     /// Cycles until a distribute that has not come is asked for; at least 1.
@@ -138,7 +170,8 @@ impl BarrierSettings {
             groups: 16,
             dedicated: true,
             buffer_packets: 12,
-            engine: 3,
+            engine: 4,
+            together: false,
             retransmit: 3_125,
             dun: 31_250,
             dun_start: DunStart::AtAck,

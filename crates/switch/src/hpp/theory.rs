@@ -124,18 +124,16 @@ impl Chip for HppSettings {
         let start = u64::from(self.pipeline.transmit - u32::from(self.show_ahead));
         // Between two links there is a switch.
         let passes = |links: usize| (links - 1) as u64 * self.barrier_pass_cycles();
-        // The root answers the last combine before it sends the distribute the same way.
-        let answer = if up.last() == down.last() { flits } else { 0 };
         let root = match fabric.barriers.root(group) {
             Root::Node(root) => root,
-            Root::Switch(_) => return Some(start + cables + passes(up.len() + down.len()) + flits + answer),
+            Root::Switch(_) => return Some(start + cables + passes(up.len() + down.len()) + flits),
         };
         let ways = match (last == root, member == root) {
             // Nobody else is asked.
             (true, true) => 1,
             (true, false) => start + passes(down.len()) + flits,
             (false, true) => start + passes(up.len()) + flits,
-            (false, false) => 2 * (start + flits) + passes(up.len()) + passes(down.len()) + answer,
+            (false, false) => 2 * (start + flits) + passes(up.len()) + passes(down.len()),
         };
         Some(cables + ways)
     }

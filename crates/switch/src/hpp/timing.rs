@@ -1,7 +1,7 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
-use super::{Hpp, HppSettings, boards, long};
+use super::{Hpp, HppSettings, LaneChoice, boards, long};
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::Fabric;
@@ -19,6 +19,8 @@ pub(super) struct Timing {
     pub(super) vcs: usize,
     /// VCs of one class.
     pub(super) lanes: usize,
+    /// Which of them a packet for a node takes.
+    pub(super) lane_choice: LaneChoice,
     /// From the first flit on the input wire to the first cycle in which it can cross.
     pub(super) to_crossbar: u64,
     pub(super) receive: u64,
@@ -82,6 +84,7 @@ impl Timing {
             epoch: Cycle::ZERO,
             vcs: settings.vcs as usize,
             lanes: (settings.vcs / classes) as usize,
+            lane_choice: settings.lanes,
             to_crossbar: u64::from(pipeline.receive + pipeline.queue + pipeline.route),
             receive: u64::from(pipeline.receive),
             transmit_buffer: u64::from(pipeline.transmit_buffer),

@@ -7,7 +7,9 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rates};
-use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
+use flitway_switch::hpp::{
+    AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline,
+};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Destination, Groups, NodeId, RailId};
@@ -28,6 +30,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         advert: AdvertSettings { flits: 2, refresh: None, position_bits: 16 },
         multicast: MulticastSettings::published(2),
         barrier: BarrierSettings::published(),
+        lanes: LaneChoice::ByPacket,
     }
 }
 

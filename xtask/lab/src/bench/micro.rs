@@ -10,6 +10,7 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates, Simulation, Unobserved,
 };
+use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -163,6 +164,7 @@ fn credits() -> Part {
             advert: AdvertSettings { flits: 2, refresh: None, position_bits: 8 },
             multicast: MulticastSettings::published(0),
             barrier: BarrierSettings::published(),
+            lanes: LaneChoice::ByPacket,
         },
     };
     let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });

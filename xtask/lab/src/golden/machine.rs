@@ -49,7 +49,7 @@ pub(super) fn table(name: &str) -> Outcome<Made> {
 fn head(name: &str, session: &Session, facts: &Facts) -> String {
     let (nodes, switches, links) = (facts.nodes, facts.switches_per_rail, facts.links_per_rail);
     let hops = facts.hops_mean;
-    let clock = session.machine().clock.hertz() as f64 / 1e6;
+    let clock = session.machine().clock.hertz() / 1e6;
     format!(
         "# {name} with {SET}. New values: `cargo xtask golden --accept`.\n\n\
          nodes {nodes}, switches {switches}, links {links}, mean hops {hops:.3}, clock {clock} MHz\n\n"

@@ -8,14 +8,14 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
-use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
+use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, LaneChoice, Pipeline};
 
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::schema::{Choice, Kind, Presence, Setting, When};
-use crate::section::packet;
 use crate::section::topology::{self, Topology};
+use crate::section::{nic, packet};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
 
@@ -56,6 +56,7 @@ static SETTINGS: &[&Setting] = &[
     &barrier::ENGINE,
     &barrier::RETRANSMIT,
     &barrier::DUN,
+    &barrier::COMBINES,
     &barrier::DUN_START,
     &barrier::BIT_ERRORS,
 ];
@@ -255,6 +256,7 @@ fn build(
     let advert = advert(values, surroundings.clock, units.as_ref(), findings);
     let multicast = multicast::build(values, surroundings.clock, vcs, findings);
     let barrier = barrier::build(values, surroundings.clock, findings);
+    let by_flow = values.choice(&nic::VC).map(|choice| choice == nic::BY_FLOW);
     let format = surroundings.format?;
     let units = units?;
     let settings = HppSettings {
@@ -270,6 +272,7 @@ fn build(
         advert: advert?,
         multicast: multicast?,
         barrier: barrier?,
+        lanes: if by_flow? { LaneChoice::ByFlow } else { LaneChoice::ByPacket },
     };
     check_refresh(values, &settings, findings);
     check_headroom(values, &settings, surroundings, findings);

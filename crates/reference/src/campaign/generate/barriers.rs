@@ -37,6 +37,7 @@ pub(super) fn settings(dice: &mut Dice) -> hpp::BarrierSettings {
         dun,
         dun_start: dice.pick(&[DunStart::AtAck, DunStart::AtCombine]),
         packet_error: dice.pick(&[0, 0, 0, u64::MAX / 50, u64::MAX / 8, u64::MAX / 3]),
+        together: dice.one_in(3),
     }
 }
 

@@ -189,7 +189,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         };
         let (flits, units) = lengths[usize::from(packet.payload)];
         let route = routing.way(source, node);
-        let vc = packet.lane as usize % V;
+        let vc = timing.lane_choice.lane(source, node, packet.lane, V);
         let token = || Token {
             route,
             at: now,

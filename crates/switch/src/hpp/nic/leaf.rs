@@ -186,8 +186,11 @@ impl Port {
         let signal = output.pop_front().expect("a link that chooses a barrier packet has one");
         let next = output.front().map_or(Cycle::NEVER, |signal| signal.at);
         self.link.barrier_at = next;
+        let (number, port) = (self.leaf().number, PortId(self.rail.0));
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let at = self.link.send(timing, now, FLITS);
+        let leaves = Cycle(at.0 - u64::from(self.link.wire.latency));
+        cx.observer.barrier_departed(&signal.departs(now, number, port, leaves));
         pools.signal(cx.post, &self.link.wire, Signal { at, ..signal });
         cx.counters.events += 1;
         cx.counters.barrier.sent += 1;

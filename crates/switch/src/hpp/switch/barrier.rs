@@ -6,8 +6,10 @@ use crate::hpp::barrier::{Check, FLITS, Member, Signal, Timer, count_timer, outp
 use crate::hpp::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
+use flitway_fabric::barrier::PacketKind;
 use flitway_fabric::barrier::{Actions, BarrierId, To};
 use flitway_fabric::bits::bits;
+use flitway_fabric::observer::BarrierNote;
 use flitway_fabric::observer::{LossReason, Observer};
 use flitway_fabric::pool::Slot;
 use flitway_fabric::simulation::Conservation;
@@ -133,7 +135,13 @@ impl Barrier {
 impl Queues {
     /// Whether there is a packet for the engine whose turn it is.
     fn has_input(&self) -> bool {
-        self.input.front().is_some_and(|first| self.granted.wrapping_sub(first.after) as i32 >= 0)
+        self.first_input().is_some()
+    }
+
+    /// That packet.
+    fn first_input(&self) -> Option<&Signal> {
+        let first = self.input.front().filter(|it| self.granted.wrapping_sub(it.after) as i32 >= 0);
+        first.map(|first| &first.signal)
     }
 
     /// The barrier packet that the link is to send before all packets of VC 0, if they share an order.
@@ -231,7 +239,7 @@ impl Parts<'_> {
                     count_timer(&mut cx.counters.barrier, &actions);
                     self.act(group, &actions, now, cx);
                 }
-                None => self.handle(place, now, cx),
+                None => self.turn(place, now, cx),
             }
         }
         let slot = self.first_arbiter - 1;
@@ -267,15 +275,45 @@ impl Parts<'_> {
         }
     }
 
+    /// Input `port` has its turn: its first packet, and with it what says the same, where combines are noted together.
+    fn turn<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+        let first = self.engine().ports[port].first_input().copied();
+        let (group, actions) = self.take_in(port, now, cx);
+        let is_combine = first.is_some_and(|first| first.packet.kind == PacketKind::Combine);
+        let Some(first) = first.filter(|_| cx.shared.barrier.together && is_combine) else {
+            return self.act(group, &actions, now, cx);
+        };
+        let mut taken = vec![actions];
+        for other in (port + 1..self.links.len()).chain(0..port) {
+            if is_complete(&taken) {
+                break;
+            }
+            let waiting = self.engine().ports[other].first_input();
+            if waiting.is_some_and(|it| (it.group, it.packet) == (group, first.packet)) {
+                taken.push(self.take_in(other, now, cx).1);
+            }
+        }
+        // The distribute is the ACK of all of them.
+        let first = if is_complete(&taken) { taken.len() - 1 } else { 0 };
+        taken[first..].iter().for_each(|actions| self.act(group, actions, now, cx));
+    }
+
     /// The engine takes the first packet out of the queue of input `port`.
-    fn handle<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
+    fn take_in<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) -> (BarrierId, Actions) {
         let engine = self.engine();
         let first = engine.ports[port].input.pop_front();
         let Ordered { signal, .. } = first.expect("an input that has its turn has a packet");
         let (group, settings) = (signal.group, &cx.shared.barrier);
-        let actions = engine.member_mut(group).take(settings, now, PortId::new(port), signal.packet);
+        let (member, port) = (engine.member_mut(group), PortId::new(port));
+        let (place, before) = (member.place, member.state());
+        let actions = member.take(settings, now, port, signal.packet);
+        if before != member.state() {
+            let (switch, packet, arrived) = (self.number, signal.packet, signal.at);
+            let note = BarrierNote { cycle: now, switch, port, group, packet, arrived, place };
+            cx.observer.barrier_noted(&note);
+        }
         cx.counters.barrier.handled += 1;
-        self.act(group, &actions, now, cx);
+        (group, actions)
     }
 
     /// Does what an event of `group` leads to.
@@ -342,11 +380,18 @@ impl Parts<'_> {
         let link = &mut self.links[port];
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let at = link.send(timing, now, FLITS);
+        let leaves = Cycle(at.0 - u64::from(link.wire.latency));
+        cx.observer.barrier_departed(&signal.departs(now, self.number, PortId::new(port), leaves));
         pools.signal(cx.post, &link.wire, Signal { at, ..signal });
         cx.counters.events += 1;
         cx.counters.barrier.sent += 1;
         self.arm_link(port);
     }
+}
+
+/// Whether the last of these combines has completed the operation, as it can at the root.
+fn is_complete(taken: &[Actions]) -> bool {
+    taken.last().is_some_and(|actions| actions.completed)
 }
 
 impl Switch {

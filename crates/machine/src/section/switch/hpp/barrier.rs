@@ -55,11 +55,30 @@ pub(super) static BUFFER: Setting = Setting {
 pub(super) static ENGINE: Setting = Setting {
     path: "switch.barrier.engine",
     kind: Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
-    presence: Presence::Default("\"3 cycles\""),
+    presence: Presence::Default("\"4 cycles\""),
     when: HPP,
     doc: "What a barrier packet spends in the barrier module, beyond the stages of the pipeline and its own five flits.",
-    example: "\"3 cycles\"",
-    source: "hpp-switch.txt section 3.3: 128 ns for two passes, 20 cycles each [INF]; spec/mechanisms.md section 1.7",
+    example: "\"4 cycles\"",
+    source: "hpp-switch.txt section 3.3: 128 ns for two passes of 20 cycles, each 11 with show-ahead, 5 flits and 4 [INF]",
+};
+
+const ONE_BY_ONE: &str = "one-by-one";
+const TOGETHER: &str = "together";
+
+pub(super) static COMBINES: Setting = Setting {
+    path: "switch.barrier.combines",
+    kind: Kind::Choice(&[
+        Choice { name: ONE_BY_ONE, doc: "One event in a cycle, of whatever kind and group." },
+        Choice {
+            name: TOGETHER,
+            doc: "Combines of one group that wait at several inputs set their bits in one cycle; other events as before.",
+        },
+    ]),
+    presence: Presence::Default("\"one-by-one\""),
+    when: HPP,
+    doc: "How many combines the barrier module of a switch notes in a cycle. No paper says.",
+    example: "\"one-by-one\"",
+    source: "OQ-H14",
 };
 
 pub(super) static RETRANSMIT: Setting = Setting {
@@ -129,6 +148,7 @@ pub(super) fn build(
         dedicated: values.flag(&DEDICATED)?,
         buffer_packets: values.quantity_u32(&BUFFER)? / PACKET,
         engine: values.quantity_u32(&ENGINE)?,
+        together: values.choice(&COMBINES)? == TOGETHER,
         retransmit: retransmit?,
         dun: dun?,
         dun_start,
