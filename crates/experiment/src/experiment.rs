@@ -7,6 +7,7 @@ use crate::finding::Finding;
 use crate::options::Options;
 use crate::plot::{Plot, PlotData};
 use crate::point::Point;
+use crate::schema;
 use crate::select::{Space, number};
 use crate::vary::Axis;
 use flitway_machine::Diagnostics;
@@ -145,7 +146,7 @@ impl Experiment {
                 finding
             })
             .collect();
-        json!({
+        schema::written(json!({
             "schema": "flitway/experiment/1",
             "flitway": VERSION,
             "command": command,
@@ -153,7 +154,7 @@ impl Experiment {
             "points": points,
             "plots": report.plots.iter().map(PlotData::to_json).collect::<Vec<_>>(),
             "findings": findings,
-        })
+        }))
     }
 }
 

@@ -53,6 +53,7 @@ mod plot;
 mod point;
 pub mod result;
 mod runner;
+pub mod schema;
 mod select;
 pub mod side_by_side;
 mod store;

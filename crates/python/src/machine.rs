@@ -64,7 +64,7 @@ pub(crate) fn builtin_machines() -> Vec<(&'static str, &'static str)> {
 /// The schema of a `flitway/result/1`.
 #[pyfunction]
 pub(crate) fn result_schema() -> &'static str {
-    include_str!("../../../docs/result.schema.json")
+    flitway_experiment::schema::RESULT
 }
 
 /// Name and text of each built-in experiment.

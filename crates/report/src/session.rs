@@ -175,6 +175,12 @@ impl Session {
         Traffic::build(choice, &self.shape, &self.injection(&flits, load), self.seed)
     }
 
+    /// Packets of `traffic` that all nodes together create in a cycle.
+    #[must_use]
+    pub fn packets_per_cycle(&self, traffic: &Traffic) -> f64 {
+        packets_per_cycle(self.fabric.nodes(), traffic)
+    }
+
     /// Flits on the link for a payload in bytes.
     fn flits(&self) -> impl Fn(u16) -> u16 + use<> {
         let format = self.machine.packet;

@@ -1,11 +1,13 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
 use super::{Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
-use flitway_engine::{Clock, Cycle};
+use flitway_engine::{Clock, Cycle, NodeId};
 use flitway_machine::units;
+use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
+use flitway_report::shown::load as load_shown;
 use flitway_report::stages::Stages;
 use flitway_report::theory::Theory;
 use flitway_report::watch;
@@ -333,10 +335,43 @@ impl Load {
     }
 }
 
+/// Refuses what most likely sends nothing, or sees nothing arrive, in the time that is asked for: with so many packets or
+/// operations `per_cycle` of all nodes at the `load` that `option` says.
+pub(super) fn in_time(
+    session: &Session,
+    option: &'static str,
+    load: Load,
+    per_cycle: f64,
+    patience: Patience,
+) -> Result<(), Problem> {
+    let Some(duration) = patience.duration else { return Ok(()) };
+    let cycles = duration.0.saturating_add(patience.warm_up.map_or(0, |warm_up| warm_up.0));
+    let span = time(session.machine().clock.nanos(cycles as f64));
+    let expected = per_cycle * cycles as f64;
+    if expected < 1.0 {
+        let what = if option == "load" { "packets" } else { "operations" };
+        let message = format!(
+            "`{}`: nothing is sent in {span}: all nodes together begin {} {what} in that time, expected one or more",
+            load.text(),
+            load_shown(expected, 3)
+        );
+        let help =
+            if load == Load::Max { "lengthen --duration" } else { "raise the load, or lengthen --duration" };
+        return Err(Problem::new(option, message).help(help));
+    }
+    let crossing = session.fabric().zero_load_cycles(NodeId(0), NodeId(1), 1).0;
+    if cycles < crossing {
+        let needed = time(session.machine().clock.nanos(crossing as f64));
+        let message = format!("nothing can arrive in {span}: the way to the next node takes {needed}");
+        return Err(Problem::new("duration", message).help("lengthen --duration"));
+    }
+    Ok(())
+}
+
 /// The option that is most likely at fault.
 pub(super) fn misfit(error: &TrafficError) -> Problem {
     let option = match error {
-        TrafficError::Misfit(_) => "traffic",
+        TrafficError::Misfit(_) | TrafficError::NobodySends { .. } => "traffic",
         TrafficError::AboveMtu { .. } => "packet",
         _ => "load",
     };
@@ -355,10 +390,12 @@ impl TrafficWorkload {
     /// If the pattern or the packets do not fit.
     pub fn points(&self, session: &Session) -> Result<Vec<(f64, Arc<Traffic>)>, Problem> {
         let fit = |load: &Load| {
-            let load = load.fraction();
-            Ok((load.as_f64(), Arc::new(session.traffic(&self.choice, load)?)))
+            let offered = load.fraction();
+            let traffic = session.traffic(&self.choice, offered).map_err(|error| misfit(&error))?;
+            in_time(session, "load", *load, session.packets_per_cycle(&traffic), self.patience)?;
+            Ok((offered.as_f64(), Arc::new(traffic)))
         };
-        self.loads.iter().map(fit).collect::<Result<_, _>>().map_err(|error| misfit(&error))
+        self.loads.iter().map(fit).collect()
     }
 }
 
