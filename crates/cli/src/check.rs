@@ -3,6 +3,7 @@
 use crate::args::CheckArguments;
 use crate::channels::{Names, loads_section, waiting_section};
 use crate::failure::{Failure, colour};
+use crate::inputs;
 use crate::output::{Target, complain, say};
 use crate::table;
 use flitway_experiment::Examination;
@@ -18,6 +19,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         complain(&machine.warnings.render(colour()));
     }
     let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
+    if let Some(Target::File { option, path }) = &target {
+        inputs::keep(&[(option, path.as_ref())], &machine.files)?;
+    }
     let session = Session::new(machine, 1, 1);
     let examination = Examination::new(&session, &arguments.packet, arguments.traffic.as_deref())
         .map_err(Failure::workload)?;

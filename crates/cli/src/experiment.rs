@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
+use crate::inputs;
 use crate::output::{Targets, broken, complain};
 use crate::progress::{Line, stop_flag};
 use crate::report;
@@ -21,12 +22,18 @@ const FINDING: usize = 4;
 pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     let experiment = Experiment::load(name, &overrides(arguments))?;
     warn(&experiment);
+    let outputs = inputs::outputs(arguments);
+    inputs::keep(&outputs, &experiment.files())?;
     let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
     report::probe(arguments)?;
     let beside = experiment.beside(arguments.threads);
     fits_memory(experiment.memory_bytes.saturating_mul(beside.into()))?;
     let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
     let store = Store::open(&folder)?;
+    let kept = experiment.written(&store);
+    inputs::keep_store(&outputs, &kept)?;
+    let kept: Vec<(&str, &Path)> = kept.iter().map(|file| ("--out", file.as_path())).collect();
+    inputs::keep(&kept, &experiment.files())?;
     let mut voice = Voice::new(&targets).with_report(arguments.report.is_some());
     let stop = stop_flag()?;
     let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;

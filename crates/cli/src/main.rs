@@ -16,6 +16,7 @@ mod compare;
 mod experiment;
 mod explain;
 mod failure;
+mod inputs;
 mod list;
 mod multicast;
 mod output;

@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use flitway_experiment::frame::Frame;
+use flitway_experiment::whole;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Prints `text` and a line end to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
@@ -38,16 +39,7 @@ pub(crate) fn broken(text: &str, indent: usize) -> String {
 
 /// Whether `a` and `b` name the same file, which need not be there yet.
 pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
-    let place = |path: &str| {
-        std::fs::canonicalize(path).unwrap_or_else(|_| {
-            let path = Path::new(path);
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or_else(|| Path::new(".")).canonicalize();
-            folder
-                .map_or_else(|_| path.to_owned(), |folder| folder.join(path.file_name().unwrap_or_default()))
-        })
-    };
-    a == b || (a != "-" && b != "-" && place(a) == place(b))
+    a == b || (a != "-" && b != "-" && whole::is_same(Path::new(a), Path::new(b)))
 }
 
 /// Prints `text` and a line end to standard error. If even that fails there is nobody to tell.
@@ -86,12 +78,7 @@ impl Target {
         if Path::new(path).is_dir() {
             return Err(Failure::input(format!("{option} {path}: this is a folder, expected a file"), None));
         }
-        let probed = match Place::of(path) {
-            Place::Device => std::fs::OpenOptions::new().write(true).open(path).map(drop),
-            Place::File { draft, .. } => {
-                std::fs::File::create(&draft).and_then(|_| std::fs::remove_file(&draft))
-            }
-        };
+        let probed = if is_device(path) { open_device(path).map(drop) } else { whole::probe(path.as_ref()) };
         probed.map_err(|error| {
             Failure::input(
                 format!("{option} {path}: cannot write there: {error}"),
@@ -130,23 +117,14 @@ impl Target {
     /// Fills the file with what `write` writes.
     fn fill(&self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
         let Target::File { option, path } = self else { return Ok(()) };
-        let write_to = |file: std::fs::File| {
-            let mut buffer = std::io::BufWriter::new(file);
-            write(&mut buffer)?;
-            buffer.flush()
-        };
-        let written = match Place::of(path) {
-            Place::Device => std::fs::OpenOptions::new().write(true).open(path).and_then(write_to),
-            Place::File { draft, file } => {
-                let written = std::fs::File::create(&draft)
-                    .and_then(write_to)
-                    .and_then(|()| std::fs::rename(&draft, file));
-                if written.is_err() {
-                    // Half a result is none.
-                    let _ = std::fs::remove_file(&draft);
-                }
-                written
-            }
+        let written = if is_device(path) {
+            open_device(path).and_then(|device| {
+                let mut buffer = std::io::BufWriter::new(device);
+                write(&mut buffer)?;
+                buffer.flush()
+            })
+        } else {
+            whole::replace(path.as_ref(), write)
         };
         written.map_err(|error| Failure::input(format!("{option} {path}: cannot write: {error}"), None))
     }
@@ -198,24 +176,13 @@ impl Targets {
     }
 }
 
-/// What a path leads to.
-enum Place {
-    /// A pipe, a terminal, `/dev/null`: written to, never replaced.
-    Device,
-    /// A file, links followed, and the draft that becomes it when it is complete.
-    File { draft: PathBuf, file: PathBuf },
+/// Whether `path` leads to a pipe, a terminal or `/dev/null`, which is written to and never replaced.
+fn is_device(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-impl Place {
-    fn of(path: &str) -> Self {
-        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Place::Device;
-        }
-        let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        let mut draft = file.clone().into_os_string();
-        draft.push(format!(".{}.part", std::process::id()));
-        Place::File { draft: draft.into(), file }
-    }
+fn open_device(path: &str) -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).open(path)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::barrier;
 use crate::chart;
 use crate::experiment;
 use crate::failure::{Failure, colour};
+use crate::inputs;
 use crate::multicast;
 use crate::output::{Targets, broken, complain, say};
 use crate::progress::{Goal, Line, Pace, stop_flag};
@@ -41,10 +42,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if !machine.warnings.is_empty() {
         complain(&machine.warnings.render(colour()));
     }
+    let options = arguments.workload();
+    let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
+    inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
     let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
-    let workload = Workload::check(&arguments.workload(), &surroundings).map_err(Failure::workload)?;
+    let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
         Workload::Graph(graph) => run_graph(arguments, machine, graph, &targets),

@@ -99,6 +99,7 @@ pub(crate) fn check(mut options: Options, overrides: &Overrides) -> Result<Exper
         plots: plotted,
         findings: found,
         memory_bytes,
+        read_from: None,
         warnings: warnings.in_order(&file),
     })
 }

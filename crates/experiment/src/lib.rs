@@ -59,6 +59,7 @@ pub mod side_by_side;
 mod store;
 mod vary;
 pub mod views;
+pub mod whole;
 pub mod workload;
 
 pub use builtin::builtin;

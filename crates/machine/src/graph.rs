@@ -18,7 +18,7 @@ mod statement;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flitway_fabric::topology::{End, Graph, GraphLink};
@@ -40,6 +40,8 @@ const PROBLEMS_MAX: usize = 100;
 /// A graph that was read, with the places of its links.
 #[derive(Clone, Debug)]
 pub struct GraphFile {
+    /// The file.
+    pub path: PathBuf,
     /// What to build.
     pub graph: Graph,
     /// Names of the switches, by number.
@@ -198,6 +200,7 @@ impl Reader {
             self.check_whole(&graph, &taken);
         }
         GraphFile {
+            path: PathBuf::from(&self.source.name),
             graph,
             switch_names: self.switches.iter().map(|name| name.text.clone()).collect(),
             node_names: self.nodes.iter().map(|name| name.text.clone()).collect(),

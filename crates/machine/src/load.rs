@@ -36,6 +36,8 @@ pub(crate) const BUILT_IN: &str = " (built in)";
 pub(crate) struct MachineText {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// The file; `None` if it is built in.
+    pub(crate) path: Option<PathBuf>,
     /// Where the paths in it begin.
     pub(crate) folder: PathBuf,
 }
@@ -43,7 +45,7 @@ pub(crate) struct MachineText {
 pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostics> {
     if let Some((name, text)) = builtin().iter().find(|(name, _)| *name == name_or_path) {
         let name = format!("{name}{BUILT_IN}");
-        return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
+        return Ok(MachineText { name, text: (*text).to_owned(), path: None, folder: PathBuf::from(".") });
     }
     let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
     if !is_path(name_or_path) && !is_folder(name_or_path) {
@@ -53,7 +55,7 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
     let text = read_text(path, name_or_path, "machine file", None)
         .map_err(|problem| or_built_in(problem, path, "machine", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    Ok(MachineText { name: name_or_path.to_owned(), text, folder })
+    Ok(MachineText { name: name_or_path.to_owned(), text, path: Some(path.to_owned()), folder })
 }
 
 /// Whether `text` is the path of a file, and not a built-in name.

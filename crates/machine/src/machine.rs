@@ -5,6 +5,7 @@ use flitway_fabric::hpp::settings::PacketFormat;
 use flitway_fabric::routing::{Routing, RoutingKind};
 use flitway_fabric::topology::{Topology, TopologySettings};
 use flitway_fabric::{Barriers, Fabric, Groups, SwitchSettings};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostics, Source};
@@ -45,6 +46,8 @@ pub struct Machine {
     pub effective: Vec<Effective>,
     /// What the user should know; never an error.
     pub warnings: Diagnostics,
+    /// The files that it was read from.
+    pub files: Vec<PathBuf>,
 }
 
 impl Machine {
@@ -98,7 +101,9 @@ impl Machine {
         else {
             unreachable!("a part that cannot be built reports why");
         };
+        let graph = topology.graph.as_ref().map(|graph| graph.path.clone());
         Ok(Machine {
+            files: options.read_from.into_iter().chain(graph).collect(),
             name: general.name,
             description: general.description,
             rails: general.rails,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -79,12 +79,24 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     }
 }
 
+/// The files that the options name.
+pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
+    let named = |option| options.get(option).map(|path| (option, PathBuf::from(path)));
+    let placement = named("placement").filter(|_| !is_way(options.get("placement")));
+    named("graph").into_iter().chain(placement).collect()
+}
+
+/// Whether a placement is a way to place ranks, and no file.
+fn is_way(placement: Option<&str>) -> bool {
+    matches!(placement, Some("linear" | "random"))
+}
+
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     let place = |path: &str| folder.join(path).display().to_string();
     options.graph = options.graph.as_deref().map(place);
-    let is_file = |text: &str| text != "linear" && text != "random";
-    options.placement = options.placement.take().map(|text| if is_file(&text) { place(&text) } else { text });
+    options.placement =
+        options.placement.take().map(|text| if is_way(Some(&text)) { text } else { place(&text) });
 }
 
 fn read(path: &str) -> Result<GraphFile, Problem> {

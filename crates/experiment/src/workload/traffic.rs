@@ -17,7 +17,8 @@ use flitway_workload::traffic::destination::DestinationChoice;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
 use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -210,15 +211,35 @@ pub(super) fn sizes(option: &'static str, text: &str) -> Result<Sizes, Vec<Probl
     }
 }
 
+/// The files that the options name.
+pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
+    let mut files = Vec::new();
+    if let Some(pattern) = &options.traffic {
+        let found = RefCell::new(None);
+        let _placed = destination::placed(pattern, |path| {
+            *found.borrow_mut() = Some(PathBuf::from(path));
+            path.to_owned()
+        });
+        files.extend(found.into_inner().map(|path| ("traffic", path)));
+    }
+    for option in ["packet", "multicast_packet"] {
+        if let Some(Ok(SizeChoice::File(path))) = options.get(option).map(size::parse) {
+            files.push((option, PathBuf::from(path)));
+        }
+    }
+    files
+}
+
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     if let Some(pattern) = &mut options.traffic {
         let placed = destination::placed(pattern, |path| folder.join(path).display().to_string());
         *pattern = placed.unwrap_or_else(|| pattern.clone());
     }
-    let Some(packet) = &options.packet else { return };
-    if let Ok(SizeChoice::File(path)) = size::parse(packet) {
-        options.packet = Some(format!("file({})", quoted(&folder.join(path).display().to_string())));
+    for packet in [&mut options.packet, &mut options.multicast_packet].into_iter().flatten() {
+        if let Ok(SizeChoice::File(path)) = size::parse(packet) {
+            *packet = format!("file({})", quoted(&folder.join(path).display().to_string()));
+        }
     }
 }
 
