@@ -1,11 +1,12 @@
 //! The arguments. Scripts depend on them.
 
+use crate::failure::Failure;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use flitway_experiment::WorkloadOptions;
-use flitway_machine::Dimension;
 use flitway_machine::schema::named;
+use flitway_machine::{Dimension, show};
 
 /// Simulates HPC interconnection networks exactly, at the cost of packets.
 #[derive(Debug, Parser)]
@@ -351,6 +352,14 @@ fn torn_override(arguments: &[String]) -> Option<String> {
         three[0] == "--set" && named(&three[1]).next().is_some() && !three[2].starts_with('-')
     })?;
     Some(format!("an override has a `=`: --set {}={}", torn[1], torn[2]))
+}
+
+/// Refuses an argument that is not UTF-8: results repeat their command, and JSON is UTF-8.
+pub(crate) fn all_text() -> Result<(), Failure> {
+    let Some(wrong) = std::env::args_os().find(|argument| argument.to_str().is_none()) else { return Ok(()) };
+    let message = format!("the argument `{}` is not UTF-8 text", show(&wrong.to_string_lossy()));
+    let help = "rename the file, or make a link to it: `ln -s FILE name`";
+    Err(Failure::input(message, Some(help.to_owned())))
 }
 
 /// That an experiment says itself what it runs on.

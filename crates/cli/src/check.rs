@@ -5,16 +5,19 @@ use crate::channels::{Names, loads_section, waiting_section};
 use crate::failure::{Failure, colour};
 use crate::inputs;
 use crate::output::{Target, complain, say};
+use crate::run::too_large;
 use crate::table;
 use flitway_experiment::Examination;
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_report::channels::how;
+use flitway_report::memory;
 use flitway_report::session::Session;
 
 /// Checks what `arguments` say.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let machine = Machine::load(&arguments.machine.machine, &arguments.machine.set)?;
+    memory::fits_machine(&machine, false).map_err(too_large)?;
     if !machine.warnings.is_empty() {
         complain(&machine.warnings.render(colour()));
     }

@@ -4,8 +4,10 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::table::bare_table;
+use flitway_machine::input;
 use flitway_report::shown::load;
 use serde_json::Value;
+use std::path::Path;
 
 /// Quantities that are compared: path in a point, and heading.
 const QUANTITIES: [(&str, &str); 9] = [
@@ -232,7 +234,8 @@ fn read(path: &str) -> Result<Value, Failure> {
         let help = "expected a result of `flitway run --json`, schema `flitway/result/1`";
         Failure::input(format!("{path}: {message}"), Some(help.into()))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refused(format!("cannot read: {error}")))?;
+    let text = input::read_text(Path::new(path), input::MADE_MAX)
+        .map_err(|error| refused(format!("cannot read: it {error}")))?;
     let value: Value =
         serde_json::from_str(&text).map_err(|error| refused(format!("this is no JSON: {error}")))?;
     match value.get("schema").and_then(Value::as_str) {

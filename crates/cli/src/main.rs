@@ -40,6 +40,9 @@ use std::process::ExitCode;
 static MEMORY: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
+    if let Err(failure) = args::all_text() {
+        return failure.report();
+    }
     let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
     let done = match &arguments.command {
         Command::Run(run) => run::run(run),

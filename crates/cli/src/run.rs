@@ -23,6 +23,7 @@ use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
+use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::shown;
@@ -39,6 +40,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (None, None) => return Err(Failure::input("no machine is named", None)),
     };
     let machine = Machine::load(name, &arguments.set)?;
+    memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
         complain(&machine.warnings.render(colour()));
     }
@@ -233,9 +235,13 @@ impl Voice {
 
 /// Refuses what is larger than the memory that is left.
 pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
-    memory::fits(needed).map_err(|message| {
-        Failure::input(message, Some("fewer nodes, rails, virtual channels or threads need less".into()))
-    })
+    memory::fits(needed).map_err(too_large)
+}
+
+/// That there is less memory than a machine needs.
+pub(crate) fn too_large(message: String) -> Failure {
+    let help = "fewer nodes, rails, virtual channels or threads need less; nothing was run";
+    Failure::input(message, Some(help.to_owned()))
 }
 
 /// Measures each of `tasks`, one point each, so many `beside` each other, and shows them as they come in.
@@ -296,7 +302,7 @@ fn run_graph(
         .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
     line.clear();
     voice.say(|| table::graph(&session, path, graph, &result))?;
-    let fault = graph_verdict(&result);
+    let fault = graph_verdict(&session, &result);
     let measured = [Measured { value: result.to_json(), details: result.details }];
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     fault?;
@@ -304,7 +310,14 @@ fn run_graph(
 }
 
 /// A graph that did not finish is a fault, unless somebody stopped it.
-fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
+fn graph_verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
+    if result.out_of_memory {
+        let after = time(session.machine().clock.nanos(result.last.0 as f64));
+        let message = format!("memory for packets that wait was about to run out after {after} simulated");
+        let help =
+            "what there was until then is shown; send large messages in parts that wait for each other";
+        return Err(Failure::input(message, Some(help.to_owned())));
+    }
     if result.stopped {
         return Ok(());
     }

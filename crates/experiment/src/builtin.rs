@@ -1,5 +1,6 @@
 //! The experiments that are built in, and finding the text of any.
 
+use flitway_machine::input::WRITTEN_MAX;
 use flitway_machine::{Code, Diagnostics, is_folder, is_path, not_built_in, or_built_in, read_text};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,7 @@ pub(crate) fn experiment_text(name_or_path: &str) -> Result<ExperimentText, Diag
         return Err(not_built_in(Code::UnknownExperiment, "experiment", name_or_path, &names).into());
     }
     let path = Path::new(name_or_path);
-    let text = read_text(path, name_or_path, "experiment file", None)
+    let text = read_text(path, name_or_path, ("experiment file", WRITTEN_MAX), None)
         .map_err(|problem| or_built_in(problem, path, "experiment", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Ok(ExperimentText { name: name_or_path.to_owned(), text, path: Some(path.to_owned()), folder })

@@ -60,7 +60,7 @@ pub struct Mark {
 pub(crate) fn plots(options: &[PlotOptions], space: &Space, problems: &mut Diagnostics) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
     for option in options {
-        let before = problems.len();
+        let before = problems.seen();
         if let Some(name) = &option.name {
             check_name("plot", name, problems);
             if plots.iter().any(|plot| plot.name == name.text) {
@@ -75,7 +75,7 @@ pub(crate) fn plots(options: &[PlotOptions], space: &Space, problems: &mut Diagn
             problems.push(problem.expected("what is measured, such as `accepted_load`"));
         }
         let by = by(option, x.as_ref(), space, problems);
-        if let (Some(x), Some(y), Some(name), true) = (x, y, &option.name, problems.len() == before) {
+        if let (Some(x), Some(y), Some(name), true) = (x, y, &option.name, problems.seen() == before) {
             let titled = |column: &Column, title: &Option<Text>| {
                 title.as_ref().map_or_else(|| axis_title(space, column), |title| title.text.clone())
             };

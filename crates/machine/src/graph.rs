@@ -26,6 +26,7 @@ use flitway_fabric::{NodeId, PortId, SwitchId};
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
+use crate::input;
 use crate::load;
 use crate::nearest::nearest;
 use crate::units::show;
@@ -33,9 +34,6 @@ use statement::{EndText, Name, Statement};
 
 /// The most switches, and the most nodes, of a graph file.
 const DECLARED_MAX: usize = 1 << 20;
-
-/// Reading stops after so many problems: a range of names can be wrong a million times.
-const PROBLEMS_MAX: usize = 100;
 
 /// A graph that was read, with the places of its links.
 #[derive(Clone, Debug)]
@@ -82,7 +80,7 @@ pub(crate) fn read(
     findings: &mut Diagnostics,
 ) -> Option<GraphFile> {
     let shown = path.display().to_string();
-    match load::read_text(path, &shown, "graph file", named_at) {
+    match load::read_text(path, &shown, ("graph file", input::MADE_MAX), named_at) {
         Ok(text) => parse(&shown, text, findings),
         Err(problem) => {
             findings.push(problem);
@@ -112,18 +110,14 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
         }
         start += line.len();
-        if reader.findings.len() > PROBLEMS_MAX {
-            let message = format!("there are more than {PROBLEMS_MAX} problems; the rest is not listed");
-            let problem = Diagnostic::error(Code::GraphLine, Location::whole(&source), message);
-            reader.findings.push(problem);
+        if reader.findings.has_more() {
             break;
         }
     }
     let file = reader.wire(links);
-    for problem in &reader.findings {
-        findings.push(problem.clone());
-    }
-    (!reader.findings.has_errors()).then_some(file)
+    let is_right = !reader.findings.has_errors();
+    findings.extend(reader.findings);
+    is_right.then_some(file)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,7 +142,7 @@ impl Reader {
 
     fn declare(&mut self, names: Vec<Name>, kind: Kind) {
         for name in names {
-            if self.findings.len() > PROBLEMS_MAX {
+            if self.findings.has_more() {
                 return;
             }
             let list = if kind == Kind::Switch { &self.switches } else { &self.nodes };
@@ -393,7 +387,7 @@ mod tests {
     #[test]
     fn a_thousand_problems_are_not_all_listed() {
         let problems = read("switch s\nnode n0..n999\nnode n0..n999\nnode n0..n999").unwrap_err();
-        assert!(problems.contains("more than 100 problems"));
-        assert_eq!(problems.matches("declared twice").count(), 101);
+        assert!(problems.contains("there are more problems than these 100"));
+        assert_eq!(problems.matches("declared twice").count(), 100);
     }
 }

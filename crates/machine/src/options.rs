@@ -220,7 +220,7 @@ impl Options {
             } else if schema::named(&path).next().is_some() {
                 self.entries.push(Entry { path, raw, location: at, origin });
             } else if !schema::is_table(&path) {
-                self.findings.push(unknown(&path, name_at));
+                self.findings.push_with(|| unknown(&path, name_at));
             } else if let Raw::Table(inner) = raw {
                 self.tables.push((path.clone(), at));
                 self.collect(&path, inner, origin);

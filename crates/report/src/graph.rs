@@ -1,7 +1,7 @@
 //! What a run of a task graph came to, in the units of people, as a value and as JSON.
 
 use crate::details::Details;
-use flitway_engine::Clock;
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Conservation, Counters};
 use flitway_workload::graph::GraphSummary;
 use flitway_workload::graph::stuck::Stuck;
@@ -15,8 +15,12 @@ pub struct GraphResult {
     pub summary: GraphSummary,
     /// What is left undone; `None` if every task has completed and every message was received.
     pub stuck: Option<Stuck>,
-    /// Whether somebody stopped it.
+    /// Whether somebody stopped it, or memory ran out.
     pub stopped: bool,
+    /// Whether it was ended since memory for packets that wait was about to run out.
+    pub out_of_memory: bool,
+    /// The last cycle simulated.
+    pub last: Cycle,
     /// Totals.
     pub counters: Counters,
     /// The books at the end.
@@ -84,6 +88,9 @@ impl GraphResult {
             "communication_share": { "min": least, "mean": mean, "max": most },
             "ranks": ranks,
         });
+        if self.out_of_memory {
+            graph["out_of_memory"] = json!(true);
+        }
         if let Some(completion) = self.summary.completion {
             graph["completion_ns"] = json!(nanos(completion.0));
         }

@@ -13,7 +13,7 @@ pub mod train;
 use crate::details::Details;
 use crate::graph::GraphResult;
 use crate::measure::{Measurement, Plan, Progress};
-use crate::memory::peak_rss_bytes;
+use crate::memory::{Guard, peak_rss_bytes};
 use crate::point::{Point, Scale};
 use crate::recorder::latencies;
 use crate::story::Story;
@@ -284,14 +284,18 @@ impl Session {
         mut progress: impl FnMut(Cycle),
     ) -> GraphResult {
         /// Cycles between two looks at the clock on the wall.
-        const STRIDE: u64 = 1 << 16;
+        const STRIDE: u64 = 1 << 14;
         let started = Instant::now();
         let watch = Watch::slowest(self.has_details).with_latencies();
         let mut simulation = self.exchange_of::<A>(exchange, &watch);
+        let mut guard = Guard::new();
         let outcome = loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
             if outcome != Outcome::Reached {
                 break outcome;
+            }
+            if guard.is_exhausted() {
+                break Outcome::Stopped;
             }
             progress(simulation.now());
         };
@@ -301,6 +305,8 @@ impl Session {
             summary: flitway_nic::summary(simulation.endpoints()),
             stuck: flitway_nic::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
             stopped: outcome == Outcome::Stopped,
+            last: simulation.now(),
+            out_of_memory: guard.is_exhausted(),
             counters: simulation.counters(),
             books: simulation.audit(),
             details: self.has_details.then(|| self.graph_details(&mut simulation, exchange, stop)),

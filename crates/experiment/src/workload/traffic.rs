@@ -2,7 +2,7 @@
 
 use super::{Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
 use flitway_engine::{Clock, Cycle, NodeId};
-use flitway_machine::units;
+use flitway_machine::{input, units};
 use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::session::follow::Follow;
@@ -110,11 +110,8 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 const MISTAKES_MAX: usize = 8;
 
 fn read_list(path: &str) -> Result<String, String> {
-    let expected = "expected numbers in a UTF-8 text file";
-    std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => format!("this is no text; {expected}"),
-        _ => format!("cannot read: {error}; {expected}"),
-    })
+    let read = input::read_text(Path::new(path), input::MADE_MAX);
+    read.map_err(|error| format!("cannot read: it {error}; expected numbers in a UTF-8 text file"))
 }
 
 /// To whom.
@@ -369,10 +366,10 @@ pub(super) fn in_time(
     let cycles = duration.0.saturating_add(patience.warm_up.map_or(0, |warm_up| warm_up.0));
     let span = time(session.machine().clock.nanos(cycles as f64));
     let expected = per_cycle * cycles as f64;
-    if expected < 1.0 {
+    if expected < 0.1 {
         let what = if option == "load" { "packets" } else { "operations" };
         let message = format!(
-            "`{}`: nothing is sent in {span}: all nodes together begin {} {what} in that time, expected one or more",
+            "`{}`: nothing is sent in {span}: all nodes together begin {} {what} in that time",
             load.text(),
             load_shown(expected, 3)
         );

@@ -7,6 +7,7 @@ use flitway_fabric::topology::{MAX_COMPONENTS, StageWiring, TopologySettings};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::graph::{self, GraphFile};
+use crate::machine::Size;
 use crate::options::{Options, Origin};
 use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
@@ -154,6 +155,13 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
+    /// How large a rail is.
+    pub(crate) fn size(&self) -> Size {
+        let ports =
+            self.graph.as_ref().map_or(self.ports * self.switches, |it| 2 * it.graph.links.len() as u64);
+        Size { nodes: self.nodes, switches: self.switches, ports }
+    }
+
     pub(crate) fn is_tree(&self) -> bool {
         matches!(self.settings, TopologySettings::FatTree { .. } | TopologySettings::KaryNTree { .. })
     }

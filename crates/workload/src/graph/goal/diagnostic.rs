@@ -46,6 +46,13 @@ pub enum Problem {
         /// What the system says.
         reason: String,
     },
+    /// The file is of another format.
+    Foreign {
+        /// Which one.
+        format: &'static str,
+        /// What to do with it.
+        advice: &'static str,
+    },
     /// A line of more than a mebibyte: this is no GOAL file.
     LineTooLong,
     /// Something else stands where something is expected.
@@ -167,6 +174,10 @@ impl Problem {
             code: "goal-unreadable",
             doc: "The file cannot be read, or its gzip data is damaged or cut off.",
         },
+        ProblemKind {
+            code: "goal-foreign",
+            doc: "The file is of another format than GOAL text; the message says of which.",
+        },
         ProblemKind { code: "goal-line-too-long", doc: "A line of more than 1 MiB: this is no GOAL file." },
         ProblemKind {
             code: "goal-unexpected",
@@ -207,6 +218,7 @@ impl Problem {
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Unreadable { .. } => "goal-unreadable",
+            Problem::Foreign { .. } => "goal-foreign",
             Problem::LineTooLong => "goal-line-too-long",
             Problem::Unexpected { .. } => "goal-unexpected",
             Problem::UnknownWord { .. } => "goal-unknown-word",
@@ -232,6 +244,7 @@ impl Problem {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         Some(match self {
+            Problem::Foreign { advice, .. } => (*advice).to_owned(),
             Problem::UnknownWord { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Problem::UnknownLabel { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Problem::MissingUnit { number, .. } => format!("write `{number}b`: lengths are in bytes"),
@@ -254,6 +267,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Unreadable { reason } => write!(f, "the file cannot be read: {reason}"),
+            Problem::Foreign { format, .. } => write!(f, "this is {format}; expected GOAL text"),
             Problem::LineTooLong => f.write_str("a line of more than 1 MiB: this is no GOAL file"),
             Problem::Unexpected { read, expected } => {
                 write!(f, "expected {expected}, found {}", Found(read))

@@ -37,6 +37,8 @@ pub(super) struct Reader {
     offset: u64,
     diagnostics: Vec<Diagnostic>,
     omitted: u64,
+    /// Whether what is missing was not looked for.
+    is_over: bool,
 }
 
 /// The block that is being read.
@@ -426,6 +428,13 @@ impl Reader {
             _ => error.to_string(),
         };
         self.at_end(Problem::Unreadable { reason });
+        self.is_over = true;
+    }
+
+    /// The file is of another format: nothing else is wrong with it.
+    pub(super) fn foreign(&mut self, problem: Problem) {
+        self.at_end(problem);
+        self.is_over = true;
     }
 
     /// A line is longer than any line of a GOAL file.
@@ -448,7 +457,7 @@ impl Reader {
             self.at_end(Problem::MissingBrace { opened: block.opened.span.line });
             self.close_block(block);
         }
-        if self.ranks.is_none() {
+        if self.ranks.is_none() && !self.is_over {
             self.at_end(Problem::MissingNumRanks);
         }
         // After another mistake a missing block is most likely its consequence.
