@@ -34,7 +34,7 @@ pub(crate) fn run(
             None => "barriers".to_owned(),
         },
         row,
-        summary: &definitions,
+        summary: &|points| definitions(workload, points),
         goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: some_barriers,
     };
@@ -49,6 +49,10 @@ fn some_barriers(points: &[Point]) -> Result<(), Failure> {
     let of = |point: &Point| point.barrier.as_ref().filter(|it| it.operations == 0)?.packets;
     let Some(packets) = points.iter().filter(|point| !point.is_stopped()).find_map(of) else { return Ok(()) };
     let lost = packets.lost_by_fault + packets.lost_by_full_queue;
+    if lost == 0 {
+        // Nothing went wrong: there was no time for a barrier, and the point says that it is not settled.
+        return Ok(());
+    }
     Err(Failure::Fault(format!(
         "fault: no barrier was over: {lost} of {} barrier packets were lost",
         packets.sent
@@ -134,7 +138,7 @@ fn row(point: &Point) -> String {
 }
 
 /// What the numbers of the table mean.
-fn definitions(points: &[Point]) -> String {
+fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
     let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
     let mut text = String::from(
         "\nbarrier            last arrival to last release; mean +-half of the 95 % interval\n\
@@ -156,6 +160,7 @@ fn definitions(points: &[Point]) -> String {
             "\nbarriers           their latency does not grow for ever where the network is saturated: one begins when the one before is over",
         );
     }
+    text.push_str(&without_effect(workload, points));
     for recovery in barriers().filter_map(|barrier| barrier.recovery) {
         let operations = plural(recovery.operations as u32, "barrier", "s");
         // Writing to a string does not fail.
@@ -167,6 +172,35 @@ fn definitions(points: &[Point]) -> String {
         if let Some(mean) = recovery.mean_ns {
             let _ = write!(text, ", in the mean {} more than the others", time(mean));
         }
+    }
+    text
+}
+
+/// The rules of `--lose` that never came true, and that no barrier was over though nothing was lost.
+fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> String {
+    let mut text = String::new();
+    let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
+    for (place, rule) in workload.written.text("lose").split(';').enumerate() {
+        let idle = barriers().filter(|barrier| barrier.idle_rules.contains(&place)).count();
+        if idle > 0 {
+            let times = if points.len() == 1 {
+                String::new()
+            } else {
+                format!("at {idle} of {} points ", points.len())
+            };
+            // Writing to a string does not fail.
+            let _ = write!(
+                text,
+                "\nnot lost           {times}`{}`: fewer such packets arrived there, so this rule had no effect",
+                rule.trim()
+            );
+        }
+    }
+    if points.iter().any(|point| !point.is_stopped()) && barriers().any(|barrier| barrier.operations == 0) {
+        text.push_str(
+            "\nno barrier         none was over in the time measured: measure longer (--duration), or shorten --interval or \
+             --imbalance",
+        );
     }
     text
 }

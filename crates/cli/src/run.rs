@@ -17,9 +17,9 @@ use flitway_experiment::result::{Heading, result};
 use flitway_experiment::side_by_side::side_by_side;
 use flitway_experiment::views::Views;
 use flitway_experiment::workload::{
-    GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload,
+    GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload, WorkloadOptions,
 };
-use flitway_machine::Machine;
+use flitway_machine::{Machine, Origin};
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
@@ -51,6 +51,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
+    for remark in idle_settings(&machine, &workload, &options) {
+        complain(&remark);
+    }
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
         Workload::Graph(graph) => run_graph(arguments, machine, graph, &targets),
@@ -58,6 +61,32 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
         Workload::Train(work) => train::run(arguments, machine, work, &targets),
     }
+}
+
+/// What `--set` says that has no effect on `workload`.
+fn idle_settings(machine: &Machine, workload: &Workload, options: &WorkloadOptions) -> Vec<String> {
+    let has_overheads = options.overheads.is_some() || matches!(workload, Workload::Graph(_));
+    let tables = [
+        ("switch.barrier.", matches!(workload, Workload::Barrier(_)), "there are no barriers (--barrier)"),
+        (
+            "switch.multicast.",
+            matches!(workload, Workload::Multicast(_) | Workload::Barrier(_)),
+            "there is no multicast (--multicast)",
+        ),
+        ("nic.send_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
+        ("nic.receive_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
+        (
+            "nic.stripe_threshold",
+            matches!(workload, Workload::Graph(_)),
+            "there are no messages of several packets (--graph)",
+        ),
+    ];
+    let set = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
+    let idle = set.filter_map(|set| {
+        let (_, _, why) = tables.iter().find(|(path, used, _)| set.path.starts_with(path) && !used)?;
+        Some(format!("warning: `{}` has no effect in this run: {why}", set.path))
+    });
+    idle.collect()
 }
 
 fn run_traffic(

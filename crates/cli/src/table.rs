@@ -58,7 +58,7 @@ pub(crate) fn traffic_header(
             let _ = write!(text, ", the bisection at {bound:.3}");
         }
         if let Some(limit) = theory.head_of_line {
-            let _ = write!(text, "; head-of-line limit {limit:.3} (uniform, many ports)");
+            let _ = write!(text, "; the head-of-line limit, adverts aside, is {limit:.3}");
         }
     }
     text

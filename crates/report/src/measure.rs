@@ -395,6 +395,7 @@ impl Series<'_> {
         for batch in std::iter::once(&self.warmed_up).chain(&self.batches[..cut]) {
             total.barriers.disturbed.add(&batch.barriers.disturbed);
             total.barriers.undisturbed.add(&batch.barriers.undisturbed);
+            total.barriers.by_rule.extend(&batch.barriers.by_rule);
         }
         let per_cycle = |estimate: Estimate| Estimate {
             mean: estimate.mean / self.length as f64,

@@ -4,7 +4,7 @@ use crate::barriers::{Barriers, Signs};
 use crate::operations::{Copies, Operations};
 use crate::watch::{Slowest, Watch};
 use flitway_engine::{Cycle, NodeId};
-use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, Passage};
+use flitway_fabric::observer::{BarrierLoss, ComponentNumber, Departure, LossReason, Passage};
 use flitway_fabric::{BarrierId, Delivery, Destination, Observer, Packet};
 use flitway_nic::multicaster::OperationTag;
 use flitway_nic::synchroniser::BarrierTag;
@@ -313,6 +313,9 @@ impl Observer for Recorder {
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {
         self.signs.losses.push((loss.cycle, loss.group, loss.packet.sequence));
+        if loss.reason == LossReason::Rule {
+            self.signs.by_rule.push(*loss);
+        }
     }
 }
 
