@@ -1,12 +1,13 @@
 //! The arguments. Scripts depend on them.
 
 use crate::failure::Failure;
+use crate::output::complain;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use flitway_experiment::WorkloadOptions;
 use flitway_machine::schema::named;
-use flitway_machine::{Dimension, show};
+use flitway_machine::{Dimension, printable, show};
 
 /// Simulates HPC interconnection networks exactly, at the cost of packets.
 #[derive(Debug, Parser)]
@@ -333,6 +334,7 @@ pub(crate) struct CompareArguments {
 }
 
 /// Ends the process with what is wrong with the arguments, or with the help that they ask for.
+#[expect(clippy::exit, reason = "as clap ends the process itself")]
 pub(crate) fn refuse(mut error: clap::Error) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     let tip = torn_quantity(&arguments)
@@ -342,6 +344,12 @@ pub(crate) fn refuse(mut error: clap::Error) -> ! {
         .or_else(|| machine_of_an_experiment(&error));
     if let Some(tip) = tip.filter(|_| error.use_stderr()) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    let text = error.render().to_string();
+    // What is not of clap alone may hold anything.
+    if printable(&text) != text {
+        complain(text.trim_end());
+        std::process::exit(error.exit_code());
     }
     error.exit()
 }

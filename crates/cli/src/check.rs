@@ -4,7 +4,7 @@ use crate::args::CheckArguments;
 use crate::channels::{Names, loads_section, waiting_section};
 use crate::failure::{Failure, colour};
 use crate::inputs;
-use crate::output::{Target, complain, say};
+use crate::output::{Target, draw, say};
 use crate::run::too_large;
 use crate::table;
 use flitway_experiment::Examination;
@@ -19,7 +19,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let machine = Machine::load(&arguments.machine.machine, &arguments.machine.set)?;
     memory::fits_machine(&machine, false).map_err(too_large)?;
     if !machine.warnings.is_empty() {
-        complain(&machine.warnings.render(colour()));
+        draw(&machine.warnings.render(colour()));
     }
     let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
     if let Some(Target::File { option, path }) = &target {

@@ -4,10 +4,14 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::table::bare_table;
+use flitway_experiment::schema;
 use flitway_machine::input;
 use flitway_report::shown::load;
 use serde_json::Value;
 use std::path::Path;
+
+/// Problems of a result that are told.
+const PROBLEMS_MAX: usize = 8;
 
 /// Quantities that are compared: path in a point, and heading.
 const QUANTITIES: [(&str, &str); 9] = [
@@ -239,7 +243,15 @@ fn read(path: &str) -> Result<Value, Failure> {
     let value: Value =
         serde_json::from_str(&text).map_err(|error| refused(format!("this is no JSON: {error}")))?;
     match value.get("schema").and_then(Value::as_str) {
-        Some("flitway/result/1") => Ok(value),
+        Some("flitway/result/1") => match &schema::problems(&value)[..] {
+            [] => Ok(value),
+            problems => {
+                let some = problems.iter().take(PROBLEMS_MAX).cloned().collect::<Vec<_>>().join("\n  ");
+                let more = problems.len().saturating_sub(PROBLEMS_MAX);
+                let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+                Err(refused(format!("this does not pass `docs/result.schema.json`:\n  {some}{more}")))
+            }
+        },
         other => {
             Err(refused(other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"))))
         }

@@ -3,7 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
 use crate::inputs;
-use crate::output::{Targets, broken, complain};
+use crate::output::{Targets, broken, complain, draw};
 use crate::progress::{Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
@@ -72,7 +72,7 @@ fn warn(experiment: &Experiment) {
         }
         shown.push(warning.code);
         let more = experiment.warnings.iter().filter(|other| other.code == warning.code).count() - 1;
-        complain(&flitway_machine::render(warning, colour()));
+        draw(&flitway_machine::render(warning, colour()));
         if more > 0 {
             complain(&format!("  = note: {more} more of this kind"));
         }

@@ -47,7 +47,10 @@ impl Failure {
     /// Prints it and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let (text, status) = match self {
-            Failure::Machine(diagnostics) => (diagnostics.render(colour()), 2),
+            Failure::Machine(diagnostics) => {
+                crate::output::draw(&diagnostics.render(colour()));
+                return ExitCode::from(2);
+            }
             Failure::Input(text) => (text, 2),
             Failure::Fault(text) => (text, 1),
             Failure::Silenced => return ExitCode::SUCCESS,

@@ -3,13 +3,14 @@
 use crate::failure::Failure;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::whole;
+use flitway_machine::printable;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 /// Prints `text` and a line end to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| unsaid(&error))
+    writeln!(std::io::stdout().lock(), "{}", printable(text)).map_err(|error| unsaid(&error))
 }
 
 fn unsaid(error: &std::io::Error) -> Failure {
@@ -42,9 +43,15 @@ pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
     a == b || (a != "-" && b != "-" && whole::is_same(Path::new(a), Path::new(b)))
 }
 
-/// Prints `text` and a line end to standard error. If even that fails there is nobody to tell.
+/// Prints `text` and a line end to standard error, nothing of which steers the terminal. If even that fails there is nobody to
+/// tell.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
+}
+
+/// Prints what a renderer has drawn, with its colours.
+pub(crate) fn draw(picture: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{picture}");
 }
 
 /// Where a result goes.

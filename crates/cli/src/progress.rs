@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use flitway_engine::Clock;
+use flitway_machine::printable;
 use flitway_report::measure::Progress;
 use flitway_report::page::time;
 use flitway_report::session::{BATCHES_MAX, Patience};
@@ -43,7 +44,7 @@ impl Line {
     /// Shows a message.
     pub(crate) fn message(&self, message: String) {
         if let Some(bar) = &self.0 {
-            bar.set_message(message);
+            bar.set_message(printable(&message).into_owned());
         }
     }
 

@@ -7,7 +7,7 @@ use crate::experiment;
 use crate::failure::{Failure, colour};
 use crate::inputs;
 use crate::multicast;
-use crate::output::{Targets, broken, complain, say};
+use crate::output::{Targets, broken, complain, draw, say};
 use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let machine = Machine::load(name, &arguments.set)?;
     memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
-        complain(&machine.warnings.render(colour()));
+        draw(&machine.warnings.render(colour()));
     }
     let options = arguments.workload();
     let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();

@@ -289,11 +289,33 @@ impl Mark {
     }
 }
 
-/// A cell of a CSV file (RFC 4180).
-fn cell(text: &str) -> String {
+/// A cell of a CSV file (RFC 4180). What a spreadsheet would take for a formula gets an apostrophe, which it takes for text;
+/// a number is none.
+pub(crate) fn cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let text = &if is_formula { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_cell_is_no_formula() {
+        for (text, written) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("-1", "-1"),
+            ("-1e-3", "-1e-3"),
+            ("-x,\"y\"", "\"'-x,\"\"y\"\"\""),
+            ("256 B", "256 B"),
+        ] {
+            assert_eq!(cell(text), written);
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! all ([`whole`]); what is damaged, or not ours, is an error and never a result.
 
 use crate::digest::Digest;
+use crate::schema;
 use crate::whole;
 use serde_json::{Value, json};
 use std::fmt;
@@ -88,7 +89,12 @@ impl Store {
             return Err(damaged("this is another point: its `key` is not its name"));
         }
         match kept.get("result") {
-            Some(result) if kept["sha256"] == Digest::of(&result.to_string()) => Ok(Some(result.clone())),
+            Some(result) if kept["sha256"] == Digest::of(&result.to_string()) => {
+                match schema::problems(result).first() {
+                    None => Ok(Some(result.clone())),
+                    Some(problem) => Err(damaged(&format!("this finished point is no result: {problem}"))),
+                }
+            }
             _ => Err(damaged("this finished point is damaged: its digest is another")),
         }
     }

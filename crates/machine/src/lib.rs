@@ -42,6 +42,7 @@ pub mod machine;
 mod nearest;
 pub mod options;
 mod overrides;
+mod printable;
 mod render;
 pub mod schema;
 mod section;
@@ -60,6 +61,7 @@ pub use load::{builtin, is_folder, is_path, not_built_in, or_built_in, read_text
 pub use machine::{Machine, MemoryNeeded};
 pub use nearest::nearest;
 pub use options::{Options, Origin};
+pub use printable::printable;
 pub use render::{Colour, render};
 pub use section::link::LinkSettings;
 pub use section::nic::NicSettings;
