@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::layout::{self, Column};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::run::{Shown, Task, session};
@@ -84,23 +85,23 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
     text
 }
 
-const COLUMNS: [(&str, usize); 11] = [
-    ("barrier ns", 18),
-    ("p50", 8),
-    ("p99", 9),
-    ("a release", 9),
-    ("combine", 9),
-    ("distribute", 10),
-    ("barriers", 8),
-    ("lost", 5),
-    ("again", 5),
-    ("unicast", 7),
-    ("accepted", 8),
+const COLUMNS: [Column; 12] = [
+    Column("barrier ns", 18, Some(16)),
+    Column("p50", 8, None),
+    Column("p99", 9, Some(8)),
+    Column("a release", 9, None),
+    Column("combine", 9, Some(8)),
+    Column("distribute", 10, Some(10)),
+    Column("barriers", 8, Some(8)),
+    Column("lost", 5, Some(5)),
+    Column("again", 5, Some(5)),
+    Column("unicast", 7, None),
+    Column("accepted", 8, None),
+    Column("", 9, Some(9)),
 ];
 
 fn heading() -> String {
-    let cells = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
-    format!("\n{}", cells.join("  ").trim_end())
+    layout::heading(&COLUMNS)
 }
 
 fn row(point: &Point) -> String {
@@ -128,13 +129,9 @@ fn row(point: &Point) -> String {
         packets(|it| it.packets.map(|packets| packets.retransmissions + packets.duns)),
         unicast(load(point.offered_load, 3)),
         unicast(load(point.accepted_load, 4)),
+        if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
     ];
-    let mut line: Vec<String> =
-        cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();
-    if point.verdict != Verdict::Steady {
-        line.push(point.verdict.name().to_owned());
-    }
-    line.join("  ").trim_end().to_owned()
+    layout::line(&COLUMNS, cells.iter().map(String::as_str))
 }
 
 /// What the numbers of the table mean.

@@ -4,6 +4,7 @@ use crate::args::CheckArguments;
 use crate::channels::{Names, loads_section, waiting_section};
 use crate::failure::{Failure, colour};
 use crate::inputs;
+use crate::layout::fitted;
 use crate::output::{Target, draw, say};
 use crate::run::too_large;
 use crate::table;
@@ -34,7 +35,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         let waiting = waiting_section(&session, waiting.as_ref(), *headroom, &names);
         let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
         let cost = cost_section(session.fabric());
-        say(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(&session, facts)))?;
+        say(&fitted(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(&session, facts)), 2))?;
     }
     if let Some(target) = target {
         target.write(&format!("{:#}", examination.to_json(&session)))?;

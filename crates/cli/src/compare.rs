@@ -2,6 +2,7 @@
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
+use crate::layout::fitted;
 use crate::output::say;
 use crate::table::bare_table;
 use flitway_experiment::schema;
@@ -35,7 +36,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     }
     let name =
         |result: &Value| result.pointer("/machine/name").and_then(Value::as_str).unwrap_or("?").to_owned();
-    say(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)))?;
+    say(&fitted(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)), 3))?;
     let differences = workload_that_differs(&a, &b);
     if !differences.is_empty() {
         say(&format!("\nworkloads that differ:\n{}", differences.join("\n")))?;
@@ -87,7 +88,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             Some(format!("{} of {name} is {verdict}: {why}", named(point)))
         }));
     }
-    if remarks.is_empty() { Ok(()) } else { say(&format!("\n{}", remarks.join("\n"))) }
+    if remarks.is_empty() { Ok(()) } else { say(&fitted(&format!("\n{}", remarks.join("\n")), 2)) }
 }
 
 /// A value, and half of its 95 % interval where there is one.

@@ -3,7 +3,8 @@
 use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
 use crate::inputs;
-use crate::output::{Targets, broken, complain, draw};
+use crate::layout::{broken, fitted};
+use crate::output::{Targets, complain, draw};
 use crate::progress::{Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
@@ -86,7 +87,7 @@ fn run_points(
     stop: &AtomicBool,
     voice: &mut Voice,
 ) -> Result<Vec<Option<Value>>, Failure> {
-    voice.say(|| table::experiment_heading(experiment, store.folder(), threads))?;
+    voice.say(|| fitted(&table::experiment_heading(experiment, store.folder(), threads), 2))?;
     let (line, started) = (Line::new(), Instant::now());
     let show = |progress: Progress| {
         let Progress { kept, done, all } = progress;

@@ -20,24 +20,6 @@ fn unsaid(error: &std::io::Error) -> Failure {
     }
 }
 
-/// The longest line of a remark.
-const COLUMNS: usize = 150;
-
-/// `text` with its long lines broken; what is left of them begins `indent` columns in.
-pub(crate) fn broken(text: &str, indent: usize) -> String {
-    let indent = " ".repeat(indent);
-    let options = textwrap::Options::new(COLUMNS)
-        .subsequent_indent(&indent)
-        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .break_words(false);
-    let lines = text.lines().map(|line| match line.chars().count() > COLUMNS {
-        true => textwrap::fill(line, &options),
-        false => line.to_owned(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// Whether `a` and `b` name the same file, which need not be there yet.
 pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
     a == b || (a != "-" && b != "-" && whole::is_same(Path::new(a), Path::new(b)))
@@ -195,19 +177,6 @@ fn open_device(path: &str) -> std::io::Result<std::fs::File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_lines_are_broken_and_others_are_not() {
-        let short = "limited by         nothing";
-        let long = format!("unsettled          {}", "word ".repeat(40).trim_end());
-        let lines: Vec<String> = broken(&format!("{short}\n{long}"), 19).lines().map(str::to_owned).collect();
-        assert_eq!(lines.len(), 3);
-        assert_eq!(lines[0], short);
-        assert!(lines[1].starts_with("unsettled          word") && (141..=COLUMNS).contains(&lines[1].len()));
-        assert!(lines[2].starts_with(&format!("{}word", " ".repeat(19))));
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(&lines[1..].join(" ")), words(&long), "nothing is lost");
-    }
 
     #[test]
     fn a_file_is_the_same_however_it_is_spelled() {

@@ -5,9 +5,11 @@ use crate::barrier;
 use crate::chart;
 use crate::experiment;
 use crate::failure::{Failure, colour};
+use crate::graph;
 use crate::inputs;
+use crate::layout::{broken, fitted};
 use crate::multicast;
-use crate::output::{Targets, broken, complain, draw, say};
+use crate::output::{Targets, complain, draw, say};
 use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
@@ -28,6 +30,7 @@ use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::shown;
 use flitway_report::theory::Theory;
+use flitway_workload::graph::stuck::Stuck;
 use flitway_workload::traffic::Traffic;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,7 +59,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
-        Workload::Graph(graph) => run_graph(arguments, machine, graph, &targets),
+        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
         Workload::Train(work) => train::run(arguments, machine, work, &targets),
@@ -316,7 +319,7 @@ fn run_graph(
     workload: &GraphWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let (path, graph) = (&workload.path, &workload.graph);
+    let (path, tasks) = (&workload.path, &workload.graph);
     let session = session(arguments, machine);
     let placement = workload.placement(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
@@ -325,17 +328,31 @@ fn run_graph(
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
-        .graph(graph, placement, &stop, |now| {
+        .graph(tasks, placement, &stop, |now| {
             line.message(format!("{path}: {:.3} ms simulated", clock.nanos(now.0 as f64) / 1e6));
         })
         .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
     line.clear();
-    voice.say(|| table::graph(&session, path, graph, &result))?;
+    voice.say(|| fitted(&graph::text(&session, path, tasks, &result), 2))?;
     let fault = graph_verdict(&session, &result);
     let measured = [Measured { value: result.to_json(), details: result.details }];
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     fault?;
     voice.end(&stop)
+}
+
+/// Lines of a kind that are shown of a graph that cannot finish; the JSON has more.
+const WAITING_MAX: usize = 10;
+
+/// What a graph that cannot finish waits for, the cause first: messages that nobody received, then ranks that wait.
+fn shown_waiting(stuck: &Stuck) -> Vec<String> {
+    let (unmatched, tasks) = waiting(stuck);
+    let some = |lines: Vec<String>| {
+        let more = lines.len().saturating_sub(WAITING_MAX);
+        let more = (more > 0).then(|| format!("... and {more} more lines of this kind; --json has more"));
+        lines.into_iter().take(WAITING_MAX).chain(more)
+    };
+    some(unmatched).chain(some(tasks)).collect()
 }
 
 /// A graph that did not finish is a fault, unless somebody stopped it.
@@ -356,5 +373,5 @@ fn graph_verdict(session: &Session, result: &GraphResult) -> Result<(), Failure>
     } else {
         "the graph cannot finish: ranks wait for what will never come"
     };
-    Err(Failure::Fault(format!("fault: {what}\n  {}", waiting(stuck).join("\n  "))))
+    Err(Failure::Fault(format!("fault: {what}\n  {}", shown_waiting(stuck).join("\n  "))))
 }

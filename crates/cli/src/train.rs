@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::layout::fitted;
 use crate::output::Targets;
 use crate::progress::{Line, stop_flag};
 use crate::run::{Task, Voice, fits_memory};
@@ -32,7 +33,7 @@ pub(crate) fn run(
         })
         .map_err(misfit)?;
     line.clear();
-    voice.say(|| text(&session, workload, &result))?;
+    voice.say(|| fitted(&text(&session, workload, &result), 11))?;
     let measured = [Measured { value: result.to_json(), details: None }];
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     voice.end(&stop)

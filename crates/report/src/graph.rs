@@ -95,7 +95,8 @@ impl GraphResult {
             graph["completion_ns"] = json!(nanos(completion.0));
         }
         if let Some(stuck) = &self.stuck {
-            graph["waiting"] = json!(waiting(stuck));
+            let (unmatched, tasks) = waiting(stuck);
+            graph["waiting"] = json!([unmatched, tasks].concat());
         }
         let mut point = json!({
             "packets": self.counters.packets_delivered,
@@ -113,9 +114,9 @@ impl GraphResult {
     }
 }
 
-/// What is left undone, a line each: what ranks wait for, then messages that nobody received.
+/// What is left undone, a line each: messages that nobody received, which are often the cause, and what ranks wait for.
 #[must_use]
-pub fn waiting(stuck: &Stuck) -> Vec<String> {
+pub fn waiting(stuck: &Stuck) -> (Vec<String>, Vec<String>) {
     let mut lines = Vec::new();
     for rank in &stuck.ranks {
         lines.extend(rank.tasks.iter().map(ToString::to_string));
@@ -127,12 +128,12 @@ pub fn waiting(stuck: &Stuck) -> Vec<String> {
             ));
         }
     }
-    lines.extend(stuck.unmatched.iter().map(ToString::to_string));
+    let mut unmatched: Vec<String> = stuck.unmatched.iter().map(ToString::to_string).collect();
     if stuck.unmatched_count > stuck.unmatched.len() {
-        lines.push(format!(
+        unmatched.push(format!(
             "{} more messages were never received",
             stuck.unmatched_count - stuck.unmatched.len()
         ));
     }
-    lines
+    (unmatched, lines)
 }
