@@ -14,6 +14,7 @@
 //! they are declared, which may be after the links that use them. A link without a length has that of its class, `node` or
 //! `switch`, in the machine file. All problems are reported at once.
 
+mod foreign;
 mod statement;
 
 use std::collections::BTreeMap;
@@ -92,6 +93,13 @@ pub(crate) fn read(
 /// Reads the text of a graph file.
 pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Option<GraphFile> {
     let source = Arc::new(Source { name: name.to_owned(), text });
+    if let Some(format) = foreign::recognised(&source.text) {
+        let message = format!("this is {format}, and not a graph file");
+        findings.push(
+            Diagnostic::error(Code::GraphLine, Location::whole(&source), message).help(foreign::ADVICE),
+        );
+        return None;
+    }
     let mut reader = Reader {
         source: Arc::clone(&source),
         names: BTreeMap::new(),
@@ -248,7 +256,10 @@ impl Reader {
     fn take(&mut self, taken: &mut BTreeMap<End, Range<usize>>, end: End, text: &EndText) {
         let Some(first) = taken.insert(end, text.span.clone()) else { return };
         let (message, expected) = match end {
-            End::Node(_) => (format!("node `{}` is linked twice", show(&text.name)), "one link of a node"),
+            End::Node(_) => (
+                format!("node `{}` is linked twice", show(&text.name)),
+                "one link of a node: networks that are alike are `rails = 2` of one graph",
+            ),
             End::Switch(_, port) => {
                 let message = format!("port {port} of switch `{}` is used twice", show(&text.name));
                 (message, "another port: a port carries one link")

@@ -1,5 +1,6 @@
 //! What can be wrong with a GOAL file, as values.
 
+use super::reader::LONGEST_CALC;
 use std::fmt;
 
 /// Mistakes that are listed; more are counted.
@@ -245,6 +246,9 @@ impl Problem {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Problem::Foreign { advice, .. } => (*advice).to_owned(),
+            Problem::Overflow { largest: LONGEST_CALC, .. } => {
+                "a calc is in nanoseconds, and at most 11.6 days long".to_owned()
+            }
             Problem::UnknownWord { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Problem::UnknownLabel { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Problem::MissingUnit { number, .. } => format!("write `{number}b`: lengths are in bytes"),
