@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::complain;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use flitway_experiment::WorkloadOptions;
 use flitway_machine::schema::named;
 use flitway_machine::{Dimension, printable, show};
@@ -15,6 +15,32 @@ use flitway_machine::{Dimension, printable, show};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) manner: MannerArguments,
+}
+
+/// How any command talks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct MannerArguments {
+    /// Colours of messages: on a terminal that can show them (auto), always or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// Print no text: only what is asked for with `-`, and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Show no line of progress
+    #[arg(long, global = true)]
+    pub(crate) no_progress: bool,
+}
+
+/// When messages have colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -31,12 +57,16 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Compare two results point by point
     Compare(CompareArguments),
+    /// Print the completions of a shell, with the names of machines and the paths of settings
+    Completions(CompletionsArguments),
+    /// Print the man page, of a command if one is named, as roff for `man -l -`
+    Man(ManArguments),
 }
 
 /// A machine.
 #[derive(Args, Debug)]
 pub(crate) struct MachineArguments {
-    /// A built-in name (see `flitway list`) or a path to a machine file
+    /// A built-in name (see `flitway list`), a path to a machine file, or `-` for one from standard input
     pub(crate) machine: String,
     /// Override a setting of the machine file, as often as needed
     #[arg(long, value_name = "PATH=VALUE")]
@@ -45,7 +75,7 @@ pub(crate) struct MachineArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
-    /// A built-in name (see `flitway list`) or a path to a machine file
+    /// A built-in name (see `flitway list`), a path to a machine file, or `-` for one from standard input
     #[arg(required_unless_present = "experiment")]
     pub(crate) machine: Option<String>,
     /// Override a setting of the machine file, as often as needed
@@ -225,7 +255,7 @@ pub(crate) struct TrainArguments {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Task graph")]
 pub(crate) struct GraphArguments {
-    /// Run a task graph (GOAL text, plain or gzip) instead of synthetic traffic
+    /// Run a task graph (GOAL text, plain or gzip; `-`: from standard input) instead of synthetic traffic
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<String>,
     /// Where ranks run: linear (unless given), random, or a file with a node number for each rank
@@ -308,6 +338,18 @@ pub(crate) struct CheckArguments {
     /// Write the facts as JSON to a file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+    /// End with status 1 if the machine can deadlock, if a VC alone cannot keep its longest link busy, or if there is any
+    /// warning
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) deny: Vec<Deny>,
+}
+
+/// What is a fault for `flitway check --deny`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deny {
+    Deadlock,
+    Credits,
+    Warnings,
 }
 
 #[derive(Args, Debug)]
@@ -323,6 +365,18 @@ pub(crate) struct ExplainArguments {
     /// results, or an error code
     #[arg(value_name = "PATH|NAME|WORD|CODE", allow_hyphen_values = true)]
     pub(crate) topic: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArguments {
+    /// Of which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ManArguments {
+    /// Of which command
+    pub(crate) command: Option<String>,
 }
 
 #[derive(Args, Debug)]

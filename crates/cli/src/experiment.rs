@@ -4,7 +4,8 @@ use crate::args::RunArguments;
 use crate::failure::{Failure, colour};
 use crate::inputs;
 use crate::layout::{broken, fitted};
-use crate::output::{Targets, complain, draw};
+use crate::output;
+use crate::output::Targets;
 use crate::progress::{Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
@@ -73,9 +74,9 @@ fn warn(experiment: &Experiment) {
         }
         shown.push(warning.code);
         let more = experiment.warnings.iter().filter(|other| other.code == warning.code).count() - 1;
-        draw(&flitway_machine::render(warning, colour()));
+        output::warn(&flitway_machine::render(warning, colour()));
         if more > 0 {
-            complain(&format!("  = note: {more} more of this kind"));
+            output::warn(&format!("  = note: {more} more of this kind"));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! How a command fails: what is printed, and the exit status.
 
+use crate::args::Color;
+use crate::output::manner;
 use flitway_experiment::workload::Problem;
 use flitway_machine::{Colour, Diagnostics};
 use std::io::IsTerminal;
@@ -70,6 +72,14 @@ impl From<Diagnostics> for Failure {
 
 /// Colours go to a terminal that wants them.
 pub(crate) fn colour() -> Colour {
+    match manner().color {
+        Color::Always => return Colour::Ansi,
+        Color::Never => return Colour::Plain,
+        Color::Auto => {}
+    }
+    if std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") {
+        return Colour::Ansi;
+    }
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     if wanted && able && std::io::stderr().is_terminal() { Colour::Ansi } else { Colour::Plain }

@@ -26,6 +26,7 @@ mod progress;
 mod remarks;
 mod report;
 mod run;
+mod shell;
 mod table;
 mod trace;
 mod train;
@@ -46,12 +47,15 @@ fn main() -> ExitCode {
         return failure.report();
     }
     let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
+    output::set_manner(arguments.manner);
     let done = match &arguments.command {
         Command::Run(run) => run::run(run),
         Command::Check(check) => check::check(check),
         Command::List(list) => list::list(list),
         Command::Explain(explain) => explain::explain(explain),
         Command::Compare(compare) => compare::compare(compare),
+        Command::Completions(completions) => shell::completions(completions.shell),
+        Command::Man(man) => shell::man(man.command.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,6 @@
 //! The only places that write to the terminal or to result files.
 
+use crate::args::MannerArguments;
 use crate::failure::Failure;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::whole;
@@ -7,6 +8,21 @@ use flitway_machine::printable;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// How this process talks, said once at its start.
+static MANNER: OnceLock<MannerArguments> = OnceLock::new();
+
+/// Says how this process talks.
+pub(crate) fn set_manner(manner: MannerArguments) {
+    // It is said once, by `main`.
+    let _ = MANNER.set(manner);
+}
+
+/// How this process talks.
+pub(crate) fn manner() -> MannerArguments {
+    MANNER.get().copied().unwrap_or_default()
+}
 
 /// Prints `text` and a line end to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
@@ -29,6 +45,13 @@ pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
 /// tell.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
+}
+
+/// Prints a warning, which nobody wants to hear who wants quiet.
+pub(crate) fn warn(picture: &str) {
+    if !manner().quiet {
+        draw(picture);
+    }
 }
 
 /// Prints what a renderer has drawn, with its colours.

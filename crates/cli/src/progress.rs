@@ -1,6 +1,7 @@
 //! Progress on a terminal, nothing when piped; and a clean end on Ctrl-C.
 
 use crate::failure::Failure;
+use crate::output::manner;
 use flitway_engine::Clock;
 use flitway_machine::printable;
 use flitway_report::measure::Progress;
@@ -18,7 +19,8 @@ pub(crate) struct Line(Option<ProgressBar>);
 impl Line {
     /// A line, if standard error is a terminal.
     pub(crate) fn new() -> Self {
-        Line(std::io::stderr().is_terminal().then(|| {
+        let is_wanted = !manner().quiet && !manner().no_progress;
+        Line((is_wanted && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new_spinner();
             let style = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));

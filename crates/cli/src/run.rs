@@ -9,7 +9,7 @@ use crate::graph;
 use crate::inputs;
 use crate::layout::{broken, fitted};
 use crate::multicast;
-use crate::output::{Targets, complain, draw, say};
+use crate::output::{Targets, manner, say, warn};
 use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let machine = Machine::load(name, &arguments.set)?;
     memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
-        draw(&machine.warnings.render(colour()));
+        warn(&machine.warnings.render(colour()));
     }
     let options = arguments.workload();
     let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
     for remark in idle_settings(&machine, &workload, &options) {
-        complain(&remark);
+        warn(&remark);
     }
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
@@ -234,7 +234,11 @@ pub(crate) struct Voice {
 
 impl Voice {
     pub(crate) fn new(targets: &Targets) -> Self {
-        Voice { is_silent: targets.has_standard(), has_target: targets.is_any(), failure: None }
+        Voice {
+            is_silent: targets.has_standard() || manner().quiet,
+            has_target: targets.is_any(),
+            failure: None,
+        }
     }
 
     /// A report page is a result in a file too.

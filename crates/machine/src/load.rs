@@ -47,6 +47,9 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
         let name = format!("{name}{BUILT_IN}");
         return Ok(MachineText { name, text: (*text).to_owned(), path: None, folder: PathBuf::from(".") });
     }
+    if name_or_path == "-" {
+        return standard_input();
+    }
     let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
     if !is_path(name_or_path) && !is_folder(name_or_path) {
         return Err(not_built_in(Code::UnknownMachine, "machine", name_or_path, &names).into());
@@ -56,6 +59,19 @@ pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostic
         .map_err(|problem| or_built_in(problem, path, "machine", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Ok(MachineText { name: name_or_path.to_owned(), text, path: Some(path.to_owned()), folder })
+}
+
+/// A machine file from standard input, whose paths begin in the current folder.
+fn standard_input() -> Result<MachineText, Diagnostics> {
+    let name = "standard input".to_owned();
+    match input::text_of(std::io::stdin().lock(), input::WRITTEN_MAX) {
+        Ok(text) => Ok(MachineText { name, text, path: None, folder: PathBuf::new() }),
+        Err(error) => {
+            let problem =
+                Diagnostic::error(Code::Unreadable, None, format!("the machine file from {name} {error}"));
+            Err(problem.expected("a machine file, as UTF-8 text").into())
+        }
+    }
 }
 
 /// Whether `text` is the path of a file, and not a built-in name.

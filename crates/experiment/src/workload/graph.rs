@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +28,9 @@ pub(super) const KIND: Kind = Kind {
     fields: &[GraphResult::FIELDS],
     check,
 };
+
+/// What stands for standard input in the place of a file.
+const STANDARD_INPUT: &str = "-";
 
 /// Where ranks run, unless it is said.
 pub const PLACEMENT_DEFAULT: &str = "linear";
@@ -85,7 +87,11 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
     let named = |option| options.get(option).map(|path| (option, PathBuf::from(path)));
     let placement = named("placement").filter(|_| !is_way(options.get("placement")));
-    named("graph").into_iter().chain(placement).collect()
+    named("graph")
+        .filter(|(_, path)| path.as_os_str() != STANDARD_INPUT)
+        .into_iter()
+        .chain(placement)
+        .collect()
 }
 
 /// Whether a placement is a way to place ranks, and no file.
@@ -102,10 +108,14 @@ pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
 }
 
 fn read(path: &str) -> Result<GraphFile, Problem> {
-    let file = input::open(Path::new(path)).map_err(|error| {
-        let help = "expected a task graph as GOAL text, plain or gzip";
-        Problem::new("graph", format!("{path}: cannot open: it {error}")).help(help)
-    })?;
+    let file: Box<dyn Read> = if path == STANDARD_INPUT {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(input::open(Path::new(path)).map_err(|error| {
+            let help = "expected a task graph as GOAL text, plain or gzip";
+            Problem::new("graph", format!("{path}: cannot open: it {error}")).help(help)
+        })?)
+    };
     let mut bytes = Digested { file, digest: Digest::default(), guard: Guard::new() };
     let graph = goal::read(BufReader::new(&mut bytes)).map_err(|mistakes| {
         let first = mistakes.list.first().map_or_else(String::new, |first| first.problem.to_string());
@@ -120,7 +130,7 @@ fn read(path: &str) -> Result<GraphFile, Problem> {
 
 /// A file whose bytes are digested as they are read.
 struct Digested {
-    file: File,
+    file: Box<dyn Read>,
     digest: Digest,
     /// What is read grows in memory.
     guard: Guard,
