@@ -107,6 +107,9 @@ pub(crate) struct RunArguments {
     /// Write the points as Parquet, a row for each, to a file, or to standard output with `-`
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) parquet: Option<String>,
+    /// Write the points as CSV, a row for each, to a file, or to standard output with `-`
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
     /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it. Not for
     /// trains
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
@@ -268,7 +271,7 @@ pub(crate) struct GraphArguments {
 #[command(next_help_heading = "Experiment")]
 pub(crate) struct ExperimentArguments {
     /// Run everything that an experiment file says, or a built-in experiment (see `flitway list`). Only --set, --seed,
-    /// --precision, --duration, --threads, --json, --parquet, --report and --out go with it
+    /// --precision, --duration, --threads, --json, --parquet, --csv, --report and --out go with it
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = OF_A_RUN)]
     pub(crate) experiment: Option<String>,
     /// Folder for the data of its plots and for finished points, which a second run finds there; results/NAME unless given

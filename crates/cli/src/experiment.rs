@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     warn(&experiment);
     let outputs = inputs::outputs(arguments);
     inputs::keep(&outputs, &experiment.files())?;
-    let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
+    let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
     let beside = experiment.beside(arguments.threads);
     fits_memory(experiment.memory_bytes.saturating_mul(beside.into()))?;

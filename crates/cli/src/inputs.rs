@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// The outputs that `arguments` name, each with its option.
 pub(crate) fn outputs(arguments: &RunArguments) -> Vec<(&'static str, &Path)> {
-    let RunArguments { json, parquet, report, trace, .. } = arguments;
-    let named = [("--json", json), ("--parquet", parquet), ("--report", report), ("--trace", trace)];
+    let RunArguments { json, parquet, csv, report, trace, .. } = arguments;
+    let named =
+        [("--json", json), ("--parquet", parquet), ("--csv", csv), ("--report", report), ("--trace", trace)];
     let files = named.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     files.filter(|(_, path)| *path != "-").map(|(option, path)| (option, Path::new(path))).collect()
 }

@@ -1,6 +1,6 @@
 //! The only places that write to the terminal or to result files.
 
-use crate::args::MannerArguments;
+use crate::args::{MannerArguments, RunArguments};
 use crate::failure::Failure;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::whole;
@@ -142,49 +142,62 @@ impl Target {
     }
 }
 
-/// Where the result of a run goes, if anywhere: all of it as JSON, its points as Parquet.
+/// Where the result of a run goes, if anywhere: all of it as JSON, its points as Parquet and as CSV.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     json: Option<Target>,
     parquet: Option<Target>,
+    csv: Option<Target>,
 }
 
 impl Targets {
-    /// What the two options name, once it is known that it can be written.
-    pub(crate) fn new(json: Option<&str>, parquet: Option<&str>) -> Result<Self, Failure> {
-        if let (Some(path), Some(json)) = (parquet, json)
-            && is_same_file(path, json)
-        {
-            let message = format!("--parquet {path}: --json writes to the same place");
-            return Err(Failure::input(message, None));
+    /// What the options of `arguments` name, once it is known that it can be written.
+    pub(crate) fn new(arguments: &RunArguments) -> Result<Self, Failure> {
+        let named =
+            [("--json", &arguments.json), ("--parquet", &arguments.parquet), ("--csv", &arguments.csv)];
+        let given: Vec<(&str, &str)> =
+            named.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
+        for (place, (option, path)) in given.iter().enumerate() {
+            if let Some((other, _)) = given[..place].iter().find(|(_, other)| is_same_file(path, other)) {
+                let message = format!("{option} {path}: {other} writes to the same place");
+                return Err(Failure::input(message, None));
+            }
         }
-        if parquet == Some("-") && std::io::stdout().is_terminal() {
+        if arguments.parquet.as_deref() == Some("-") && std::io::stdout().is_terminal() {
             let help = "name a file, or let another program read it".to_owned();
             return Err(Failure::input("--parquet -: what is no text does not go to a terminal", Some(help)));
         }
-        let target = |option, text: Option<&str>| text.map(|text| Target::new(option, text));
-        let targets = Targets { json: target("--json", json), parquet: target("--parquet", parquet) };
-        for target in [&targets.json, &targets.parquet].into_iter().flatten() {
+        let [json, parquet, csv] =
+            named.map(|(option, path)| path.as_deref().map(|path| Target::new(option, path)));
+        let targets = Targets { json, parquet, csv };
+        for target in targets.all() {
             target.probe()?;
         }
         Ok(targets)
     }
 
+    fn all(&self) -> impl Iterator<Item = &Target> {
+        [&self.json, &self.parquet, &self.csv].into_iter().flatten()
+    }
+
     /// Whether a result is asked for at all.
     pub(crate) fn is_any(&self) -> bool {
-        self.json.is_some() || self.parquet.is_some()
+        self.all().next().is_some()
     }
 
     /// Whether a result goes to standard output, so that nothing else does.
     pub(crate) fn has_standard(&self) -> bool {
-        [&self.json, &self.parquet].into_iter().flatten().any(|target| *target == Target::Standard)
+        self.all().any(|target| *target == Target::Standard)
     }
 
     /// Writes `result` as it is asked for. What cannot be written keeps nothing else from being written.
     pub(crate) fn write(&self, result: &Value) -> Result<(), Failure> {
         let json = self.json.as_ref().map_or(Ok(()), |target| target.write(&format!("{result:#}")));
-        let parquet = self.parquet.as_ref();
-        json.and(parquet.map_or(Ok(()), |target| target.write_bytes(&Frame::new(result).to_parquet())))
+        let frame = || Frame::new(result);
+        let parquet =
+            self.parquet.as_ref().map_or(Ok(()), |target| target.write_bytes(&frame().to_parquet()));
+        let csv = self.csv.as_ref().map_or(Ok(()), |target| target.write_bytes(frame().to_csv().as_bytes()));
+        json.and(parquet).and(csv)
     }
 }
 

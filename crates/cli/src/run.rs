@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let options = arguments.workload();
     let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
     inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
-    let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
+    let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;

@@ -16,6 +16,7 @@ use flitway_report::session::Session;
 use flitway_report::shown::load;
 use flitway_report::theory::Theory;
 use flitway_workload::traffic::Traffic;
+use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -202,6 +203,10 @@ pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[Path
         let _ = write!(text, "\n{}\n{}\ndata: {}", data.plot.title, plot(data), file.display());
         let _ = writeln!(text, "; picture: {}", file.with_extension("svg").display());
     }
+    if report.plots.is_empty() && report.findings.is_empty() {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{}", all_points(experiment, report));
+    }
     if report.plots.iter().flat_map(|data| &data.series).flat_map(|series| &series.marks).any(is_doubtful) {
         text.push_str("\n*  not steady: what is shown depends on how long the point ran\n");
     }
@@ -221,6 +226,38 @@ pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[Path
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// Numbers of a point that are shown where an experiment says nothing of what it is about: path and heading.
+const NUMBERS: [(&str, &str); 6] = [
+    ("/points/0/accepted_load", "accepted"),
+    ("/points/0/packet_latency_ns/mean", "latency ns"),
+    ("/points/0/multicast/last_copy_latency_ns/mean", "last copy ns"),
+    ("/points/0/barrier/latency_ns/mean", "barrier ns"),
+    ("/points/0/graph/completion_ns", "completion ns"),
+    ("/points/0/train/time_ns", "train ns"),
+];
+
+/// A line for each point: what is varied, and the numbers that it has.
+fn all_points(experiment: &Experiment, report: &Report) -> String {
+    let results = report.results();
+    let number = |result: &Value, path: &str| result.pointer(path).and_then(Value::as_f64);
+    let has = |path: &str| results.iter().flatten().any(|result| number(result, path).is_some());
+    let numbers: Vec<&(&str, &str)> = NUMBERS.iter().filter(|(path, _)| has(path)).collect();
+    let names: Vec<String> = experiment.values(0).map(|(name, _)| name.to_owned()).collect();
+    let heading = names.iter().map(String::as_str).chain(numbers.iter().map(|(_, name)| *name));
+    let mut table = bare_table(&heading.chain(["verdict"]).collect::<Vec<_>>());
+    for (index, result) in results.iter().enumerate() {
+        let mut cells: Vec<String> = experiment.values(index).map(|(_, value)| value).collect();
+        let of = |path| result.as_ref().and_then(|result| number(result, path));
+        cells.extend(numbers.iter().map(|(path, _)| of(path).map_or_else(|| "-".to_owned(), digits)));
+        let verdict = result.as_ref().and_then(|result| result.pointer("/points/0/verdict")?.as_str());
+        cells.push(verdict.unwrap_or_default().to_owned());
+        table.add_row(cells);
+    }
+    format!(
+        "{table}\n--json, --csv and --parquet have all numbers; a [[plot]] or a [[finding]] says what is of interest\n"
+    )
 }
 
 fn is_doubtful(mark: &Mark) -> bool {

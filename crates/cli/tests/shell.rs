@@ -84,3 +84,34 @@ fn what_is_denied_is_a_fault() {
     assert!(stderr(&output).contains("fault: denied deadlock: packets can wait"), "{}", stderr(&output));
     assert!(flitway(&["check", "torus-8x8", "--deny", "deadlock,credits"]).status.success());
 }
+
+#[test]
+fn points_come_as_csv_and_nothing_else_with_them() {
+    let run = ["run", "hpp-switch", "--load", "0.1,0.2", "--warm-up", "1us", "--duration", "20us"];
+    let output = flitway(&[&run[..], &["--csv", "-"]].concat());
+    let text = stdout(&output);
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{text}");
+    let column = |name: &str| lines[0].iter().position(|it| *it == name).unwrap();
+    let (load, mean) = (column("offered_load"), column("packet_latency_ns.mean"));
+    assert_eq!((lines[1][load], lines[2][load]), ("0.1", "0.2"));
+    let result = json(&run);
+    let of = |point: usize| result["points"][point]["packet_latency_ns"]["mean"].to_string();
+    assert_eq!((lines[1][mean], lines[2][mean]), (of(0).as_str(), of(1).as_str()));
+    assert_refused(&[(
+        &[&run[..], &["--csv", "a", "--json", "./a"]].concat(),
+        &["--csv a: --json writes to the same"],
+    )]);
+}
+
+#[test]
+fn an_experiment_without_plots_and_findings_prints_its_points() {
+    let text = "name = \"plain\"\n[run]\nmachine = \"hpp-switch\"\nduration = \"20 us\"\nwarm_up = \"1 us\"\n\
+                [[vary]]\nover = \"load\"\nvalues = [0.1, 0.2]\n";
+    let path = scratch("plain.toml", text);
+    let out = format!("{}/plain-out", env!("CARGO_TARGET_TMPDIR"));
+    let text = stdout(&flitway(&["run", "--experiment", path.to_str().unwrap(), "--out", &out]));
+    assert!(text.contains("load  accepted  latency ns"), "{text}");
+    assert!(text.lines().any(|line| line.trim_start().starts_with("0.2 ")), "{text}");
+}
