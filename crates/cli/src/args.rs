@@ -1,11 +1,13 @@
 //! The arguments. Scripts depend on them.
 
+use crate::failure::Failure;
+use crate::output::complain;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use flitway_experiment::WorkloadOptions;
-use flitway_machine::Dimension;
 use flitway_machine::schema::named;
+use flitway_machine::{Dimension, printable, show};
 
 /// Simulates HPC interconnection networks exactly, at the cost of packets.
 #[derive(Debug, Parser)]
@@ -13,6 +15,32 @@ use flitway_machine::schema::named;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) manner: MannerArguments,
+}
+
+/// How any command talks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct MannerArguments {
+    /// Colours of messages: on a terminal that can show them (auto), always or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// Print no text: only what is asked for with `-`, and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Show no line of progress
+    #[arg(long, global = true)]
+    pub(crate) no_progress: bool,
+}
+
+/// When messages have colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -29,12 +57,16 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Compare two results point by point
     Compare(CompareArguments),
+    /// Print the completions of a shell, with the names of machines and the paths of settings
+    Completions(CompletionsArguments),
+    /// Print the man page, of a command if one is named, as roff for `man -l -`
+    Man(ManArguments),
 }
 
 /// A machine.
 #[derive(Args, Debug)]
 pub(crate) struct MachineArguments {
-    /// A built-in name (see `flitway list`) or a path to a machine file
+    /// A built-in name (see `flitway list`), a path to a machine file, or `-` for one from standard input
     pub(crate) machine: String,
     /// Override a setting of the machine file, as often as needed
     #[arg(long, value_name = "PATH=VALUE")]
@@ -43,7 +75,7 @@ pub(crate) struct MachineArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
-    /// A built-in name (see `flitway list`) or a path to a machine file
+    /// A built-in name (see `flitway list`), a path to a machine file, or `-` for one from standard input
     #[arg(required_unless_present = "experiment")]
     pub(crate) machine: Option<String>,
     /// Override a setting of the machine file, as often as needed
@@ -75,6 +107,9 @@ pub(crate) struct RunArguments {
     /// Write the points as Parquet, a row for each, to a file, or to standard output with `-`
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) parquet: Option<String>,
+    /// Write the points as CSV, a row for each, to a file, or to standard output with `-`
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
     /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it. Not for
     /// trains
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
@@ -223,7 +258,7 @@ pub(crate) struct TrainArguments {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Task graph")]
 pub(crate) struct GraphArguments {
-    /// Run a task graph (GOAL text, plain or gzip) instead of synthetic traffic
+    /// Run a task graph (GOAL text, plain or gzip; `-`: from standard input) instead of synthetic traffic
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<String>,
     /// Where ranks run: linear (unless given), random, or a file with a node number for each rank
@@ -236,7 +271,7 @@ pub(crate) struct GraphArguments {
 #[command(next_help_heading = "Experiment")]
 pub(crate) struct ExperimentArguments {
     /// Run everything that an experiment file says, or a built-in experiment (see `flitway list`). Only --set, --seed,
-    /// --precision, --duration, --threads, --json, --parquet, --report and --out go with it
+    /// --precision, --duration, --threads, --json, --parquet, --csv, --report and --out go with it
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = OF_A_RUN)]
     pub(crate) experiment: Option<String>,
     /// Folder for the data of its plots and for finished points, which a second run finds there; results/NAME unless given
@@ -306,6 +341,18 @@ pub(crate) struct CheckArguments {
     /// Write the facts as JSON to a file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+    /// End with status 1 if the machine can deadlock, if a VC alone cannot keep its longest link busy, or if there is any
+    /// warning
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) deny: Vec<Deny>,
+}
+
+/// What is a fault for `flitway check --deny`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deny {
+    Deadlock,
+    Credits,
+    Warnings,
 }
 
 #[derive(Args, Debug)]
@@ -324,6 +371,18 @@ pub(crate) struct ExplainArguments {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct CompletionsArguments {
+    /// Of which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ManArguments {
+    /// Of which command
+    pub(crate) command: Option<String>,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct CompareArguments {
     /// A result of `flitway run --json`
     pub(crate) a: String,
@@ -332,6 +391,7 @@ pub(crate) struct CompareArguments {
 }
 
 /// Ends the process with what is wrong with the arguments, or with the help that they ask for.
+#[expect(clippy::exit, reason = "as clap ends the process itself")]
 pub(crate) fn refuse(mut error: clap::Error) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     let tip = torn_quantity(&arguments)
@@ -342,6 +402,12 @@ pub(crate) fn refuse(mut error: clap::Error) -> ! {
     if let Some(tip) = tip.filter(|_| error.use_stderr()) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
+    let text = error.render().to_string();
+    // What is not of clap alone may hold anything.
+    if printable(&text) != text {
+        complain(text.trim_end());
+        std::process::exit(error.exit_code());
+    }
     error.exit()
 }
 
@@ -351,6 +417,14 @@ fn torn_override(arguments: &[String]) -> Option<String> {
         three[0] == "--set" && named(&three[1]).next().is_some() && !three[2].starts_with('-')
     })?;
     Some(format!("an override has a `=`: --set {}={}", torn[1], torn[2]))
+}
+
+/// Refuses an argument that is not UTF-8: results repeat their command, and JSON is UTF-8.
+pub(crate) fn all_text() -> Result<(), Failure> {
+    let Some(wrong) = std::env::args_os().find(|argument| argument.to_str().is_none()) else { return Ok(()) };
+    let message = format!("the argument `{}` is not UTF-8 text", show(&wrong.to_string_lossy()));
+    let help = "rename the file, or make a link to it: `ln -s FILE name`";
+    Err(Failure::input(message, Some(help.to_owned())))
 }
 
 /// That an experiment says itself what it runs on.

@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::layout::{self, Column};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::run::{Shown, Task, session};
@@ -34,7 +35,7 @@ pub(crate) fn run(
             None => "barriers".to_owned(),
         },
         row,
-        summary: &definitions,
+        summary: &|points| definitions(workload, points),
         goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: some_barriers,
     };
@@ -49,6 +50,10 @@ fn some_barriers(points: &[Point]) -> Result<(), Failure> {
     let of = |point: &Point| point.barrier.as_ref().filter(|it| it.operations == 0)?.packets;
     let Some(packets) = points.iter().filter(|point| !point.is_stopped()).find_map(of) else { return Ok(()) };
     let lost = packets.lost_by_fault + packets.lost_by_full_queue;
+    if lost == 0 {
+        // Nothing went wrong: there was no time for a barrier, and the point says that it is not settled.
+        return Ok(());
+    }
     Err(Failure::Fault(format!(
         "fault: no barrier was over: {lost} of {} barrier packets were lost",
         packets.sent
@@ -80,23 +85,23 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
     text
 }
 
-const COLUMNS: [(&str, usize); 11] = [
-    ("barrier ns", 18),
-    ("p50", 8),
-    ("p99", 9),
-    ("a release", 9),
-    ("combine", 9),
-    ("distribute", 10),
-    ("barriers", 8),
-    ("lost", 5),
-    ("again", 5),
-    ("unicast", 7),
-    ("accepted", 8),
+const COLUMNS: [Column; 12] = [
+    Column("barrier ns", 18, Some(16)),
+    Column("p50", 8, None),
+    Column("p99", 9, Some(8)),
+    Column("a release", 9, None),
+    Column("combine", 9, Some(8)),
+    Column("distribute", 10, Some(10)),
+    Column("barriers", 8, Some(8)),
+    Column("lost", 5, Some(5)),
+    Column("again", 5, Some(5)),
+    Column("unicast", 7, None),
+    Column("accepted", 8, None),
+    Column("", 9, Some(9)),
 ];
 
 fn heading() -> String {
-    let cells = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
-    format!("\n{}", cells.join("  ").trim_end())
+    layout::heading(&COLUMNS)
 }
 
 fn row(point: &Point) -> String {
@@ -124,17 +129,13 @@ fn row(point: &Point) -> String {
         packets(|it| it.packets.map(|packets| packets.retransmissions + packets.duns)),
         unicast(load(point.offered_load, 3)),
         unicast(load(point.accepted_load, 4)),
+        if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
     ];
-    let mut line: Vec<String> =
-        cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();
-    if point.verdict != Verdict::Steady {
-        line.push(point.verdict.name().to_owned());
-    }
-    line.join("  ").trim_end().to_owned()
+    layout::line(&COLUMNS, cells.iter().map(String::as_str))
 }
 
 /// What the numbers of the table mean.
-fn definitions(points: &[Point]) -> String {
+fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
     let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
     let mut text = String::from(
         "\nbarrier            last arrival to last release; mean +-half of the 95 % interval\n\
@@ -156,6 +157,7 @@ fn definitions(points: &[Point]) -> String {
             "\nbarriers           their latency does not grow for ever where the network is saturated: one begins when the one before is over",
         );
     }
+    text.push_str(&without_effect(workload, points));
     for recovery in barriers().filter_map(|barrier| barrier.recovery) {
         let operations = plural(recovery.operations as u32, "barrier", "s");
         // Writing to a string does not fail.
@@ -167,6 +169,35 @@ fn definitions(points: &[Point]) -> String {
         if let Some(mean) = recovery.mean_ns {
             let _ = write!(text, ", in the mean {} more than the others", time(mean));
         }
+    }
+    text
+}
+
+/// The rules of `--lose` that never came true, and that no barrier was over though nothing was lost.
+fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> String {
+    let mut text = String::new();
+    let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
+    for (place, rule) in workload.written.text("lose").split(';').enumerate() {
+        let idle = barriers().filter(|barrier| barrier.idle_rules.contains(&place)).count();
+        if idle > 0 {
+            let times = if points.len() == 1 {
+                String::new()
+            } else {
+                format!("at {idle} of {} points ", points.len())
+            };
+            // Writing to a string does not fail.
+            let _ = write!(
+                text,
+                "\nnot lost           {times}`{}`: fewer such packets arrived there, so this rule had no effect",
+                rule.trim()
+            );
+        }
+    }
+    if points.iter().any(|point| !point.is_stopped()) && barriers().any(|barrier| barrier.operations == 0) {
+        text.push_str(
+            "\nno barrier         none was over in the time measured: measure longer (--duration), or shorten --interval or \
+             --imbalance",
+        );
     }
     text
 }

@@ -1,11 +1,14 @@
 //! Charts for the terminal.
 
+use crate::layout;
 use flitway_report::page::time;
 use textplots::{Chart, LabelBuilder, LabelFormat, Plot, Shape};
 
 /// Latency in microseconds over accepted load, as braille dots; empty if there are fewer than two points.
 pub(crate) fn latency_load(points: &[(f64, f64)]) -> String {
-    const WIDTH: u32 = 120;
+    // A letter has two dots beside each other, and figures stand right of them.
+    let dots = layout::width().map_or(120, |width| 2 * width.saturating_sub(12));
+    let width = u32::try_from(dots).unwrap_or(120).clamp(40, 240);
     const HEIGHT: u32 = 40;
     let [(first, _), .., (last, _)] = points else { return String::new() };
     if first >= last {
@@ -14,7 +17,7 @@ pub(crate) fn latency_load(points: &[(f64, f64)]) -> String {
     let points: Vec<(f32, f32)> =
         points.iter().map(|&(load, latency)| (load as f32, latency as f32)).collect();
     let top = points.iter().map(|point| point.1).fold(0.0, f32::max) * 1.05;
-    let mut chart = Chart::new_with_y_range(WIDTH, HEIGHT, *first as f32, *last as f32, 0.0, top);
+    let mut chart = Chart::new_with_y_range(width, HEIGHT, *first as f32, *last as f32, 0.0, top);
     let lines = Shape::Lines(&points);
     let chart = chart
         .lineplot(&lines)

@@ -1,33 +1,41 @@
 //! `flitway check`: everything that is wrong with a machine, or what follows from it.
 
-use crate::args::CheckArguments;
+use crate::args::{CheckArguments, Deny};
 use crate::channels::{Names, loads_section, waiting_section};
-use crate::failure::{Failure, colour};
-use crate::output::{Target, complain, say};
+use crate::failure::Failure;
+use crate::inputs;
+use crate::layout::fitted;
+use crate::output::{Target, colour, manner, say, warn};
+use crate::run::too_large;
 use crate::table;
 use flitway_experiment::Examination;
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_report::channels::how;
+use flitway_report::memory;
 use flitway_report::session::Session;
 
 /// Checks what `arguments` say.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let machine = Machine::load(&arguments.machine.machine, &arguments.machine.set)?;
+    memory::fits_machine(&machine, false).map_err(too_large)?;
     if !machine.warnings.is_empty() {
-        complain(&machine.warnings.render(colour()));
+        warn(&machine.warnings.render(colour()));
     }
     let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
+    if let Some(Target::File { option, path }) = &target {
+        inputs::keep(&[(option, path.as_ref())], &machine.files)?;
+    }
     let session = Session::new(machine, 1, 1);
     let examination = Examination::new(&session, &arguments.packet, arguments.traffic.as_deref())
         .map_err(Failure::workload)?;
     let Examination { facts, waiting, headroom, pattern, loads } = &examination;
-    if target != Some(Target::Standard) {
+    if target != Some(Target::Standard) && !manner().quiet {
         let names = Names::of(session.machine());
         let waiting = waiting_section(&session, waiting.as_ref(), *headroom, &names);
         let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
         let cost = cost_section(session.fabric());
-        say(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(&session, facts)))?;
+        say(&fitted(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(&session, facts)), 2))?;
     }
     if let Some(target) = target {
         target.write(&format!("{:#}", examination.to_json(&session)))?;
@@ -39,8 +47,29 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
                 format!("a packet from node {source} to node {node} does not arrive: {}", how(lost.how));
             Err(Failure::Fault(format!("fault: {message}")))
         }
-        None => Ok(()),
+        None => denied(arguments, &session, &examination),
     }
+}
+
+/// What was found of what the command denies is a fault.
+fn denied(arguments: &CheckArguments, session: &Session, examination: &Examination) -> Result<(), Failure> {
+    let has_cycle = examination.waiting.as_ref().is_some_and(|waiting| waiting.cycle().is_some());
+    let (units, needed) = (examination.headroom.units, examination.headroom.units_needed);
+    let found = arguments.deny.iter().filter_map(|denied| match denied {
+        Deny::Deadlock if examination.waiting.is_none() => {
+            Some("deadlock: not analysed, since the machine is too large".to_owned())
+        }
+        Deny::Deadlock => has_cycle.then(|| "deadlock: packets can wait for each other for ever".to_owned()),
+        Deny::Credits => {
+            (units < needed).then(|| format!("credits: a VC has {units} units, and its link needs {needed}"))
+        }
+        Deny::Warnings => {
+            let count = session.machine().warnings.len();
+            (count > 0).then(|| format!("warnings: {count} of the machine"))
+        }
+    });
+    let found: Vec<String> = found.collect();
+    if found.is_empty() { Ok(()) } else { Err(Failure::Fault(format!("fault: denied {}", found.join("; ")))) }
 }
 
 /// What a switch costs, where that is known.

@@ -2,10 +2,17 @@
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
+use crate::layout::fitted;
 use crate::output::say;
 use crate::table::bare_table;
+use flitway_experiment::schema;
+use flitway_machine::input;
 use flitway_report::shown::load;
 use serde_json::Value;
+use std::path::Path;
+
+/// Problems of a result that are told.
+const PROBLEMS_MAX: usize = 8;
 
 /// Quantities that are compared: path in a point, and heading.
 const QUANTITIES: [(&str, &str); 9] = [
@@ -29,7 +36,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     }
     let name =
         |result: &Value| result.pointer("/machine/name").and_then(Value::as_str).unwrap_or("?").to_owned();
-    say(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)))?;
+    say(&fitted(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)), 3))?;
     let differences = workload_that_differs(&a, &b);
     if !differences.is_empty() {
         say(&format!("\nworkloads that differ:\n{}", differences.join("\n")))?;
@@ -81,7 +88,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             Some(format!("{} of {name} is {verdict}: {why}", named(point)))
         }));
     }
-    if remarks.is_empty() { Ok(()) } else { say(&format!("\n{}", remarks.join("\n"))) }
+    if remarks.is_empty() { Ok(()) } else { say(&fitted(&format!("\n{}", remarks.join("\n")), 2)) }
 }
 
 /// A value, and half of its 95 % interval where there is one.
@@ -232,11 +239,20 @@ fn read(path: &str) -> Result<Value, Failure> {
         let help = "expected a result of `flitway run --json`, schema `flitway/result/1`";
         Failure::input(format!("{path}: {message}"), Some(help.into()))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refused(format!("cannot read: {error}")))?;
+    let text = input::read_text(Path::new(path), input::MADE_MAX)
+        .map_err(|error| refused(format!("cannot read: it {error}")))?;
     let value: Value =
         serde_json::from_str(&text).map_err(|error| refused(format!("this is no JSON: {error}")))?;
     match value.get("schema").and_then(Value::as_str) {
-        Some("flitway/result/1") => Ok(value),
+        Some("flitway/result/1") => match &schema::problems(&value)[..] {
+            [] => Ok(value),
+            problems => {
+                let some = problems.iter().take(PROBLEMS_MAX).cloned().collect::<Vec<_>>().join("\n  ");
+                let more = problems.len().saturating_sub(PROBLEMS_MAX);
+                let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+                Err(refused(format!("this does not pass `docs/result.schema.json`:\n  {some}{more}")))
+            }
+        },
         other => {
             Err(refused(other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"))))
         }

@@ -1,8 +1,11 @@
 //! `flitway run --experiment`: the points of an experiment side by side, its plots, its findings.
 
 use crate::args::RunArguments;
-use crate::failure::{Failure, colour};
-use crate::output::{Targets, broken, complain};
+use crate::failure::Failure;
+use crate::inputs;
+use crate::layout::{broken, fitted};
+use crate::output;
+use crate::output::{Targets, colour};
 use crate::progress::{Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
@@ -21,12 +24,18 @@ const FINDING: usize = 4;
 pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     let experiment = Experiment::load(name, &overrides(arguments))?;
     warn(&experiment);
-    let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
+    let outputs = inputs::outputs(arguments);
+    inputs::keep(&outputs, &experiment.files())?;
+    let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
     let beside = experiment.beside(arguments.threads);
     fits_memory(experiment.memory_bytes.saturating_mul(beside.into()))?;
     let folder = arguments.experiment.out.as_ref().map_or_else(|| default_folder(&experiment), PathBuf::from);
     let store = Store::open(&folder)?;
+    let kept = experiment.written(&store);
+    inputs::keep_store(&outputs, &kept)?;
+    let kept: Vec<(&str, &Path)> = kept.iter().map(|file| ("--out", file.as_path())).collect();
+    inputs::keep(&kept, &experiment.files())?;
     let mut voice = Voice::new(&targets).with_report(arguments.report.is_some());
     let stop = stop_flag()?;
     let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;
@@ -65,9 +74,9 @@ fn warn(experiment: &Experiment) {
         }
         shown.push(warning.code);
         let more = experiment.warnings.iter().filter(|other| other.code == warning.code).count() - 1;
-        complain(&flitway_machine::render(warning, colour()));
+        output::warn(&flitway_machine::render(warning, colour()));
         if more > 0 {
-            complain(&format!("  = note: {more} more of this kind"));
+            output::warn(&format!("  = note: {more} more of this kind"));
         }
     }
 }
@@ -79,7 +88,7 @@ fn run_points(
     stop: &AtomicBool,
     voice: &mut Voice,
 ) -> Result<Vec<Option<Value>>, Failure> {
-    voice.say(|| table::experiment_heading(experiment, store.folder(), threads))?;
+    voice.say(|| fitted(&table::experiment_heading(experiment, store.folder(), threads), 2))?;
     let (line, started) = (Line::new(), Instant::now());
     let show = |progress: Progress| {
         let Progress { kept, done, all } = progress;

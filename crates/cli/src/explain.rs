@@ -2,6 +2,7 @@
 
 use crate::args::{self, ExplainArguments};
 use crate::failure::Failure;
+use crate::layout::fitted;
 use crate::output::say;
 use crate::words;
 use flitway_experiment::workload::barrier::losses;
@@ -26,7 +27,8 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         Err(problems) if pages.is_empty() => return Err(problems.into()),
         Err(_) => {}
     }
-    say(pages.iter().map(|page| page.trim_end()).collect::<Vec<_>>().join("\n\n\n").as_str())
+    let text = pages.iter().map(|page| page.trim_end()).collect::<Vec<_>>().join("\n\n\n");
+    say(&fitted(&text, 4))
 }
 
 /// What is called `topic`, settings of machines and their values left out.

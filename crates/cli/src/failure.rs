@@ -1,9 +1,7 @@
-//! How a command fails: what is printed, and the exit status.
+//! How a command fails.
 
 use flitway_experiment::workload::Problem;
-use flitway_machine::{Colour, Diagnostics};
-use std::io::IsTerminal;
-use std::process::ExitCode;
+use flitway_machine::Diagnostics;
 
 /// Why a command did not end well.
 #[derive(Debug)]
@@ -43,31 +41,10 @@ impl Failure {
             .collect();
         Failure::Input(lines.join("\n"))
     }
-
-    /// Prints it and gives the exit status.
-    pub(crate) fn report(self) -> ExitCode {
-        let (text, status) = match self {
-            Failure::Machine(diagnostics) => (diagnostics.render(colour()), 2),
-            Failure::Input(text) => (text, 2),
-            Failure::Fault(text) => (text, 1),
-            Failure::Silenced => return ExitCode::SUCCESS,
-            // As a shell reports a process that an interrupt has ended.
-            Failure::Interrupted => ("interrupted: what there was until then is shown".to_owned(), 130),
-        };
-        crate::output::complain(&text);
-        ExitCode::from(status)
-    }
 }
 
 impl From<Diagnostics> for Failure {
     fn from(diagnostics: Diagnostics) -> Self {
         Failure::Machine(diagnostics)
     }
-}
-
-/// Colours go to a terminal that wants them.
-pub(crate) fn colour() -> Colour {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-    if wanted && able && std::io::stderr().is_terminal() { Colour::Ansi } else { Colour::Plain }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::ListArguments;
 use crate::failure::Failure;
+use crate::layout::fitted;
 use crate::output::say;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::{architectures, builtin, nearest};
@@ -46,7 +47,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
         text.push('\n');
     }
     text.push_str("`flitway explain NAME` tells more of each.");
-    say(&text)
+    say(&fitted(&text, 4))
 }
 
 fn sections() -> Vec<Section> {

@@ -16,6 +16,9 @@ mod compare;
 mod experiment;
 mod explain;
 mod failure;
+mod graph;
+mod inputs;
+mod layout;
 mod list;
 mod multicast;
 mod output;
@@ -23,6 +26,7 @@ mod progress;
 mod remarks;
 mod report;
 mod run;
+mod shell;
 mod table;
 mod trace;
 mod train;
@@ -39,17 +43,23 @@ use std::process::ExitCode;
 static MEMORY: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
+    if let Err(failure) = args::all_text() {
+        return output::fail(failure);
+    }
     let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
+    output::set_manner(arguments.manner);
     let done = match &arguments.command {
         Command::Run(run) => run::run(run),
         Command::Check(check) => check::check(check),
         Command::List(list) => list::list(list),
         Command::Explain(explain) => explain::explain(explain),
         Command::Compare(compare) => compare::compare(compare),
+        Command::Completions(completions) => shell::completions(completions.shell),
+        Command::Man(man) => shell::man(man.command.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Silenced) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => output::fail(failure),
     }
 }

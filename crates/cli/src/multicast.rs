@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::layout::{self, Column};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::remarks;
@@ -76,22 +77,22 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
     text
 }
 
-const COLUMNS: [(&str, usize); 10] = [
-    ("offered", 7),
-    ("accepted", 8),
-    ("last copy ns", 18),
-    ("p50", 8),
-    ("p99", 9),
-    ("a copy ns", 10),
-    ("operations", 10),
-    ("unicast", 7),
-    ("accepted", 8),
-    ("latency ns", 10),
+const COLUMNS: [Column; 11] = [
+    Column("offered", 7, Some(7)),
+    Column("accepted", 8, Some(8)),
+    Column("last copy ns", 18, Some(16)),
+    Column("p50", 8, None),
+    Column("p99", 9, Some(8)),
+    Column("a copy ns", 10, None),
+    Column("operations", 10, Some(10)),
+    Column("unicast", 7, Some(7)),
+    Column("accepted", 8, Some(8)),
+    Column("latency ns", 10, None),
+    Column("", 9, Some(9)),
 ];
 
 fn heading() -> String {
-    let cells = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
-    format!("\n{}", cells.join("  ").trim_end())
+    layout::heading(&COLUMNS)
 }
 
 fn row(point: &Point) -> String {
@@ -115,13 +116,9 @@ fn row(point: &Point) -> String {
         unicast(load(point.offered_load, 3)),
         unicast(load(point.accepted_load, 4)),
         unicast(of(&point.packet_latency, |latency| format!("{:.1}", latency.mean))),
+        if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
     ];
-    let mut line: Vec<String> =
-        cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();
-    if point.verdict != Verdict::Steady {
-        line.push(point.verdict.name().to_owned());
-    }
-    line.join("  ").trim_end().to_owned()
+    layout::line(&COLUMNS, cells.iter().map(String::as_str))
 }
 
 /// What the numbers of the table mean.

@@ -1,14 +1,33 @@
 //! The only places that write to the terminal or to result files.
 
+use crate::args::{Color, MannerArguments, RunArguments};
 use crate::failure::Failure;
 use flitway_experiment::frame::Frame;
+use flitway_experiment::whole;
+use flitway_machine::{Colour, printable};
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+/// How this process talks, said once at its start.
+static MANNER: OnceLock<MannerArguments> = OnceLock::new();
+
+/// Says how this process talks.
+pub(crate) fn set_manner(manner: MannerArguments) {
+    // It is said once, by `main`.
+    let _ = MANNER.set(manner);
+}
+
+/// How this process talks.
+pub(crate) fn manner() -> MannerArguments {
+    MANNER.get().copied().unwrap_or_default()
+}
 
 /// Prints `text` and a line end to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| unsaid(&error))
+    writeln!(std::io::stdout().lock(), "{}", printable(text)).map_err(|error| unsaid(&error))
 }
 
 fn unsaid(error: &std::io::Error) -> Failure {
@@ -18,41 +37,27 @@ fn unsaid(error: &std::io::Error) -> Failure {
     }
 }
 
-/// The longest line of a remark.
-const COLUMNS: usize = 150;
-
-/// `text` with its long lines broken; what is left of them begins `indent` columns in.
-pub(crate) fn broken(text: &str, indent: usize) -> String {
-    let indent = " ".repeat(indent);
-    let options = textwrap::Options::new(COLUMNS)
-        .subsequent_indent(&indent)
-        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .break_words(false);
-    let lines = text.lines().map(|line| match line.chars().count() > COLUMNS {
-        true => textwrap::fill(line, &options),
-        false => line.to_owned(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// Whether `a` and `b` name the same file, which need not be there yet.
 pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
-    let place = |path: &str| {
-        std::fs::canonicalize(path).unwrap_or_else(|_| {
-            let path = Path::new(path);
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or_else(|| Path::new(".")).canonicalize();
-            folder
-                .map_or_else(|_| path.to_owned(), |folder| folder.join(path.file_name().unwrap_or_default()))
-        })
-    };
-    a == b || (a != "-" && b != "-" && place(a) == place(b))
+    a == b || (a != "-" && b != "-" && whole::is_same(Path::new(a), Path::new(b)))
 }
 
-/// Prints `text` and a line end to standard error. If even that fails there is nobody to tell.
+/// Prints `text` and a line end to standard error, nothing of which steers the terminal. If even that fails there is nobody to
+/// tell.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
+}
+
+/// Prints a warning, which nobody wants to hear who wants quiet.
+pub(crate) fn warn(picture: &str) {
+    if !manner().quiet {
+        draw(picture);
+    }
+}
+
+/// Prints what a renderer has drawn, with its colours.
+pub(crate) fn draw(picture: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{picture}");
 }
 
 /// Where a result goes.
@@ -86,12 +91,7 @@ impl Target {
         if Path::new(path).is_dir() {
             return Err(Failure::input(format!("{option} {path}: this is a folder, expected a file"), None));
         }
-        let probed = match Place::of(path) {
-            Place::Device => std::fs::OpenOptions::new().write(true).open(path).map(drop),
-            Place::File { draft, .. } => {
-                std::fs::File::create(&draft).and_then(|_| std::fs::remove_file(&draft))
-            }
-        };
+        let probed = if is_device(path) { open_device(path).map(drop) } else { whole::probe(path.as_ref()) };
         probed.map_err(|error| {
             Failure::input(
                 format!("{option} {path}: cannot write there: {error}"),
@@ -130,110 +130,122 @@ impl Target {
     /// Fills the file with what `write` writes.
     fn fill(&self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
         let Target::File { option, path } = self else { return Ok(()) };
-        let write_to = |file: std::fs::File| {
-            let mut buffer = std::io::BufWriter::new(file);
-            write(&mut buffer)?;
-            buffer.flush()
-        };
-        let written = match Place::of(path) {
-            Place::Device => std::fs::OpenOptions::new().write(true).open(path).and_then(write_to),
-            Place::File { draft, file } => {
-                let written = std::fs::File::create(&draft)
-                    .and_then(write_to)
-                    .and_then(|()| std::fs::rename(&draft, file));
-                if written.is_err() {
-                    // Half a result is none.
-                    let _ = std::fs::remove_file(&draft);
-                }
-                written
-            }
+        let written = if is_device(path) {
+            open_device(path).and_then(|device| {
+                let mut buffer = std::io::BufWriter::new(device);
+                write(&mut buffer)?;
+                buffer.flush()
+            })
+        } else {
+            whole::replace(path.as_ref(), write)
         };
         written.map_err(|error| Failure::input(format!("{option} {path}: cannot write: {error}"), None))
     }
 }
 
-/// Where the result of a run goes, if anywhere: all of it as JSON, its points as Parquet.
+/// Where the result of a run goes, if anywhere: all of it as JSON, its points as Parquet and as CSV.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     json: Option<Target>,
     parquet: Option<Target>,
+    csv: Option<Target>,
 }
 
 impl Targets {
-    /// What the two options name, once it is known that it can be written.
-    pub(crate) fn new(json: Option<&str>, parquet: Option<&str>) -> Result<Self, Failure> {
-        if let (Some(path), Some(json)) = (parquet, json)
-            && is_same_file(path, json)
-        {
-            let message = format!("--parquet {path}: --json writes to the same place");
-            return Err(Failure::input(message, None));
+    /// What the options of `arguments` name, once it is known that it can be written.
+    pub(crate) fn new(arguments: &RunArguments) -> Result<Self, Failure> {
+        let named =
+            [("--json", &arguments.json), ("--parquet", &arguments.parquet), ("--csv", &arguments.csv)];
+        let given: Vec<(&str, &str)> =
+            named.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
+        for (place, (option, path)) in given.iter().enumerate() {
+            if let Some((other, _)) = given[..place].iter().find(|(_, other)| is_same_file(path, other)) {
+                let message = format!("{option} {path}: {other} writes to the same place");
+                return Err(Failure::input(message, None));
+            }
         }
-        if parquet == Some("-") && std::io::stdout().is_terminal() {
+        if arguments.parquet.as_deref() == Some("-") && std::io::stdout().is_terminal() {
             let help = "name a file, or let another program read it".to_owned();
             return Err(Failure::input("--parquet -: what is no text does not go to a terminal", Some(help)));
         }
-        let target = |option, text: Option<&str>| text.map(|text| Target::new(option, text));
-        let targets = Targets { json: target("--json", json), parquet: target("--parquet", parquet) };
-        for target in [&targets.json, &targets.parquet].into_iter().flatten() {
+        let [json, parquet, csv] =
+            named.map(|(option, path)| path.as_deref().map(|path| Target::new(option, path)));
+        let targets = Targets { json, parquet, csv };
+        for target in targets.all() {
             target.probe()?;
         }
         Ok(targets)
     }
 
+    fn all(&self) -> impl Iterator<Item = &Target> {
+        [&self.json, &self.parquet, &self.csv].into_iter().flatten()
+    }
+
     /// Whether a result is asked for at all.
     pub(crate) fn is_any(&self) -> bool {
-        self.json.is_some() || self.parquet.is_some()
+        self.all().next().is_some()
     }
 
     /// Whether a result goes to standard output, so that nothing else does.
     pub(crate) fn has_standard(&self) -> bool {
-        [&self.json, &self.parquet].into_iter().flatten().any(|target| *target == Target::Standard)
+        self.all().any(|target| *target == Target::Standard)
     }
 
     /// Writes `result` as it is asked for. What cannot be written keeps nothing else from being written.
     pub(crate) fn write(&self, result: &Value) -> Result<(), Failure> {
         let json = self.json.as_ref().map_or(Ok(()), |target| target.write(&format!("{result:#}")));
-        let parquet = self.parquet.as_ref();
-        json.and(parquet.map_or(Ok(()), |target| target.write_bytes(&Frame::new(result).to_parquet())))
+        let frame = || Frame::new(result);
+        let parquet =
+            self.parquet.as_ref().map_or(Ok(()), |target| target.write_bytes(&frame().to_parquet()));
+        let csv = self.csv.as_ref().map_or(Ok(()), |target| target.write_bytes(frame().to_csv().as_bytes()));
+        json.and(parquet).and(csv)
     }
 }
 
-/// What a path leads to.
-enum Place {
-    /// A pipe, a terminal, `/dev/null`: written to, never replaced.
-    Device,
-    /// A file, links followed, and the draft that becomes it when it is complete.
-    File { draft: PathBuf, file: PathBuf },
+/// Whether `path` leads to a pipe, a terminal or `/dev/null`, which is written to and never replaced.
+fn is_device(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-impl Place {
-    fn of(path: &str) -> Self {
-        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Place::Device;
+fn open_device(path: &str) -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).open(path)
+}
+
+/// Prints how a command has failed and gives the exit status.
+pub(crate) fn fail(failure: Failure) -> ExitCode {
+    let (text, status) = match failure {
+        Failure::Machine(diagnostics) => {
+            draw(&diagnostics.render(colour()));
+            return ExitCode::from(2);
         }
-        let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        let mut draft = file.clone().into_os_string();
-        draft.push(format!(".{}.part", std::process::id()));
-        Place::File { draft: draft.into(), file }
+        Failure::Input(text) => (text, 2),
+        Failure::Fault(text) => (text, 1),
+        Failure::Silenced => return ExitCode::SUCCESS,
+        // As a shell reports a process that an interrupt has ended.
+        Failure::Interrupted => ("interrupted: what there was until then is shown".to_owned(), 130),
+    };
+    complain(&text);
+    ExitCode::from(status)
+}
+
+/// Colours go to a terminal that wants them.
+pub(crate) fn colour() -> Colour {
+    match manner().color {
+        Color::Always => return Colour::Ansi,
+        Color::Never => return Colour::Plain,
+        Color::Auto => {}
     }
+    if std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") {
+        return Colour::Ansi;
+    }
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    if wanted && able && std::io::stderr().is_terminal() { Colour::Ansi } else { Colour::Plain }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_lines_are_broken_and_others_are_not() {
-        let short = "limited by         nothing";
-        let long = format!("unsettled          {}", "word ".repeat(40).trim_end());
-        let lines: Vec<String> = broken(&format!("{short}\n{long}"), 19).lines().map(str::to_owned).collect();
-        assert_eq!(lines.len(), 3);
-        assert_eq!(lines[0], short);
-        assert!(lines[1].starts_with("unsettled          word") && (141..=COLUMNS).contains(&lines[1].len()));
-        assert!(lines[2].starts_with(&format!("{}word", " ".repeat(19))));
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(&lines[1..].join(" ")), words(&long), "nothing is lost");
-    }
 
     #[test]
     fn a_file_is_the_same_however_it_is_spelled() {

@@ -1,7 +1,9 @@
 //! Progress on a terminal, nothing when piped; and a clean end on Ctrl-C.
 
 use crate::failure::Failure;
+use crate::output::manner;
 use flitway_engine::Clock;
+use flitway_machine::printable;
 use flitway_report::measure::Progress;
 use flitway_report::page::time;
 use flitway_report::session::{BATCHES_MAX, Patience};
@@ -17,7 +19,8 @@ pub(crate) struct Line(Option<ProgressBar>);
 impl Line {
     /// A line, if standard error is a terminal.
     pub(crate) fn new() -> Self {
-        Line(std::io::stderr().is_terminal().then(|| {
+        let is_wanted = !manner().quiet && !manner().no_progress;
+        Line((is_wanted && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new_spinner();
             let style = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -43,7 +46,7 @@ impl Line {
     /// Shows a message.
     pub(crate) fn message(&self, message: String) {
         if let Some(bar) = &self.0 {
-            bar.set_message(message);
+            bar.set_message(printable(&message).into_owned());
         }
     }
 

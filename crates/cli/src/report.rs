@@ -10,7 +10,9 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
     if path == "-" {
         return Err(Failure::input("--report -: a page goes to a file, not to standard output", None));
     }
-    for (option, other) in [("--json", &arguments.json), ("--parquet", &arguments.parquet)] {
+    for (option, other) in
+        [("--json", &arguments.json), ("--parquet", &arguments.parquet), ("--csv", &arguments.csv)]
+    {
         if other.as_ref().is_some_and(|other| is_same_file(other, path)) {
             let message = format!("--report {path}: {option} writes to the same file");
             return Err(Failure::input(message, None));

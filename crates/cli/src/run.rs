@@ -4,9 +4,12 @@ use crate::args::RunArguments;
 use crate::barrier;
 use crate::chart;
 use crate::experiment;
-use crate::failure::{Failure, colour};
+use crate::failure::Failure;
+use crate::graph;
+use crate::inputs;
+use crate::layout::{broken, fitted};
 use crate::multicast;
-use crate::output::{Targets, broken, complain, say};
+use crate::output::{Targets, colour, manner, say, warn};
 use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::report;
 use crate::table;
@@ -16,16 +19,18 @@ use flitway_experiment::result::{Heading, result};
 use flitway_experiment::side_by_side::side_by_side;
 use flitway_experiment::views::Views;
 use flitway_experiment::workload::{
-    GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload,
+    GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload, WorkloadOptions,
 };
-use flitway_machine::Machine;
+use flitway_machine::{Machine, Origin};
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::measure::{Progress, Verdict};
 use flitway_report::memory;
+use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::shown;
 use flitway_report::theory::Theory;
+use flitway_workload::graph::stuck::Stuck;
 use flitway_workload::traffic::Traffic;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,20 +43,53 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (None, None) => return Err(Failure::input("no machine is named", None)),
     };
     let machine = Machine::load(name, &arguments.set)?;
+    memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
-        complain(&machine.warnings.render(colour()));
+        warn(&machine.warnings.render(colour()));
     }
-    let targets = Targets::new(arguments.json.as_deref(), arguments.parquet.as_deref())?;
+    let options = arguments.workload();
+    let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
+    inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
+    let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
-    let workload = Workload::check(&arguments.workload(), &surroundings).map_err(Failure::workload)?;
+    let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
+    for remark in idle_settings(&machine, &workload, &options) {
+        warn(&remark);
+    }
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
-        Workload::Graph(graph) => run_graph(arguments, machine, graph, &targets),
+        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
         Workload::Train(work) => train::run(arguments, machine, work, &targets),
     }
+}
+
+/// What `--set` says that has no effect on `workload`.
+fn idle_settings(machine: &Machine, workload: &Workload, options: &WorkloadOptions) -> Vec<String> {
+    let has_overheads = options.overheads.is_some() || matches!(workload, Workload::Graph(_));
+    let tables = [
+        ("switch.barrier.", matches!(workload, Workload::Barrier(_)), "there are no barriers (--barrier)"),
+        (
+            "switch.multicast.",
+            matches!(workload, Workload::Multicast(_) | Workload::Barrier(_)),
+            "there is no multicast (--multicast)",
+        ),
+        ("nic.send_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
+        ("nic.receive_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
+        (
+            "nic.stripe_threshold",
+            matches!(workload, Workload::Graph(_)),
+            "there are no messages of several packets (--graph)",
+        ),
+    ];
+    let set = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
+    let idle = set.filter_map(|set| {
+        let (_, _, why) = tables.iter().find(|(path, used, _)| set.path.starts_with(path) && !used)?;
+        Some(format!("warning: `{}` has no effect in this run: {why}", set.path))
+    });
+    idle.collect()
 }
 
 fn run_traffic(
@@ -196,7 +234,11 @@ pub(crate) struct Voice {
 
 impl Voice {
     pub(crate) fn new(targets: &Targets) -> Self {
-        Voice { is_silent: targets.has_standard(), has_target: targets.is_any(), failure: None }
+        Voice {
+            is_silent: targets.has_standard() || manner().quiet,
+            has_target: targets.is_any(),
+            failure: None,
+        }
     }
 
     /// A report page is a result in a file too.
@@ -229,9 +271,13 @@ impl Voice {
 
 /// Refuses what is larger than the memory that is left.
 pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
-    memory::fits(needed).map_err(|message| {
-        Failure::input(message, Some("fewer nodes, rails, virtual channels or threads need less".into()))
-    })
+    memory::fits(needed).map_err(too_large)
+}
+
+/// That there is less memory than a machine needs.
+pub(crate) fn too_large(message: String) -> Failure {
+    let help = "fewer nodes, rails, virtual channels or threads need less; nothing was run";
+    Failure::input(message, Some(help.to_owned()))
 }
 
 /// Measures each of `tasks`, one point each, so many `beside` each other, and shows them as they come in.
@@ -277,7 +323,7 @@ fn run_graph(
     workload: &GraphWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let (path, graph) = (&workload.path, &workload.graph);
+    let (path, tasks) = (&workload.path, &workload.graph);
     let session = session(arguments, machine);
     let placement = workload.placement(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
@@ -286,21 +332,42 @@ fn run_graph(
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
     let result = session
-        .graph(graph, placement, &stop, |now| {
+        .graph(tasks, placement, &stop, |now| {
             line.message(format!("{path}: {:.3} ms simulated", clock.nanos(now.0 as f64) / 1e6));
         })
         .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
     line.clear();
-    voice.say(|| table::graph(&session, path, graph, &result))?;
-    let fault = graph_verdict(&result);
+    voice.say(|| fitted(&graph::text(&session, path, tasks, &result), 2))?;
+    let fault = graph_verdict(&session, &result);
     let measured = [Measured { value: result.to_json(), details: result.details }];
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     fault?;
     voice.end(&stop)
 }
 
+/// Lines of a kind that are shown of a graph that cannot finish; the JSON has more.
+const WAITING_MAX: usize = 10;
+
+/// What a graph that cannot finish waits for, the cause first: messages that nobody received, then ranks that wait.
+fn shown_waiting(stuck: &Stuck) -> Vec<String> {
+    let (unmatched, tasks) = waiting(stuck);
+    let some = |lines: Vec<String>| {
+        let more = lines.len().saturating_sub(WAITING_MAX);
+        let more = (more > 0).then(|| format!("... and {more} more lines of this kind; --json has more"));
+        lines.into_iter().take(WAITING_MAX).chain(more)
+    };
+    some(unmatched).chain(some(tasks)).collect()
+}
+
 /// A graph that did not finish is a fault, unless somebody stopped it.
-fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
+fn graph_verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
+    if result.out_of_memory {
+        let after = time(session.machine().clock.nanos(result.last.0 as f64));
+        let message = format!("memory for packets that wait was about to run out after {after} simulated");
+        let help =
+            "what there was until then is shown; send large messages in parts that wait for each other";
+        return Err(Failure::input(message, Some(help.to_owned())));
+    }
     if result.stopped {
         return Ok(());
     }
@@ -310,5 +377,5 @@ fn graph_verdict(result: &GraphResult) -> Result<(), Failure> {
     } else {
         "the graph cannot finish: ranks wait for what will never come"
     };
-    Err(Failure::Fault(format!("fault: {what}\n  {}", waiting(stuck).join("\n  "))))
+    Err(Failure::Fault(format!("fault: {what}\n  {}", shown_waiting(stuck).join("\n  "))))
 }

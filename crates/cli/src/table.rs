@@ -1,7 +1,8 @@
 //! Tables for people: numbers with their definitions beside them, and theory beside measurement.
 
+use crate::layout::{self, Column};
 use crate::remarks;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use flitway_experiment::workload::beside::Beside;
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
@@ -9,14 +10,13 @@ use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_fabric::chip::Cost;
 use flitway_machine::{Machine, Origin, Rounding};
 use flitway_report::facts::Facts;
-use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
 use flitway_report::shown::load;
 use flitway_report::theory::Theory;
-use flitway_workload::graph::TaskGraph;
 use flitway_workload::traffic::Traffic;
+use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ pub(crate) fn traffic_header(
             let _ = write!(text, ", the bisection at {bound:.3}");
         }
         if let Some(limit) = theory.head_of_line {
-            let _ = write!(text, "; head-of-line limit {limit:.3} (uniform, many ports)");
+            let _ = write!(text, "; the head-of-line limit, adverts aside, is {limit:.3}");
         }
     }
     text
@@ -69,22 +69,21 @@ fn sending_part(nodes: u32, silent: u32) -> f64 {
     f64::from(nodes - silent) / f64::from(nodes.max(1))
 }
 
-const COLUMNS: [(&str, usize); 9] = [
-    ("offered", 7),
-    ("accepted", 8),
-    ("latency ns", 18),
-    ("p50", 8),
-    ("p99", 9),
-    ("p99.9", 9),
-    ("network ns", 10),
-    ("packets", 9),
-    ("", 9),
+const COLUMNS: [Column; 9] = [
+    Column("offered", 7, Some(7)),
+    Column("accepted", 8, Some(8)),
+    Column("latency ns", 18, Some(16)),
+    Column("p50", 8, Some(7)),
+    Column("p99", 9, Some(8)),
+    Column("p99.9", 9, Some(8)),
+    Column("network ns", 10, None),
+    Column("packets", 9, Some(8)),
+    Column("", 9, Some(9)),
 ];
 
 /// The heading of the table of load points, which is printed line by line as points come in.
 pub(crate) fn point_heading() -> String {
-    let cells = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
-    format!("\n{}", cells.join("  ").trim_end())
+    layout::heading(&COLUMNS)
 }
 
 /// A line of that table.
@@ -115,9 +114,7 @@ pub(crate) fn point(point: &Point) -> String {
         point.packets.to_string(),
         verdict.to_owned(),
     ];
-    let cells: Vec<String> =
-        cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:>width$}")).collect();
-    cells.join("  ").trim_end().to_owned()
+    layout::line(&COLUMNS, cells.iter().map(String::as_str))
 }
 
 /// What the numbers of the table mean, and the rest of what was measured.
@@ -185,61 +182,6 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
     text
 }
 
-/// What a task graph came to.
-pub(crate) fn graph(session: &Session, path: &str, graph: &TaskGraph, result: &GraphResult) -> String {
-    let machine = session.machine();
-    let milliseconds = |cycles: u64| machine.clock.nanos(cycles as f64) / 1e6;
-    let summary = &result.summary;
-    let mut text = format!(
-        "{}: {path}, {} ranks, {} tasks\n{} messages, {} bytes, {} packets\n",
-        machine.name,
-        graph.ranks(),
-        graph.tasks(),
-        summary.messages,
-        summary.bytes,
-        result.counters.packets_delivered
-    );
-    // Writing to a string does not fail.
-    let _ = match summary.completion {
-        Some(completion) => writeln!(text, "completion: {:.3} ms", milliseconds(completion.0)),
-        None => writeln!(text, "not completed"),
-    };
-    let [least, mean, most] = summary.communication_share.map(|share| share * 100.0);
-    let _ = writeln!(
-        text,
-        "communication share: {mean:.1} % in the mean over ranks, {least:.1} % to {most:.1} %\n"
-    );
-    let mut table = bare_table(&[
-        "rank",
-        "completion ms",
-        "computing ms",
-        "overhead ms",
-        "waiting ms",
-        "comm. %",
-        "sent",
-        "received",
-    ]);
-    for rank in &summary.ranks {
-        table.add_row([
-            rank.rank.to_string(),
-            rank.completion.map_or_else(|| "-".to_owned(), |at| format!("{:.3}", milliseconds(at.0))),
-            format!("{:.3}", milliseconds(rank.computing)),
-            format!("{:.3}", milliseconds(rank.overhead)),
-            format!("{:.3}", milliseconds(rank.waiting)),
-            format!("{:.1}", rank.communication_share() * 100.0),
-            rank.messages_sent.to_string(),
-            rank.messages_received.to_string(),
-        ]);
-    }
-    let _ = write!(
-        text,
-        "{table}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\ncommunication share: (overhead + waiting) / all\n{} packet-hops in {:.1} s",
-        result.counters.packet_hops,
-        result.wall.as_secs_f64()
-    );
-    text
-}
-
 /// What is about to be run.
 pub(crate) fn experiment_heading(experiment: &Experiment, folder: &Path, threads: u32) -> String {
     let beside = experiment.beside(threads);
@@ -261,6 +203,10 @@ pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[Path
         let _ = write!(text, "\n{}\n{}\ndata: {}", data.plot.title, plot(data), file.display());
         let _ = writeln!(text, "; picture: {}", file.with_extension("svg").display());
     }
+    if report.plots.is_empty() && report.findings.is_empty() {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{}", all_points(experiment, report));
+    }
     if report.plots.iter().flat_map(|data| &data.series).flat_map(|series| &series.marks).any(is_doubtful) {
         text.push_str("\n*  not steady: what is shown depends on how long the point ran\n");
     }
@@ -280,6 +226,38 @@ pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[Path
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// Numbers of a point that are shown where an experiment says nothing of what it is about: path and heading.
+const NUMBERS: [(&str, &str); 6] = [
+    ("/points/0/accepted_load", "accepted"),
+    ("/points/0/packet_latency_ns/mean", "latency ns"),
+    ("/points/0/multicast/last_copy_latency_ns/mean", "last copy ns"),
+    ("/points/0/barrier/latency_ns/mean", "barrier ns"),
+    ("/points/0/graph/completion_ns", "completion ns"),
+    ("/points/0/train/time_ns", "train ns"),
+];
+
+/// A line for each point: what is varied, and the numbers that it has.
+fn all_points(experiment: &Experiment, report: &Report) -> String {
+    let results = report.results();
+    let number = |result: &Value, path: &str| result.pointer(path).and_then(Value::as_f64);
+    let has = |path: &str| results.iter().flatten().any(|result| number(result, path).is_some());
+    let numbers: Vec<&(&str, &str)> = NUMBERS.iter().filter(|(path, _)| has(path)).collect();
+    let names: Vec<String> = experiment.values(0).map(|(name, _)| name.to_owned()).collect();
+    let heading = names.iter().map(String::as_str).chain(numbers.iter().map(|(_, name)| *name));
+    let mut table = bare_table(&heading.chain(["verdict"]).collect::<Vec<_>>());
+    for (index, result) in results.iter().enumerate() {
+        let mut cells: Vec<String> = experiment.values(index).map(|(_, value)| value).collect();
+        let of = |path| result.as_ref().and_then(|result| number(result, path));
+        cells.extend(numbers.iter().map(|(path, _)| of(path).map_or_else(|| "-".to_owned(), digits)));
+        let verdict = result.as_ref().and_then(|result| result.pointer("/points/0/verdict")?.as_str());
+        cells.push(verdict.unwrap_or_default().to_owned());
+        table.add_row(cells);
+    }
+    format!(
+        "{table}\n--json, --csv and --parquet have all numbers; a [[plot]] or a [[finding]] says what is of interest\n"
+    )
 }
 
 fn is_doubtful(mark: &Mark) -> bool {
@@ -453,7 +431,30 @@ impl Bare {
 
 impl std::fmt::Display for Bare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.trim_fmt())
+        let mut table = self.0.clone();
+        if let Some(width) = layout::width() {
+            let width = u16::try_from(width).unwrap_or(u16::MAX);
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+            keep_words(&mut table);
+        }
+        f.write_str(&table.trim_fmt())
+    }
+}
+
+/// Makes each column at least as wide as its longest word, and the space around it.
+fn keep_words(table: &mut Table) {
+    let mut longest: Vec<usize> = Vec::new();
+    for row in table.header().into_iter().chain(table.row_iter()) {
+        for (place, cell) in row.cell_iter().enumerate() {
+            let content = cell.content();
+            let word = content.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+            longest.resize(longest.len().max(place + 1), 0);
+            longest[place] = longest[place].max(word);
+        }
+    }
+    for (column, word) in table.column_iter_mut().zip(longest) {
+        let width = u16::try_from(word + 2).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }
 }
 

@@ -14,7 +14,7 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
     if path == "-" {
         return Err(Failure::input("--trace -: a trace goes to a file, not to standard output", None));
     }
-    let others = [&arguments.json, &arguments.parquet, &arguments.report];
+    let others = [&arguments.json, &arguments.parquet, &arguments.csv, &arguments.report];
     if others.into_iter().flatten().any(|other| is_same_file(other, path)) {
         return Err(Failure::input(format!("--trace {path}: another result goes to the same file"), None));
     }

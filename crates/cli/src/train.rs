@@ -2,11 +2,12 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::layout::fitted;
 use crate::output::Targets;
 use crate::progress::{Line, stop_flag};
 use crate::run::{Task, Voice, fits_memory};
 use crate::table::{plural, sizes_of};
-use flitway_experiment::workload::{Measured, TrainWorkload};
+use flitway_experiment::workload::{Measured, Run, TrainWorkload};
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
@@ -20,7 +21,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let session = Session::new(machine, arguments.seed(), arguments.threads);
     let misfit = |error| Failure::workload(vec![TrainWorkload::misfit(error)]);
-    session.fits_train(workload.choice).map_err(misfit)?;
+    workload.fit(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     let mut voice = Voice::new(targets);
     let (stop, line) = (stop_flag()?, Line::new());
@@ -31,7 +32,7 @@ pub(crate) fn run(
         })
         .map_err(misfit)?;
     line.clear();
-    voice.say(|| text(&session, workload, &result))?;
+    voice.say(|| fitted(&text(&session, workload, &result), 11))?;
     let measured = [Measured { value: result.to_json(), details: None }];
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     voice.end(&stop)

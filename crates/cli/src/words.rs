@@ -1,6 +1,6 @@
 //! Words of the output, explained by the tables of the documents that define them.
 
-use crate::output::broken;
+use crate::layout::broken;
 
 /// The documents, and whether names stand between backticks in the first column of their tables, beside other text.
 const DOCUMENTS: [(&str, bool); 2] =

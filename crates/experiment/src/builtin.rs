@@ -1,5 +1,6 @@
 //! The experiments that are built in, and finding the text of any.
 
+use flitway_machine::input::WRITTEN_MAX;
 use flitway_machine::{Code, Diagnostics, is_folder, is_path, not_built_in, or_built_in, read_text};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
 pub(crate) struct ExperimentText {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// The file; `None` if it is built in.
+    pub(crate) path: Option<PathBuf>,
     /// Where the paths in it begin.
     pub(crate) folder: PathBuf,
 }
@@ -34,15 +37,15 @@ pub(crate) struct ExperimentText {
 pub(crate) fn experiment_text(name_or_path: &str) -> Result<ExperimentText, Diagnostics> {
     if let Some((name, text)) = builtin().iter().find(|(name, _)| *name == name_or_path) {
         let name = format!("{name} (built in)");
-        return Ok(ExperimentText { name, text: (*text).to_owned(), folder: PathBuf::new() });
+        return Ok(ExperimentText { name, text: (*text).to_owned(), path: None, folder: PathBuf::new() });
     }
     let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
     if !is_path(name_or_path) && !is_folder(name_or_path) {
         return Err(not_built_in(Code::UnknownExperiment, "experiment", name_or_path, &names).into());
     }
     let path = Path::new(name_or_path);
-    let text = read_text(path, name_or_path, "experiment file", None)
+    let text = read_text(path, name_or_path, ("experiment file", WRITTEN_MAX), None)
         .map_err(|problem| or_built_in(problem, path, "experiment", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    Ok(ExperimentText { name: name_or_path.to_owned(), text, folder })
+    Ok(ExperimentText { name: name_or_path.to_owned(), text, path: Some(path.to_owned()), folder })
 }

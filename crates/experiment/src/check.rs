@@ -14,6 +14,7 @@ use flitway_machine::{
     Code, Diagnostic, Diagnostics, Location, Machine, Options as MachineOptions, Severity, Source, is_path,
     kind_of, show,
 };
+use flitway_report::memory;
 use flitway_report::session::Session;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -65,10 +66,10 @@ struct Checker<'a> {
 pub(crate) fn check(mut options: Options, overrides: &Overrides) -> Result<Experiment, Diagnostics> {
     let file = [Arc::clone(&options.file)];
     let mut problems = std::mem::take(&mut options.problems);
-    let before = problems.len();
+    let before = problems.seen();
     let axes = axes(&options.vary, &mut problems);
     // What follows from a wrong axis is not reported as well.
-    let (is_whole, is_right) = (axes.is_some(), problems.len() == before);
+    let (is_whole, is_right) = (axes.is_some(), problems.seen() == before);
     let mut checker = Checker::new(&options, overrides, axes.unwrap_or_default(), problems);
     checker.check_heading();
     checker.check_run();
@@ -99,6 +100,7 @@ pub(crate) fn check(mut options: Options, overrides: &Overrides) -> Result<Exper
         plots: plotted,
         findings: found,
         memory_bytes,
+        read_from: None,
         warnings: warnings.in_order(&file),
     })
 }
@@ -231,6 +233,10 @@ impl Checker<'_> {
     fn build(&mut self, rows: &[Vec<usize>]) -> Vec<Draft> {
         let mut points = Vec::new();
         for row in rows {
+            if self.problems.is_full(Severity::Error) {
+                self.problems.give_up();
+                break;
+            }
             let mut given: Vec<(Target, Given)> = self.run.clone();
             let mut settings: Vec<Field> = Vec::new();
             settings.extend(self.options.set.iter().cloned());
@@ -417,6 +423,12 @@ fn as_set(field: &Field) -> String {
     format!("{}={value}", field.name)
 }
 
+/// That there is less memory than a machine needs.
+fn too_large(options: &Options, message: String) -> Diagnostic {
+    let at = options.run_at.clone().unwrap_or_else(|| Location::whole(&options.file));
+    Diagnostic::error(Code::TooLarge, at, message).help("fewer nodes, rails or virtual channels need less")
+}
+
 /// Fits every workload to its machine, so that nothing is lost to a mistake in the last point; the memory that the
 /// largest machine needs.
 fn fit(options: &Options, drafts: &[Draft]) -> Result<u64, Diagnostics> {
@@ -430,7 +442,10 @@ fn fit(options: &Options, drafts: &[Draft]) -> Result<u64, Diagnostics> {
         let is_same = |other: &Point| Arc::ptr_eq(&other.machine, &point.machine) && other.seed == point.seed;
         let session = match built.take().filter(|(other, _)| is_same(other)) {
             Some((_, session)) => session,
-            None => Session::new(Machine::clone(&point.machine), point.seed, 1),
+            None => {
+                memory::fits_machine(&point.machine, true).map_err(|message| too_large(options, message))?;
+                Session::new(Machine::clone(&point.machine), point.seed, 1)
+            }
         };
         memory_bytes = memory_bytes.max(session.fabric().bytes());
         if let Err(misfits) = point.workload.as_run().fit(&session) {

@@ -2,6 +2,7 @@
 //! hold, and how busy its channels will be. `docs/checks.md` describes it.
 
 use crate::VERSION;
+use crate::schema;
 use crate::workload::{GraphFiles, Problem, Surroundings, Workload, WorkloadOptions};
 use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
@@ -81,7 +82,7 @@ impl Examination {
             checked["channel_loads"] = loads.to_json();
             checked["channel_loads"]["traffic"] = json!(self.pattern);
         }
-        checked
+        schema::written(checked)
     }
 }
 

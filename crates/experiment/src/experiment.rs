@@ -7,11 +7,14 @@ use crate::finding::Finding;
 use crate::options::Options;
 use crate::plot::{Plot, PlotData};
 use crate::point::Point;
+use crate::schema;
 use crate::select::{Space, number};
+use crate::store::Store;
 use crate::vary::Axis;
 use flitway_machine::Diagnostics;
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// An experiment whose every point is known to run.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub struct Experiment {
     pub memory_bytes: u64,
     /// What the user should know; never an error.
     pub warnings: Diagnostics,
+    /// The file that it was read from; `None` if that was none.
+    pub(crate) read_from: Option<PathBuf>,
     pub(crate) space: Space,
     pub(crate) points: Vec<Point>,
     pub(crate) plots: Vec<Plot>,
@@ -51,7 +56,8 @@ impl Experiment {
     /// Everything that is wrong with it, with its machines and with its workloads, in the order of the text.
     pub fn load(name_or_path: &str, overrides: &Overrides) -> Result<Experiment, Diagnostics> {
         let loaded = experiment_text(name_or_path)?;
-        Self::from_text(&loaded.name, loaded.text, &loaded.folder, overrides)
+        let experiment = Self::from_text(&loaded.name, loaded.text, &loaded.folder, overrides)?;
+        Ok(Experiment { read_from: loaded.path, ..experiment })
     }
 
     /// Takes `text` for the content of the experiment file `name`, whose paths begin in `folder`.
@@ -77,6 +83,25 @@ impl Experiment {
     #[must_use]
     pub fn beside(&self, threads: u32) -> u32 {
         threads.min(self.points.len() as u32)
+    }
+
+    /// Every file that it was read from: its own, those of its machines and workloads. Each once.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<PathBuf> {
+        let of_points = self.points.iter().flat_map(|point| {
+            let of_workload = point.options.files().into_iter().map(|(_, path)| path);
+            point.machine.files.iter().cloned().chain(of_workload)
+        });
+        self.read_from.iter().cloned().chain(of_points).collect()
+    }
+
+    /// The files that it writes in the folder of `store`: its points, and data and picture of each plot.
+    pub fn written(&self, store: &Store) -> Vec<PathBuf> {
+        let points = self.points.iter().map(|point| store.path(point.key()));
+        let plots = self.plots.iter().flat_map(|plot| {
+            ["csv", "svg"].map(|ending| store.folder().join(format!("{}.{ending}", plot.name)))
+        });
+        points.chain(plots).collect()
     }
 
     /// What is varied.
@@ -145,7 +170,7 @@ impl Experiment {
                 finding
             })
             .collect();
-        json!({
+        schema::written(json!({
             "schema": "flitway/experiment/1",
             "flitway": VERSION,
             "command": command,
@@ -153,7 +178,7 @@ impl Experiment {
             "points": points,
             "plots": report.plots.iter().map(PlotData::to_json).collect::<Vec<_>>(),
             "findings": findings,
-        })
+        }))
     }
 }
 

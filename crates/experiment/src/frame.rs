@@ -16,6 +16,7 @@
 //! assert_eq!(frame.to_parquet()[..4], *b"PAR1");
 //! ```
 
+use crate::plot::cell;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -53,6 +54,17 @@ impl Frame {
                 (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
             });
         Frame { rows: rows.len(), columns, metadata: metadata.collect() }
+    }
+
+    /// The content of a CSV file: a line of names and one for each row; what a row does not have is empty.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut text = self.names().map(cell).collect::<Vec<_>>().join(",") + "\n";
+        for row in 0..self.rows {
+            let cells: Vec<String> = self.columns.iter().map(|column| column.csv(row)).collect();
+            text += &(cells.join(",") + "\n");
+        }
+        text
     }
 
     /// The names of the columns.
@@ -147,6 +159,17 @@ impl Column {
             Cells::Text(values().map(|value| Some(text(value?).as_str().into())).collect())
         };
         Column { name, cells }
+    }
+
+    /// The cell of `row` in a CSV file.
+    fn csv(&self, row: usize) -> String {
+        let shown = match &self.cells {
+            Cells::Truth(cells) => cells[row].map(|it| it.to_string()),
+            Cells::Whole(cells) => cells[row].map(|it| it.to_string()),
+            Cells::Real(cells) => cells[row].map(|it| it.to_string()),
+            Cells::Text(cells) => cells[row].as_ref().map(|it| cell(&String::from_utf8_lossy(it.data()))),
+        };
+        shown.unwrap_or_default()
     }
 
     fn field(&self) -> Result<TypePtr, ParquetError> {

@@ -53,11 +53,13 @@ mod plot;
 mod point;
 pub mod result;
 mod runner;
+pub mod schema;
 mod select;
 pub mod side_by_side;
 mod store;
 mod vary;
 pub mod views;
+pub mod whole;
 pub mod workload;
 
 pub use builtin::builtin;

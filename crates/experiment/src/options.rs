@@ -214,9 +214,9 @@ impl Reader {
 
     fn vary(&mut self, table: Table) -> VaryOptions {
         self.refuse_unknown(&table, &["over", "values"]);
-        let before = self.problems.len();
+        let before = self.problems.seen();
         let over = self.texts(&table, "over");
-        if over.as_ref().is_some_and(Vec::is_empty) && self.problems.len() == before {
+        if over.as_ref().is_some_and(Vec::is_empty) && self.problems.seen() == before {
             let at = table.field("over").map_or(&table.at, |field| &field.at);
             let problem = Diagnostic::error(Code::BadVary, at.clone(), "`over` names nothing");
             self.problems.push(problem.expected("a name, or a list of names"));

@@ -60,7 +60,7 @@ pub struct Mark {
 pub(crate) fn plots(options: &[PlotOptions], space: &Space, problems: &mut Diagnostics) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
     for option in options {
-        let before = problems.len();
+        let before = problems.seen();
         if let Some(name) = &option.name {
             check_name("plot", name, problems);
             if plots.iter().any(|plot| plot.name == name.text) {
@@ -75,7 +75,7 @@ pub(crate) fn plots(options: &[PlotOptions], space: &Space, problems: &mut Diagn
             problems.push(problem.expected("what is measured, such as `accepted_load`"));
         }
         let by = by(option, x.as_ref(), space, problems);
-        if let (Some(x), Some(y), Some(name), true) = (x, y, &option.name, problems.len() == before) {
+        if let (Some(x), Some(y), Some(name), true) = (x, y, &option.name, problems.seen() == before) {
             let titled = |column: &Column, title: &Option<Text>| {
                 title.as_ref().map_or_else(|| axis_title(space, column), |title| title.text.clone())
             };
@@ -289,11 +289,33 @@ impl Mark {
     }
 }
 
-/// A cell of a CSV file (RFC 4180).
-fn cell(text: &str) -> String {
+/// A cell of a CSV file (RFC 4180). What a spreadsheet would take for a formula gets an apostrophe, which it takes for text;
+/// a number is none.
+pub(crate) fn cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let text = &if is_formula { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_cell_is_no_formula() {
+        for (text, written) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("-1", "-1"),
+            ("-1e-3", "-1e-3"),
+            ("-x,\"y\"", "\"'-x,\"\"y\"\"\""),
+            ("256 B", "256 B"),
+        ] {
+            assert_eq!(cell(text), written);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The object `flitway/result/1` of a run, made in one place. `docs/results.md` describes it.
 
+use crate::schema;
 use crate::workload::Run;
 use flitway_machine::Machine;
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ impl std::fmt::Debug for Heading<'_> {
 #[must_use]
 pub fn result(heading: Heading<'_>, points: Vec<Value>) -> Value {
     let Heading { machine, seed, command, workload } = heading;
-    json!({
+    schema::written(json!({
         "schema": "flitway/result/1",
         "flitway": crate::VERSION,
         "machine": { "name": machine.name, "description": machine.to_json() },
@@ -35,5 +36,5 @@ pub fn result(heading: Heading<'_>, points: Vec<Value>) -> Value {
         "seed": seed,
         "workload": workload.to_json(),
         "points": points,
-    })
+    }))
 }

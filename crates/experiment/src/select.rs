@@ -132,8 +132,12 @@ fn in_short<'a>(paths: impl Iterator<Item = &'a str>) -> String {
 
 /// Whether two values are the same: `256B` and `256 B`, `0.5` and `50 %`.
 pub(crate) fn same(a: &str, b: &str) -> bool {
-    let plain = |text: &str| text.split_whitespace().collect::<String>();
-    a == b || plain(a) == plain(b) || number(a).is_some_and(|a| Some(a) == number(b))
+    a == b || meaning(a) == meaning(b)
+}
+
+/// What a value means, as text: the same for all ways to write it.
+pub(crate) fn meaning(label: &str) -> String {
+    number(label).map_or_else(|| label.split_whitespace().collect(), |number| format!("{number:?}"))
 }
 
 /// The number that a value stands for: sizes in bytes, times in nanoseconds, other quantities in their base unit.

@@ -1,15 +1,16 @@
 //! The folder of an experiment: finished points, kept, and the data of its plots.
 //!
 //! `points/KEY.json` is a finished point: `{ "schema": "flitway/point/1", "key", "sha256", "result" }`, where `result` is a
-//! `flitway/result/1` and `sha256` the digest of its compact text. A file is written beside its place and then renamed,
-//! so that it is there whole or not at all; what is damaged, or not ours, is an error and never a result.
+//! `flitway/result/1` and `sha256` the digest of its compact text. A file is there whole or not at
+//! all ([`whole`]); what is damaged, or not ours, is an error and never a result.
 
 use crate::digest::Digest;
+use crate::schema;
+use crate::whole;
 use serde_json::{Value, json};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const SCHEMA: &str = "flitway/point/1";
 
@@ -17,8 +18,6 @@ const SCHEMA: &str = "flitway/point/1";
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// So that no two drafts of this process have one name.
-    drafts: AtomicU64,
 }
 
 /// Why a folder cannot be used.
@@ -50,14 +49,12 @@ impl Store {
             let message = "this is a file, expected a folder".to_owned();
             return Err(StoreError { path: folder.to_owned(), message, help: None });
         }
-        let store = Store { folder: folder.to_owned(), drafts: AtomicU64::new(0) };
+        let store = Store { folder: folder.to_owned() };
         let points = store.folder.join("points");
         std::fs::create_dir_all(&points)
             .map_err(|error| failed(&points, "cannot make this folder", &error))?;
-        let probe = store.draft(&points.join("probe"));
-        std::fs::write(&probe, "")
-            .and_then(|()| std::fs::remove_file(&probe))
-            .map_err(|error| failed(&points, "cannot write there", &error))?;
+        whole::probe(&points.join("probe")).map_err(|error| failed(&points, "cannot write there", &error))?;
+        [&points, &store.folder].into_iter().for_each(|folder| whole::tidy(folder));
         Ok(store)
     }
 
@@ -92,7 +89,12 @@ impl Store {
             return Err(damaged("this is another point: its `key` is not its name"));
         }
         match kept.get("result") {
-            Some(result) if kept["sha256"] == Digest::of(&result.to_string()) => Ok(Some(result.clone())),
+            Some(result) if kept["sha256"] == Digest::of(&result.to_string()) => {
+                match schema::problems(result).first() {
+                    None => Ok(Some(result.clone())),
+                    Some(problem) => Err(damaged(&format!("this finished point is no result: {problem}"))),
+                }
+            }
             _ => Err(damaged("this finished point is damaged: its digest is another")),
         }
     }
@@ -104,7 +106,7 @@ impl Store {
     pub fn save(&self, key: &str, result: &Value) -> Result<(), StoreError> {
         let digest = Digest::of(&result.to_string());
         let kept = json!({ "schema": SCHEMA, "key": key, "sha256": digest, "result": result });
-        self.replace(&self.path(key), &format!("{kept:#}\n"))
+        replace(&self.path(key), &format!("{kept:#}\n"))
     }
 
     /// Writes a file of the folder, whole or not at all.
@@ -113,29 +115,20 @@ impl Store {
     /// If it cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, StoreError> {
         let path = self.folder.join(name);
-        self.replace(&path, text)?;
+        replace(&path, text)?;
         Ok(path)
     }
 
-    fn path(&self, key: &str) -> PathBuf {
+    /// The file of the point `key`.
+    #[must_use]
+    pub fn path(&self, key: &str) -> PathBuf {
         self.folder.join("points").join(format!("{key}.json"))
     }
+}
 
-    fn draft(&self, path: &Path) -> PathBuf {
-        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
-        let mut draft = path.to_owned().into_os_string();
-        draft.push(format!(".{}-{number}.part", std::process::id()));
-        draft.into()
-    }
-
-    fn replace(&self, path: &Path, text: &str) -> Result<(), StoreError> {
-        let draft = self.draft(path);
-        std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path)).map_err(|error| {
-            // Half a file is none.
-            let _ = std::fs::remove_file(&draft);
-            failed(path, "cannot write", &error)
-        })
-    }
+fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
+    let written = whole::replace(path, |out| out.write_all(text.as_bytes()));
+    written.map_err(|error| failed(path, "cannot write", &error))
 }
 
 fn failed(path: &Path, what: &str, error: &io::Error) -> StoreError {

@@ -4,10 +4,11 @@
 //! row. Axes multiply, the first one varying slowest; what `[[omit]]` names is left out.
 
 use crate::options::{Given, Text, VaryOptions, unknown_key};
-use crate::select::same;
+use crate::select::{meaning, same};
 use crate::workload::{WorkloadOptions, traffic};
 use flitway_machine::document::{Field, Raw};
 use flitway_machine::{Code, Diagnostic, Diagnostics, Location, kind_of, schema, show};
+use std::collections::BTreeMap;
 
 /// What one `[[vary]]` varies.
 #[derive(Clone, Debug)]
@@ -101,7 +102,7 @@ pub(crate) fn axes(options: &[VaryOptions], problems: &mut Diagnostics) -> Optio
 }
 
 fn axis(vary: &VaryOptions, axes: &[Axis], problems: &mut Diagnostics) -> Option<Axis> {
-    let before = problems.len();
+    let before = problems.seen();
     let targets: Vec<Option<Target>> = vary.over.iter().map(|name| target(name, problems)).collect();
     for (index, name) in vary.over.iter().enumerate() {
         let earlier = vary.over[..index].iter().map(|other| (other.text.as_str(), &other.at));
@@ -113,7 +114,7 @@ fn axis(vary: &VaryOptions, axes: &[Axis], problems: &mut Diagnostics) -> Option
         }
     }
     let targets: Vec<Target> = targets.into_iter().collect::<Option<_>>()?;
-    if targets.is_empty() || problems.len() > before {
+    if targets.is_empty() || problems.seen() > before {
         return None;
     }
     let rows = rows(&vary.over, &targets, vary.values.as_ref()?, problems);
@@ -170,7 +171,7 @@ fn rows(names: &[Text], targets: &[Target], values: &Given, problems: &mut Diagn
         let message = "there are no values".to_owned();
         problems.push(Diagnostic::error(Code::BadVary, values.at.clone(), message).expected("at least one"));
     }
-    let mut rows: Vec<Vec<Given>> = Vec::new();
+    let (mut rows, mut taken) = (Vec::new(), BTreeMap::new());
     for (raw, at) in items {
         let item = Given { raw: raw.clone(), at: at.clone() };
         let found = match (names.len(), raw) {
@@ -184,7 +185,9 @@ fn rows(names: &[Text], targets: &[Target], values: &Given, problems: &mut Diagn
             (width, raw) => Err(narrow(names, width, raw, at)),
         };
         match found {
-            Ok(found) => found.into_iter().for_each(|row| take(row, names, targets, &mut rows, problems)),
+            Ok(found) => found.into_iter().for_each(|row| {
+                take(row, names, targets, (&mut rows, &mut taken), problems);
+            }),
             Err(problem) => problems.push(problem),
         }
     }
@@ -208,10 +211,10 @@ fn take(
     row: Vec<Given>,
     names: &[Text],
     targets: &[Target],
-    rows: &mut Vec<Vec<Given>>,
+    (rows, taken): (&mut Vec<Vec<Given>>, &mut BTreeMap<Vec<String>, usize>),
     problems: &mut Diagnostics,
 ) {
-    let before = problems.len();
+    let before = problems.seen();
     for ((value, target), name) in row.iter().zip(targets).zip(names) {
         if let Err(expected) = target.accepts(&value.raw) {
             let message = format!("`{}` is {}", name.text, kind_of(&value.raw));
@@ -219,14 +222,15 @@ fn take(
             problems.push(problem.expected(expected));
         }
     }
-    let equal = |other: &&Vec<Given>| other.iter().zip(&row).all(|(a, b)| same(&a.label(), &b.label()));
-    if let Some(first) = rows.iter().find(equal) {
+    let meaning: Vec<String> = row.iter().map(|value| meaning(&value.label())).collect();
+    let first = taken.entry(meaning).or_insert(rows.len());
+    if let Some(first) = rows.get(*first) {
         let (here, there) = (row[0].at.clone(), first[0].at.clone());
         let message = format!("`{}` is listed twice", show(&row[0].label()));
         let problem = Diagnostic::error(Code::BadVary, here, message).help("delete one of them");
         problems.push(problem.related(there, "here first"));
     }
-    if problems.len() == before {
+    if problems.seen() == before {
         rows.push(row);
     }
 }
@@ -266,10 +270,10 @@ pub(crate) fn omit(
     points: &mut Vec<Vec<usize>>,
     problems: &mut Diagnostics,
 ) {
-    let errors = problems.len();
+    let errors = problems.seen();
     let conditions: Vec<(usize, Vec<usize>)> =
         fields.iter().filter_map(|field| condition(field, axes, problems)).collect();
-    if problems.len() > errors {
+    if problems.seen() > errors {
         return;
     }
     let before = points.len();

@@ -144,19 +144,52 @@ impl Diagnostic {
     }
 }
 
-/// All problems of an input, in the order of the text. Never empty as an error.
+/// All problems of an input, in the order of the text, as far as somebody would read them. Never empty as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    /// Those that there were beyond that.
+    more: usize,
 }
 
 impl Diagnostics {
+    /// The most errors, and the most warnings, that are kept.
+    pub const MOST: usize = 100;
+
+    /// Whether no more problems of this severity are kept.
+    #[must_use]
+    pub fn is_full(&self, severity: Severity) -> bool {
+        let of_it = self.list.iter().filter(|diagnostic| diagnostic.severity == severity);
+        self.list.len() >= Self::MOST && of_it.count() >= Self::MOST
+    }
+
+    /// Whether there were more problems than are kept.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.more > 0
+    }
+
+    /// How many problems there were, kept or not.
+    #[must_use]
+    pub fn seen(&self) -> usize {
+        self.list.len() + self.more
+    }
+
+    /// Adds an error, which is made only if it is kept.
+    pub fn push_with(&mut self, error: impl FnOnce() -> Diagnostic) {
+        if self.is_full(Severity::Error) {
+            self.more += 1;
+        } else {
+            self.push(error());
+        }
+    }
+
     /// The problems.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// How many there are.
+    /// How many are kept.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len()
@@ -172,12 +205,29 @@ impl Diagnostics {
     #[must_use]
     pub fn render(&self, colour: Colour) -> String {
         let pictures: Vec<String> = self.list.iter().map(|diagnostic| render(diagnostic, colour)).collect();
-        pictures.join("\n\n")
+        let more =
+            format!("\n\nthere are more problems than these {}; the rest is not listed", self.list.len());
+        pictures.join("\n\n") + if self.more > 0 { &more } else { "" }
     }
 
-    /// Adds a problem.
+    /// Adds a problem, if so many are not there yet.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.list.push(diagnostic);
+        if self.is_full(diagnostic.severity) {
+            self.more += 1;
+        } else {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// That there may be more, which nobody has looked for.
+    pub fn give_up(&mut self) {
+        self.more += 1;
+    }
+
+    /// Adds those of another list.
+    pub fn extend(&mut self, other: Diagnostics) {
+        self.more += other.more;
+        other.list.into_iter().for_each(|diagnostic| self.push(diagnostic));
     }
 
     /// Whether anything keeps it from running.
@@ -201,7 +251,7 @@ impl Diagnostics {
 
 impl From<Diagnostic> for Diagnostics {
     fn from(diagnostic: Diagnostic) -> Self {
-        Diagnostics { list: vec![diagnostic] }
+        Diagnostics { list: vec![diagnostic], more: 0 }
     }
 }
 

@@ -44,6 +44,9 @@ pub struct Field {
     pub at: Location,
 }
 
+/// Lines that are no TOML before reading is given up: after each of them all is read again.
+const ROUNDS_MAX: usize = 20;
+
 /// The top of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -59,7 +62,7 @@ impl Document {
     pub fn read(file: &Arc<Source>, findings: &mut Diagnostics) -> Document {
         let reading = Reading { source: file, offset: 0 };
         let mut text = file.text.clone();
-        let mut is_complete = true;
+        let (mut is_complete, mut rounds) = (true, 0);
         // Each round blanks a line, or is the last.
         loop {
             let (table, errors) = DeTable::parse_recoverable(&text);
@@ -84,6 +87,11 @@ impl Document {
                 text[line.start..at.span.start].trim().is_empty() && first.message().starts_with("missing");
             let help = from_above.then(|| "a bracket or brace above may not be closed".to_owned());
             findings.push(syntax_error(first.message(), at).maybe_help(help));
+            rounds += 1;
+            if rounds == ROUNDS_MAX {
+                findings.give_up();
+                return Document::default();
+            }
             // Below a broken header nothing is known to stand in the right table, and behind an open quote or bracket
             // nothing is known at all.
             if is_header || is_blank || first.message().starts_with("unclosed") {

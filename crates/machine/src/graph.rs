@@ -14,11 +14,12 @@
 //! they are declared, which may be after the links that use them. A link without a length has that of its class, `node` or
 //! `switch`, in the machine file. All problems are reported at once.
 
+mod foreign;
 mod statement;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flitway_wiring::topology::{End, Graph, GraphLink};
@@ -26,6 +27,7 @@ use flitway_wiring::{NodeId, PortId, SwitchId};
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
+use crate::input;
 use crate::load;
 use crate::nearest::nearest;
 use crate::units::show;
@@ -34,12 +36,11 @@ use statement::{EndText, Name, Statement};
 /// The most switches, and the most nodes, of a graph file.
 const DECLARED_MAX: usize = 1 << 20;
 
-/// Reading stops after so many problems: a range of names can be wrong a million times.
-const PROBLEMS_MAX: usize = 100;
-
 /// A graph that was read, with the places of its links.
 #[derive(Clone, Debug)]
 pub struct GraphFile {
+    /// The file.
+    pub path: PathBuf,
     /// What to build.
     pub graph: Graph,
     /// Names of the switches, by number.
@@ -80,7 +81,7 @@ pub(crate) fn read(
     findings: &mut Diagnostics,
 ) -> Option<GraphFile> {
     let shown = path.display().to_string();
-    match load::read_text(path, &shown, "graph file", named_at) {
+    match load::read_text(path, &shown, ("graph file", input::MADE_MAX), named_at) {
         Ok(text) => parse(&shown, text, findings),
         Err(problem) => {
             findings.push(problem);
@@ -92,6 +93,13 @@ pub(crate) fn read(
 /// Reads the text of a graph file.
 pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Option<GraphFile> {
     let source = Arc::new(Source { name: name.to_owned(), text });
+    if let Some(format) = foreign::recognised(&source.text) {
+        let message = format!("this is {format}, and not a graph file");
+        findings.push(
+            Diagnostic::error(Code::GraphLine, Location::whole(&source), message).help(foreign::ADVICE),
+        );
+        return None;
+    }
     let mut reader = Reader {
         source: Arc::clone(&source),
         names: BTreeMap::new(),
@@ -110,18 +118,14 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
         }
         start += line.len();
-        if reader.findings.len() > PROBLEMS_MAX {
-            let message = format!("there are more than {PROBLEMS_MAX} problems; the rest is not listed");
-            let problem = Diagnostic::error(Code::GraphLine, Location::whole(&source), message);
-            reader.findings.push(problem);
+        if reader.findings.has_more() {
             break;
         }
     }
     let file = reader.wire(links);
-    for problem in &reader.findings {
-        findings.push(problem.clone());
-    }
-    (!reader.findings.has_errors()).then_some(file)
+    let is_right = !reader.findings.has_errors();
+    findings.extend(reader.findings);
+    is_right.then_some(file)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -146,7 +150,7 @@ impl Reader {
 
     fn declare(&mut self, names: Vec<Name>, kind: Kind) {
         for name in names {
-            if self.findings.len() > PROBLEMS_MAX {
+            if self.findings.has_more() {
                 return;
             }
             let list = if kind == Kind::Switch { &self.switches } else { &self.nodes };
@@ -198,6 +202,7 @@ impl Reader {
             self.check_whole(&graph, &taken);
         }
         GraphFile {
+            path: PathBuf::from(&self.source.name),
             graph,
             switch_names: self.switches.iter().map(|name| name.text.clone()).collect(),
             node_names: self.nodes.iter().map(|name| name.text.clone()).collect(),
@@ -251,7 +256,10 @@ impl Reader {
     fn take(&mut self, taken: &mut BTreeMap<End, Range<usize>>, end: End, text: &EndText) {
         let Some(first) = taken.insert(end, text.span.clone()) else { return };
         let (message, expected) = match end {
-            End::Node(_) => (format!("node `{}` is linked twice", show(&text.name)), "one link of a node"),
+            End::Node(_) => (
+                format!("node `{}` is linked twice", show(&text.name)),
+                "one link of a node: networks that are alike are `rails = 2` of one graph",
+            ),
             End::Switch(_, port) => {
                 let message = format!("port {port} of switch `{}` is used twice", show(&text.name));
                 (message, "another port: a port carries one link")
@@ -390,7 +398,7 @@ mod tests {
     #[test]
     fn a_thousand_problems_are_not_all_listed() {
         let problems = read("switch s\nnode n0..n999\nnode n0..n999\nnode n0..n999").unwrap_err();
-        assert!(problems.contains("more than 100 problems"));
-        assert_eq!(problems.matches("declared twice").count(), 101);
+        assert!(problems.contains("there are more problems than these 100"));
+        assert_eq!(problems.matches("declared twice").count(), 100);
     }
 }

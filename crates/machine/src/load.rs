@@ -1,12 +1,12 @@
 //! Reading the text of machine files and graph files, and the built-in machines.
 
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
+use crate::input::{self, Unreadable};
 use crate::nearest::{meant, nearest};
 use crate::units::show;
 
@@ -37,6 +37,8 @@ pub(crate) const BUILT_IN: &str = " (built in)";
 pub(crate) struct MachineText {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// The file; `None` if it is built in.
+    pub(crate) path: Option<PathBuf>,
     /// Where the paths in it begin.
     pub(crate) folder: PathBuf,
 }
@@ -44,17 +46,33 @@ pub(crate) struct MachineText {
 pub(crate) fn machine_text(name_or_path: &str) -> Result<MachineText, Diagnostics> {
     if let Some((name, text)) = builtin().iter().find(|(name, _)| *name == name_or_path) {
         let name = format!("{name}{BUILT_IN}");
-        return Ok(MachineText { name, text: (*text).to_owned(), folder: PathBuf::from(".") });
+        return Ok(MachineText { name, text: (*text).to_owned(), path: None, folder: PathBuf::from(".") });
+    }
+    if name_or_path == "-" {
+        return standard_input();
     }
     let names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
     if !is_path(name_or_path) && !is_folder(name_or_path) {
         return Err(not_built_in(Code::UnknownMachine, "machine", name_or_path, &names).into());
     }
     let path = Path::new(name_or_path);
-    let text = read_text(path, name_or_path, "machine file", None)
+    let text = read_text(path, name_or_path, ("machine file", input::WRITTEN_MAX), None)
         .map_err(|problem| or_built_in(problem, path, "machine", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    Ok(MachineText { name: name_or_path.to_owned(), text, folder })
+    Ok(MachineText { name: name_or_path.to_owned(), text, path: Some(path.to_owned()), folder })
+}
+
+/// A machine file from standard input, whose paths begin in the current folder.
+fn standard_input() -> Result<MachineText, Diagnostics> {
+    let name = "standard input".to_owned();
+    match input::text_of(std::io::stdin().lock(), input::WRITTEN_MAX) {
+        Ok(text) => Ok(MachineText { name, text, path: None, folder: PathBuf::new() }),
+        Err(error) => {
+            let problem =
+                Diagnostic::error(Code::Unreadable, None, format!("the machine file from {name} {error}"));
+            Err(problem.expected("a machine file, as UTF-8 text").into())
+        }
+    }
 }
 
 /// Whether `text` is the path of a file, and not a built-in name.
@@ -69,36 +87,30 @@ pub fn is_folder(text: &str) -> bool {
     text.chars().all(|letter| letter == '.') && Path::new(text).is_dir()
 }
 
-/// Reads a text file, `shown` so in messages, which is a `what`. `named_at` is where another file names it.
+/// Reads a text file of at most `limit` bytes, `shown` so in messages, which is a `what`. `named_at` is where another file
+/// names it.
 ///
 /// # Errors
 /// If there is no such file, or no text in it.
 pub fn read_text(
     path: &Path,
     shown: &str,
-    what: &str,
+    (what, limit): (&str, u64),
     named_at: Option<&Location>,
 ) -> Result<String, Diagnostic> {
-    let unreadable = |reason: String| {
-        let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-        let message = format!("the {what} `{}` {reason}", show(shown));
-        Diagnostic::error(Code::Unreadable, named_at.cloned(), message)
-            .expected(format!("the path of {article} {what}"))
-    };
-    if path.is_dir() {
-        return Err(unreadable("is a directory".to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => unreadable("does not exist".to_owned()).maybe_help(similar_file(path)),
-        io::ErrorKind::PermissionDenied => unreadable("may not be read by you".to_owned()),
-        _ => unreadable(format!("cannot be read: {error}")),
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+    input::read_text(path, limit).map_err(|error| {
+        let Unreadable::NotText(bytes, valid) = error else {
+            let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            let message = format!("the {what} `{}` {error}", show(shown));
+            let help = if matches!(error, Unreadable::Missing) { similar_file(path) } else { None };
+            return Diagnostic::error(Code::Unreadable, named_at.cloned(), message)
+                .expected(format!("the path of {article} {what}"))
+                .maybe_help(help);
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let source = Arc::new(Source { name: shown.to_owned(), text });
         let end = source.text[valid..].chars().next().map_or(valid, |wrong| valid + wrong.len_utf8());
-        let byte = error.as_bytes().get(valid).copied().unwrap_or_default();
+        let byte = bytes.get(valid).copied().unwrap_or_default();
         Diagnostic::error(
             Code::NotUtf8,
             Location::new(&source, valid..end),

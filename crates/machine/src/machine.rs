@@ -7,6 +7,7 @@ use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::convert::Value;
@@ -49,6 +50,28 @@ pub struct Machine {
     pub effective: Vec<Effective>,
     /// What the user should know; never an error.
     pub warnings: Diagnostics,
+    /// The files that it was read from.
+    pub files: Vec<PathBuf>,
+    /// How large a rail is, known before it is built.
+    pub(crate) size: Size,
+}
+
+/// How large a rail is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) nodes: u64,
+    pub(crate) switches: u64,
+    /// Ports of all switches.
+    pub(crate) ports: u64,
+}
+
+/// Memory that a machine needs, about, in bytes, known before anything is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryNeeded {
+    /// For the fabric: what is wired to what, and the tables of its routing.
+    pub fabric: u64,
+    /// For a simulation of it, beyond that, without packets.
+    pub simulation: u64,
 }
 
 /// A length of time that is no whole number of cycles.
@@ -113,7 +136,11 @@ impl Machine {
         else {
             unreachable!("a part that cannot be built reports why");
         };
+        let graph = topology.graph.as_ref().map(|graph| graph.path.clone());
+        let size = topology.size();
         Ok(Machine {
+            files: options.read_from.into_iter().chain(graph).collect(),
+            size,
             name: general.name,
             description: general.description,
             rails: general.rails,
@@ -161,13 +188,32 @@ impl Machine {
             .collect()
     }
 
+    /// Memory that it needs. Nothing is built to find out, however large it is.
+    #[must_use]
+    pub fn memory_needed(&self) -> MemoryNeeded {
+        /// A port with its end of a link, and a node with its place: measured with meshes and trees.
+        const BUILT: [u64; 2] = [80, 100];
+        let Size { nodes, switches, ports } = self.size;
+        let tables = if self.routing == RoutingKind::UpDown { 2 * switches * switches } else { 0 };
+        let alike = self.fabric_of(&TopologySettings::Single { nodes: 2 }, RoutingKind::UpDown);
+        let [switch_port, nic_port] = alike.bytes_per_port();
+        MemoryNeeded {
+            fabric: BUILT[0] * ports + BUILT[1] * nodes + tables,
+            simulation: u64::from(self.rails) * (ports * switch_port + nodes * nic_port),
+        }
+    }
+
     /// The third step: the fabric, with nothing left to configure.
     ///
     /// # Panics
     /// If the fabric refuses what the checks of this crate let pass.
     #[must_use]
     pub fn fabric(&self) -> AnyFabric {
-        let topology = Topology::build(&self.topology).expect("a checked topology can be built");
+        self.fabric_of(&self.topology, self.routing)
+    }
+
+    fn fabric_of(&self, topology: &TopologySettings, routing: RoutingKind) -> AnyFabric {
+        let topology = Topology::build(topology).expect("a checked topology can be built");
         let classes = topology.classes();
         let latencies = topology
             .links()
@@ -175,7 +221,7 @@ impl Machine {
             .map(|link| self.link_cycles(&classes[link.class as usize], link.length_mm))
             .collect();
         let routing =
-            Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology");
+            Routing::new(routing, Arc::new(topology)).expect("a checked routing goes with its topology");
         let bare = Fabric {
             routing,
             rails: self.rails,

@@ -54,6 +54,8 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub struct Options {
     pub(crate) file: Arc<Source>,
+    /// The file that it was read from; `None` if that was none.
+    pub(crate) read_from: Option<PathBuf>,
     /// Where the paths that the file names begin.
     pub(crate) folder: PathBuf,
     pub(crate) sets: Vec<Arc<Source>>,
@@ -75,7 +77,8 @@ impl Options {
     /// [`check`](Self::check).
     pub fn read(name_or_path: &str) -> Result<Options, Diagnostics> {
         let loaded = load::machine_text(name_or_path)?;
-        Ok(Options::from_text(&loaded.name, loaded.text, &loaded.folder))
+        let options = Options::from_text(&loaded.name, loaded.text, &loaded.folder);
+        Ok(Options { read_from: loaded.path, ..options })
     }
 
     /// Takes `text` for the content of the machine file `name`, whose paths are relative to `folder`.
@@ -84,6 +87,7 @@ impl Options {
         let file = Arc::new(Source { name: name.to_owned(), text });
         let mut options = Options {
             file: Arc::clone(&file),
+            read_from: None,
             folder: folder.to_owned(),
             sets: Vec::new(),
             entries: Vec::new(),
@@ -216,7 +220,7 @@ impl Options {
             } else if schema::named(&path).next().is_some() {
                 self.entries.push(Entry { path, raw, location: at, origin });
             } else if !schema::is_table(&path) {
-                self.findings.push(unknown(&path, name_at));
+                self.findings.push_with(|| unknown(&path, name_at));
             } else if let Raw::Table(inner) = raw {
                 self.tables.push((path.clone(), at));
                 self.collect(&path, inner, origin);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 
-use crate::diagnostic::{Diagnostic, Location, Related, Severity};
+use crate::diagnostic::{Diagnostic, Location, Related, Severity, Source};
+use crate::printable::printable;
 
 /// Whether a picture carries terminal colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,7 @@ pub enum Colour {
 /// The picture of one diagnostic, without a final newline.
 #[must_use]
 pub fn render(diagnostic: &Diagnostic, colour: Colour) -> String {
+    let diagnostic = &harmless(diagnostic);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -37,6 +39,37 @@ pub fn render(diagnostic: &Diagnostic, colour: Colour) -> String {
         Colour::Ansi => Renderer::styled(),
     };
     renderer.decor_style(DecorStyle::Ascii).render(&[title.elements(elements)])
+}
+
+/// The same without what would steer a terminal; only colours of the renderer go there.
+fn harmless(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut harmless = diagnostic.clone();
+    let text = |text: &str| printable(text).into_owned();
+    harmless.message = text(&harmless.message);
+    for part in [&mut harmless.expected, &mut harmless.help].into_iter().flatten() {
+        *part = text(part).into();
+    }
+    let mut known: Vec<(Arc<Source>, Arc<Source>)> = Vec::new();
+    let mut place = |at: &mut Location| {
+        if printable(&at.source.name) == at.source.name.as_str() {
+            return;
+        }
+        // Places in one text stay in one text.
+        let found =
+            known.iter().find(|(old, _)| Arc::ptr_eq(old, &at.source)).map(|(_, new)| Arc::clone(new));
+        let new = found.unwrap_or_else(|| {
+            let new = Arc::new(Source { name: text(&at.source.name), text: at.source.text.clone() });
+            known.push((Arc::clone(&at.source), Arc::clone(&new)));
+            new
+        });
+        at.source = new;
+    };
+    harmless.location.iter_mut().for_each(&mut place);
+    for related in &mut harmless.related {
+        related.label = text(&related.label);
+        place(&mut related.location);
+    }
+    harmless
 }
 
 fn places(diagnostic: &Diagnostic) -> Vec<Element<'_>> {

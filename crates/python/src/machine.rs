@@ -5,6 +5,7 @@ use crate::errors::{Failure, fields, tuples};
 use flitway_experiment::Examination;
 use flitway_experiment::workload::Tell;
 use flitway_machine::{Diagnostics, Machine, Options};
+use flitway_report::memory;
 use flitway_report::session::Session;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -44,6 +45,7 @@ pub(crate) fn check_machine<'py>(
 ) -> PyResult<(String, Vec<Bound<'py, PyTuple>>)> {
     let examine = |_: &AtomicBool, _: &mut Tell<'_>| {
         let machine = source.check().map_err(Failure::Machine)?;
+        memory::fits_machine(&machine, false).map_err(Failure::TooLarge)?;
         let warnings = fields(&machine.warnings);
         let session = Session::new(machine, 1, 1);
         let examination =
@@ -64,7 +66,7 @@ pub(crate) fn builtin_machines() -> Vec<(&'static str, &'static str)> {
 /// The schema of a `flitway/result/1`.
 #[pyfunction]
 pub(crate) fn result_schema() -> &'static str {
-    include_str!("../../../docs/result.schema.json")
+    flitway_experiment::schema::RESULT
 }
 
 /// Name and text of each built-in experiment.

@@ -10,7 +10,8 @@ use crate::stations::Stations;
 use crate::tally::Tally;
 use flitway_engine::Cycle;
 use flitway_fabric::BarrierId;
-use flitway_fabric::barrier::Sequence;
+use flitway_fabric::barrier::{Loss, Sequence};
+use flitway_fabric::observer::BarrierLoss;
 use flitway_process::synchroniser::{BarrierPlan, Passage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Signs {
     pub completions: Vec<(Cycle, BarrierId)>,
     /// Packets that were lost.
     pub losses: Vec<Lost>,
+    /// Those that a rule said are lost.
+    pub by_rule: Vec<BarrierLoss>,
 }
 
 /// A barrier packet that was lost: when, of which group, of an even or an odd operation.
@@ -44,6 +47,8 @@ pub struct Barriers {
     pub disturbed: Tally,
     /// The first again, of all others; likewise.
     pub undisturbed: Tally,
+    /// Packets that a rule said are lost; likewise.
+    pub by_rule: Vec<BarrierLoss>,
 }
 
 impl Barriers {
@@ -56,6 +61,23 @@ impl Barriers {
         self.stations.add(&other.stations);
         self.disturbed.add(&other.disturbed);
         self.undisturbed.add(&other.undisturbed);
+        self.by_rule.extend(&other.by_rule);
+    }
+
+    /// Those of the rules `losses` that never came true: fewer packets arrived there. Of rules for the same packets those for
+    /// the first ones came true.
+    #[must_use]
+    pub fn idle_rules(&self, losses: &[Loss]) -> Vec<usize> {
+        let is_alike = |a: &Loss, b: &Loss| Loss { nth: 0, ..*a } == Loss { nth: 0, ..*b };
+        let came_true = |rule: &Loss| {
+            let matches = |lost: &&BarrierLoss| {
+                (lost.component, lost.port) == (rule.component, rule.port)
+                    && rule.counts(lost.group, lost.packet)
+            };
+            let earlier = losses.iter().filter(|other| is_alike(other, rule) && other.nth < rule.nth);
+            self.by_rule.iter().filter(matches).count() > earlier.count()
+        };
+        (0..losses.len()).filter(|&rule| !came_true(&losses[rule])).collect()
     }
 
     fn count(&mut self, of: &Partial, is_disturbed: bool) {
@@ -81,6 +103,7 @@ pub struct Book {
     /// By group: operations that have been complete at the root.
     completed: Vec<u32>,
     losses: Vec<Lost>,
+    by_rule: Vec<BarrierLoss>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,7 +122,13 @@ impl Book {
     #[must_use]
     pub fn new(plan: &Arc<BarrierPlan>) -> Self {
         let completed = vec![0; plan.barrier().groups().len()];
-        Book { plan: Arc::clone(plan), open: BTreeMap::new(), completed, losses: Vec::new() }
+        Book {
+            plan: Arc::clone(plan),
+            open: BTreeMap::new(),
+            completed,
+            losses: Vec::new(),
+            by_rule: Vec::new(),
+        }
     }
 
     /// Enters what the switches have done.
@@ -110,6 +139,7 @@ impl Book {
             *operation += 1;
         }
         self.losses.extend(signs.losses);
+        self.by_rule.extend(signs.by_rule);
     }
 
     /// Enters what a process has passed.
@@ -125,6 +155,7 @@ impl Book {
 
     /// Counts the operations that are over in `over`, and closes them.
     pub fn close(&mut self, over: &mut Barriers) {
+        over.by_rule.append(&mut self.by_rule);
         let (plan, losses) = (&self.plan, &mut self.losses);
         self.open.retain(|&(group, operation), known| {
             let is_open = known.members < plan.members(group);

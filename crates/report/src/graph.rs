@@ -1,7 +1,7 @@
 //! What a run of a task graph came to, in the units of people, as a value and as JSON.
 
 use crate::details::Details;
-use flitway_engine::Clock;
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Conservation, Counters};
 use flitway_workload::graph::GraphSummary;
 use flitway_workload::graph::stuck::Stuck;
@@ -15,8 +15,12 @@ pub struct GraphResult {
     pub summary: GraphSummary,
     /// What is left undone; `None` if every task has completed and every message was received.
     pub stuck: Option<Stuck>,
-    /// Whether somebody stopped it.
+    /// Whether somebody stopped it, or memory ran out.
     pub stopped: bool,
+    /// Whether it was ended since memory for packets that wait was about to run out.
+    pub out_of_memory: bool,
+    /// The last cycle simulated.
+    pub last: Cycle,
     /// Totals.
     pub counters: Counters,
     /// The books at the end.
@@ -84,11 +88,15 @@ impl GraphResult {
             "communication_share": { "min": least, "mean": mean, "max": most },
             "ranks": ranks,
         });
+        if self.out_of_memory {
+            graph["out_of_memory"] = json!(true);
+        }
         if let Some(completion) = self.summary.completion {
             graph["completion_ns"] = json!(nanos(completion.0));
         }
         if let Some(stuck) = &self.stuck {
-            graph["waiting"] = json!(waiting(stuck));
+            let (unmatched, tasks) = waiting(stuck);
+            graph["waiting"] = json!([unmatched, tasks].concat());
         }
         let mut point = json!({
             "packets": self.counters.packets_delivered,
@@ -106,9 +114,9 @@ impl GraphResult {
     }
 }
 
-/// What is left undone, a line each: what ranks wait for, then messages that nobody received.
+/// What is left undone, a line each: messages that nobody received, which are often the cause, and what ranks wait for.
 #[must_use]
-pub fn waiting(stuck: &Stuck) -> Vec<String> {
+pub fn waiting(stuck: &Stuck) -> (Vec<String>, Vec<String>) {
     let mut lines = Vec::new();
     for rank in &stuck.ranks {
         lines.extend(rank.tasks.iter().map(ToString::to_string));
@@ -120,12 +128,12 @@ pub fn waiting(stuck: &Stuck) -> Vec<String> {
             ));
         }
     }
-    lines.extend(stuck.unmatched.iter().map(ToString::to_string));
+    let mut unmatched: Vec<String> = stuck.unmatched.iter().map(ToString::to_string).collect();
     if stuck.unmatched_count > stuck.unmatched.len() {
-        lines.push(format!(
+        unmatched.push(format!(
             "{} more messages were never received",
             stuck.unmatched_count - stuck.unmatched.len()
         ));
     }
-    lines
+    (unmatched, lines)
 }

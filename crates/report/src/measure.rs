@@ -36,6 +36,7 @@
 mod judgement;
 mod unsettled;
 
+use crate::memory::Guard;
 use crate::recorder::{Batch, Recorder};
 use crate::stats::Estimate;
 use flitway_engine::Cycle;
@@ -150,17 +151,21 @@ pub trait Course<A: Architecture, E: Endpoint> {
         simulation.run_until(until, stop)
     }
 
-    /// The same in strides, with a word to `tell` after each but the last. How often a run pauses changes nothing in it.
+    /// The same in strides, with a word to `tell` after each but the last, and until the guard says that memory runs out. How
+    /// often a run pauses changes nothing in it.
     fn stride(
         &mut self,
         simulation: &mut Simulation<A, E, Recorder>,
         until: Cycle,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(Cycle),
+        (guard, tell): (&mut Guard, &mut dyn FnMut(Cycle)),
     ) -> Outcome {
         let nodes = simulation.endpoints().count().max(1) as u64;
         let stride = (STRIDE / nodes).max(1).next_multiple_of(simulation.window_length());
         loop {
+            if guard.is_exhausted() {
+                return Outcome::Stopped;
+            }
             let outcome = self.advance(simulation, until.min(simulation.now() + stride), stop);
             if outcome == Outcome::Stopped || simulation.now() >= until {
                 return outcome;
@@ -206,7 +211,7 @@ const SNAPSHOTS_MAX: usize = 16;
 const CHANNELS_MAX: usize = 1 << 20;
 
 /// Cycles of one node between two calls of `progress` within a batch; those of a large network take a second.
-const STRIDE: u64 = 1 << 22;
+const STRIDE: u64 = 1 << 20;
 
 /// Measures `simulation` as `plan` says; `progress` is called after every batch, and within one that takes long.
 pub fn measure<A: Architecture, E: Endpoint>(
@@ -227,9 +232,10 @@ pub fn measure<A: Architecture, E: Endpoint>(
         injected: 0,
         snapshots: Vec::new(),
     };
+    let mut guard = Guard::new();
     if let Some(warm_up) = plan.warm_up {
         let mut tell = |now| progress(Progress { batches: 0, now, precision: None });
-        course.stride(simulation, Cycle(warm_up), stop, &mut tell);
+        course.stride(simulation, Cycle(warm_up), stop, (&mut guard, &mut tell));
         series.warmed_up = series.take(simulation, course);
     }
     let start = simulation.now();
@@ -239,7 +245,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
         let until = simulation.now() + length;
         let batches = series.batches.len();
         let mut tell = |now| progress(Progress { batches, now, precision });
-        let outcome = course.stride(simulation, until, stop, &mut tell);
+        let outcome = course.stride(simulation, until, stop, (&mut guard, &mut tell));
         if outcome == Outcome::Stopped {
             break (Verdict::Stopped, series.fallback());
         }
@@ -267,6 +273,9 @@ pub fn measure<A: Architecture, E: Endpoint>(
     }
     let mut measurement = series.measurement(start, verdict, cut);
     measurement.deadlock = deadlock;
+    if guard.is_exhausted() {
+        (measurement.verdict, measurement.unsettled) = (Verdict::Unsettled, Some(Unsettled::Memory));
+    }
     simulation.settle();
     measurement.counters = simulation.counters();
     measurement.books = simulation.audit();
@@ -386,6 +395,7 @@ impl Series<'_> {
         for batch in std::iter::once(&self.warmed_up).chain(&self.batches[..cut]) {
             total.barriers.disturbed.add(&batch.barriers.disturbed);
             total.barriers.undisturbed.add(&batch.barriers.undisturbed);
+            total.barriers.by_rule.extend(&batch.barriers.by_rule);
         }
         let per_cycle = |estimate: Estimate| Estimate {
             mean: estimate.mean / self.length as f64,

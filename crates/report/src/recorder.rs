@@ -7,7 +7,7 @@ use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
-    BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Passage,
+    BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, LossReason, Passage,
 };
 use flitway_fabric::{BarrierId, Delivery, Observer, Packet};
 use flitway_process::multicaster::OperationTag;
@@ -317,6 +317,9 @@ impl Observer for Recorder {
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {
         self.signs.losses.push((loss.cycle, loss.group, loss.packet.sequence));
+        if loss.reason == LossReason::Rule {
+            self.signs.by_rule.push(*loss);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::details::Details;
 use crate::graph::GraphResult;
 use crate::latencies::latencies;
 use crate::measure::{Measurement, Plan, Progress};
-use crate::memory::peak_rss_bytes;
+use crate::memory::{Guard, peak_rss_bytes};
 use crate::point::{Point, Scale};
 use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
@@ -161,6 +161,12 @@ impl Session {
         Traffic::build(choice, &self.shape, &self.injection(&flits, load), self.seed)
     }
 
+    /// Packets of `traffic` that all nodes together create in a cycle.
+    #[must_use]
+    pub fn packets_per_cycle(&self, traffic: &Traffic) -> f64 {
+        packets_per_cycle(self.fabric.nodes(), traffic)
+    }
+
     /// Flits on the link for a payload in bytes.
     fn flits(&self) -> impl Fn(u16) -> u16 + use<> {
         let format = self.machine.packet;
@@ -265,14 +271,18 @@ impl Session {
         mut progress: impl FnMut(Cycle),
     ) -> GraphResult {
         /// Cycles between two looks at the clock on the wall.
-        const STRIDE: u64 = 1 << 16;
+        const STRIDE: u64 = 1 << 14;
         let started = Instant::now();
         let watch = Watch::slowest(self.has_details).with_latencies();
         let mut simulation = self.exchange_of::<A>(fabric, exchange, &watch);
+        let mut guard = Guard::new();
         let outcome = loop {
             let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
             if outcome != Outcome::Reached {
                 break outcome;
+            }
+            if guard.is_exhausted() {
+                break Outcome::Stopped;
             }
             progress(simulation.now());
         };
@@ -282,6 +292,8 @@ impl Session {
             summary: flitway_process::summary(simulation.endpoints()),
             stuck: flitway_process::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
             stopped: outcome == Outcome::Stopped,
+            last: simulation.now(),
+            out_of_memory: guard.is_exhausted(),
             counters: simulation.counters(),
             books: simulation.audit(),
             details: self.has_details.then(|| self.graph_details(fabric, &mut simulation, exchange, stop)),

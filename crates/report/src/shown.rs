@@ -13,9 +13,65 @@ pub fn load(load: f64, decimals: usize) -> String {
     if shown.len() > usual.len() { shown.to_owned() } else { usual }
 }
 
+/// A unit of time, for numbers that are shown together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    name: &'static str,
+    nanos: f64,
+    /// So many that the largest number has four digits.
+    decimals: usize,
+}
+
+impl Unit {
+    /// The unit in which the `largest` of some numbers, in nanoseconds, has one to three digits before its point.
+    #[must_use]
+    pub fn of(largest: f64) -> Self {
+        const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+        let fits = |(_, nanos): &&(&str, f64)| largest >= *nanos;
+        let &(name, nanos) = UNITS.iter().rfind(fits).unwrap_or(&UNITS[0]);
+        let digits = (largest / nanos).max(1.0).log10().floor() as i32 + 1;
+        Unit { name, nanos, decimals: (4 - digits).clamp(0, 3) as usize }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// So many nanoseconds in it, without its name.
+    #[must_use]
+    pub fn number(self, nanos: f64) -> String {
+        format!("{:.*}", self.decimals, nanos / self.nanos)
+    }
+
+    /// The same with its name.
+    #[must_use]
+    pub fn with(self, nanos: f64) -> String {
+        format!("{} {}", self.number(nanos), self.name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::load;
+    use super::{Unit, load};
+
+    #[test]
+    fn times_have_four_digits_in_the_unit_that_suits_the_largest() {
+        for (nanos, shown) in [
+            (0.0, "0.000 ns"),
+            (467.2, "467.2 ns"),
+            (7_710.0, "7.710 us"),
+            (12_345.6, "12.35 us"),
+            (3_314_435.0, "3.314 ms"),
+            (22e6, "22.00 ms"),
+            (1.5e9, "1.500 s"),
+            (86_400e9, "86400 s"),
+        ] {
+            assert_eq!(Unit::of(nanos).with(nanos), shown);
+        }
+        assert_eq!(Unit::of(7_710.0).number(35.0), "0.035");
+    }
 
     #[test]
     fn small_loads_have_digits_and_others_the_usual_ones() {

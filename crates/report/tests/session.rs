@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use flitway_engine::Cycle;
+use flitway_engine::{Cycle, Picos};
 use flitway_machine::Machine;
 use flitway_report::measure::{Unsettled, Verdict};
 use flitway_report::point::Point;
@@ -165,4 +165,44 @@ fn no_routing_does_better_than_the_bisection() {
             assert!(theory.channel_bound <= bisection * (1.0 + 1e-9), "{machine}, {pattern}: {theory:?}");
         }
     }
+}
+
+#[test]
+fn one_fifo_per_input_accepts_what_theory_says_of_this_traffic() {
+    // Nodes never send to themselves: two ports never wait for each other.
+    for (ports, limit) in [(2, 1.0), (3, 0.75), (4, 0.6905), (8, 0.6256)] {
+        let (nodes, spare) = (format!("topology.nodes={ports}"), "switch.credit.advert=0 flits");
+        let session = session("hpp-switch", &[&nodes, "switch.vcs=1", spare, "switch.buffer=16 KiB"]);
+        let SizeChoice::Sizes(sizes) = size::parse("1KiB").unwrap() else { panic!("a size") };
+        let choice = TrafficChoice {
+            destinations: destination::parse("uniform").unwrap(),
+            sizes,
+            arrivals: arrival::parse("saturating").unwrap(),
+        };
+        let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
+        let theory = Theory::new(session.fabric(), &traffic).unwrap().head_of_line.unwrap();
+        assert!((theory - limit).abs() < 1e-4, "{ports}: {theory}");
+        let cycles = |time: u64| session.machine().clock.cycles_ceil(Picos(time * 1_000_000));
+        let patience =
+            Patience { precision: 0.02, warm_up: Some(cycles(200)), duration: Some(cycles(2_000)) };
+        let point = session.point(&traffic, 1.0, patience, &AtomicBool::new(false), |_| {});
+        let measured = point.accepted_load;
+        assert!((measured / theory - 1.0).abs() < 0.02, "{ports}: measured {measured}, theory {theory}");
+    }
+}
+
+#[test]
+fn a_head_of_line_limit_is_said_only_of_what_it_is_the_limit_of() {
+    let limit = |set: &[&str], pattern: &str, size: &str| {
+        let session = session("hpp-switch", set);
+        Theory::new(session.fabric(), &traffic(&session, pattern, size, 50)).unwrap().head_of_line
+    };
+    let one = ["switch.vcs=1"];
+    assert!((limit(&one, "uniform", "256B").unwrap() - 0.603).abs() < 1e-3);
+    // 18 ports lie between 16 and 20.
+    let some = limit(&["switch.vcs=1", "topology.nodes=18", "switch.ports=18"], "uniform", "256B").unwrap();
+    assert!((some - 0.6012).abs() < 2e-4, "{some}");
+    assert_eq!(limit(&[], "uniform", "256B"), None);
+    assert_eq!(limit(&one, "transpose", "256B"), None);
+    assert_eq!(limit(&one, "uniform", "bimodal(64B, 1KiB, 20%)"), None);
 }

@@ -2,19 +2,20 @@
 
 use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
 use crate::digest::Digest;
+use flitway_machine::input;
 use flitway_report::graph::GraphResult;
+use flitway_report::memory::{self, Guard};
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::watch;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
-use flitway_workload::graph::{Placement, TaskGraph, goal};
+use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -27,6 +28,9 @@ pub(super) const KIND: Kind = Kind {
     fields: &[GraphResult::FIELDS],
     check,
 };
+
+/// What stands for standard input in the place of a file.
+const STANDARD_INPUT: &str = "-";
 
 /// Where ranks run, unless it is said.
 pub const PLACEMENT_DEFAULT: &str = "linear";
@@ -66,9 +70,9 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let file = around.graphs.get(&path);
     let list = match placement.as_str() {
         "linear" | "random" => Ok(None),
-        file => std::fs::read_to_string(file).map(Some).map_err(|error| {
+        file => input::read_text(Path::new(file), input::MADE_MAX).map(Some).map_err(|error| {
             let help = "expected `linear`, `random` or a file with a node number for each rank";
-            Problem::new("placement", format!("{file}: cannot read: {error}")).help(help)
+            Problem::new("placement", format!("{file}: cannot read: it {error}")).help(help)
         }),
     };
     match (file, list) {
@@ -79,20 +83,40 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     }
 }
 
+/// The files that the options name.
+pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
+    let named = |option| options.get(option).map(|path| (option, PathBuf::from(path)));
+    let placement = named("placement").filter(|_| !is_way(options.get("placement")));
+    named("graph")
+        .filter(|(_, path)| path.as_os_str() != STANDARD_INPUT)
+        .into_iter()
+        .chain(placement)
+        .collect()
+}
+
+/// Whether a placement is a way to place ranks, and no file.
+fn is_way(placement: Option<&str>) -> bool {
+    matches!(placement, Some("linear" | "random"))
+}
+
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     let place = |path: &str| folder.join(path).display().to_string();
     options.graph = options.graph.as_deref().map(place);
-    let is_file = |text: &str| text != "linear" && text != "random";
-    options.placement = options.placement.take().map(|text| if is_file(&text) { place(&text) } else { text });
+    options.placement =
+        options.placement.take().map(|text| if is_way(Some(&text)) { text } else { place(&text) });
 }
 
 fn read(path: &str) -> Result<GraphFile, Problem> {
-    let file = File::open(path).map_err(|error| {
-        let help = "expected a task graph as GOAL text, plain or gzip";
-        Problem::new("graph", format!("{path}: cannot open: {error}")).help(help)
-    })?;
-    let mut bytes = Digested { file, digest: Digest::default() };
+    let file: Box<dyn Read> = if path == STANDARD_INPUT {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(input::open(Path::new(path)).map_err(|error| {
+            let help = "expected a task graph as GOAL text, plain or gzip";
+            Problem::new("graph", format!("{path}: cannot open: it {error}")).help(help)
+        })?)
+    };
+    let mut bytes = Digested { file, digest: Digest::default(), guard: Guard::new() };
     let graph = goal::read(BufReader::new(&mut bytes)).map_err(|mistakes| {
         let first = mistakes.list.first().map_or_else(String::new, |first| first.problem.to_string());
         let message = format!("{path}: {} mistakes, the first: {first}", mistakes.list.len());
@@ -106,12 +130,17 @@ fn read(path: &str) -> Result<GraphFile, Problem> {
 
 /// A file whose bytes are digested as they are read.
 struct Digested {
-    file: File,
+    file: Box<dyn Read>,
     digest: Digest,
+    /// What is read grows in memory.
+    guard: Guard,
 }
 
 impl Read for Digested {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.guard.is_exhausted() {
+            return Err(std::io::Error::other("memory for its tasks is about to run out"));
+        }
         let count = self.file.read(buffer)?;
         self.digest.add(&buffer[..count]);
         Ok(count)
@@ -153,11 +182,32 @@ fn picture(path: &str, mistakes: &Mistakes) -> String {
 }
 
 impl GraphWorkload {
+    /// Refuses a graph whose messages have more packets than memory can hold. The packets of a message are there at once, and
+    /// each rank may send its largest one while the others do.
+    fn fits_memory(&self, session: &Session) -> Result<(), Problem> {
+        let (graph, mtu) = (&self.graph, u64::from(session.machine().packet.mtu_bytes));
+        let packets = |task: TaskId, rank: RankId| match graph.task(rank, task).work {
+            Work::Send { to, bytes, .. } if to != rank => bytes.div_ceil(mtu),
+            _ => 0,
+        };
+        let largest =
+            |rank| (0..graph.tasks_of(rank)).map(|task| packets(TaskId(task), rank)).max().unwrap_or(0);
+        let packets: u64 = (0..graph.ranks()).map(|rank| largest(RankId(rank))).sum();
+        // A list that is full moves to one of twice its size.
+        let needed = packets.saturating_mul(2 * memory::BYTES_PER_PACKET);
+        let what = format!("{}: its largest message of each rank, {packets} packets of {mtu} B,", self.path);
+        memory::fits_for(needed, &what).map_err(|message| {
+            Problem::new("graph", message)
+                .help("send large messages in parts that wait for each other, or use a larger `packet.mtu`")
+        })
+    }
+
     /// Puts the ranks on the nodes of `session`.
     ///
     /// # Errors
-    /// If there are not as many places as ranks.
+    /// If there are not as many places as ranks, or messages are larger than memory.
     pub fn placement(&self, session: &Session) -> Result<Placement, Vec<Problem>> {
+        self.fits_memory(session).map_err(|problem| vec![problem])?;
         let (ranks, nodes) = (self.graph.ranks(), session.fabric().nodes());
         let placed = match (&self.list, self.placement.as_str()) {
             (Some(list), _) => Placement::from_text(list, ranks, nodes),

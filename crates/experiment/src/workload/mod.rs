@@ -25,7 +25,7 @@ use flitway_report::theory::Theory;
 use flitway_report::watch;
 use serde_json::Value;
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 pub use barrier::BarrierWorkload;
@@ -119,6 +119,14 @@ impl WorkloadOptions {
     /// The options that are given, with their text.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         Self::NAMES.iter().filter_map(|name| Some((*name, self.get(name)?)))
+    }
+
+    /// The files that they name, each with its option.
+    #[must_use]
+    pub fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut files = traffic::files(self);
+        files.extend(graph::files(self));
+        files
     }
 
     /// The same options with paths that begin in `folder`, for another current directory.

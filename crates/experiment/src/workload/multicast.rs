@@ -134,6 +134,8 @@ impl MulticastWorkload {
             for load in &self.loads {
                 let run = session.multicast(&self.settings, load.fraction());
                 let run = run.map_err(|error| misfit(error, &self.settings))?;
+                let operations = run.operations_per_cycle();
+                traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
                 tasks.push(Task { run, background: background.clone() });
             }
         }

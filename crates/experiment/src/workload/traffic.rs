@@ -2,20 +2,24 @@
 
 use super::{Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
 use flitway_engine::{Clock, Cycle};
-use flitway_machine::units;
+use flitway_machine::{input, units};
+use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
+use flitway_report::shown::load as load_shown;
 use flitway_report::stages::Stages;
 use flitway_report::theory::Theory;
 use flitway_report::watch;
+use flitway_wiring::NodeId;
 use flitway_workload::Fraction;
 use flitway_workload::catalog::{ChoiceError, quoted};
 use flitway_workload::traffic::destination::DestinationChoice;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
 use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -107,11 +111,8 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 const MISTAKES_MAX: usize = 8;
 
 fn read_list(path: &str) -> Result<String, String> {
-    let expected = "expected numbers in a UTF-8 text file";
-    std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => format!("this is no text; {expected}"),
-        _ => format!("cannot read: {error}; {expected}"),
-    })
+    let read = input::read_text(Path::new(path), input::MADE_MAX);
+    read.map_err(|error| format!("cannot read: it {error}; expected numbers in a UTF-8 text file"))
 }
 
 /// To whom.
@@ -208,15 +209,35 @@ pub(super) fn sizes(option: &'static str, text: &str) -> Result<Sizes, Vec<Probl
     }
 }
 
+/// The files that the options name.
+pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
+    let mut files = Vec::new();
+    if let Some(pattern) = &options.traffic {
+        let found = RefCell::new(None);
+        let _placed = destination::placed(pattern, |path| {
+            *found.borrow_mut() = Some(PathBuf::from(path));
+            path.to_owned()
+        });
+        files.extend(found.into_inner().map(|path| ("traffic", path)));
+    }
+    for option in ["packet", "multicast_packet"] {
+        if let Some(Ok(SizeChoice::File(path))) = options.get(option).map(size::parse) {
+            files.push((option, PathBuf::from(path)));
+        }
+    }
+    files
+}
+
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     if let Some(pattern) = &mut options.traffic {
         let placed = destination::placed(pattern, |path| folder.join(path).display().to_string());
         *pattern = placed.unwrap_or_else(|| pattern.clone());
     }
-    let Some(packet) = &options.packet else { return };
-    if let Ok(SizeChoice::File(path)) = size::parse(packet) {
-        options.packet = Some(format!("file({})", quoted(&folder.join(path).display().to_string())));
+    for packet in [&mut options.packet, &mut options.multicast_packet].into_iter().flatten() {
+        if let Ok(SizeChoice::File(path)) = size::parse(packet) {
+            *packet = format!("file({})", quoted(&folder.join(path).display().to_string()));
+        }
     }
 }
 
@@ -333,10 +354,43 @@ impl Load {
     }
 }
 
+/// Refuses what most likely sends nothing, or sees nothing arrive, in the time that is asked for: with so many packets or
+/// operations `per_cycle` of all nodes at the `load` that `option` says.
+pub(super) fn in_time(
+    session: &Session,
+    option: &'static str,
+    load: Load,
+    per_cycle: f64,
+    patience: Patience,
+) -> Result<(), Problem> {
+    let Some(duration) = patience.duration else { return Ok(()) };
+    let cycles = duration.0.saturating_add(patience.warm_up.map_or(0, |warm_up| warm_up.0));
+    let span = time(session.machine().clock.nanos(cycles as f64));
+    let expected = per_cycle * cycles as f64;
+    if expected < 0.1 {
+        let what = if option == "load" { "packets" } else { "operations" };
+        let message = format!(
+            "`{}`: nothing is sent in {span}: all nodes together begin {} {what} in that time",
+            load.text(),
+            load_shown(expected, 3)
+        );
+        let help =
+            if load == Load::Max { "lengthen --duration" } else { "raise the load, or lengthen --duration" };
+        return Err(Problem::new(option, message).help(help));
+    }
+    let crossing = session.fabric().zero_load_cycles(NodeId(0), NodeId(1), 1).0;
+    if cycles < crossing {
+        let needed = time(session.machine().clock.nanos(crossing as f64));
+        let message = format!("nothing can arrive in {span}: the way to the next node takes {needed}");
+        return Err(Problem::new("duration", message).help("lengthen --duration"));
+    }
+    Ok(())
+}
+
 /// The option that is most likely at fault.
 pub(super) fn misfit(error: &TrafficError) -> Problem {
     let option = match error {
-        TrafficError::Misfit(_) => "traffic",
+        TrafficError::Misfit(_) | TrafficError::NobodySends { .. } => "traffic",
         TrafficError::AboveMtu { .. } => "packet",
         _ => "load",
     };
@@ -355,10 +409,12 @@ impl TrafficWorkload {
     /// If the pattern or the packets do not fit.
     pub fn points(&self, session: &Session) -> Result<Vec<(f64, Arc<Traffic>)>, Problem> {
         let fit = |load: &Load| {
-            let load = load.fraction();
-            Ok((load.as_f64(), Arc::new(session.traffic(&self.choice, load)?)))
+            let offered = load.fraction();
+            let traffic = session.traffic(&self.choice, offered).map_err(|error| misfit(&error))?;
+            in_time(session, "load", *load, session.packets_per_cycle(&traffic), self.patience)?;
+            Ok((offered.as_f64(), Arc::new(traffic)))
         };
-        self.loads.iter().map(fit).collect::<Result<_, _>>().map_err(|error| misfit(&error))
+        self.loads.iter().map(fit).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, traffic};
 use flitway_machine::units;
+use flitway_report::memory;
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::train::{TrainChoice, TrainMisfit, TrainResult};
@@ -94,7 +95,12 @@ impl Run for TrainWorkload {
     }
 
     fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        session.fits_train(self.choice).map_err(|error| vec![Self::misfit(error)])
+        session.fits_train(self.choice).map_err(|error| vec![Self::misfit(error)])?;
+        // All packets are there at once, in a list that doubles.
+        let needed = u64::from(self.choice.count) * 2 * memory::BYTES_PER_PACKET;
+        let count = self.choice.count;
+        memory::fits_for(needed, &format!("a train of {count} packets"))
+            .map_err(|message| vec![Problem::new("count", message)])
     }
 
     fn run(
@@ -103,6 +109,7 @@ impl Run for TrainWorkload {
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
+        self.fit(session)?;
         let result = session
             .train(self.choice, stop, |now| tell(Step::first(now)))
             .map_err(|error| vec![Self::misfit(error)])?;

@@ -47,6 +47,9 @@ reasons! {
     /// Too little was measured for any verdict.
     Short "short": "too little was measured for a verdict: less than ten mean latencies, or so few packets that chance hides \
         what is not delivered; measure longer (--duration)"
+    /// Memory ran out for packets that wait.
+    Memory "memory": "memory for packets that wait was about to run out, so it was ended early; offer less, or measure shorter \
+        (--load, --duration)"
     /// The interval is wider than asked for.
     Imprecise "imprecise": "the interval of the latency or of the accepted load is wider than asked for; ask for less \
         (--precision), or measure longer (--warm-up, --duration)"

@@ -53,7 +53,9 @@ byId("copy").addEventListener("click", async () => {
 
 // Tables for other programs.
 const quoted = (value) => {
-  const text = value === undefined || value === null ? "" : String(value);
+  const plain = value === undefined || value === null ? "" : String(value);
+  // No formula of a spreadsheet: an apostrophe makes it text.
+  const text = /^[=+\-@\t\r]/.test(plain) && isNaN(Number(plain)) ? "'" + plain : plain;
   return /[",\n]/.test(text) ? "\"" + text.replaceAll("\"", "\"\"") + "\"" : text;
 };
 const save = (name, text) => {

@@ -249,6 +249,8 @@ fn document(title: &str, body: &str, data: &[(&str, &Value)], script: &str) -> S
     }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{}</title>\n<style>\n{COLOURS}{STYLE}{CURVES}</style>\n</head>\n<body>\n{body}\n{scripts}\

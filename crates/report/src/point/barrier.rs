@@ -29,6 +29,8 @@ pub struct BarrierPoint {
     pub recovery: Option<Recovery>,
     /// What switches and NIC ports have done with barrier packets, warm-up included; `None` where they do not combine.
     pub packets: Option<BarrierCounters>,
+    /// The rules of `--lose` that never came true, by their place from 0: fewer packets arrived there.
+    pub idle_rules: Vec<usize>,
 }
 
 /// What operations take in one switch, from its pins to its pins: see [`Stations`]. `None` where there was nothing of it.
@@ -106,8 +108,15 @@ impl Point {
             switch: is_of_switches.then_some(switch),
             recovery,
             packets: is_of_switches.then_some(measurement.counters.barrier),
+            idle_rules: Vec::new(),
         };
         Point { barrier: Some(barrier), ..self }
+    }
+
+    /// The point with the rules of `--lose` that never came true.
+    #[must_use]
+    pub(crate) fn with_idle_rules(self, idle_rules: Vec<usize>) -> Self {
+        Point { barrier: self.barrier.map(|barrier| BarrierPoint { idle_rules, ..barrier }), ..self }
     }
 }
 
@@ -212,6 +221,9 @@ impl BarrierPoint {
                 "duns": packets.duns,
             });
             object.insert("packets".to_owned(), packets);
+        }
+        if !self.idle_rules.is_empty() {
+            object.insert("idle_lose_rules".to_owned(), json!(self.idle_rules));
         }
         Value::Object(object)
     }

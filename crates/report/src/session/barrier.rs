@@ -247,7 +247,11 @@ impl Session {
         let offered = background.map_or(0.0, |(_, load)| load);
         let job = Synchronisation { session: self, run, traffic: background.map(|(traffic, _)| traffic) };
         let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
-        point.with_barrier(run.plan.is_of_switches(), run.zero_load(), &measurement, self.scale())
+        let losses = &run.plan.barriers().faults().losses;
+        let idle_rules = measurement.total.barriers.idle_rules(losses);
+        let point =
+            point.with_barrier(run.plan.is_of_switches(), run.zero_load(), &measurement, self.scale());
+        point.with_idle_rules(idle_rules)
     }
 }
 

@@ -117,6 +117,13 @@ impl MulticastRun {
         self.offered_load
     }
 
+    /// Operations that all senders together begin in a cycle.
+    #[must_use]
+    pub fn operations_per_cycle(&self) -> f64 {
+        let multicast = self.plan.multicast();
+        multicast.rate().as_f64() * multicast.senders() as f64
+    }
+
     /// Latency in cycles of the last copy of an operation with packets of the mean size when nothing else is in the network,
     /// in closed form: the mean over senders of the first group with receivers. Packets of one operation do not wait for
     /// each other but at their sender, as in the LogP model.
@@ -248,7 +255,7 @@ impl Session {
         progress: impl FnMut(Progress),
     ) -> Point {
         let multicast = run.plan.multicast();
-        let operations = (multicast.rate().as_f64() * multicast.senders() as f64).max(1e-12);
+        let operations = run.operations_per_cycle().max(1e-12);
         let payload = multicast.sizes().mean();
         let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
         let offered = background.map_or(0.0, |(_, load)| load);

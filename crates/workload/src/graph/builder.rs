@@ -260,7 +260,7 @@ fn join(ranks: Vec<RankTasks>) -> TaskGraph {
     }
 }
 
-fn parts(work: Work) -> (Kind, u64, u32, u32) {
+fn parts(work: Work) -> (Kind, u64, u32, u64) {
     match work {
         Work::Calc { nanos } => (Kind::Calc, nanos, 0, 0),
         Work::Send { to, bytes, tag } => (Kind::Send, bytes, to.0, tag),

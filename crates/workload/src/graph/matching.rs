@@ -22,7 +22,7 @@ pub struct Envelope {
     /// Which message.
     pub message: MessageId,
     /// Its tag.
-    pub tag: u32,
+    pub tag: u64,
     /// Its length.
     pub bytes: u64,
 }
@@ -31,7 +31,7 @@ pub struct Envelope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) source: Option<RankId>,
-    pub(super) tag: Option<u32>,
+    pub(super) tag: Option<u64>,
 }
 
 impl Wanted {
@@ -40,7 +40,7 @@ impl Wanted {
     }
 }
 
-type Key = (RankId, u32);
+type Key = (RankId, u64);
 
 /// The two queues of one rank. Maps are looked up and never walked through, except the ordered one.
 #[derive(Debug, Default)]
@@ -121,11 +121,11 @@ mod tests {
     use super::*;
     use flitway_engine::random::{Purpose, Stream};
 
-    fn wanted(source: Option<u32>, tag: Option<u32>) -> Wanted {
+    fn wanted(source: Option<u32>, tag: Option<u64>) -> Wanted {
         Wanted { source: source.map(RankId), tag }
     }
 
-    fn envelope(source: u32, task: u32, tag: u32) -> Envelope {
+    fn envelope(source: u32, task: u32, tag: u64) -> Envelope {
         Envelope { message: MessageId { source: RankId(source), task: TaskId(task) }, tag, bytes: 1 }
     }
 
@@ -163,7 +163,7 @@ mod tests {
             let mut receives: Vec<(Wanted, TaskId)> = Vec::new();
             let mut messages: Vec<Envelope> = Vec::new();
             for step in 0..400 {
-                let (source, tag) = (stream.below(3) as u32, stream.below(2) as u32);
+                let (source, tag) = (stream.below(3) as u32, stream.below(2));
                 if stream.below(2) == 0 {
                     let message = envelope(source, step, tag);
                     let place = receives.iter().position(|(wanted, _)| wanted.takes((RankId(source), tag)));

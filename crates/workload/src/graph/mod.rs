@@ -60,7 +60,7 @@ pub enum Work {
         /// How much.
         bytes: u64,
         /// What the receive must ask for.
-        tag: u32,
+        tag: u64,
     },
     /// Receives a message.
     Recv {
@@ -69,7 +69,7 @@ pub enum Work {
         /// How much fits. A longer message is received whole and counted as truncated.
         bytes: u64,
         /// With which tag; `None` with any.
-        tag: Option<u32>,
+        tag: Option<u64>,
     },
 }
 
@@ -125,7 +125,7 @@ pub struct TaskGraph {
     /// Nanoseconds or bytes.
     amounts: Box<[u64]>,
     peers: Box<[u32]>,
-    tags: Box<[u32]>,
+    tags: Box<[u64]>,
     cpus: Box<[u8]>,
     nics: Box<[Option<u8>]>,
     /// How many dependencies each task waits for.

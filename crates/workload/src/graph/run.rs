@@ -80,7 +80,7 @@ pub struct RankRun {
     matching: Matching,
     incoming: HashMap<MessageId, Incoming>,
     /// Messages announced so far, by source and tag.
-    announced: HashMap<(RankId, u32), u64>,
+    announced: HashMap<(RankId, u64), u64>,
     begun: bool,
     now: Cycle,
     summary: RankSummary,
@@ -349,7 +349,7 @@ impl RankRun {
     }
 
     /// Messages with this tag from this source that have been announced.
-    pub(super) fn announced(&self, source: RankId, tag: u32) -> u64 {
+    pub(super) fn announced(&self, source: RankId, tag: u64) -> u64 {
         self.announced.get(&(source, tag)).copied().unwrap_or(0)
     }
 

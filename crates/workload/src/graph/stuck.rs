@@ -87,7 +87,7 @@ pub struct Unmatched {
     /// Its length.
     pub bytes: u64,
     /// Its tag.
-    pub tag: u32,
+    pub tag: u64,
 }
 
 impl fmt::Display for StuckTask {
@@ -234,11 +234,11 @@ fn waits_for_message(
     runs: &[&RankRun],
     receiver: RankId,
     from: Option<RankId>,
-    tag: Option<u32>,
+    tag: Option<u64>,
 ) -> WaitsFor {
     let (mut unfinished, mut taken) = (None, 0);
     for sender in runs.iter().filter(|run| from.is_none_or(|from| from == run.rank())) {
-        let mut sent: Vec<u32> = Vec::new();
+        let mut sent: Vec<u64> = Vec::new();
         for task in tasks(sender) {
             let Work::Send { to, tag: sent_tag, .. } = sender.graph().task(sender.rank(), task).work else {
                 continue;
@@ -255,7 +255,7 @@ fn waits_for_message(
         taken += sent.len() as u64;
         sent.sort_unstable();
         let lost =
-            |tags: &[u32]| tags.len() as u64 > runs[receiver.index()].announced(sender.rank(), tags[0]);
+            |tags: &[u64]| tags.len() as u64 > runs[receiver.index()].announced(sender.rank(), tags[0]);
         if sent.chunk_by(|a, b| a == b).any(lost) {
             return WaitsFor::MessageInNetwork { rank: sender.rank() };
         }

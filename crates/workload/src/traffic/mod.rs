@@ -20,6 +20,7 @@ mod source;
 use crate::fraction::{Fraction, fixed_point, greatest_common_divisor};
 use arrival::{ArrivalChoice, Arrivals};
 use destination::{DestinationChoice, Destinations, Misfit};
+use flitway_wiring::NodeId;
 use size::Sizes;
 pub use source::{Creation, Source};
 use std::fmt;
@@ -145,6 +146,13 @@ pub enum TrafficError {
     TooManyDigits,
     /// The load is so low that on-off bursts would almost all be empty.
     TooRare,
+    /// The pattern leaves every node silent.
+    NobodySends {
+        /// The pattern.
+        pattern: &'static str,
+        /// The nodes of the machine.
+        nodes: u32,
+    },
 }
 
 impl fmt::Display for TrafficError {
@@ -160,6 +168,11 @@ impl fmt::Display for TrafficError {
             TrafficError::TooRare => {
                 f.write_str("fewer than one packet in 65,536 bursts: raise the load or lengthen the bursts")
             }
+            TrafficError::NobodySends { pattern, nodes } => write!(
+                f,
+                "nobody sends: `{pattern}` maps each of the {nodes} nodes to itself, expected a pattern that gives one of \
+                 them another node"
+            ),
         }
     }
 }
@@ -183,7 +196,8 @@ impl Traffic {
     /// A saturating source ignores the load: where it has to create without being asked, it creates at load 1.
     ///
     /// # Errors
-    /// If the pattern does not fit the machine, packets exceed the MTU or the rate has too many digits.
+    /// If the pattern does not fit the machine or leaves all of its nodes silent, packets exceed the MTU or the rate has too
+    /// many digits.
     pub fn build(
         choice: &TrafficChoice,
         shape: &Shape,
@@ -191,6 +205,10 @@ impl Traffic {
         seed: u64,
     ) -> Result<Self, TrafficError> {
         let destinations = choice.destinations.fit(shape, seed).map_err(TrafficError::Misfit)?;
+        if (0..shape.nodes).all(|node| destinations.is_silent(NodeId(node))) {
+            let pattern = choice.destinations.name();
+            return Err(TrafficError::NobodySends { pattern, nodes: shape.nodes });
+        }
         let sizes = choice.sizes.clone();
         if sizes.largest() > injection.mtu {
             return Err(TrafficError::AboveMtu { largest: sizes.largest(), mtu: injection.mtu });
@@ -287,6 +305,28 @@ mod tests {
             TrafficError::AboveMtu { largest: 1025, mtu: 1024 }
         );
         assert!(matches!(build("hotspot(99)", "64B", "bernoulli", "0.4"), Err(TrafficError::Misfit(_))));
+    }
+
+    #[test]
+    fn a_pattern_that_leaves_every_node_silent_is_refused() {
+        let build = |pattern: &str, nodes: u32, seed: u64| {
+            let choice = TrafficChoice {
+                destinations: destination::parse(pattern).unwrap(),
+                sizes: size::fixed("64B"),
+                arrivals: arrival::parse("bernoulli").unwrap(),
+            };
+            let side = if nodes == 4 { vec![2, 2] } else { vec![nodes] };
+            let shape = Shape { nodes, dimensions: side, leaf: vec![0; nodes as usize] };
+            let injection = Injection { rails: 1, mtu: 1024, flits: &|_| 10, load: Fraction::ONE };
+            Traffic::build(&choice, &shape, &injection, seed)
+        };
+        for pattern in ["tornado", "bit-reverse", "bit-rotation", "butterfly", "shuffle"] {
+            let nobody = TrafficError::NobodySends { pattern, nodes: 2 };
+            assert_eq!(build(pattern, 2, 1).unwrap_err(), nobody);
+        }
+        assert!(matches!(build("tornado", 4, 1), Err(TrafficError::NobodySends { nodes: 4, .. })));
+        assert!(matches!(build("random-permutation", 2, 2), Err(TrafficError::NobodySends { .. })));
+        assert!(build("random-permutation", 2, 1).is_ok() && build("neighbor", 2, 1).is_ok());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use flitway_wiring::topology::{MAX_COMPONENTS, TopologySettings};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::graph::GraphFile;
+use crate::machine::Size;
 use crate::options::Options;
 use crate::schema::{Kind, Presence, Setting, When};
 use crate::values::Values;
@@ -102,6 +103,13 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
+    /// How large a rail is.
+    pub(crate) fn size(&self) -> Size {
+        let ports =
+            self.graph.as_ref().map_or(self.ports * self.switches, |it| 2 * it.graph.links.len() as u64);
+        Size { nodes: self.nodes, switches: self.switches, ports }
+    }
+
     /// One whose links have no classes of their own, and which any routing for graphs goes with.
     fn plain(kind: &'static str, settings: TopologySettings, nodes: u64, switches: u64) -> Self {
         Topology {

@@ -1,5 +1,6 @@
 //! What can be wrong with a GOAL file, as values.
 
+use super::reader::LONGEST_CALC;
 use std::fmt;
 
 /// Mistakes that are listed; more are counted.
@@ -45,6 +46,13 @@ pub enum Problem {
     Unreadable {
         /// What the system says.
         reason: String,
+    },
+    /// The file is of another format.
+    Foreign {
+        /// Which one.
+        format: &'static str,
+        /// What to do with it.
+        advice: &'static str,
     },
     /// A line of more than a mebibyte: this is no GOAL file.
     LineTooLong,
@@ -167,6 +175,10 @@ impl Problem {
             code: "goal-unreadable",
             doc: "The file cannot be read, or its gzip data is damaged or cut off.",
         },
+        ProblemKind {
+            code: "goal-foreign",
+            doc: "The file is of another format than GOAL text; the message says of which.",
+        },
         ProblemKind { code: "goal-line-too-long", doc: "A line of more than 1 MiB: this is no GOAL file." },
         ProblemKind {
             code: "goal-unexpected",
@@ -207,6 +219,7 @@ impl Problem {
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Unreadable { .. } => "goal-unreadable",
+            Problem::Foreign { .. } => "goal-foreign",
             Problem::LineTooLong => "goal-line-too-long",
             Problem::Unexpected { .. } => "goal-unexpected",
             Problem::UnknownWord { .. } => "goal-unknown-word",
@@ -232,6 +245,10 @@ impl Problem {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         Some(match self {
+            Problem::Foreign { advice, .. } => (*advice).to_owned(),
+            Problem::Overflow { largest: LONGEST_CALC, .. } => {
+                "a calc is in nanoseconds, and at most 11.6 days long".to_owned()
+            }
             Problem::UnknownWord { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Problem::UnknownLabel { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Problem::MissingUnit { number, .. } => format!("write `{number}b`: lengths are in bytes"),
@@ -254,6 +271,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Unreadable { reason } => write!(f, "the file cannot be read: {reason}"),
+            Problem::Foreign { format, .. } => write!(f, "this is {format}; expected GOAL text"),
             Problem::LineTooLong => f.write_str("a line of more than 1 MiB: this is no GOAL file"),
             Problem::Unexpected { read, expected } => {
                 write!(f, "expected {expected}, found {}", Found(read))

@@ -15,25 +15,31 @@
 //! The grammar is that of LogGOPSim's `txt2bin.re`: a statement ends with its line; labels begin with a letter and are
 //! optional; `recv` takes `from -1` and `tag -1` for anyone's and any; a tag that is not given is 0; `/* */` and `//`
 //! are comments. Read beyond it: options (`tag`, `cpu`, `nic`) in any order, `nic` on any task's line but `calc`,
-//! comments anywhere, a label before its definition, a closing brace behind a statement. Refused although LogGOPSim
-//! lets it pass: a second definition of a label or a rank, a rank without block, and a send with tag -1.
+//! comments anywhere, a byte order mark, a label before its definition, a closing brace behind a statement. Refused
+//! although LogGOPSim lets it pass: a second definition of a label or a rank, a rank without block, and a send with
+//! tag -1.
 //!
 //! All mistakes of a file are reported at once (the first [`MOST`], and how many more). The reader looks at a line at a
 //! time and never panics, whatever the bytes.
 
 mod diagnostic;
+mod foreign;
 mod lexer;
 mod reader;
+mod unpack;
 
 pub use diagnostic::{Diagnostic, Diagnostics, MOST, Problem, Span};
 
 use super::TaskGraph;
-use flate2::bufread::MultiGzDecoder;
 use reader::Reader;
 use std::io::{self, BufRead, BufReader, Read};
+use unpack::Unpacked;
 
 /// Longest line in bytes. A longer one ends the reading.
 const LONGEST_LINE: u64 = 1 << 20;
+
+/// With what some editors begin a UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a graph, plain or gzipped: gzip is known by its first two bytes.
 ///
@@ -57,7 +63,7 @@ pub fn read(mut input: impl BufRead) -> Result<TaskGraph, Diagnostics> {
         }
     };
     let outcome = if gzip {
-        read_lines(&mut BufReader::with_capacity(1 << 16, MultiGzDecoder::new(input)), &mut reader)
+        read_lines(&mut BufReader::with_capacity(1 << 16, Unpacked::new(input)), &mut reader)
     } else {
         read_lines(&mut input, &mut reader)
     };
@@ -68,6 +74,14 @@ pub fn read(mut input: impl BufRead) -> Result<TaskGraph, Diagnostics> {
 }
 
 fn read_lines(input: &mut impl BufRead, reader: &mut Reader) -> io::Result<()> {
+    let start = input.fill_buf()?;
+    if let Some(problem) = foreign::recognised(start) {
+        reader.foreign(problem);
+        return Ok(());
+    }
+    if start.starts_with(BYTE_ORDER_MARK) {
+        input.consume(BYTE_ORDER_MARK.len());
+    }
     let mut line = Vec::new();
     loop {
         line.clear();

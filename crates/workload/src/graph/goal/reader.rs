@@ -4,15 +4,15 @@ use super::diagnostic::{Diagnostic, Diagnostics, MOST, Problem, Span};
 use super::lexer::{Lexer, Placed, Token};
 use crate::catalog::nearest;
 use crate::graph::{Event, RankId, RankTasks, Task, TaskGraph, TaskId, Work};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
 /// Largest calc: 11 days, in nanoseconds.
-const LONGEST_CALC: u64 = 1_000_000_000_000_000;
+pub(super) const LONGEST_CALC: u64 = 1_000_000_000_000_000;
 /// Largest message: a tebibyte.
 const LARGEST_MESSAGE: u64 = 1 << 40;
-/// Largest tag; the one beyond it means any in LogGOPSim.
-const LARGEST_TAG: u64 = u32::MAX as u64 - 1;
+/// Largest tag: generators of traces join channel, sequence and communicator as decimal digits.
+const LARGEST_TAG: u64 = u64::MAX;
 /// Most ranks.
 const MOST_RANKS: u64 = 1 << 24;
 /// How much of a line a diagnostic keeps.
@@ -37,6 +37,8 @@ pub(super) struct Reader {
     offset: u64,
     diagnostics: Vec<Diagnostic>,
     omitted: u64,
+    /// Whether what is missing was not looked for.
+    is_over: bool,
 }
 
 /// The block that is being read.
@@ -47,6 +49,8 @@ struct Block {
     opened: Origin,
     tasks: RankTasks,
     labels: HashMap<Box<[u8]>, (TaskId, u32)>,
+    /// Labels of tasks that are wrong, of which that is said.
+    broken: HashSet<Box<[u8]>>,
     /// Dependencies of which a label has not been defined so far.
     open: Vec<OpenDependency>,
 }
@@ -221,6 +225,7 @@ impl Reader {
             opened,
             tasks: RankTasks::default(),
             labels: HashMap::new(),
+            broken: HashSet::new(),
             open: Vec::new(),
         });
         let (rank, place) = line.number("the number of a rank", u64::from(u32::MAX))?;
@@ -268,7 +273,9 @@ impl Reader {
             return;
         }
         let unknown = [(tasks.0, &open.dependent, 0), (tasks.1, &open.prerequisite, open.distance)];
-        for (_, label, distance) in unknown.into_iter().filter(|(task, _, _)| task.is_none()) {
+        let is_said = |label: &[u8]| block.broken.contains(label);
+        let unknown = unknown.into_iter().filter(|(task, label, _)| task.is_none() && !is_said(label));
+        for (_, label, distance) in unknown.collect::<Vec<_>>() {
             let mut origin = open.origin.clone();
             origin.span.offset += u64::from(distance);
             origin.span.column += distance;
@@ -301,7 +308,12 @@ impl Reader {
                 let kind = line.next();
                 match kind.token {
                     Token::Word(b"calc" | b"send" | b"recv") => self.task(kind, Some(first), line),
-                    _ => Err(unknown_word(kind, TASK, &["calc", "send", "recv"])),
+                    _ => {
+                        if let Some(block) = &mut self.block {
+                            block.broken.insert(first.token.text().into());
+                        }
+                        Err(unknown_word(kind, TASK, &["calc", "send", "recv"]))
+                    }
                 }
             }
             Token::Word(b"requires") => self.dependency(first, Event::Completed, line),
@@ -315,6 +327,14 @@ impl Reader {
     }
 
     fn task(&mut self, kind: Placed<'_>, label: Option<Placed<'_>>, line: &mut Line<'_>) -> Parsed<()> {
+        let read = self.read_task(kind, label, line);
+        if let (Err(_), Some(label), Some(block)) = (&read, label, &mut self.block) {
+            block.broken.insert(label.token.text().into());
+        }
+        read
+    }
+
+    fn read_task(&mut self, kind: Placed<'_>, label: Option<Placed<'_>>, line: &mut Line<'_>) -> Parsed<()> {
         let task = match kind.token {
             Token::Word(b"calc") => {
                 let (nanos, _) = line.number("a time in nanoseconds", LONGEST_CALC)?;
@@ -426,6 +446,13 @@ impl Reader {
             _ => error.to_string(),
         };
         self.at_end(Problem::Unreadable { reason });
+        self.is_over = true;
+    }
+
+    /// The file is of another format: nothing else is wrong with it.
+    pub(super) fn foreign(&mut self, problem: Problem) {
+        self.at_end(problem);
+        self.is_over = true;
     }
 
     /// A line is longer than any line of a GOAL file.
@@ -448,7 +475,7 @@ impl Reader {
             self.at_end(Problem::MissingBrace { opened: block.opened.span.line });
             self.close_block(block);
         }
-        if self.ranks.is_none() {
+        if self.ranks.is_none() && !self.is_over {
             self.at_end(Problem::MissingNumRanks);
         }
         // After another mistake a missing block is most likely its consequence.
@@ -507,7 +534,7 @@ fn nearest_word(read: &str, known: &[&'static str]) -> Option<&'static str> {
 /// What may follow a task.
 struct Options {
     /// `None` for any.
-    tag: Option<u32>,
+    tag: Option<u64>,
     cpu: u8,
     nic: Option<u8>,
 }
@@ -537,7 +564,7 @@ fn options(line: &mut Line<'_>, allowed: &[&'static str]) -> Parsed<Options> {
         match option {
             "tag" => {
                 let (tag, _) = line.number_or_any("a tag", LARGEST_TAG)?;
-                options.tag = tag.map(|tag| tag as u32);
+                options.tag = tag;
             }
             "cpu" => options.cpu = line.number("the number of a cpu", 255)?.0 as u8,
             _ => options.nic = Some(line.number("the number of a NIC", 255)?.0 as u8),

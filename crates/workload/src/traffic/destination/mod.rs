@@ -229,6 +229,12 @@ impl Destinations {
         }
     }
 
+    /// Whether each node sends to every other one alike.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        matches!(self.kind, Kind::Uniform(_))
+    }
+
     /// True if `source` never sends.
     #[must_use]
     pub fn is_silent(&self, source: NodeId) -> bool {

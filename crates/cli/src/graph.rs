@@ -1,0 +1,122 @@
+//! What a run of a task graph came to, for people: the ranks that matter, never a line for each of many.
+
+use crate::table::bare_table;
+use flitway_report::graph::GraphResult;
+use flitway_report::session::Session;
+use flitway_report::shown::Unit;
+use flitway_workload::graph::{RankSummary, TaskGraph};
+use std::fmt::Write;
+
+/// Up to so many ranks each has its line.
+const ALL: usize = 16;
+
+/// Of more so many are shown of a kind: the slowest, the fastest, those that wait longest.
+const SOME: usize = 3;
+
+/// The text of `result`.
+pub(crate) fn text(session: &Session, path: &str, graph: &TaskGraph, result: &GraphResult) -> String {
+    let clock = session.machine().clock;
+    let nanos = |cycles: u64| clock.nanos(cycles as f64);
+    let summary = &result.summary;
+    let mut text = format!(
+        "{}: {path}, {} ranks, {} tasks\n{} messages, {} bytes, {} packets\n",
+        session.machine().name,
+        graph.ranks(),
+        graph.tasks(),
+        summary.messages,
+        summary.bytes,
+        result.counters.packets_delivered
+    );
+    // Writing to a string does not fail.
+    let _ = match summary.completion {
+        Some(completion) => {
+            writeln!(text, "completion: {}", Unit::of(nanos(completion.0)).with(nanos(completion.0)))
+        }
+        None => writeln!(text, "not completed"),
+    };
+    let [least, mean, most] = summary.communication_share.map(|share| share * 100.0);
+    let _ = writeln!(
+        text,
+        "communication share: {mean:.1} % in the mean over ranks, {least:.1} % to {most:.1} %\n"
+    );
+    let longest = |rank: &RankSummary| {
+        let end = rank.completion.map_or(0, |at| at.0);
+        end.max(rank.computing).max(rank.overhead).max(rank.waiting)
+    };
+    let unit = Unit::of(nanos(summary.ranks.iter().map(longest).max().unwrap_or(0)));
+    if summary.ranks.len() > ALL {
+        let _ =
+            writeln!(text, "{}", quantiles(&summary.ranks, |cycles| unit.number(nanos(cycles)), unit.name()));
+    }
+    let _ = write!(
+        text,
+        "{}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\n\
+         communication share: (overhead + waiting) / all\n{} packet-hops in {:.1} s",
+        ranks(&summary.ranks, |cycles| unit.number(nanos(cycles)), unit.name()),
+        result.counters.packet_hops,
+        result.wall.as_secs_f64()
+    );
+    text
+}
+
+/// A time of a rank in cycles.
+type Cycles = fn(&RankSummary) -> Option<u64>;
+
+/// The spread of each time over all ranks.
+fn quantiles(ranks: &[RankSummary], number: impl Fn(u64) -> String, unit: &str) -> String {
+    let mut table = bare_table(&[unit, "least", "quarter", "half", "three quarters", "most"]);
+    let kinds: [(&str, Cycles); 4] = [
+        ("completion", |rank| rank.completion.map(|at| at.0)),
+        ("computing", |rank| Some(rank.computing)),
+        ("overhead", |rank| Some(rank.overhead)),
+        ("waiting", |rank| Some(rank.waiting)),
+    ];
+    for (name, of) in kinds {
+        let mut values: Vec<u64> = ranks.iter().filter_map(of).collect();
+        values.sort_unstable();
+        let Some(last) = values.len().checked_sub(1) else { continue };
+        let cells = (0..=4).map(|quarter| number(values[last * quarter / 4]));
+        table.add_row(std::iter::once(name.to_owned()).chain(cells));
+    }
+    format!("over all {} ranks\n{table}\n", ranks.len())
+}
+
+/// A line for each rank that matters.
+fn ranks(ranks: &[RankSummary], number: impl Fn(u64) -> String, unit: &str) -> String {
+    let times = ["completion", "computing", "overhead", "waiting"].map(|name| format!("{name} {unit}"));
+    let has_all = ranks.len() <= ALL;
+    let heading = std::iter::once("").filter(|_| !has_all).chain(std::iter::once("rank"));
+    let heading = heading.chain(times.iter().map(String::as_str)).chain(["comm. %", "sent", "received"]);
+    let mut table = bare_table(&heading.collect::<Vec<_>>());
+    for (why, rank) in chosen(ranks) {
+        let cells = [
+            rank.rank.to_string(),
+            rank.completion.map_or_else(|| "-".to_owned(), |at| number(at.0)),
+            number(rank.computing),
+            number(rank.overhead),
+            number(rank.waiting),
+            format!("{:.1}", rank.communication_share() * 100.0),
+            rank.messages_sent.to_string(),
+            rank.messages_received.to_string(),
+        ];
+        table.add_row(std::iter::once(why.to_owned()).filter(|_| !has_all).chain(cells));
+    }
+    let left = if has_all { String::new() } else { "\n--json has every rank".to_owned() };
+    format!("{table}{left}")
+}
+
+/// The ranks that are shown, and why.
+fn chosen(ranks: &[RankSummary]) -> Vec<(&'static str, &RankSummary)> {
+    if ranks.len() <= ALL {
+        return ranks.iter().map(|rank| ("", rank)).collect();
+    }
+    let mut by_end: Vec<&RankSummary> = ranks.iter().collect();
+    // What has not completed is slowest of all. Stable: of equals the first rank comes first.
+    by_end.sort_by_key(|rank| std::cmp::Reverse(rank.completion.map_or(u64::MAX, |at| at.0)));
+    let mut by_waiting: Vec<&RankSummary> = ranks.iter().collect();
+    by_waiting.sort_by_key(|rank| std::cmp::Reverse(rank.waiting));
+    let slowest = by_end.iter().take(SOME).map(|rank| ("slowest", *rank));
+    let fastest = by_end.iter().rev().take(SOME).map(|rank| ("fastest", *rank));
+    let waiting = by_waiting.iter().take(SOME).map(|rank| ("waiting", *rank));
+    slowest.chain(fastest).chain(waiting).collect()
+}

@@ -1,0 +1,48 @@
+//! What a command reads is not what it writes: no output replaces an input.
+
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use flitway_experiment::whole::is_same;
+use std::path::{Path, PathBuf};
+
+/// The outputs that `arguments` name, each with its option.
+pub(crate) fn outputs(arguments: &RunArguments) -> Vec<(&'static str, &Path)> {
+    let RunArguments { json, parquet, csv, report, trace, .. } = arguments;
+    let named =
+        [("--json", json), ("--parquet", parquet), ("--csv", csv), ("--report", report), ("--trace", trace)];
+    let files = named.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+    files.filter(|(_, path)| *path != "-").map(|(option, path)| (option, Path::new(path))).collect()
+}
+
+/// Refuses an output that is one of `inputs`, by whatever name.
+pub(crate) fn keep<'a>(
+    outputs: &[(&str, &Path)],
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), Failure> {
+    for input in inputs {
+        let replaces = |(_, output): &&(&str, &Path)| is_file(input) && is_same(output, input);
+        if let Some((option, output)) = outputs.iter().find(replaces) {
+            let (output, input) = (output.display(), input.display());
+            let message = format!("{option} {output}: this would replace an input, {input}");
+            return Err(Failure::input(message, Some("name another file; nothing was run".to_owned())));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an output that is one of the files `kept` in the folder of an experiment, which need not be there yet.
+pub(crate) fn keep_store(outputs: &[(&str, &Path)], kept: &[PathBuf]) -> Result<(), Failure> {
+    for file in kept {
+        if let Some((option, output)) = outputs.iter().find(|(_, output)| is_same(output, file)) {
+            let message =
+                format!("{option} {}: the experiment itself keeps {}", output.display(), file.display());
+            return Err(Failure::input(message, Some("name another file; nothing was run".to_owned())));
+        }
+    }
+    Ok(())
+}
+
+/// What is no file, such as `/dev/null`, is never replaced.
+fn is_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file())
+}
