@@ -16,7 +16,7 @@ const CASES: &[(&str, &[&str])] = &[
 /// By how much figures may differ from those accepted, in percent.
 const TOLERANCE: f64 = 1.5;
 
-const FIGURES: &str = "tests/golden/instructions.txt";
+const FIGURES: &str = "tests/instructions.txt";
 
 /// Measures, and compares or accepts.
 pub(crate) fn gate(accept: bool) -> Outcome {
