@@ -6,7 +6,7 @@
 //! it was amid a turn. A job stays with the thread that took its last turn, whose cache knows it, as long as it comes in time.
 //!
 //! That threads meet takes a while, less than a microsecond, and rounds may be as short. So the number of threads is tried
-//! out ([`Crew`]).
+//! out ([`ThreadCount`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -34,20 +34,20 @@ const RUNS: usize = 64;
 
 /// How many threads there are for a number of jobs. What comes of the jobs does not depend on it.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct ThreadCount {
     /// The numbers that are tried in turns, the largest first, with the least nanoseconds of a round in the trials.
     sizes: Vec<(usize, f64)>,
     /// Runs since the trials began.
     runs: usize,
 }
 
-impl Crew {
+impl ThreadCount {
     /// As many as there are `jobs` and processors, or fewer.
     pub(crate) fn new(jobs: usize) -> Self {
         let threads = thread::available_parallelism().map_or(jobs, |cores| jobs.min(cores.get()));
         let halves =
             std::iter::successors(Some(threads), |threads| Some(threads / 2)).take_while(|size| *size > 0);
-        Crew { sizes: halves.map(|size| (size, 0.0)).collect(), runs: 0 }
+        ThreadCount { sizes: halves.map(|size| (size, 0.0)).collect(), runs: 0 }
     }
 
     /// For the next run.
@@ -85,15 +85,19 @@ impl Crew {
 ///
 /// # Panics
 /// If a turn does.
-pub(crate) fn run<J: Send>(crew: &mut Crew, jobs: &mut [J], turn: impl Fn(&mut J, u64) -> bool + Sync) {
+pub(crate) fn run<J: Send>(
+    thread_count: &mut ThreadCount,
+    jobs: &mut [J],
+    turn: impl Fn(&mut J, u64) -> bool + Sync,
+) {
     if let [only] = jobs {
         let mut rounds = 0..;
         while rounds.next().is_some_and(|round| turn(only, round)) {}
         return;
     }
     let started = Instant::now();
-    let rounds = on_threads(crew.threads(), jobs, turn);
-    crew.took(started.elapsed(), rounds);
+    let rounds = on_threads(thread_count.threads(), jobs, turn);
+    thread_count.took(started.elapsed(), rounds);
 }
 
 /// The same on so many `threads`. Returns how many rounds there were.
@@ -231,7 +235,7 @@ mod tests {
         assert_eq!(seen(3, 2, 1), [[0], [0], [0]], "the first round may be the last");
         for jobs in 1..5 {
             let mut jobs = vec![0; jobs];
-            run(&mut Crew::new(jobs.len()), &mut jobs, |job, round| {
+            run(&mut ThreadCount::new(jobs.len()), &mut jobs, |job, round| {
                 *job += round;
                 round < 10
             });
@@ -241,26 +245,26 @@ mod tests {
 
     #[test]
     fn as_many_threads_as_pay() {
-        let crew = |threads: usize| {
-            let mut crew = Crew::new(threads);
-            crew.sizes = [4, 2, 1].map(|size| (size, 0.0)).into();
-            crew
+        let thread_count = |threads: usize| {
+            let mut thread_count = ThreadCount::new(threads);
+            thread_count.sizes = [4, 2, 1].map(|size| (size, 0.0)).into();
+            thread_count
         };
-        let run = |crew: &mut Crew, micros: [u64; 5]| {
-            let threads = crew.threads();
-            crew.took(Duration::from_micros(1_000 * micros[threads]), 1_000);
+        let run = |thread_count: &mut ThreadCount, micros: [u64; 5]| {
+            let threads = thread_count.threads();
+            thread_count.took(Duration::from_micros(1_000 * micros[threads]), 1_000);
             threads
         };
-        let mut short = crew(4);
+        let mut short = thread_count(4);
         for _ in 0..3 {
             assert_eq!([0; 3].map(|_| run(&mut short, [0, 8, 9, 0, 10])), [4, 2, 1]);
             assert_eq!([0; 3].map(|_| run(&mut short, [0, 5, 3, 0, 7])), [4, 2, 1]);
             assert!((6..RUNS).all(|_| run(&mut short, [0, 5, 3, 0, 7]) == 2), "the best, between trials");
         }
-        let mut long = crew(4);
+        let mut long = thread_count(4);
         assert!((0..200).all(|_| run(&mut long, [0, 5, 3, 0, 50]) == 4), "rounds are long");
-        assert!(Crew::new(64).sizes.last().is_some_and(|last| last.0 == 1));
-        assert_eq!(Crew::new(1).sizes.len(), 1);
+        assert!(ThreadCount::new(64).sizes.last().is_some_and(|last| last.0 == 1));
+        assert_eq!(ThreadCount::new(1).sizes.len(), 1);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 //! At the end of a run the side that is behind comes up to the other in a window of its own.
 
 use crate::Cycle;
-use crate::rounds::{self, Crew};
+use crate::rounds::{self, ThreadCount};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -66,7 +66,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Windows<S: Shard> {
     shards: Vec<S>,
-    crew: Crew,
+    thread_count: ThreadCount,
     length: u64,
     sides: u64,
     next: u64,
@@ -101,8 +101,8 @@ impl<S: Shard> Windows<S> {
         assert!(!shards.is_empty(), "a simulation has a shard");
         assert!(length > 0, "a window is at least one cycle long");
         assert!((1..=2).contains(&sides), "components are all on one side or take turns on two");
-        let crew = Crew::new(shards.len());
-        Windows { shards, crew, length, sides, next: 0 }
+        let thread_count = ThreadCount::new(shards.len());
+        Windows { shards, thread_count, length, sides, next: 0 }
     }
 
     /// The shards, in the order given.
@@ -144,7 +144,7 @@ impl<S: Shard> Windows<S> {
         };
         let lane = |(me, shard)| Lane::new(&run, me, shard);
         let mut lanes: Vec<Lane<'_, S>> = self.shards.iter_mut().enumerate().map(lane).collect();
-        rounds::run(&mut self.crew, &mut lanes, Lane::turn);
+        rounds::run(&mut self.thread_count, &mut lanes, Lane::turn);
         let end = |lane: &Lane<'_, S>| (lane.window, lane.outcome);
         let (next, outcome) = end(&lanes[0]);
         debug_assert!(lanes.iter().all(|lane| end(lane) == (next, outcome)), "all shards agree");

@@ -158,10 +158,10 @@ pub trait SwitchModel<A: Components>: Send {
 
 /// A NIC port, driven by its node.
 pub trait PortModel<A: Components>: Send + Sized {
-    /// Takes in all that has come for the `ports` of `node`; whatever it causes comes later, at a date that it carries. Where
-    /// the endpoint is `DEAF`, packets that are certain to be delivered before anybody looks may be recorded at once. Returns a
-    /// mask of the ports for which there was something.
-    fn receive<const DEAF: bool, O: Observer>(
+    /// Takes in all that has come for the `ports` of `node`; whatever it causes comes later, at a date that it carries. Unless
+    /// the endpoint `REACTS`, packets that are certain to be delivered before the window's end may be recorded at once.
+    /// Returns a mask of the ports for which there was something.
+    fn receive<const REACTS: bool, O: Observer>(
         ports: &mut [Self],
         cx: &mut Context<'_, A, O>,
         inbox: &mut A::Inbox,

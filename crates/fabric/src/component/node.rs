@@ -76,9 +76,9 @@ impl<P, E: Endpoint> Node<P, E> {
         P: PortModel<A>,
     {
         let mail = if E::REACTS {
-            P::receive::<false, O>(&mut self.ports, cx, inbox, self.id)
-        } else {
             P::receive::<true, O>(&mut self.ports, cx, inbox, self.id)
+        } else {
+            P::receive::<false, O>(&mut self.ports, cx, inbox, self.id)
         };
         for port in bits(mail) {
             self.watches[port].is_awake = true;

@@ -1,10 +1,10 @@
-//! The sending half of a port: its [`Line`], and what only some fabrics need: barrier packets, which go before adverts,
+//! The sending half of a port: its [`LinkSender`], and what only some fabrics need: barrier packets, which go before adverts,
 //! packets of which it is not known when they will have left, and adverts on wires of their own. Those are not in anybody's
 //! way: they are told as soon as it is known when a unit leaves.
 
-use super::boards::Notice;
-use super::credit::{Receiver, Voice};
-use super::line::{Line, Owner, Receives};
+use super::credit::{AdvertTimer, Receiver};
+use super::credit_schedule::CreditRun;
+use super::link_sender::{LinkSender, Owner, Receives};
 use super::timing::Timing;
 use super::{Cx, Shared};
 use flitway_engine::Cycle;
@@ -16,8 +16,8 @@ use std::ops::{Deref, DerefMut};
 
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Link {
-    line: Line<Cycle>,
+pub(super) struct BarrierLinkSender {
+    link: LinkSender<Cycle>,
     /// When the first barrier packet in its queue is ready; `NEVER` if there is none. From then on it sends no adverts
     /// before that one.
     pub(super) barrier_at: Cycle,
@@ -28,28 +28,28 @@ pub(super) struct Link {
     pub(super) open: u16,
 }
 
-const _: () = assert!(size_of::<Link>() == 64, "one cache line");
+const _: () = assert!(size_of::<BarrierLinkSender>() == 64, "one cache line");
 
-impl Deref for Link {
-    type Target = Line<Cycle>;
+impl Deref for BarrierLinkSender {
+    type Target = LinkSender<Cycle>;
 
     #[inline]
-    fn deref(&self) -> &Line<Cycle> {
-        &self.line
+    fn deref(&self) -> &LinkSender<Cycle> {
+        &self.link
     }
 }
 
-impl DerefMut for Link {
+impl DerefMut for BarrierLinkSender {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Line<Cycle> {
-        &mut self.line
+    fn deref_mut(&mut self) -> &mut LinkSender<Cycle> {
+        &mut self.link
     }
 }
 
-impl Link {
+impl BarrierLinkSender {
     pub(super) fn new(timing: &Timing, component: u32, port: u32, wire: Option<Wire>, is_nic: bool) -> Self {
-        let line = Line::new(timing, wire);
-        Link { line, barrier_at: Cycle::NEVER, component, port: port as u8, is_nic, open: 0 }
+        let link = LinkSender::new(timing, wire);
+        BarrierLinkSender { link, barrier_at: Cycle::NEVER, component, port: port as u8, is_nic, open: 0 }
     }
 
     /// The component that it belongs to, for observers.
@@ -59,14 +59,14 @@ impl Link {
 
     #[inline]
     fn owner(&self) -> Owner {
-        let Link { component, port, is_nic, .. } = *self;
+        let BarrierLinkSender { component, port, is_nic, .. } = *self;
         Owner { component, port, is_nic }
     }
 
     /// Sends the adverts that were due in the cycles up to `now` in which the link was free. Afterwards it may be busy.
     pub(super) fn catch_up<'a, O: Observer>(
         &mut self,
-        voices: &mut [Voice],
+        advert_timers: &mut [AdvertTimer],
         receivers: &mut [impl Receives<Cycle, Cx<'a, O>>],
         now: Cycle,
         cx: &mut Cx<'a, O>,
@@ -79,19 +79,19 @@ impl Link {
             now = Cycle(before);
         }
         let owner = self.owner();
-        self.line.catch_up(voices, receivers, now, owner, cx);
+        self.link.catch_up(advert_timers, receivers, now, owner, cx);
     }
 
-    /// See [`Line::finish`].
+    /// See [`LinkSender::finish`].
     pub(super) fn finish<'a, O: Observer>(
         &mut self,
-        voices: &mut [Voice],
+        advert_timers: &mut [AdvertTimer],
         receivers: &mut [impl Receives<Cycle, Cx<'a, O>>],
         until: Cycle,
         cx: &mut Cx<'a, O>,
     ) -> Cycle {
         let owner = self.owner();
-        self.line.finish(voices, receivers, until, owner, cx)
+        self.link.finish(advert_timers, receivers, until, owner, cx)
     }
 
     /// Counts the adverts of `receiver`, that of `vc`, on wires of their own, in the cycles up to `now`.
@@ -114,8 +114,8 @@ impl Link {
     /// come in between, as far as they are known and it may come to need them.
     #[inline]
     pub(super) fn tell_sideband<O: Observer>(&mut self, receiver: &mut Receiver, vc: u8, cx: &mut Cx<'_, O>) {
-        self.untold &= !(1 << vc);
-        while self.tight >> vc & 1 == 1 && self.tell_next_sideband(receiver, vc, cx) {}
+        self.pending_adverts &= !(1 << vc);
+        while self.credit_critical >> vc & 1 == 1 && self.tell_next_sideband(receiver, vc, cx) {}
     }
 
     /// Tells the first of them. Returns whether there are more.
@@ -128,8 +128,8 @@ impl Link {
     ) -> bool {
         let Some(advert) = receiver.tell_sideband(&cx.shared.timing) else { return false };
         let owner = self.owner();
-        self.line.tell_position(receiver, vc, advert, owner, cx);
-        receiver.untold() > 0
+        self.link.tell_position(receiver, vc, advert, owner, cx);
+        receiver.pending_adverts() > 0
     }
 
     /// Ends a window, where adverts have wires of their own: what the other end may come to need is said now. Nothing is
@@ -139,8 +139,8 @@ impl Link {
         receivers: &mut [impl Receives<Cycle, Cx<'a, O>, Half = Receiver>],
         cx: &mut Cx<'a, O>,
     ) -> Cycle {
-        if self.tight != 0 {
-            for vc in bits(self.untold.into()) {
+        if self.credit_critical != 0 {
+            for vc in bits(self.pending_adverts.into()) {
                 self.tell_sideband(receivers[vc].receiver(), vc as u8, cx);
             }
         }
@@ -160,7 +160,7 @@ impl Link {
             cx.observer.advertised(&Advert { cycle, component, port, vc, position });
         }
         let on_the_way = timing.on_the_way(self.wire.latency);
-        pools.post(cx.post, &self.wire, vc, Notice { first: left.first + on_the_way, ..left });
+        pools.post(cx.post, &self.wire, vc, CreditRun { first: left.first + on_the_way, ..left });
     }
 }
 

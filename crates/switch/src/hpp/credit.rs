@@ -5,10 +5,10 @@
 //! capacity plus what has left its FIFO. Since positions are absolute, a lost advert is healed by the next.
 
 use super::Shared;
-use super::boards::Notice;
-use super::line::{Advertises, Around, ReceiverHalf};
+use super::credit_schedule::CreditRun;
+use super::link_sender::{Advertises, ReceiverHalf, ShardCx};
 use super::timing::Timing;
-use super::token::Limit;
+use super::token::CreditUpdate;
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::pool::{Pool, Slot};
@@ -34,12 +34,21 @@ impl Sender {
 
     /// Takes in an advert. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
     #[inline(always)]
-    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, advert: &Limit, passed: Cycle) {
+    pub(super) fn advertise(
+        &mut self,
+        limits: &mut Pool<CreditUpdate>,
+        advert: &CreditUpdate,
+        passed: Cycle,
+    ) {
         if self.from <= passed {
             self.count_last(limits);
         } else if self.from != Cycle::NEVER {
-            self.before =
-                limits.put(Limit { from: self.from, position: self.position, next: self.before, ..*advert });
+            self.before = limits.put(CreditUpdate {
+                from: self.from,
+                position: self.position,
+                next: self.before,
+                ..*advert
+            });
         }
         (self.from, self.position) = (advert.from, advert.position);
     }
@@ -51,7 +60,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn has_more(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
+    fn has_more(&mut self, limits: &mut Pool<CreditUpdate>, now: Cycle, units: u32) -> bool {
         if self.from <= now {
             self.count_last(limits);
         } else if self.before != Slot::NONE {
@@ -62,7 +71,7 @@ impl Sender {
 
     /// The last advert counts.
     #[inline(always)]
-    fn count_last(&mut self, limits: &mut Pool<Limit>) {
+    fn count_last(&mut self, limits: &mut Pool<CreditUpdate>) {
         (self.limit, self.from) = (self.position, Cycle::NEVER);
         if self.before != Slot::NONE {
             limits.free_chain(std::mem::replace(&mut self.before, Slot::NONE));
@@ -71,7 +80,7 @@ impl Sender {
 
     /// The latest of the adverts before the last one that counts in cycle `now` counts, if there is one.
     #[inline(never)]
-    fn count_before(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
+    fn count_before(&mut self, limits: &mut Pool<CreditUpdate>, now: Cycle) {
         let (mut later, mut slot) = (Slot::NONE, self.before);
         while slot != Slot::NONE && limits[slot].from > now {
             (later, slot) = (slot, limits[slot].next);
@@ -86,13 +95,13 @@ impl Sender {
     }
 
     /// The adverts that have come and are not known to count yet, the latest first: from when on they do, and what they say.
-    fn coming<'a>(&self, limits: &'a Pool<Limit>) -> impl Iterator<Item = (Cycle, u32)> + use<'a> {
+    fn coming<'a>(&self, limits: &'a Pool<CreditUpdate>) -> impl Iterator<Item = (Cycle, u32)> + use<'a> {
         let last = (self.from != Cycle::NEVER).then_some((self.from, self.position));
         last.into_iter().chain(limits.chain(self.before).map(|advert| (advert.from, advert.position)))
     }
 
     /// The same as [`has_credits`](Self::has_credits), without taking anything in: for a look from outside.
-    pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
+    pub(super) fn would_have(&self, limits: &Pool<CreditUpdate>, now: Cycle, units: u32) -> bool {
         let known = self.coming(limits).find(|coming| coming.0 <= now);
         let limit = known.map_or(self.limit, |coming| coming.1);
         limit.wrapping_sub(self.sent) >= units
@@ -100,41 +109,53 @@ impl Sender {
 
     /// When the next advert begins to count, if one has come that does not yet.
     #[inline(never)]
-    pub(super) fn next_advert(&self, limits: &Pool<Limit>) -> Option<Cycle> {
+    pub(super) fn next_advert(&self, limits: &Pool<CreditUpdate>) -> Option<Cycle> {
         self.coming(limits).last().map(|coming| coming.0)
     }
 
     /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed, or when more of them come;
-    /// where they are posted, from `board`.
+    /// where they are posted, from `schedule`.
     #[inline(always)]
-    pub(super) fn has_credits(&mut self, shared: &mut Shared, board: usize, now: Cycle, units: u32) -> bool {
-        self.has_known(units) || self.has_more_credits(shared, board, now, units)
+    pub(super) fn has_credits(
+        &mut self,
+        shared: &mut Shared,
+        schedule: usize,
+        now: Cycle,
+        units: u32,
+    ) -> bool {
+        self.has_known(units) || self.has_more_credits(shared, schedule, now, units)
     }
 
     #[inline(never)]
-    fn has_more_credits(&mut self, shared: &mut Shared, board: usize, now: Cycle, units: u32) -> bool {
+    fn has_more_credits(&mut self, shared: &mut Shared, schedule: usize, now: Cycle, units: u32) -> bool {
         if !shared.timing.posts {
             return self.has_more(&mut shared.pools.limits, now, units);
         }
-        self.limit = shared.pools.boards.limit(board, now);
+        self.limit = shared.pools.schedules.limit(schedule, now);
         self.has_known(units)
     }
 
-    /// The same as [`would_have`](Self::would_have), also where adverts are posted, on `board`.
-    pub(super) fn would_have_credits(&self, shared: &Shared, board: usize, now: Cycle, units: u32) -> bool {
+    /// The same as [`would_have`](Self::would_have), also where adverts are posted, by `schedule`.
+    pub(super) fn would_have_credits(
+        &self,
+        shared: &Shared,
+        schedule: usize,
+        now: Cycle,
+        units: u32,
+    ) -> bool {
         if !shared.timing.posts {
             return self.would_have(&shared.pools.limits, now, units);
         }
-        shared.pools.boards.limit(board, now).wrapping_sub(self.sent) >= units
+        shared.pools.schedules.limit(schedule, now).wrapping_sub(self.sent) >= units
     }
 
-    /// The same as [`next_advert`](Self::next_advert), after cycle `now`, also where adverts are posted, on `board`.
+    /// The same as [`next_advert`](Self::next_advert), after cycle `now`, also where adverts are posted, by `schedule`.
     #[inline]
-    pub(super) fn next_credits(&self, shared: &mut Shared, board: usize, now: Cycle) -> Option<Cycle> {
+    pub(super) fn next_credits(&self, shared: &mut Shared, schedule: usize, now: Cycle) -> Option<Cycle> {
         if !shared.timing.posts {
             return self.next_advert(&shared.pools.limits);
         }
-        shared.pools.boards.wait(board, now)
+        shared.pools.schedules.wait(schedule, now)
     }
 
     /// Takes `units` credits.
@@ -155,17 +176,17 @@ impl Sender {
 
 /// When a receiver has something to say. Those of one port stand side by side, for its link to look over.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Voice<T = Cycle> {
+pub(super) struct AdvertTimer<T = Cycle> {
     /// The first cycle in which there is something to say that has not been advertised, as far as known.
     pub(super) news: T,
     /// When the next advert is due: with news, or because none has been sent for long.
     pub(super) due: T,
 }
 
-impl<T: Time> Voice<T> {
+impl<T: Time> AdvertTimer<T> {
     /// Adverts count as sent in cycle 0.
     pub(super) fn new(timing: &Timing) -> Self {
-        Voice { news: T::NEVER, due: T::ZERO.later(timing.refresh) }
+        AdvertTimer { news: T::NEVER, due: T::ZERO.later(timing.refresh) }
     }
 
     /// There will be something new to say from cycle `news` on, if there is not from an earlier one on.
@@ -326,7 +347,7 @@ impl Receiver {
 
     /// Units that the sender has not been told of, of packets that have left and of the one that is leaving.
     #[inline]
-    pub(super) fn untold(&self) -> u32 {
+    pub(super) fn pending_adverts(&self) -> u32 {
         self.position.wrapping_add(self.uncounted.into()).wrapping_sub(self.told)
     }
 
@@ -334,16 +355,16 @@ impl Receiver {
     /// told from now on. Those that have been counted are one. Gives its position, and the cycle after it.
     #[inline]
     pub(super) fn tell_sideband(&mut self, timing: &Timing) -> Option<(u32, Cycle)> {
-        let (uncounted, untold) = (u32::from(self.uncounted), self.untold());
-        if untold > uncounted {
+        let (uncounted, pending_adverts) = (u32::from(self.uncounted), self.pending_adverts());
+        if pending_adverts > uncounted {
             self.told = self.position;
             let said = if self.advertised == self.position { self.said } else { self.base + 1 };
             return Some((self.position, said));
         }
-        let end = match untold {
+        let end = match pending_adverts {
             0 => return None,
             1 => self.flits,
-            _ => self.unit_end + (uncounted - untold) as u16 * timing.unit_flits,
+            _ => self.unit_end + (uncounted - pending_adverts) as u16 * timing.unit_flits,
         };
         if end > self.upto {
             return None;
@@ -355,32 +376,36 @@ impl Receiver {
     /// Where adverts are posted: tells those of the leaving packet that are known and have not been told, if there are
     /// any. The cycles are those at whose start their units have left.
     #[inline(always)]
-    pub(super) fn tell_ahead(&mut self, timing: &Timing) -> Option<Notice> {
+    pub(super) fn tell_ahead(&mut self, timing: &Timing) -> Option<CreditRun> {
         if self.is_open() | (self.told != self.position) {
             return self.tell_more_ahead(timing);
         }
         // Most often all of a packet is known when it begins to leave.
         let (units, first) = (self.uncounted, self.unit_end);
         self.told = self.told.wrapping_add(units.into());
-        (units > 0).then(|| Notice { first: self.base + u64::from(first), span: self.flits - first, units })
+        (units > 0).then(|| CreditRun {
+            first: self.base + u64::from(first),
+            span: self.flits - first,
+            units,
+        })
     }
 
     #[inline(never)]
-    fn tell_more_ahead(&mut self, timing: &Timing) -> Option<Notice> {
-        let untold = self.untold() as u16;
-        let more = (self.uncounted - untold) * timing.unit_flits;
-        let first = if untold == 1 { self.flits } else { self.unit_end + more };
-        if untold == 0 || first > self.upto {
+    fn tell_more_ahead(&mut self, timing: &Timing) -> Option<CreditRun> {
+        let pending_adverts = self.pending_adverts() as u16;
+        let more = (self.uncounted - pending_adverts) * timing.unit_flits;
+        let first = if pending_adverts == 1 { self.flits } else { self.unit_end + more };
+        if pending_adverts == 0 || first > self.upto {
             return None;
         }
         let (units, last) = if self.is_open() {
-            let more = ((self.upto - first) / timing.unit_flits).min(untold - 2);
+            let more = ((self.upto - first) / timing.unit_flits).min(pending_adverts - 2);
             (1 + more, first + more * timing.unit_flits)
         } else {
-            (untold, self.flits)
+            (pending_adverts, self.flits)
         };
         self.told = self.told.wrapping_add(units.into());
-        Some(Notice { first: self.base + u64::from(first), span: last - first, units })
+        Some(CreditRun { first: self.base + u64::from(first), span: last - first, units })
     }
 
     /// The positions of the last `units` that have been told.
@@ -405,7 +430,7 @@ impl Receiver {
     #[inline]
     pub(super) fn arrive(&mut self, units: u16, slack: u32) -> bool {
         self.arrived = self.arrived.wrapping_add(u32::from(units));
-        self.is_tight(slack)
+        self.is_credit_critical(slack)
     }
 
     /// The position at the start of cycle `now`, for a look from outside.
@@ -424,7 +449,7 @@ impl Receiver {
     }
 }
 
-impl<C: Around> Advertises<Cycle, C> for Receiver {
+impl<C: ShardCx> Advertises<Cycle, C> for Receiver {
     #[inline(always)]
     fn advertise(&mut self, cx: &mut C, now: Cycle, sent: Cycle) -> (u32, Cycle) {
         let news = self.count(cx.timing(), now);
@@ -442,7 +467,7 @@ impl ReceiverHalf<Cycle> for Receiver {
     }
 
     #[inline]
-    fn is_tight(&self, slack: u32) -> bool {
+    fn is_credit_critical(&self, slack: u32) -> bool {
         self.told.wrapping_sub(self.arrived) < slack
     }
 }
@@ -466,7 +491,8 @@ mod tests {
                     from = now.max(from) + stream.below(3);
                     position += stream.below(4) as u32;
                     adverts.push((from, position));
-                    let advert = Limit { from: Cycle(from), position, next: Slot::NONE, port: 0, vc: 0 };
+                    let advert =
+                        CreditUpdate { from: Cycle(from), position, next: Slot::NONE, port: 0, vc: 0 };
                     sender.advertise(&mut limits, &advert, Cycle(now));
                     told += 1;
                 }

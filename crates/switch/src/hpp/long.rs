@@ -31,7 +31,7 @@ mod receiver;
 mod sender;
 mod world;
 
-use super::line::Owner;
+use super::link_sender::Owner;
 use super::token::Mail;
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
@@ -122,7 +122,7 @@ struct Net<const V: usize, O> {
     /// By node: when it is to be run, as far as somebody has said so.
     node_at: Vec<Cycle>,
     /// By place: those that may have news that the other end needs, and when the first of them has, as far as known.
-    newsy: BitSet,
+    with_pending_adverts: BitSet,
     news_at: Time32,
     /// The first cycle in which links have not decided.
     links_from: Time32,
@@ -310,18 +310,18 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn finish(&mut self, ports: &mut [Port<V>], until: Time32) {
         self.news_at = Time32::NEVER;
         let mut news = std::mem::take(&mut self.news);
-        self.newsy.collect(&mut news);
+        self.with_pending_adverts.collect(&mut news);
         for &place in &news {
             let next = match (place as usize).checked_sub(ports.len()) {
                 None => {
                     let owner = self.owner(place);
                     let port = &mut ports[place as usize];
-                    port.line.finish(&mut port.voices, &mut port.lanes, until, owner, &mut self.world)
+                    port.link.finish(&mut port.advert_timers, &mut port.lanes, until, owner, &mut self.world)
                 }
                 Some(nic) => self.nics[nic].finish(until, &mut self.world),
             };
             if next == Cycle::NEVER {
-                self.newsy.remove(place);
+                self.with_pending_adverts.remove(place);
             } else {
                 self.news_at = self.news_at.min(Time32::of(next, self.world.timing.epoch));
             }

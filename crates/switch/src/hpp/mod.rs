@@ -148,10 +148,10 @@
 //! whatever the link does; they arrive like an advert of one flit that was not sent ahead, and are never repeated.
 
 mod barrier;
-mod boards;
+mod barrier_link_sender;
 mod credit;
-mod line;
-mod link;
+mod credit_schedule;
+mod link_sender;
 mod long;
 mod nic;
 pub mod settings;

@@ -3,11 +3,11 @@
 
 mod leaf;
 
-use super::credit::{Receiver, Sender, Voice};
-use super::line::{Around, Receives, first_after};
-use super::link::{Link, settle_told};
-use super::token::{Arrival, Inbox, Kind, Limit, Pools, Run, Token};
-use super::{Cx, Hpp, Shared, boards};
+use super::barrier_link_sender::{BarrierLinkSender, settle_told};
+use super::credit::{AdvertTimer, Receiver, Sender};
+use super::link_sender::{Receives, ShardCx, first_after};
+use super::token::{Arrival, CreditUpdate, Inbox, Kind, Pools, Run, Token};
+use super::{Cx, Hpp, Shared, credit_schedule};
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortModel, Rest, Stage};
@@ -24,9 +24,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Port {
     rail: RailId,
-    link: Link,
+    link: BarrierLinkSender,
     lanes: Box<[Lane]>,
-    voices: Box<[Voice]>,
+    advert_timers: Box<[AdvertTimer]>,
     /// Packets on their way in, by time. Of those at its head, some have been delivered and some have been seen to leave
     /// the buffer; which have been both is gone.
     arriving: List,
@@ -41,10 +41,10 @@ pub struct Port {
     /// Adverts may be urgent.
     is_newsy: bool,
     /// Senders that wait for adverts.
-    starving: u16,
+    waits_for_credit: u16,
     /// Where there are barriers.
     leaf: Option<Box<Leaf>>,
-    /// Where adverts are posted: the board of the first sender.
+    /// Where adverts are posted: the schedule of the first sender.
     first_board: usize,
 }
 
@@ -81,7 +81,7 @@ struct Lane {
     queue: List,
 }
 
-impl<C: Around> Receives<Cycle, C> for Lane {
+impl<C: ShardCx> Receives<Cycle, C> for Lane {
     type Half = Receiver;
 
     #[inline]
@@ -94,9 +94,9 @@ impl Port {
     pub(super) fn new(shared: &mut Shared, number: u32, rail: RailId, wire: Wire) -> Self {
         let timing = &shared.timing;
         if rail == RailId(0) {
-            shared.pools.boards.add_place();
+            shared.pools.schedules.add_place();
         }
-        let first_board = shared.pools.boards.add_ports(timing, 1);
+        let first_board = shared.pools.schedules.add_ports(timing, 1);
         let lane = Lane {
             receiver: Receiver::new(timing),
             sender: Sender::new(timing),
@@ -105,9 +105,9 @@ impl Port {
         };
         Port {
             rail,
-            link: Link::new(timing, number, rail.0, Some(wire), true),
+            link: BarrierLinkSender::new(timing, number, rail.0, Some(wire), true),
             lanes: vec![lane; timing.vcs].into(),
-            voices: vec![Voice::new(timing); timing.vcs].into(),
+            advert_timers: vec![AdvertTimer::new(timing); timing.vcs].into(),
             arriving: List::default(),
             undelivered: Slot::NONE,
             undrained: Slot::NONE,
@@ -115,7 +115,7 @@ impl Port {
             decide_at: Cycle::NEVER,
             gapped: VecDeque::new(),
             is_newsy: false,
-            starving: 0,
+            waits_for_credit: 0,
             leaf: Leaf::new(shared, number, rail),
             first_board,
         }
@@ -144,7 +144,7 @@ impl Port {
             self.free(cx.shared);
         }
         if self.link.is_due(now) {
-            self.link.catch_up(&mut self.voices, &mut self.lanes, now, cx);
+            self.link.catch_up(&mut self.advert_timers, &mut self.lanes, now, cx);
         }
     }
 
@@ -199,7 +199,7 @@ impl Port {
         if timing.sideband & !timing.posts {
             self.link.count_sideband(&mut self.lanes[vc].receiver, vc as u8, now, cx);
         } else if self.link.is_due(now) {
-            self.link.catch_up(&mut self.voices, &mut self.lanes, now, cx);
+            self.link.catch_up(&mut self.advert_timers, &mut self.lanes, now, cx);
         }
     }
 
@@ -214,7 +214,7 @@ impl Port {
             return self.link.tell_sideband(receiver, vc as u8, cx);
         }
         let news = receiver.next_unit();
-        self.voices[vc].expect(news);
+        self.advert_timers[vc].expect(news);
         self.link.expect_news(news);
     }
 
@@ -273,7 +273,7 @@ impl Port {
         let Lane { sender, is_starved, .. } = &mut self.lanes[vc];
         let next = sender.next_credits(shared, self.first_board + vc, now);
         if next.is_none() && !std::mem::replace(is_starved, true) {
-            self.starving += 1;
+            self.waits_for_credit += 1;
         }
         next
     }
@@ -326,9 +326,9 @@ impl Port {
 
     /// Takes in the packet in `slot`, which is on the way to `node`. What happens to it is certain, unless it comes with gaps;
     /// so what happens before anybody looks from outside is done at once, in the order of packets: the delivery to an endpoint
-    /// that is `DEAF`, and, where adverts are posted, those of the units that it frees, as far as a board reaches.
+    /// unless it `REACTS`, and, where adverts are posted, those of the units that it frees, as far as a schedule reaches.
     #[inline]
-    fn expect<const DEAF: bool, O: Observer>(&mut self, slot: Slot, node: NodeId, cx: &mut Cx<'_, O>) {
+    fn expect<const REACTS: bool, O: Observer>(&mut self, slot: Slot, node: NodeId, cx: &mut Cx<'_, O>) {
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let token = &pools.tokens[slot];
         let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
@@ -339,10 +339,10 @@ impl Port {
         }
         let receiver = &mut self.lanes[vc].receiver;
         if !timing.posts && receiver.arrive(units, timing.nic_slack) {
-            self.link.tighten(vc as u8);
+            self.link.make_credit_critical(vc as u8);
             self.is_newsy = true;
         }
-        let is_delivered = DEAF && is_whole && self.undelivered == Slot::NONE && comes < cx.horizon;
+        let is_delivered = !REACTS && is_whole && self.undelivered == Slot::NONE && comes < cx.horizon;
         if is_delivered {
             cx.counters.record(&token.delivery(self.rail, node, comes), cx.observer);
         }
@@ -351,7 +351,7 @@ impl Port {
             && self.undrained == Slot::NONE
             && leaves < cx.horizon
             && leaves + u64::from(flits) + timing.on_the_way(self.link.wire.latency)
-                <= cx.post.start() + boards::SPAN;
+                <= cx.post.start() + credit_schedule::SPAN;
         if is_drained {
             receiver.begin(timing, leaves, flits, flits, units);
             self.link.post_adverts(receiver, vc as u8, cx);
@@ -421,13 +421,13 @@ impl Port {
     }
 
     /// Takes in an advert. Of those that are posted only such come as are waited for.
-    fn hear(&mut self, shared: &mut Shared, advert: Limit) {
+    fn receive_credit(&mut self, shared: &mut Shared, advert: CreditUpdate) {
         let Lane { sender, is_starved, .. } = &mut self.lanes[usize::from(advert.vc)];
         if !shared.timing.posts {
             sender.advertise(&mut shared.pools.limits, &advert, self.link.free_at);
         }
         if std::mem::take(is_starved) {
-            self.starving -= 1;
+            self.waits_for_credit -= 1;
             self.decide_at = self.decide_at.min(advert.from.max(self.link.free_at));
         }
     }
@@ -435,11 +435,11 @@ impl Port {
 
 /// Bytes of a NIC port.
 pub(super) fn bytes_per_port(vcs: usize) -> usize {
-    size_of::<Port>() + vcs * (size_of::<Lane>() + size_of::<Voice>())
+    size_of::<Port>() + vcs * (size_of::<Lane>() + size_of::<AdvertTimer>())
 }
 
 impl PortModel<Hpp> for Port {
-    fn receive<const DEAF: bool, O: Observer>(
+    fn receive<const REACTS: bool, O: Observer>(
         ports: &mut [Port],
         cx: &mut Cx<'_, O>,
         inbox: &mut Inbox,
@@ -450,11 +450,11 @@ impl PortModel<Hpp> for Port {
             let slot = cx.shared.pools.limits.unlink(&mut inbox.adverts);
             let advert = cx.shared.pools.limits.take(slot);
             let port = usize::from(advert.port);
-            ports[port].hear(cx.shared, advert);
+            ports[port].receive_credit(cx.shared, advert);
             mail |= 1 << port;
         }
         for Arrival { slot, port, .. } in inbox.packets.drain(..) {
-            ports[usize::from(port)].expect::<DEAF, O>(slot, node, cx);
+            ports[usize::from(port)].expect::<REACTS, O>(slot, node, cx);
             mail |= 1 << port;
         }
         let Pools { runs, signals, .. } = &mut cx.shared.pools;
@@ -479,7 +479,7 @@ impl PortModel<Hpp> for Port {
         let mail = inbox.packets.iter().map(|it| usize::from(it.port));
         let queues = |port: &Port| {
             prefetch::slice(&port.lanes);
-            prefetch::slice(&port.voices);
+            prefetch::slice(&port.advert_timers);
         };
         match stage {
             Stage::Mail => prefetch::slice(&inbox.packets),
@@ -599,14 +599,14 @@ impl PortModel<Hpp> for Port {
             next = if cx.shared.timing.sideband {
                 self.link.finish_sideband(&mut self.lanes, cx)
             } else {
-                self.link.finish(&mut self.voices, &mut self.lanes, until, cx)
+                self.link.finish(&mut self.advert_timers, &mut self.lanes, until, cx)
             };
-            if self.link.is_tight() {
+            if self.link.is_credit_critical() {
                 next = next.min(self.drains_at(cx.shared));
             }
             self.is_newsy = next != Cycle::NEVER;
         }
-        Rest { next, waits: self.starving > 0 }
+        Rest { next, waits: self.waits_for_credit > 0 }
     }
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {

@@ -10,9 +10,9 @@ mod parts;
 mod staging;
 mod waiting;
 
-use super::credit::{Receiver, Sender, Voice};
-use super::line::{Around, Receives};
-use super::link::{Link, settle_told};
+use super::barrier_link_sender::{BarrierLinkSender, settle_told};
+use super::credit::{AdvertTimer, Receiver, Sender};
+use super::link_sender::{Receives, ShardCx};
 use super::token::Inbox;
 use super::{Cx, Hpp, Shared};
 use barrier::Barrier;
@@ -35,16 +35,16 @@ pub struct Switch {
     number: u32,
     vcs: usize,
     /// Senders that wait for adverts.
-    starving: u32,
+    waits_for_credit: u32,
     /// Ports that may have news that the other end needs.
-    newsy: u64,
+    with_pending_adverts: u64,
     /// The end of the window that is being run or was run last.
     until: Cycle,
     agenda: Agenda,
     /// The sending half of each port. Where nothing is connected nothing is ever routed to, nor received.
-    links: Box<[Link]>,
+    links: Box<[BarrierLinkSender]>,
     /// By `port * vcs + vc`, like all that follows.
-    voices: Box<[Voice]>,
+    advert_timers: Box<[AdvertTimer]>,
     inputs: Box<[Input]>,
     outputs: Box<[Output]>,
     arbiters: ArbiterBank,
@@ -56,7 +56,7 @@ pub struct Switch {
     shares_order: bool,
     /// The slot of the agenda of the first arbiter.
     first_arbiter: usize,
-    /// Where adverts are posted: the board of the first sender.
+    /// Where adverts are posted: the schedule of the first sender.
     first_board: usize,
 }
 
@@ -110,7 +110,7 @@ struct Output {
 
 const _: () = assert!(size_of::<Input>() == 64 && size_of::<Output>() == 64, "one cache line each");
 
-impl<C: Around> Receives<Cycle, C> for Input {
+impl<C: ShardCx> Receives<Cycle, C> for Input {
     type Half = Receiver;
 
     #[inline]
@@ -122,8 +122,8 @@ impl<C: Around> Receives<Cycle, C> for Input {
 impl Switch {
     pub(super) fn new(shared: &mut Shared, number: u32, wires: &[Option<Wire>]) -> Self {
         let (timing, ports) = (&shared.timing, wires.len());
-        shared.pools.boards.add_place();
-        let first_board = shared.pools.boards.add_ports(timing, ports);
+        shared.pools.schedules.add_place();
+        let first_board = shared.pools.schedules.add_ports(timing, ports);
         let vcs = timing.vcs;
         let planes = ports * vcs;
         let input = |index: usize| Input {
@@ -154,15 +154,15 @@ impl Switch {
         Switch {
             number,
             vcs,
-            starving: 0,
-            newsy: 0,
+            waits_for_credit: 0,
+            with_pending_adverts: 0,
             until: Cycle::ZERO,
             agenda: Agenda::new(first_arbiter + planes),
             links: (0..)
                 .zip(wires)
-                .map(|(port, wire)| Link::new(timing, number, port, *wire, false))
+                .map(|(port, wire)| BarrierLinkSender::new(timing, number, port, *wire, false))
                 .collect(),
-            voices: vec![Voice::new(timing); planes].into(),
+            advert_timers: vec![AdvertTimer::new(timing); planes].into(),
             inputs: (0..planes).map(input).collect(),
             outputs: (0..planes).map(output).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
@@ -184,11 +184,11 @@ impl Switch {
             shares_order: self.shares_order,
             first_arbiter: self.first_arbiter,
             first_board: self.first_board,
-            starving: &mut self.starving,
-            newsy: &mut self.newsy,
+            waits_for_credit: &mut self.waits_for_credit,
+            with_pending_adverts: &mut self.with_pending_adverts,
             agenda: &mut self.agenda,
             links: &mut self.links,
-            voices: &mut self.voices,
+            advert_timers: &mut self.advert_timers,
             inputs: &mut self.inputs,
             outputs: &mut self.outputs,
             arbiters: &mut self.arbiters,
@@ -207,9 +207,10 @@ impl Switch {
 
 /// Bytes of a switch per port.
 pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
-    let per_vc = size_of::<Voice>() + size_of::<Input>() + size_of::<Output>() + ArbiterBank::bytes(ports);
+    let per_vc =
+        size_of::<AdvertTimer>() + size_of::<Input>() + size_of::<Output>() + ArbiterBank::bytes(ports);
     let slots = ports * (1 + vcs);
-    size_of::<Link>() + vcs * per_vc + (size_of::<Switch>() + Agenda::bytes(slots)) / ports
+    size_of::<BarrierLinkSender>() + vcs * per_vc + (size_of::<Switch>() + Agenda::bytes(slots)) / ports
 }
 
 impl SwitchModel<Hpp> for Switch {
@@ -238,7 +239,7 @@ impl SwitchModel<Hpp> for Switch {
                 self.agenda.prefetch(until);
                 prefetch::slice(packets);
                 prefetch::slice(&self.links);
-                prefetch::slice(&self.voices);
+                prefetch::slice(&self.advert_timers);
             }
             Stage::Queues => {
                 packets.iter().for_each(|it| shared.pools.tokens.prefetch(it.slot));
@@ -257,21 +258,21 @@ impl SwitchModel<Hpp> for Switch {
             self.parts().work::<false, O>(cx);
         }
         let mut next = self.agenda.next().unwrap_or(Cycle::NEVER);
-        for port in bits(self.newsy) {
+        for port in bits(self.with_pending_adverts) {
             let vcs = port * self.vcs..(port + 1) * self.vcs;
-            let (voices, inputs) = (&mut self.voices[vcs.clone()], &mut self.inputs[vcs]);
+            let (advert_timers, inputs) = (&mut self.advert_timers[vcs.clone()], &mut self.inputs[vcs]);
             let link = &mut self.links[port];
             let news = if cx.shared.timing.sideband {
                 link.finish_sideband(inputs, cx)
             } else {
-                link.finish(voices, inputs, until, cx)
+                link.finish(advert_timers, inputs, until, cx)
             };
             match news {
-                Cycle::NEVER => self.newsy &= !(1 << port),
+                Cycle::NEVER => self.with_pending_adverts &= !(1 << port),
                 news => next = next.min(news),
             }
         }
-        Rest { next, waits: self.starving > 0 }
+        Rest { next, waits: self.waits_for_credit > 0 }
     }
 
     fn settle<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {

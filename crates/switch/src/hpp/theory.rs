@@ -4,7 +4,7 @@
 //! in the way behind the receiver: a packet of `n` flits is granted every `n` cycles. Less than that leaves the link idle
 //! between packets. Adverts that wait behind packets on the reverse channel need up to a packet more.
 
-use super::boards::Boards;
+use super::credit_schedule::CreditSchedules;
 use super::timing::Timing;
 use super::{BarrierSettings, Gathering, HppSettings, long, nic, switch};
 use flitway_fabric::barrier::Root;
@@ -52,7 +52,7 @@ impl Chip for HppSettings {
         } else {
             [switch::bytes_per_port(vcs, ports), nic::bytes_per_port(vcs)]
         };
-        let posted = if timing.posts { vcs * Boards::bytes() } else { 0 };
+        let posted = if timing.posts { vcs * CreditSchedules::bytes() } else { 0 };
         bytes.map(|bytes| (bytes + posted) as u64)
     }
 

@@ -1,7 +1,7 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
-use super::{Hpp, HppSettings, LaneChoice, boards, long};
+use super::{Hpp, HppSettings, LaneChoice, credit_schedule, long};
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::Fabric;
@@ -118,7 +118,7 @@ impl Timing {
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
         timing.posts = timing.sideband
             && timing.capacity <= timing.slack.min(timing.nic_slack)
-            && timing.posts_ahead(fabric, settings) <= boards::SPAN;
+            && timing.posts_ahead(fabric, settings) <= credit_schedule::SPAN;
         timing
     }
 
@@ -165,9 +165,9 @@ impl Timing {
         let unread = self.transmit + longest + felt + window;
         // Where switches decide by stretches their links enter adverts beyond the end of the window.
         let entered_ahead = if self.is_long { self.to_link() } else { 0 };
-        let untold =
+        let pending_adverts =
             self.transmit + longest + self.advert_flits.max(1) + self.receive + window + entered_ahead;
-        let crossed = u64::from(self.tx_fifo) + unread + untold;
+        let crossed = u64::from(self.tx_fifo) + unread + pending_adverts;
         let smallest = u64::from(settings.format.packet_flits(1)).min(self.unit_flits.into());
         let classes = u64::from(fabric.routing.classes());
         let largest = u64::from(self.units(settings.format.payload_flits(settings.format.mtu_bytes)));

@@ -1,7 +1,7 @@
 //! A packet as it travels, and the mail between ports.
 
 use super::barrier::{FLITS, Signal};
-use super::boards::{Boards, Notice};
+use super::credit_schedule::{CreditRun, CreditSchedules};
 use super::timing::Timing;
 use flitway_engine::Cycle;
 use flitway_fabric::Delivery;
@@ -141,7 +141,7 @@ impl Token {
 
 /// An advert on its way to the sender half of a port, or there and not counting yet.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
+pub struct CreditUpdate {
     /// The first cycle in which it counts.
     pub(super) from: Cycle,
     pub(super) position: u32,
@@ -150,7 +150,7 @@ pub struct Limit {
     pub(super) vc: u8,
 }
 
-linked!(Limit);
+linked!(CreditUpdate);
 
 /// Flits `first..upto` of a packet, which follow each other without a gap on their way to a port: flit `j` is on the
 /// receiver's wire in cycle `base + j`.
@@ -171,9 +171,9 @@ pub enum Mail {
     /// A packet is coming.
     Packet(Token),
     /// An advert is coming.
-    Advert(Limit),
+    Advert(CreditUpdate),
     /// Adverts are coming on wires of their own, for the sender at this port and VC.
-    Notice(u16, u8, Notice),
+    CreditRun(u16, u8, CreditRun),
     /// Flits are coming of the last packet for a group that was said to come.
     Run(Run),
     /// A barrier packet is coming.
@@ -204,10 +204,10 @@ pub struct Inbox {
 #[derive(Debug)]
 pub(super) struct Pools {
     pub(super) tokens: Pool<Token>,
-    pub(super) limits: Pool<Limit>,
+    pub(super) limits: Pool<CreditUpdate>,
     pub(super) runs: Pool<Run>,
     pub(super) signals: Pool<Signal>,
-    pub(super) boards: Boards,
+    pub(super) schedules: CreditSchedules,
 }
 
 impl Pools {
@@ -217,7 +217,7 @@ impl Pools {
             limits: Pool::default(),
             runs: Pool::default(),
             signals: Pool::default(),
-            boards: Boards::new(timing),
+            schedules: CreditSchedules::new(timing),
         }
     }
 
@@ -230,10 +230,10 @@ impl Pools {
                 inbox.packets.push(Arrival { slot: self.tokens.put(token), port, vc });
             }
             Mail::Advert(limit) => self.accept_advert(inbox, limit),
-            Mail::Notice(port, vc, notice) => {
-                let board = self.boards.find(place, port, vc);
-                if self.boards.post(board, notice, passed) {
-                    self.accept_advert(inbox, notice.first_advert(port, vc));
+            Mail::CreditRun(port, vc, credit_run) => {
+                let schedule = self.schedules.find(place, port, vc);
+                if self.schedules.post(schedule, credit_run, passed) {
+                    self.accept_advert(inbox, credit_run.first_advert(port, vc));
                 }
             }
             Mail::Run(run) => self.accept_run(inbox, run),
@@ -253,7 +253,7 @@ impl Pools {
 
     /// Puts an advert into `inbox`.
     #[inline(always)]
-    fn accept_advert(&mut self, inbox: &mut Inbox, limit: Limit) {
+    fn accept_advert(&mut self, inbox: &mut Inbox, limit: CreditUpdate) {
         let slot = self.limits.put(limit);
         self.limits.append(&mut inbox.adverts, slot);
     }
@@ -298,30 +298,30 @@ impl Pools {
 
     /// Tells `peer` a limit. That wakes it only if it waits for one.
     #[inline(always)]
-    pub(super) fn tell(&mut self, post: &mut PostOf<super::Hpp>, peer: Address, limit: Limit) {
+    pub(super) fn tell(&mut self, post: &mut PostOf<super::Hpp>, peer: Address, limit: CreditUpdate) {
         match post.inbox(peer, Cycle::NEVER) {
             Some(inbox) => self.accept_advert(inbox, limit),
             None => post.send_away(peer, Cycle::NEVER, Mail::Advert(limit)),
         }
     }
 
-    /// Posts `notice` for `vc` at the other end of `wire`. That wakes it only if it waits for one.
+    /// Posts `credit_run` for `vc` at the other end of `wire`. That wakes it only if it waits for one.
     #[inline(always)]
-    pub(super) fn post(&mut self, post: &mut PostOf<super::Hpp>, wire: &Wire, vc: u8, notice: Notice) {
+    pub(super) fn post(&mut self, post: &mut PostOf<super::Hpp>, wire: &Wire, vc: u8, credit_run: CreditRun) {
         if post.is_here(wire.peer) {
-            let board = self.boards.find(wire.peer.place, wire.port, vc);
-            if self.boards.post(board, notice, post.start()) {
-                self.tell_first(post, wire, vc, notice);
+            let schedule = self.schedules.find(wire.peer.place, wire.port, vc);
+            if self.schedules.post(schedule, credit_run, post.start()) {
+                self.tell_first(post, wire, vc, credit_run);
             }
         } else {
-            post.send_away(wire.peer, Cycle::NEVER, Mail::Notice(wire.port, vc, notice));
+            post.send_away(wire.peer, Cycle::NEVER, Mail::CreditRun(wire.port, vc, credit_run));
         }
     }
 
-    /// Tells the other end of `wire`, where a sender waits for it, the first advert of `notice`.
+    /// Tells the other end of `wire`, where a sender waits for it, the first advert of `credit_run`.
     #[inline(never)]
-    fn tell_first(&mut self, post: &mut PostOf<super::Hpp>, wire: &Wire, vc: u8, notice: Notice) {
-        self.tell(post, wire.peer, notice.first_advert(wire.port, vc));
+    fn tell_first(&mut self, post: &mut PostOf<super::Hpp>, wire: &Wire, vc: u8, credit_run: CreditRun) {
+        self.tell(post, wire.peer, credit_run.first_advert(wire.port, vc));
     }
 
     /// Enters the packets of `list`, which hold credits, into the books.

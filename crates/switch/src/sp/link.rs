@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Things that count from certain cycles on: flits that come into a FIFO, credits that come back.
 #[derive(Debug, Default)]
-pub(super) struct Supply {
+pub(super) struct DatedCredits {
     /// All of them.
     total: u32,
     /// Those that count already.
@@ -18,10 +18,10 @@ pub(super) struct Supply {
     later: VecDeque<Run>,
 }
 
-impl Supply {
+impl DatedCredits {
     /// With `now` of them from the start.
     pub(super) fn new(now: u32) -> Self {
-        Supply { total: now, now, later: VecDeque::new() }
+        DatedCredits { total: now, now, later: VecDeque::new() }
     }
 
     /// More of them: one a cycle, or all at once.
@@ -66,7 +66,7 @@ impl Supply {
         count
     }
 
-    /// Takes `count` out, as [`Supply::in_a_row`] allows.
+    /// Takes `count` out, as [`DatedCredits::in_a_row`] allows.
     pub(super) fn take(&mut self, count: u32) {
         self.total -= count;
         let mut left = count;
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn runs_count_one_a_cycle_and_bulks_at_once() {
-        let mut supply = Supply::new(1);
+        let mut supply = DatedCredits::new(1);
         supply.add(run(10, 3, false));
         supply.add(run(13, 2, false));
         supply.add(run(20, 8, true));

@@ -1,6 +1,6 @@
 //! A NIC port: a source queue that sends a flit a cycle while there are credits, and a sink.
 
-use super::link::{self, Supply};
+use super::link::{self, DatedCredits};
 use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use flitway_engine::Cycle;
@@ -20,7 +20,7 @@ pub struct Port {
     rail: RailId,
     wire: Wire,
     rate: Rate,
-    credits: Supply,
+    credits: DatedCredits,
     /// Packets to send; of the first one so many flits are left, apart from those of the run that goes on.
     source: VecDeque<Box<Token>>,
     left: u32,
@@ -43,7 +43,7 @@ impl Port {
             rail,
             wire,
             rate,
-            credits: Supply::new(shared.settings.fifo_flits),
+            credits: DatedCredits::new(shared.settings.fifo_flits),
             source: VecDeque::new(),
             left: 0,
             until: Cycle::ZERO,
@@ -65,7 +65,7 @@ impl Port {
 }
 
 impl PortModel<Sp> for Port {
-    fn receive<const DEAF: bool, O: Observer>(
+    fn receive<const REACTS: bool, O: Observer>(
         ports: &mut [Self],
         cx: &mut Cx<'_, O>,
         inbox: &mut Inbox,
@@ -74,7 +74,7 @@ impl PortModel<Sp> for Port {
         let mut mail = 0;
         for (rail, at, token) in inbox.whole.drain(..) {
             let port = &mut ports[usize::from(rail)];
-            if DEAF && at < cx.horizon && port.whole.is_empty() {
+            if !REACTS && at < cx.horizon && port.whole.is_empty() {
                 cx.counters.record(&token.delivery(node, port.rail, at), cx.observer);
             } else {
                 port.whole.push_back((at, token));

@@ -10,7 +10,7 @@ mod deadlock;
 mod request;
 mod steps;
 
-use super::link::Supply;
+use super::link::DatedCredits;
 use super::settings::Store;
 use super::store::LeastRecent;
 use super::store::central::Central;
@@ -59,7 +59,7 @@ struct Input {
     /// Packets that come or are there and have not been given all of their outputs.
     heads: VecDeque<Box<Token>>,
     /// Flits in the FIFO, by the cycle in which they are ready.
-    flits: Supply,
+    flits: DatedCredits,
     mode: Mode,
     /// The packet that has been given its outputs, and those.
     token: Option<Box<Token>>,
@@ -96,7 +96,7 @@ struct Output {
     rate: Rate,
     leads_to_node: bool,
     leads_up: bool,
-    credits: Supply,
+    credits: DatedCredits,
     /// Packets that have been given this output and that it is not done with.
     load: u32,
     /// The input whose packet has it through the crossbar.
@@ -215,7 +215,7 @@ impl Switch {
             rate: wires.rate,
             leads_to_node: matches!(topology.wire(here, PortId(port)), Some((_, End::Node(_)))),
             leads_up: up >> port & 1 == 1,
-            credits: Supply::new(settings.fifo_flits),
+            credits: DatedCredits::new(settings.fifo_flits),
             ..Output::default()
         };
         let ports = wires.len();

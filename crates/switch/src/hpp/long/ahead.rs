@@ -43,7 +43,7 @@ impl<const V: usize, E, O> LongShard<V, E, O> {
     #[inline(always)]
     fn prefetch_inputs(&self, node: u32) {
         for nic in self.nics_of(node) {
-            if let Some(port) = self.ports.get(nic.line.wire.peer.place as usize) {
+            if let Some(port) = self.ports.get(nic.link.wire.peer.place as usize) {
                 prefetch::slice(&port.lanes);
             }
         }
@@ -149,8 +149,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Asks for the FIFO that the next packet leaves over the link at `place`, and says where that is.
     #[inline(always)]
     fn prefetch_source(&self, ports: &[Port<V>], place: u32) -> (u32, u8) {
-        let Port { line, lanes, .. } = &ports[place as usize];
-        let vc = line.waiting.trailing_zeros() as usize % VCS;
+        let Port { link, lanes, .. } = &ports[place as usize];
+        let vc = link.waiting.trailing_zeros() as usize % VCS;
         // Where none waits any more any will do.
         let from = lanes.get(vc).map_or(0, |lane| self.bases[place as usize] + u32::from(lane.output.from));
         prefetch::part(ports, from as usize, Port::<V>::lane_at(vc));

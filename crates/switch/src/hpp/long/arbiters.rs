@@ -108,7 +108,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if self.world.observer.follows_packets() {
             self.describe_passage(ports, base, from, place, vc, now);
         }
-        let Port { line, lanes, .. } = &mut ports[place as usize];
+        let Port { link, lanes, .. } = &mut ports[place as usize];
         let World { timing, counters, .. } = &mut self.world;
         let output = &mut lanes[vc].output;
         let to_link = timing.to_link();
@@ -116,8 +116,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         output.from = from as u8;
         output.at = now + to_link;
         // If something waits it will look: at what has been granted in this stretch, or when it is free.
-        self.lists.wake_link_if(place, output.at.max(line.free_at) - to_link, line.waiting == 0);
-        line.waiting |= 1 << vc;
+        self.lists.wake_link_if(place, output.at.max(link.free_at) - to_link, link.waiting == 0);
+        link.waiting |= 1 << vc;
         counters.events += 1;
         if O::WATCHES_SWITCHES {
             let grant = Grant {

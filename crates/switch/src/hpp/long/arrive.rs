@@ -7,7 +7,7 @@ use super::nic::Nic;
 use super::port::{Coming, Port};
 use super::receiver::Leaving;
 use super::world::World;
-use crate::hpp::token::{Limit, Mail, Token};
+use crate::hpp::token::{CreditUpdate, Mail, Token};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Delivery;
@@ -99,9 +99,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
             }
             Mail::Advert(limit) => {
                 let place = self.place_of(letter.place, limit.port.into());
-                self.hear(ports, place, &limit, start);
+                self.receive_credit(ports, place, &limit, start);
             }
-            Mail::Notice(..) | Mail::Run(_) | Mail::Signal(_) => {
+            Mail::CreditRun(..) | Mail::Run(_) | Mail::Signal(_) => {
                 unreachable!("there is nothing beside packets and adverts on links")
             }
         }
@@ -126,13 +126,13 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let port = &mut ports[place as usize];
         let vc = usize::from(coming.vc);
         let input = &mut port.lanes[vc].input;
-        let is_tight = input.receiver.arrive(coming.units, timing.slack);
+        let is_credit_critical = input.receiver.arrive(coming.units, timing.slack);
         let is_first = input.waiting.is_empty();
         tokens.append_ended(&mut input.waiting, coming.slot);
         let request = is_first.then(|| input.request(timing, coming, route));
-        if is_tight && port.line.tighten(coming.vc) {
-            // If it has been tight for longer, what is urgent is known already.
-            self.newsy.insert(place);
+        if is_credit_critical && port.link.make_credit_critical(coming.vc) {
+            // If it has been credit-critical for longer, what is urgent is known already.
+            self.with_pending_adverts.insert(place);
         }
         if let Some(request) = request {
             self.enter(ports, base, place, vc, request);
@@ -153,12 +153,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let nic = &mut self.nics[index];
         let timing = &self.world.timing;
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
-            nic.line.tighten(vc);
+            nic.link.make_credit_critical(vc);
         }
         let leaving = Leaving { base: at + timing.receive, flits, units, next: Slot::NONE };
         let delivered = at.cycle(timing.epoch) + u64::from(flits);
         if nic.begin(vc.into(), leaving, &mut self.world) {
-            self.newsy.insert(self.first_nic + index as u32);
+            self.with_pending_adverts.insert(self.first_nic + index as u32);
         }
         if self.nodes_are_deaf && delivered < self.horizon {
             return self.deliver(index, slot, delivered);
@@ -219,7 +219,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.count_heard(ports, passed);
         let mut told = std::mem::take(&mut self.world.mail.told);
         for (place, limit) in told.drain(..) {
-            self.hear(ports, place, &limit, passed);
+            self.receive_credit(ports, place, &limit, passed);
         }
         self.world.mail.told = told;
     }
@@ -240,7 +240,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     }
 
     /// The port at `place` takes in an advert.
-    fn hear(&mut self, ports: &mut [Port<V>], place: u32, advert: &Limit, passed: Cycle) {
+    fn receive_credit(&mut self, ports: &mut [Port<V>], place: u32, advert: &CreditUpdate, passed: Cycle) {
         if self.asks_ahead && advert.from <= passed + 2 * self.window_length {
             self.heard.push_back((advert.from, place, advert.vc));
         }
@@ -249,8 +249,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let vc = usize::from(advert.vc);
         if let Some(index) = (place as usize).checked_sub(ports.len()) {
             let nic = &mut self.nics[index];
-            if nic.hear(vc, limits, advert, passed) {
-                nic.decide_at = nic.decide_at.min(from.max(nic.line.free_at));
+            if nic.receive_credit(vc, limits, advert, passed) {
+                nic.decide_at = nic.decide_at.min(from.max(nic.link.free_at));
                 let at = nic.decide_at.cycle(self.world.timing.epoch);
                 self.call_node(index, at);
             }

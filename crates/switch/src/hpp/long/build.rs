@@ -58,7 +58,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let mut net = Net {
             arbiters: ArbiterBank::new(settings.arbiter, ports.len() * V, ports_max),
             lists: Lists::new(ports.len(), block.ilog2()),
-            newsy: BitSet::new(ports.len() + nodes.len() * fabric.rails as usize),
+            with_pending_adverts: BitSet::new(ports.len() + nodes.len() * fabric.rails as usize),
             news_at: Time32::NEVER,
             node_at: vec![Cycle::ZERO; nodes.len()],
             nics: Vec::new(),

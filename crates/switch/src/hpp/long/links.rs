@@ -5,7 +5,7 @@ use super::ahead::STEP;
 use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
 use super::world::World;
-use crate::hpp::line::first_after;
+use crate::hpp::link_sender::first_after;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::Slot;
@@ -48,7 +48,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Sends the adverts of the port at `place` that were due in the cycles up to `now`.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, ports: &mut [Port<V>], place: u32, now: Time32) {
-        if ports[place as usize].line.could_advertise(now) {
+        if ports[place as usize].link.could_advertise(now) {
             let owner = self.owner(place);
             ports[place as usize].send_adverts(now, owner, &mut self.world);
         }
@@ -59,8 +59,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn decide(&mut self, ports: &mut [Port<V>], place: u32, end: Time32, upto: Time32) {
         let owner = self.owner(place);
         loop {
-            let Port { line, voices, lanes } = &mut ports[place as usize];
-            let waiting = line.waiting;
+            let Port { link, advert_timers, lanes } = &mut ports[place as usize];
+            let waiting = link.waiting;
             if waiting == 0 {
                 return;
             }
@@ -70,7 +70,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 Some(vc) => lanes[vc].output.at,
                 None => ready(lanes, waiting).into_iter().fold(Time32::NEVER, Time32::min),
             };
-            let now = line.send_adverts_before(voices, lanes, [first, upto], owner, &mut self.world);
+            let now = link.send_adverts_before(advert_timers, lanes, [first, upto], owner, &mut self.world);
             if now >= upto {
                 let at = end.max(now.before(self.world.timing.to_link()));
                 return self.lists.wake_link_if(place, at, true);
@@ -78,7 +78,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             let vc = only.unwrap_or_else(|| {
                 let ready = ready(lanes, waiting);
                 let wanted = (0..V).fold(0, |wanted, vc| wanted | u16::from(ready[vc] <= now) << vc);
-                first_after(line.data_turn, wanted).expect("the first that is ready is wanted")
+                first_after(link.data_turn, wanted).expect("the first that is ready is wanted")
             });
             self.send(ports, place, vc, now);
         }
@@ -108,17 +108,17 @@ impl<const V: usize, O: Observer> Net<V, O> {
         };
         let crossed = leaving.end();
         // It goes over the link.
-        let Port { line, lanes, .. } = &mut ports[place as usize];
+        let Port { link, lanes, .. } = &mut ports[place as usize];
         let output = &mut lanes[vc].output;
         output.sender.take(units.into());
         (output.at, output.from) = (crossed, NOBODY);
         if output.requests != 0 {
             self.lists.wake_arbiter(place, vc, crossed);
         }
-        line.waiting &= !(1 << vc);
-        line.data_turn = vc as u8;
-        let at = line.send_packet(timing, now, flits.into());
-        let Wire { peer, port: to_port, .. } = line.wire;
+        link.waiting &= !(1 << vc);
+        link.data_turn = vc as u8;
+        let at = link.send_packet(timing, now, flits.into());
+        let Wire { peer, port: to_port, .. } = link.wire;
         let token = &mut tokens[slot];
         let behind = std::mem::replace(&mut token.next, Slot::NONE);
         token.at = at.cycle(timing.epoch);
@@ -135,7 +135,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         input.waiting.pop_to(behind);
         input.requests_from = crossed;
         if port.begin(vc, leaving, timing, pool) {
-            self.newsy.insert(from);
+            self.with_pending_adverts.insert(from);
         }
         if behind != Slot::NONE {
             let input = &mut ports[from as usize].lanes[vc].input;
@@ -179,9 +179,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(never)]
     fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Time32) {
         let (base, number) = (self.bases[place as usize], self.number(place));
-        let Port { line, lanes, .. } = port;
+        let Port { link, lanes, .. } = port;
         let World { timing, observer, tokens, .. } = &mut self.world;
-        let (mut line, token) = (line.clone(), &tokens[slot]);
+        let (mut link, token) = (link.clone(), &tokens[slot]);
         observer.departed(&Departure {
             packet: token.name(),
             component: number,
@@ -189,9 +189,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
             vc: vc as u8,
             flits: token.flits,
             ready: lanes[vc].output.at.cycle(timing.epoch),
-            free: line.free_at.cycle(timing.epoch),
+            free: link.free_at.cycle(timing.epoch),
             chosen: now.cycle(timing.epoch),
-            arrives: line.send_packet(timing, now, token.flits.into()).cycle(timing.epoch),
+            arrives: link.send_packet(timing, now, token.flits.into()).cycle(timing.epoch),
         });
     }
 }

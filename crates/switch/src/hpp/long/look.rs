@@ -93,8 +93,8 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
         let place = self.net.place_of(place, port.0) as usize;
         Some(match place.checked_sub(self.ports.len()) {
-            None => self.ports[place].line.sent,
-            Some(nic) => self.net.nics[nic].line.sent,
+            None => self.ports[place].link.sent,
+            Some(nic) => self.net.nics[nic].link.sent,
         })
     }
 }

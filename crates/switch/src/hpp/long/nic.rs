@@ -6,10 +6,10 @@ use super::port::{Coming, Port};
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
 use super::world::World;
-use crate::hpp::credit::Voice;
-use crate::hpp::line::{Line, Owner, Receives, first_after};
+use crate::hpp::credit::AdvertTimer;
+use crate::hpp::link_sender::{LinkSender, Owner, Receives, first_after};
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{Kind, Limit, Token};
+use crate::hpp::token::{CreditUpdate, Kind, Token};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Packet;
@@ -22,8 +22,8 @@ use flitway_wiring::{Destination, NodeId, PortId, RailId};
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Nic<const V: usize> {
-    pub(super) line: Line<Time32>,
-    voices: [Voice<Time32>; V],
+    pub(super) link: LinkSender<Time32>,
+    advert_timers: [AdvertTimer<Time32>; V],
     pub(super) lanes: [Lane; V],
     /// VCs that wait for credits, of which no advert that has come can help.
     starved: u8,
@@ -70,8 +70,8 @@ pub(super) struct Home {
 impl<const V: usize> Nic<V> {
     pub(super) fn new(timing: &Timing, wire: Wire, home: Home) -> Self {
         Nic {
-            line: Line::new(timing, Some(wire)),
-            voices: std::array::from_fn(|_| Voice::new(timing)),
+            link: LinkSender::new(timing, Some(wire)),
+            advert_timers: std::array::from_fn(|_| AdvertTimer::new(timing)),
             lanes: std::array::from_fn(|_| Lane {
                 receiver: Receiver::new(timing),
                 sender: Sender::new(timing),
@@ -96,18 +96,18 @@ impl<const V: usize> Nic<V> {
     #[inline(always)]
     pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: Leaving, world: &mut World<O>) -> bool {
         let news = self.lanes[vc].receiver.begin(&world.timing, &mut world.behind, leaving);
-        self.voices[vc].expect(news);
-        self.line.expect_news(news);
-        self.line.is_tight()
+        self.advert_timers[vc].expect(news);
+        self.link.expect_news(news);
+        self.link.is_credit_critical()
     }
 
     /// Takes in an advert for `vc`. Nobody acts on credits in a cycle before `passed` any more. Says whether somebody waits for
     /// it.
-    pub(super) fn hear(
+    pub(super) fn receive_credit(
         &mut self,
         vc: usize,
-        limits: &mut Pool<Limit>,
-        advert: &Limit,
+        limits: &mut Pool<CreditUpdate>,
+        advert: &CreditUpdate,
         passed: Cycle,
     ) -> bool {
         self.lanes[vc].sender.advertise(limits, advert, passed);
@@ -119,20 +119,20 @@ impl<const V: usize> Nic<V> {
     /// Sends the adverts that were due in the cycles up to `now`.
     pub(super) fn catch_up<O: Observer>(&mut self, now: Time32, world: &mut World<O>) {
         let owner = self.owner();
-        if self.line.could_advertise(now) {
-            self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
+        if self.link.could_advertise(now) {
+            self.link.send_adverts::<V, _>(&mut self.advert_timers, &mut self.lanes, now, owner, world);
         }
     }
 
-    /// Ends a window before `until`: see [`Line::finish`].
+    /// Ends a window before `until`: see [`LinkSender::finish`].
     pub(super) fn finish<O: Observer>(&mut self, until: Time32, world: &mut World<O>) -> Cycle {
         let owner = self.owner();
-        self.line.finish(&mut self.voices, &mut self.lanes, until, owner, world)
+        self.link.finish(&mut self.advert_timers, &mut self.lanes, until, owner, world)
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
     pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
-        self.line.count_from(&mut self.voices, span);
+        self.link.count_from(&mut self.advert_timers, span);
         self.lanes.iter_mut().for_each(|lane| lane.receiver.count_from(span, behind));
         self.decide_at = self.decide_at.moved(span);
     }
@@ -160,7 +160,7 @@ impl<const V: usize> Nic<V> {
     fn look<O: Observer>(&mut self, now: Time32, world: &mut World<O>) -> (u16, Time32) {
         let (mut ready, mut next) = (0, Time32::NEVER);
         let cycle = now.cycle(world.timing.epoch);
-        for vc in bits(self.line.waiting.into()) {
+        for vc in bits(self.link.waiting.into()) {
             let (from, units) = self.queued(vc, world);
             let sender = &mut self.lanes[vc].sender;
             if from > now {
@@ -210,9 +210,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let nic = &mut self.nics[index];
         let queue = &mut nic.lanes[vc].queue;
         if queue.is_empty() {
-            let at = Time32::of(now, timing.epoch).max(nic.line.free_at);
+            let at = Time32::of(now, timing.epoch).max(nic.link.free_at);
             nic.decide_at = nic.decide_at.min(at);
-            nic.line.waiting |= 1 << vc;
+            nic.link.waiting |= 1 << vc;
         }
         let slot = tokens.put_with(token);
         tokens.append(queue, slot);
@@ -230,14 +230,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
             if first >= end {
                 return first;
             }
-            let Nic { line, voices, lanes, .. } = nic;
-            let now = line.send_adverts_before(voices, lanes, [first, end], owner, &mut self.world);
+            let Nic { link, advert_timers, lanes, .. } = nic;
+            let now = link.send_adverts_before(advert_timers, lanes, [first, end], owner, &mut self.world);
             if now >= end {
                 nic.decide_at = now;
                 return now;
             }
             let (ready, next) = nic.look(now, &mut self.world);
-            match first_after(nic.line.data_turn, ready) {
+            match first_after(nic.link.data_turn, ready) {
                 Some(vc) => self.inject(ports, index, vc, now),
                 None => nic.decide_at = next,
             }
@@ -253,16 +253,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let slot = tokens.unlink(queue);
         tokens[slot].next = Slot::NONE;
         if queue.is_empty() {
-            nic.line.waiting &= !(1 << vc);
+            nic.link.waiting &= !(1 << vc);
         }
         let token = &mut tokens[slot];
         sender.take(token.units.into());
-        nic.line.data_turn = vc as u8;
-        let free = nic.line.free_at;
-        let arrives = nic.line.send_packet(timing, now, token.flits.into());
+        nic.link.data_turn = vc as u8;
+        let free = nic.link.free_at;
+        let arrives = nic.link.send_packet(timing, now, token.flits.into());
         token.at = arrives.cycle(timing.epoch);
-        token.injected = token.at - u64::from(nic.line.wire.latency);
-        nic.decide_at = if nic.line.waiting == 0 { Time32::NEVER } else { nic.line.free_at };
+        token.injected = token.at - u64::from(nic.link.wire.latency);
+        nic.decide_at = if nic.link.waiting == 0 { Time32::NEVER } else { nic.link.free_at };
         counters.events += 1;
         if observer.follows_packets() {
             observer.departed(&Departure {
@@ -278,7 +278,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             });
         }
         let Token { flits, units, route, .. } = *token;
-        let Wire { peer, port: to_port, .. } = nic.line.wire;
+        let Wire { peer, port: to_port, .. } = nic.link.wire;
         self.pass_on(ports, peer, to_port, Coming { slot, at: arrives, flits, units, vc: vc as u8 }, route);
     }
 }

@@ -3,8 +3,8 @@
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
 use super::world::World;
-use crate::hpp::credit::Voice;
-use crate::hpp::line::{Line, Owner, Receives};
+use crate::hpp::credit::AdvertTimer;
+use crate::hpp::link_sender::{LinkSender, Owner, Receives};
 use crate::hpp::timing::Timing;
 use crate::hpp::token::Token;
 use flitway_engine::time32::{Time, Time32};
@@ -22,13 +22,13 @@ pub(super) const NOBODY: u8 = u8::MAX;
 #[repr(C, align(64))]
 pub(super) struct Port<const V: usize> {
     /// The sending half. Where nothing is connected nothing is ever routed to, nor received.
-    pub(super) line: Line<Time32>,
-    pub(super) voices: [Voice<Time32>; V],
+    pub(super) link: LinkSender<Time32>,
+    pub(super) advert_timers: [AdvertTimer<Time32>; V],
     pub(super) lanes: [Lane; V],
 }
 
 const _: () = assert!(size_of::<Port<3>>() == 4 * 64, "a cache line for the link, and one for each VC");
-const _: () = assert!(size_of::<Port<4>>() == 6 * 64, "four voices begin a second line for the link");
+const _: () = assert!(size_of::<Port<4>>() == 6 * 64, "four advert_timers begin a second line for the link");
 
 /// One virtual channel of a port.
 #[derive(Clone, Debug)]
@@ -130,8 +130,8 @@ pub(super) fn ready<const V: usize>(lanes: &[Lane; V], waiting: u16) -> [Time32;
 impl<const V: usize> Port<V> {
     pub(super) fn new(timing: &Timing, wire: Option<Wire>) -> Self {
         Port {
-            line: Line::new(timing, wire),
-            voices: std::array::from_fn(|_| Voice::new(timing)),
+            link: LinkSender::new(timing, wire),
+            advert_timers: std::array::from_fn(|_| AdvertTimer::new(timing)),
             lanes: std::array::from_fn(|_| Lane {
                 output: Output {
                     requests: 0,
@@ -159,7 +159,7 @@ impl<const V: usize> Port<V> {
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
     #[inline(never)]
     pub(super) fn send_adverts<O: Observer>(&mut self, now: Time32, owner: Owner, world: &mut World<O>) {
-        self.line.send_adverts::<V, _>(&mut self.voices, &mut self.lanes, now, owner, world);
+        self.link.send_adverts::<V, _>(&mut self.advert_timers, &mut self.lanes, now, owner, world);
     }
 
     /// A packet begins to leave FIFO `vc`. Says whether the sender may come to need what it has not been told.
@@ -172,15 +172,15 @@ impl<const V: usize> Port<V> {
         behind: &mut Pool<Leaving>,
     ) -> bool {
         let news = self.lanes[vc].input.receiver.begin(timing, behind, leaving);
-        self.voices[vc].expect(news);
-        self.line.expect_news(news);
-        self.line.is_tight()
+        self.advert_timers[vc].expect(news);
+        self.link.expect_news(news);
+        self.link.is_credit_critical()
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
     pub(super) fn count_from(&mut self, span: u32, behind: &mut Pool<Leaving>) {
-        let Port { line, voices, lanes } = self;
-        line.count_from(voices, span);
+        let Port { link, advert_timers, lanes } = self;
+        link.count_from(advert_timers, span);
         for Lane { output, input } in lanes {
             output.at = output.at.moved(span);
             input.requests_from = input.requests_from.moved(span);

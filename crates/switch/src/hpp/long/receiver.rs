@@ -1,7 +1,7 @@
 //! The receiver half of absolute credits, where it is known when each flit will have left.
 
 use super::world::World;
-use crate::hpp::line::{Advertises, ReceiverHalf};
+use crate::hpp::link_sender::{Advertises, ReceiverHalf};
 use crate::hpp::timing::Timing;
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
@@ -96,7 +96,7 @@ impl Receiver {
     /// been counted.
     ///
     /// If there is but one unit before it that has not been advertised, that is counted now: nobody asks before there is
-    /// something to say, of which the voice knows already, and by then it has left.
+    /// something to say, of which the advert timer knows already, and by then it has left.
     #[inline(always)]
     pub(super) fn begin(&mut self, timing: &Timing, behind: &mut Pool<Leaving>, leaving: Leaving) -> Time32 {
         if self.behind.is_empty() & self.unsaid.is_one_at_most() {
@@ -178,7 +178,7 @@ impl Receiver {
     #[inline]
     pub(super) fn arrive(&mut self, units: u16, slack: u32) -> bool {
         self.arrived = self.arrived.wrapping_add(units);
-        self.is_tight(slack)
+        self.is_credit_critical(slack)
     }
 
     /// The position at the start of cycle `now`, and the units of packets that leave that have not left, for a look from
@@ -232,7 +232,7 @@ impl ReceiverHalf<Time32> for Receiver {
     }
 
     #[inline]
-    fn is_tight(&self, slack: u32) -> bool {
+    fn is_credit_critical(&self, slack: u32) -> bool {
         u32::from(self.told.wrapping_sub(self.arrived)) < slack
     }
 }

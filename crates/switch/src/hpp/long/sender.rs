@@ -3,7 +3,7 @@
 //! many can come in one window.
 
 use crate::hpp::timing::Timing;
-use crate::hpp::token::Limit;
+use crate::hpp::token::CreditUpdate;
 use flitway_engine::Cycle;
 use flitway_fabric::pool::{Pool, Ring};
 
@@ -25,7 +25,12 @@ impl Sender {
 
     /// Takes in an advert. Adverts come in order, and nobody acts on credits in a cycle before `passed` any more.
     #[inline]
-    pub(super) fn advertise(&mut self, limits: &mut Pool<Limit>, advert: &Limit, passed: Cycle) {
+    pub(super) fn advertise(
+        &mut self,
+        limits: &mut Pool<CreditUpdate>,
+        advert: &CreditUpdate,
+        passed: Cycle,
+    ) {
         self.count(limits, passed);
         let mut coming = self.coming;
         limits.append_to_ring(&mut coming, *advert);
@@ -40,19 +45,19 @@ impl Sender {
 
     /// Whether it may send `units` in cycle `now`. Adverts are taken in when they are needed.
     #[inline]
-    pub(super) fn has(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
+    pub(super) fn has(&mut self, limits: &mut Pool<CreditUpdate>, now: Cycle, units: u32) -> bool {
         self.has_known(units) || self.has_more(limits, now, units)
     }
 
     #[inline(never)]
-    fn has_more(&mut self, limits: &mut Pool<Limit>, now: Cycle, units: u32) -> bool {
+    fn has_more(&mut self, limits: &mut Pool<CreditUpdate>, now: Cycle, units: u32) -> bool {
         self.count(limits, now);
         self.has_known(units)
     }
 
     /// The adverts count that do in cycle `now`.
     #[inline]
-    pub(super) fn count(&mut self, limits: &mut Pool<Limit>, now: Cycle) {
+    pub(super) fn count(&mut self, limits: &mut Pool<CreditUpdate>, now: Cycle) {
         let mut coming = self.coming;
         while let Some(advert) = limits.take_from_ring_if(&mut coming, |advert| advert.from <= now) {
             self.credits = self.credits_of(&advert);
@@ -61,19 +66,19 @@ impl Sender {
     }
 
     /// The same as [`has`](Self::has), without taking anything in: for a look from outside.
-    pub(super) fn would_have(&self, limits: &Pool<Limit>, now: Cycle, units: u32) -> bool {
+    pub(super) fn would_have(&self, limits: &Pool<CreditUpdate>, now: Cycle, units: u32) -> bool {
         let known = limits.iter_ring(self.coming).take_while(|advert| advert.from <= now).last();
         u32::from(known.map_or(self.credits, |advert| self.credits_of(advert))) >= units
     }
 
     /// What it may still send once `advert` counts.
-    fn credits_of(&self, advert: &Limit) -> u16 {
+    fn credits_of(&self, advert: &CreditUpdate) -> u16 {
         advert.position.wrapping_sub(self.sent) as u16
     }
 
     /// When the next advert begins to count, if one has come that does not yet.
     #[inline]
-    pub(super) fn next_advert(&self, limits: &Pool<Limit>) -> Option<Cycle> {
+    pub(super) fn next_advert(&self, limits: &Pool<CreditUpdate>) -> Option<Cycle> {
         limits.first_of_ring(self.coming).map(|advert| advert.from)
     }
 
@@ -110,7 +115,8 @@ mod tests {
                     from = now.max(from) + stream.below(3);
                     position += stream.below(4) as u32;
                     adverts.push((from, position));
-                    let advert = Limit { from: Cycle(from), position, next: Slot::NONE, port: 0, vc: 0 };
+                    let advert =
+                        CreditUpdate { from: Cycle(from), position, next: Slot::NONE, port: 0, vc: 0 };
                     sender.advertise(&mut limits, &advert, Cycle(now));
                     told += 1;
                 }

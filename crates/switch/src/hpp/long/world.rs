@@ -1,9 +1,9 @@
 //! What all ports of a shard act on beside themselves.
 
 use super::receiver::Leaving;
-use crate::hpp::line::Around;
+use crate::hpp::link_sender::ShardCx;
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{Limit, Mail, Token};
+use crate::hpp::token::{CreditUpdate, Mail, Token};
 use flitway_engine::Cycle;
 use flitway_fabric::Delivery;
 use flitway_fabric::component::Letter;
@@ -22,7 +22,7 @@ pub(super) struct World<O> {
     pub(super) payloads: RangeInclusive<u32>,
     pub(super) routing: Routing,
     pub(super) tokens: Pool<Token>,
-    pub(super) limits: Pool<Limit>,
+    pub(super) limits: Pool<CreditUpdate>,
     /// Packets that leave FIFOs and the buffers of NIC ports before it has been counted what of the ones before them has left.
     pub(super) behind: Pool<Leaving>,
     pub(super) mail: Outgoing,
@@ -35,7 +35,7 @@ pub(super) struct World<O> {
 pub(super) struct Outgoing {
     pub(super) shard: u32,
     /// Adverts for the port at a place of this shard.
-    pub(super) told: Vec<(u32, Limit)>,
+    pub(super) told: Vec<(u32, CreditUpdate)>,
     /// Mail for other shards.
     pub(super) away: Vec<Vec<Letter<Mail>>>,
 }
@@ -61,7 +61,7 @@ impl<O: Observer> World<O> {
     }
 }
 
-impl<O: Observer> Around for World<O> {
+impl<O: Observer> ShardCx for World<O> {
     type Watcher = O;
 
     #[inline(always)]
@@ -80,7 +80,7 @@ impl<O: Observer> Around for World<O> {
     }
 
     #[inline]
-    fn tell(&mut self, wire: &Wire, limit: Limit) {
+    fn tell(&mut self, wire: &Wire, limit: CreditUpdate) {
         if wire.peer.shard == self.mail.shard {
             self.mail.told.push((wire.peer.place, limit));
         } else {

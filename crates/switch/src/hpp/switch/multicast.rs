@@ -543,7 +543,7 @@ impl Parts<'_> {
             }
         }
         copies.sending &= !sent;
-        *self.newsy |= sent;
+        *self.with_pending_adverts |= sent;
         bits(sent).for_each(|port| self.arm_link(port));
     }
 

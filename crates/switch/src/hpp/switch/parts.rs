@@ -3,10 +3,10 @@
 use super::barrier::Barrier;
 use super::multicast::Multicast;
 use super::{Input, Output};
-use crate::hpp::credit::Voice;
-use crate::hpp::line::first_after;
-use crate::hpp::link::Link;
-use crate::hpp::token::{Arrival, Inbox, Limit};
+use crate::hpp::barrier_link_sender::BarrierLinkSender;
+use crate::hpp::credit::AdvertTimer;
+use crate::hpp::link_sender::first_after;
+use crate::hpp::token::{Arrival, CreditUpdate, Inbox};
 use crate::hpp::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
@@ -25,11 +25,11 @@ pub(super) struct Parts<'a> {
     pub(super) shares_order: bool,
     pub(super) first_arbiter: usize,
     pub(super) first_board: usize,
-    pub(super) starving: &'a mut u32,
-    pub(super) newsy: &'a mut u64,
+    pub(super) waits_for_credit: &'a mut u32,
+    pub(super) with_pending_adverts: &'a mut u64,
     pub(super) agenda: &'a mut Agenda,
-    pub(super) links: &'a mut [Link],
-    pub(super) voices: &'a mut [Voice],
+    pub(super) links: &'a mut [BarrierLinkSender],
+    pub(super) advert_timers: &'a mut [AdvertTimer],
     pub(super) inputs: &'a mut [Input],
     pub(super) outputs: &'a mut [Output],
     pub(super) arbiters: &'a mut ArbiterBank,
@@ -65,7 +65,7 @@ impl Parts<'_> {
     #[inline(never)]
     fn send_adverts<O: Observer>(&mut self, port: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let vcs = port * self.vcs..(port + 1) * self.vcs;
-        self.links[port].catch_up(&mut self.voices[vcs.clone()], &mut self.inputs[vcs], now, cx);
+        self.links[port].catch_up(&mut self.advert_timers[vcs.clone()], &mut self.inputs[vcs], now, cx);
     }
 
     /// Sends the adverts that were due in the cycles up to `now`, before the receiver of `input`, at `port`, changes in a way
@@ -281,10 +281,10 @@ impl Parts<'_> {
         if cx.shared.timing.sideband {
             return self.links[from].tell_sideband(receiver, *vc, cx);
         }
-        self.voices[input].expect(news);
+        self.advert_timers[input].expect(news);
         let link = &mut self.links[from];
         link.expect_news(news);
-        *self.newsy |= u64::from(link.is_tight()) << from;
+        *self.with_pending_adverts |= u64::from(link.is_credit_critical()) << from;
     }
 
     /// It has become known when the packet crossing from `input` to `output` will have crossed.
@@ -404,7 +404,7 @@ impl Parts<'_> {
         let Output { sender, is_starved, .. } = &mut self.outputs[output];
         let next = sender.next_credits(shared, self.first_board + output, now);
         if next.is_none() && !std::mem::replace(is_starved, true) {
-            *self.starving += 1;
+            *self.waits_for_credit += 1;
         }
         next
     }
@@ -573,8 +573,8 @@ impl Parts<'_> {
         let fifo = &mut self.inputs[input];
         let Shared { timing, pools, .. } = &mut *shared;
         if !timing.posts && fifo.receiver.arrive(pools.tokens[slot].units, timing.slack) {
-            // If it has been tight for longer, what is urgent is known already.
-            *self.newsy |= u64::from(self.links[port].tighten(fifo.vc)) << port;
+            // If it has been credit-critical for longer, what is urgent is known already.
+            *self.with_pending_adverts |= u64::from(self.links[port].make_credit_critical(fifo.vc)) << port;
         }
         let first = fifo.waiting.is_empty();
         pools.tokens.append_ended(&mut fifo.waiting, slot);
@@ -585,14 +585,14 @@ impl Parts<'_> {
 
     /// Takes in an advert. Of those that are posted only such come as are waited for.
     #[inline(always)]
-    fn hear<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, advert: Limit) {
+    fn receive_credit<const COLLECTIVE: bool>(&mut self, shared: &mut Shared, advert: CreditUpdate) {
         let (port, vc, lanes) = (usize::from(advert.port), usize::from(advert.vc), shared.timing.lanes);
         let Output { sender, is_starved, .. } = &mut self.outputs[port * self.vcs + vc];
         if !shared.timing.posts {
             sender.advertise(&mut shared.pools.limits, &advert, self.until);
         }
         if std::mem::take(is_starved) {
-            *self.starving -= 1;
+            *self.waits_for_credit -= 1;
             let from = advert.from.max(self.until);
             // Every crossbar whose packets may be relabelled to this VC.
             for lane in (vc % lanes..self.vcs).step_by(lanes) {
@@ -609,7 +609,7 @@ impl Parts<'_> {
         while !inbox.adverts.is_empty() {
             let slot = shared.pools.limits.unlink(&mut inbox.adverts);
             let advert = shared.pools.limits.take(slot);
-            self.hear::<COLLECTIVE>(shared, advert);
+            self.receive_credit::<COLLECTIVE>(shared, advert);
         }
         inbox.packets.drain(..).for_each(|it| self.expect::<COLLECTIVE>(shared, it));
         if !COLLECTIVE {

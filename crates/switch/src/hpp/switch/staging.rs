@@ -100,8 +100,8 @@ impl Switch {
     fn prefetch_news(&self, port: usize, until: Cycle) {
         if self.links[port].is_due(until) {
             let vcs = port * self.vcs..(port + 1) * self.vcs;
-            for (voice, input) in self.voices[vcs.clone()].iter().zip(&self.inputs[vcs]) {
-                if voice.news < until {
+            for (advert_timer, input) in self.advert_timers[vcs.clone()].iter().zip(&self.inputs[vcs]) {
+                if advert_timer.news < until {
                     prefetch::line(input);
                 }
             }
@@ -119,10 +119,10 @@ impl Switch {
     fn prefetch_request(&self, from: usize, to: usize, vc: usize) {
         let (input, output) = (from * self.vcs + vc, to * self.vcs + vc);
         prefetch::element(&self.inputs, input);
-        prefetch::element(&self.voices, input);
+        prefetch::element(&self.advert_timers, input);
         prefetch::element(&self.outputs, output);
         prefetch::element(&self.links, to);
-        prefetch::element(&self.voices, output);
+        prefetch::element(&self.advert_timers, output);
         self.arbiters.prefetch(output, from);
     }
 }
