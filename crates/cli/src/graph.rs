@@ -4,6 +4,7 @@ use crate::table::bare_table;
 use flitway_report::graph::GraphResult;
 use flitway_report::session::Session;
 use flitway_report::shown::Unit;
+use flitway_report::stages::{Stage, Stages};
 use flitway_workload::graph::{RankSummary, TaskGraph};
 use std::fmt::Write;
 
@@ -48,15 +49,35 @@ pub(crate) fn text(session: &Session, path: &str, graph: &TaskGraph, result: &Gr
         let _ =
             writeln!(text, "{}", quantiles(&summary.ranks, |cycles| unit.number(nanos(cycles)), unit.name()));
     }
+    let busy =
+        result.stages.as_ref().map_or_else(String::new, |(stages, _)| format!("\n\n{}", channels(stages)));
     let _ = write!(
         text,
-        "{}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\n\
+        "{}{busy}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\n\
          communication share: (overhead + waiting) / all\n{} packet-hops in {:.1} s",
         ranks(&summary.ranks, |cycles| unit.number(nanos(cycles)), unit.name()),
         result.counters.packet_hops,
         result.wall.as_secs_f64()
     );
     text
+}
+
+/// How busy the channels were: each stage, and the busiest of each.
+fn channels(stages: &Stages) -> String {
+    let mut table = bare_table(&["channels", "", "mean %", "max %"]);
+    let percent = |load: f64| format!("{:.1}", load * 100.0);
+    for (stage, load) in [Stage::Injection, Stage::Network, Stage::Ejection].into_iter().zip(&stages.loads) {
+        if load.channels > 0 {
+            let cells =
+                [load.channels.to_string(), stage.place().to_owned(), percent(load.mean), percent(load.max)];
+            table.add_row(cells);
+        }
+    }
+    let busiest = match stages.busiest.first() {
+        Some((channel, load)) if *load > 0.0 => format!("\nbusiest channel: {channel}, {} %", percent(*load)),
+        _ => String::new(),
+    };
+    format!("{table}{busiest}")
 }
 
 /// A time of a rank in cycles.

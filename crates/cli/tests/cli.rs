@@ -412,6 +412,26 @@ fn a_name_of_several_things_is_explained_as_each_of_them() {
 }
 
 #[test]
+fn a_graph_says_how_busy_channels_were() {
+    let path = scratch("busy.goal", GRAPH);
+    let path = path.to_str().unwrap();
+    let result = json(&["run", "hpp-switch", "--graph", path]);
+    let load = &result["points"][0]["channel_load"];
+    let sum = |stage: &str| load[stage]["mean"].as_f64().unwrap() * load[stage]["channels"].as_f64().unwrap();
+    let busiest = &load["busiest"];
+    // All that node 0 sends crosses one switch to node 1, and nothing else is sent.
+    let [sent, received] = [0, 1].map(|index| busiest[index]["load"].as_f64().unwrap());
+    assert!(sent > 0.0 && sent < 1.0 && (sent - received).abs() < 1e-12, "{busiest}");
+    assert!((sum("injection") - sent).abs() < 1e-12 && (sum("ejection") - sent).abs() < 1e-12, "{load}");
+    let ends: Vec<_> =
+        (0..2).flat_map(|it| [&busiest[it]["from"]["node"], &busiest[it]["to"]["node"]]).collect();
+    assert!(ends.contains(&&Value::from(0)) && ends.contains(&&Value::from(1)), "{busiest}");
+    assert_eq!(busiest[2]["load"], 0.0, "{busiest}");
+    let text = stdout(&flitway(&["run", "hpp-switch", "--graph", path]));
+    assert!(text.contains("busiest channel: ") && text.contains("into nodes"), "{text}");
+}
+
+#[test]
 fn a_graph_that_cannot_finish_is_a_fault_with_its_witness() {
     let goal = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\nb: send 8b to 1 tag 2\nb requires a\n}
 rank 1 {\na: recv 8b from 0 tag 2\nb: send 8b to 0 tag 1\nb requires a\n}\n";

@@ -1,6 +1,7 @@
 //! What a run of a task graph came to, in the units of people, as a value and as JSON.
 
 use crate::details::Details;
+use crate::stages::Stages;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Conservation, Counters};
 use flitway_workload::graph::GraphSummary;
@@ -29,6 +30,8 @@ pub struct GraphResult {
     pub wall: Duration,
     /// The most memory that the process had used by its end, where the system tells.
     pub peak_rss_bytes: Option<u64>,
+    /// How busy the channels were in the mean over the run, and its JSON; `None` where there are too many to count.
+    pub stages: Option<(Stages, Value)>,
     /// What a report page shows beyond the rest, where somebody asks for it; it is not part of the result.
     pub details: Option<Box<Details>>,
     /// The network clock, in whose cycles the summary counts.
@@ -107,6 +110,9 @@ impl GraphResult {
             "adverts": self.counters.adverts,
             "wall_s": self.wall.as_secs_f64(),
         });
+        if let Some((_, value)) = &self.stages {
+            point["channel_load"] = value.clone();
+        }
         if let Some(bytes) = self.peak_rss_bytes {
             point["peak_rss_bytes"] = json!(bytes);
         }

@@ -208,7 +208,7 @@ impl<A: Architecture, E: Endpoint> Course<A, E> for Plain {}
 const SNAPSHOTS_MAX: usize = 16;
 
 /// The most channels whose flits are kept: snapshots of more take too much memory.
-const CHANNELS_MAX: usize = 1 << 20;
+pub(crate) const CHANNELS_MAX: usize = 1 << 20;
 
 /// Cycles of one node between two calls of `progress` within a batch; those of a large network take a second.
 const STRIDE: u64 = 1 << 20;

@@ -13,9 +13,10 @@ pub mod train;
 use crate::details::Details;
 use crate::graph::GraphResult;
 use crate::latencies::latencies;
-use crate::measure::{Measurement, Plan, Progress};
+use crate::measure::{CHANNELS_MAX, Measurement, Plan, Progress};
 use crate::memory::{Guard, peak_rss_bytes};
 use crate::point::{Point, Scale};
+use crate::stages::Stages;
 use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::Cycle;
@@ -288,6 +289,15 @@ impl Session {
         };
         simulation.settle();
         let wall = started.elapsed();
+        let cycles = simulation.now().0.max(1) as f64;
+        let has_room = simulation.channels() <= CHANNELS_MAX;
+        let sent = has_room.then(|| simulation.sent_flits()).flatten();
+        let load_of = sent.map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect::<Vec<_>>());
+        let stages = load_of.as_ref().map(|load_of| {
+            let stages = Stages::of_run(&self.fabric, load_of);
+            let value = stages.to_json(self.fabric.topology());
+            (stages, value)
+        });
         GraphResult {
             summary: flitway_process::summary(simulation.endpoints()),
             stuck: flitway_process::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
@@ -296,7 +306,10 @@ impl Session {
             out_of_memory: guard.is_exhausted(),
             counters: simulation.counters(),
             books: simulation.audit(),
-            details: self.has_details.then(|| self.graph_details(fabric, &mut simulation, exchange, stop)),
+            stages,
+            details: self
+                .has_details
+                .then(|| self.graph_details(fabric, &mut simulation, exchange, load_of, stop)),
             wall,
             peak_rss_bytes: peak_rss_bytes(),
             clock: self.machine.clock,
@@ -320,6 +333,7 @@ impl Session {
         fabric: &Fabric<A::Chip>,
         simulation: &mut Simulation<A, Messenger, Watch>,
         exchange: &Arc<Exchange>,
+        load_of: Option<Vec<f64>>,
         stop: &AtomicBool,
     ) -> Box<Details> {
         let (mut slowest, mut latencies) = (Slowest::default(), latencies());
@@ -328,14 +342,11 @@ impl Session {
             let part = watch.latencies().map(|part| latencies.add(part));
             part.transpose().expect("histograms of one precision that grow as needed can be added");
         }
-        let cycles = simulation.now().0.max(1) as f64;
-        let sent = simulation.sent_flits();
         let stories = stories(&self.fabric, &slowest, |watch, until| {
             let mut again = self.exchange_of::<A>(fabric, exchange, &watch);
             again.run_until(until, stop);
             again.observers_mut().filter_map(Watch::take_steps).collect()
         });
-        let load_of = sent.map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect());
         let span = [Cycle::ZERO, simulation.now()];
         let mut details = Details { load_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));

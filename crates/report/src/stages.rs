@@ -212,18 +212,27 @@ impl Stages {
     #[must_use]
     pub fn new(fabric: &Fabric, measurement: &Measurement) -> Option<Self> {
         let sent_of = measurement.sent_of.as_ref()?;
-        let named = channels(fabric).zip(sent_of).filter_map(|(channel, &load)| Some((channel?, load)));
-        let mut all: Vec<(ChannelEnds, f64)> = named.collect();
-        let loads = stage_loads(&all, &all);
+        let all = named(fabric, sent_of);
         // While it changes, what will limit it is not yet full.
         let is_even = matches!(measurement.unsettled, None | Some(Unsettled::Imprecise));
         let (limit, fullest) = (measurement.verdict == Verdict::Saturated && is_even)
             .then(|| what_limits(fabric, measurement, &all))
             .map_or((None, None), |(limit, fullest)| (Some(limit), fullest));
+        Some(Stages { limit, fullest, ..Stages::of(all) })
+    }
+
+    /// The same of a whole run on `fabric`, in which channels have the loads `load_of` in the mean; nothing limits it.
+    #[must_use]
+    pub fn of_run(fabric: &Fabric, load_of: &[f64]) -> Self {
+        Stages::of(named(fabric, load_of))
+    }
+
+    fn of(mut all: Vec<(ChannelEnds, f64)>) -> Self {
+        let loads = stage_loads(&all, &all);
         // Stable: channels that are equally busy stay in order.
         all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         all.truncate(BUSIEST);
-        Some(Stages { loads, busiest: all, limit, fullest })
+        Stages { loads, busiest: all, limit: None, fullest: None }
     }
 
     /// The object `channel_load` of a point.
@@ -246,6 +255,11 @@ impl Stages {
         object["busiest"] = self.busiest.iter().map(busy).collect();
         object
     }
+}
+
+/// The wired channels of `fabric` and their loads, of those of all channels.
+fn named(fabric: &Fabric, load_of: &[f64]) -> Vec<(ChannelEnds, f64)> {
+    channels(fabric).zip(load_of).filter_map(|(channel, &load)| Some((channel?, load))).collect()
 }
 
 /// The loads of the stages, of the loads of all channels, if `carried` is what they carry of packets.

@@ -7,6 +7,7 @@ use flitway_report::graph::GraphResult;
 use flitway_report::memory::{self, Guard};
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
+use flitway_report::stages::Stages;
 use flitway_report::watch;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
 use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
@@ -25,7 +26,7 @@ pub(super) const KIND: Kind = Kind {
     example: "app.goal",
     of_a_point: None,
     options: &["graph", "placement"],
-    fields: &[GraphResult::FIELDS],
+    fields: &[GraphResult::FIELDS, Stages::FIELDS],
     check,
 };
 
