@@ -35,3 +35,10 @@ def test_what_the_page_shows_runs() -> None:
     for block in shown:
         exec(block, names)
     assert names["machine"].check().nodes == 256
+
+
+def test_what_the_journey_of_an_application_shows_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "own-application.md").read_text()
+    program, rest = text.split("```python\n")[1].split("```", 1)
+    exec(program, {})
+    assert capsys.readouterr().out == rest.split("```text\n")[1].split("```")[0]

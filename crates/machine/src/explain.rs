@@ -142,7 +142,7 @@ pub fn settings_reference() -> String {
         "# Settings of a machine file\n\n\
          Made by `cargo xtask gen` from the table that the reader uses; do not edit.\n\n\
          Quantities are text with a unit; a count is a bare number. Any setting can be overridden for one run with\n\
-         `--set path=value`.\n",
+         `--set path=value`. What a source is, and what P-HP-007 or OQ-H5 says, is in [sources.md](sources.md).\n",
     );
     let mut table = None;
     for setting in schema::settings() {

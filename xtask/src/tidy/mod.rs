@@ -24,6 +24,7 @@ const RULES: &[Rule] = &[
     rules::imports::RULE,
     rules::manifest::RULE,
     rules::machine_source::RULE,
+    rules::sources::RULE,
     rules::address::RULE,
     rules::decision::RULE,
 ];

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file needs some of it")]
 #![allow(unreachable_pub, reason = "test files are crates of their own")]
 
+pub mod shown;
+
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -10,6 +10,7 @@ pub(super) mod long_line;
 pub(super) mod machine_source;
 pub(super) mod manifest;
 pub(super) mod promise;
+pub(super) mod sources;
 pub(super) mod stray_file;
 pub(super) mod vocabulary;
 pub(super) mod whitespace;
