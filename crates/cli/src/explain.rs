@@ -19,19 +19,24 @@ use std::fmt::Write;
 /// Explains what `arguments` ask for: everything that has this name.
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let topic = arguments.topic.trim();
+    let files: Vec<_> = builtin().iter().chain(flitway_experiment::builtin()).collect();
+    let files: Vec<&str> =
+        files.into_iter().filter(|(name, _)| *name == topic).map(|(_, text)| text.trim_end()).collect();
     let mut pages = names(topic);
     pages.extend(args::explained(topic));
     pages.extend(words::explained(topic));
     match flitway_machine::explain(topic) {
         Ok(page) => pages.push(page),
-        Err(problems) if pages.is_empty() => return Err(problems.into()),
+        Err(problems) if pages.is_empty() && files.is_empty() => return Err(problems.into()),
         Err(_) => {}
     }
-    let text = pages.iter().map(|page| page.trim_end()).collect::<Vec<_>>().join("\n\n\n");
-    say(&fitted(&text, 4))
+    // A file is there to be copied: its lines are not broken.
+    let pages =
+        pages.iter().map(|page| fitted(page.trim_end(), 4)).chain(files.into_iter().map(str::to_owned));
+    say(&pages.collect::<Vec<_>>().join("\n\n\n"))
 }
 
-/// What is called `topic`, settings of machines and their values left out.
+/// What is called `topic`, but for files, settings of machines and their values.
 fn names(topic: &str) -> Vec<String> {
     let entries = [
         (destination::CATALOG.subject(), destination::CATALOG.find(topic)),
@@ -53,8 +58,6 @@ fn names(topic: &str) -> Vec<String> {
     if !ways.is_empty() {
         pages.push(ways.join("\n"));
     }
-    let files = builtin().iter().chain(flitway_experiment::builtin());
-    pages.extend(files.filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_owned()));
     let kinds = Problem::KINDS.iter().filter(|kind| kind.code.eq_ignore_ascii_case(topic));
     pages.extend(kinds.map(|kind| format!("{}: {}", kind.code, kind.doc)));
     pages

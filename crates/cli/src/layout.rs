@@ -10,9 +10,13 @@ const NARROWEST: usize = 40;
 
 /// Columns of what is printed to: those of the terminal, or what `COLUMNS` says; nothing of a file or a pipe.
 pub(crate) fn width() -> Option<usize> {
+    width_of(&std::io::stdout())
+}
+
+fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
     let terminal = || {
-        let (width, _) = terminal_size::terminal_size().filter(|_| std::io::stdout().is_terminal())?;
+        let (width, _) = terminal_size::terminal_size().filter(|_| stream.is_terminal())?;
         Some(usize::from(width.0))
     };
     said.filter(|&width| width > 0).or_else(terminal).map(|width| width.max(NARROWEST))
@@ -26,6 +30,30 @@ pub(crate) fn broken(text: &str, indent: usize) -> String {
 /// The same, but only where there is a width: what goes to a file or a pipe keeps its lines.
 pub(crate) fn fitted(text: &str, indent: usize) -> String {
     width().map_or_else(|| text.to_owned(), |width| broken_at(text, indent, width.min(PROSE)))
+}
+
+/// A message for standard error: the lines that are sentences fit its width; those of a picture stay as they are.
+pub(crate) fn message(text: &str) -> String {
+    width_of(&std::io::stderr()).map_or_else(|| text.to_owned(), |width| message_at(text, width.min(PROSE)))
+}
+
+fn message_at(text: &str, width: usize) -> String {
+    let lines = text.lines().map(|line| {
+        let is_sentence =
+            ["error", "warning", "fault", "="].iter().any(|start| plain(line).starts_with(start));
+        if is_sentence { broken_at(line, 4, width) } else { line.to_owned() }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `line` without the colours and spaces that it begins with.
+fn plain(mut line: &str) -> &str {
+    while let Some((_, rest)) =
+        line.trim_start().strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m'))
+    {
+        line = rest;
+    }
+    line.trim_start()
 }
 
 fn broken_at(text: &str, indent: usize, width: usize) -> String {
@@ -50,8 +78,7 @@ pub(crate) struct Column(pub(crate) &'static str, pub(crate) usize, pub(crate) O
 
 /// A line of the table of `columns`: a cell for each.
 pub(crate) fn line<'a>(columns: &[Column], cells: impl Iterator<Item = &'a str>) -> String {
-    let all: usize = columns.iter().map(|column| column.1 + 2).sum();
-    let is_narrow = width().is_some_and(|width| width < all - 2);
+    let is_narrow = is_narrow(columns);
     let cells = columns.iter().zip(cells).filter_map(|(Column(_, wide, narrow), cell)| {
         let width = if is_narrow { (*narrow)? } else { *wide };
         Some(format!("{cell:>width$}"))
@@ -60,14 +87,40 @@ pub(crate) fn line<'a>(columns: &[Column], cells: impl Iterator<Item = &'a str>)
     cells.collect::<Vec<_>>().join(gap).trim_end().to_owned()
 }
 
-/// The heading of that table.
+/// The heading of that table, and before it what is left out of the table.
 pub(crate) fn heading(columns: &[Column]) -> String {
-    format!("\n{}", line(columns, columns.iter().map(|column| column.0)))
+    let is_left_out = |column: &&Column| is_narrow(columns) && column.2.is_none() && !column.0.is_empty();
+    let left_out: Vec<&str> = columns.iter().filter(is_left_out).map(|column| column.0).collect();
+    let told = match left_out.is_empty() {
+        true => String::new(),
+        false => {
+            let text = format!("\nleft out at this width (see --json or --csv): {}", left_out.join(", "));
+            broken(&text, 2)
+        }
+    };
+    format!("{told}\n{}", line(columns, columns.iter().map(|column| column.0)))
+}
+
+/// Whether a table of `columns` is too wide.
+fn is_narrow(columns: &[Column]) -> bool {
+    let all: usize = columns.iter().map(|column| column.1 + 2).sum();
+    width().is_some_and(|width| width < all - 2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_of_a_message_are_broken_and_its_picture_is_not() {
+        let picture = format!("1 | {}", "x".repeat(90));
+        let expected = format!("\u{1b}[94m  = \u{1b}[1mexpected:\u{1b}[0m one of: {}", "name, ".repeat(30));
+        let text = message_at(&format!("error: short\n{picture}\n{expected}"), 80);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines[0], lines[1]), ("error: short", &*picture));
+        assert!(lines.len() > 3 && lines[3].starts_with("    name,"), "{lines:?}");
+        assert!(lines[3..].iter().all(|line| line.len() <= 80), "{lines:?}");
+    }
 
     #[test]
     fn long_lines_are_broken_between_words_and_others_are_not() {

@@ -42,12 +42,12 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
         let _ = writeln!(text, "{title}");
         let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, meaning) in lines {
-            let _ = writeln!(text, "  {name:width$}  {meaning}");
+            let _ = writeln!(text, "{}", fitted(&format!("  {name:width$}  {meaning}"), width + 4));
         }
         text.push('\n');
     }
     text.push_str("`flitway explain NAME` tells more of each.");
-    say(&fitted(&text, 4))
+    say(&text)
 }
 
 fn sections() -> Vec<Section> {

@@ -126,7 +126,7 @@ fn definitions(points: &[Point]) -> String {
     let mut text = String::from(
         "\noffered, accepted  flits of copies to be delivered, delivered; fraction of what the nodes can receive\n\
          last copy          beginning of an operation to its last copy at a NIC (with --overheads, taken in); mean\n\
-         \x20                  +-half of the 95 % interval, if steady\n\
+         \x20                  +-half of the 95 % interval, where known\n\
          a copy             the same in the mean over the copies of an operation",
     );
     if points.iter().any(|point| point.offered_load > 0.0) {

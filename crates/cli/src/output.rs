@@ -2,6 +2,7 @@
 
 use crate::args::{Color, MannerArguments, RunArguments};
 use crate::failure::Failure;
+use crate::layout::message;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::whole;
 use flitway_machine::{Colour, printable};
@@ -45,7 +46,7 @@ pub(crate) fn is_same_file(a: &str, b: &str) -> bool {
 /// Prints `text` and a line end to standard error, nothing of which steers the terminal. If even that fails there is nobody to
 /// tell.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", message(&printable(text)));
 }
 
 /// Prints a warning, which nobody wants to hear who wants quiet.
@@ -57,7 +58,7 @@ pub(crate) fn warn(picture: &str) {
 
 /// Prints what a renderer has drawn, with its colours.
 pub(crate) fn draw(picture: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{picture}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", message(picture));
 }
 
 /// Where a result goes.

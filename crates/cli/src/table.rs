@@ -126,7 +126,7 @@ pub(crate) fn definitions(
 ) -> String {
     let mut text = String::from(
         "\noffered, accepted  flits created, delivered; fraction of the injection rate, header and trailer included\n\
-         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, if steady\n\
+         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, where known\n\
          network            head leaves the source to last flit delivered; mean",
     );
     let (nodes, silent) = (session.scale().nodes, traffic.destinations().silent_nodes());
@@ -177,7 +177,8 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
     }
     text.push_str(&remarks::unsettled(points, Verdict::Unsettled, "unsettled"));
     if points.iter().any(|point| point.verdict == Verdict::Stopped) {
-        text.push_str("\nstopped            interrupted before the precision was reached");
+        text.push_str("\nstopped            interrupted before the precision was reached: what is shown was measured until then, perhaps\n\
+         \x20                  while the network still filled");
     }
     text
 }

@@ -55,7 +55,8 @@ fn everything_fits_80_columns() {
             assert!(line.chars().count() <= 80, "{command:?}: {line}");
         }
         // Words that are there when there is room are not broken when there is none.
-        let known: Vec<&str> = wide.split_whitespace().collect();
+        let note = ["left", "this", "width"];
+        let known: Vec<&str> = wide.split_whitespace().chain(note).collect();
         let is_word = |word: &&str| word.len() > 3 && word.chars().all(|letter| letter.is_ascii_alphabetic());
         for word in text.split_whitespace().filter(is_word) {
             assert!(known.contains(&word), "{command:?}: {word} is part of a word");
@@ -64,11 +65,26 @@ fn everything_fits_80_columns() {
 }
 
 #[test]
+fn a_narrow_table_says_what_it_leaves_out() {
+    let barrier = ["run", "hpp-switch", "--barrier", "all", "--load", "0.1", "--packet", "1KiB"];
+    let barrier = [&barrier[..], &["--warm-up", "10us", "--duration", "200us"]].concat();
+    let text = stdout(&at(80, &barrier));
+    assert!(text.contains("left out at this width (see --json or --csv): p50, a release, unicast"), "{text}");
+    assert!(!stdout(&at(150, &barrier)).contains("left out"));
+}
+
+#[test]
+fn a_file_that_explain_shows_keeps_its_lines() {
+    let experiment = ["explain", "hpp-vcs"];
+    assert_eq!(stdout(&at(60, &experiment)), stdout(&flitway(&experiment)));
+}
+
+#[test]
 fn of_many_ranks_those_that_matter_are_shown() {
     let goal = scratch("width-ranks.goal", &ring(100));
     let output = flitway(&["run", "fattree-128", "--graph", goal.to_str().unwrap()]);
     let text = stdout(&output);
-    assert!(text.lines().count() < 30, "{text}");
+    assert!(text.lines().count() < 36, "{text}");
     // Rank 0 computes 1,000 ns in cycles of 3.2 ns, rank 99 1,990, for which rank 0 waits.
     let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
     let cells = |start: &str| line(start).split_whitespace().collect::<Vec<_>>();

@@ -276,7 +276,10 @@ const EXPECTED: &str = "expected a load above 0 and up to 10 (0.3, 30% or 3/10),
 /// The loads of the range `text`, which is `first`, two points and the `rest`, to `loads`; no more than one too many.
 fn range_of_loads(text: &str, first: &str, rest: &str, loads: &mut Vec<Load>) -> Result<(), String> {
     let (last, step) = rest.split_once(':').ok_or_else(|| format!("`{text}` has no step: {EXPECTED}"))?;
-    let step_problem = |_| format!("`{step}`: a step is above 0, and at most 10");
+    let step_problem = |_| match step.trim().parse::<Fraction>() {
+        Ok(_) => format!("`{step}`: a step is above 0, and at most 10"),
+        Err(_) => format!("`{step}`: a step is a decimal number (0.05), a percentage or a fraction"),
+    };
     let (first, last) = (one_load(first.trim())?, one_load(last.trim())?);
     let step = one_load(step.trim()).map_err(step_problem)?;
     let parts = |load: Fraction| (u128::from(load.numerator()), u128::from(load.denominator()));
