@@ -70,6 +70,24 @@ fn every_way_takes_about_as_long_as_its_closed_form_says() {
     }
 }
 
+/// All messages meet at one node; in one switch nothing else is between them but adverts, and those nowhere if processors are
+/// slower than links.
+#[test]
+fn a_counter_in_one_switch_takes_what_its_closed_form_says() {
+    let session = session("hpp-switch", 1);
+    let measured = |has_overheads| {
+        let mut settings = BarrierSettings { has_overheads, ..settings("all", Method::CentralCounter) };
+        // All processors are idle when the next operation begins.
+        settings.choice.interval = 20_000;
+        let barrier = point(&session, &settings).1.barrier.unwrap();
+        (mean(&barrier.latency), barrier.zero_load_latency_ns)
+    };
+    let (links, theory) = measured(false);
+    assert!((1.0..1.02).contains(&(links / theory)), "{links} of {theory} ns");
+    let (processors, theory) = measured(true);
+    assert!((processors - theory).abs() < 0.01, "{processors} of {theory} ns");
+}
+
 #[test]
 fn a_tree_to_a_node_is_longer_and_three_trips_are_longer_still() {
     let session = session("hpp-switch", 1);

@@ -165,9 +165,10 @@ impl BarrierRun {
         let farthest = members.iter().filter(|&&node| node != counter);
         let way = farthest.map(|&node| way(node, counter).max(way(counter, node))).max().unwrap_or(0);
         let rails = u64::from(self.fabric.rails);
-        // Rails take turns.
-        let wait = |overhead: u64| others * overhead.max(self.message_flits / rails);
-        send + way + wait(receive) + wait(send) + way + receive
+        // Messages come and go one after the other, the first without a wait. Rails take turns.
+        let all =
+            |overhead: u64| overhead + others.saturating_sub(1) * overhead.max(self.message_flits / rails);
+        send + way + all(receive) + all(send) + way + receive
     }
 
     /// Who is in a round when: it has been in the one before, and has got the message of that.
