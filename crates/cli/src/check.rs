@@ -10,14 +10,13 @@ use crate::run::too_large;
 use crate::table;
 use flitway_experiment::Examination;
 use flitway_fabric::Fabric;
-use flitway_machine::Machine;
 use flitway_report::channels::how;
 use flitway_report::memory;
 use flitway_report::session::Session;
 
 /// Checks what `arguments` say.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
-    let machine = Machine::load(&arguments.machine.machine, &arguments.machine.set)?;
+    let machine = inputs::machine(&arguments.machine.machine, &arguments.machine.set)?;
     memory::fits_machine(&machine, false).map_err(too_large)?;
     if !machine.warnings.is_empty() {
         warn(&machine.warnings.render(colour()));

@@ -1,9 +1,32 @@
-//! What a command reads is not what it writes: no output replaces an input.
+//! What a command reads: a machine, and no experiment in its place; and that it is not what it writes.
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use flitway_experiment::whole::is_same;
+use flitway_machine::Machine;
 use std::path::{Path, PathBuf};
+
+/// The machine `name`, changed as `set` says.
+pub(crate) fn machine(name: &str, set: &[String]) -> Result<Machine, Failure> {
+    Machine::load(name, set).map_err(|problems| match is_experiment(name) {
+        true => {
+            let help = format!("write `flitway run --experiment {name}`");
+            Failure::input(format!("`{name}` is an experiment, and no machine"), Some(help))
+        }
+        false => problems.into(),
+    })
+}
+
+/// Whether `name` is that of an experiment, or of a file with the table `run` that each has.
+fn is_experiment(name: &str) -> bool {
+    let is_built_in = flitway_experiment::builtin().iter().any(|(known, _)| *known == name);
+    is_built_in || {
+        let path = Path::new(name);
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml") && is_file(path);
+        let text = is_toml.then(|| std::fs::read_to_string(path).ok()).flatten().unwrap_or_default();
+        text.lines().any(|line| line.trim() == "[run]")
+    }
+}
 
 /// The outputs that `arguments` name, each with its option.
 pub(crate) fn outputs(arguments: &RunArguments) -> Vec<(&'static str, &Path)> {

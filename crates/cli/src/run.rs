@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (None, Some(machine)) => machine,
         (None, None) => return Err(Failure::input("no machine is named", None)),
     };
-    let machine = Machine::load(name, &arguments.set)?;
+    let machine = inputs::machine(name, &arguments.set)?;
     memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
         warn(&machine.warnings.render(colour()));

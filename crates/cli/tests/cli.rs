@@ -340,6 +340,9 @@ fn a_newcomer_is_told_what_to_do_instead() {
     assert_refused(&[
         (&["run", "hpp"], &["did you mean `hpp-switch`?"]),
         (&["check", "."], &["`.` is a directory"]),
+        (&["run", "hpp-vcs"], &["`hpp-vcs` is an experiment", "flitway run --experiment hpp-vcs"]),
+        (&["check", "../../experiments/hpp-vcs.toml"], &["is an experiment, and no machine"]),
+        (&["run", "hpp-switch", "--load", "0.1..0.9:1e-9"], &["`1e-9`: a step is a decimal number"]),
         (&["run", "--experiment", ".."], &["`..` is a directory", "the path of an experiment file"]),
         (
             &["run", "hpp-switch", "--experiment", "hpp-vcs"],
