@@ -435,6 +435,22 @@ fn a_graph_says_how_busy_channels_were() {
 }
 
 #[test]
+fn words_of_the_field_are_answered() {
+    let words = [
+        ("dragonfly", "topology.file"),
+        ("UGAL", "not modelled"),
+        ("incast", "hotspot"),
+        ("PFC", "credits keep every buffer from overflowing"),
+        ("o_s", "nic.send_overhead"),
+        ("bisection", "theory.bisection_bound"),
+    ];
+    for (word, meaning) in words {
+        let text = stdout(&flitway(&["explain", word]));
+        assert!(text.contains(meaning), "{word}: {text}");
+    }
+}
+
+#[test]
 fn a_graph_that_cannot_finish_is_a_fault_with_its_witness() {
     let goal = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\nb: send 8b to 1 tag 2\nb requires a\n}
 rank 1 {\na: recv 8b from 0 tag 2\nb: send 8b to 0 tag 1\nb requires a\n}\n";
