@@ -345,8 +345,12 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         format!("{} MiB", facts.memory_bytes.div_ceil(1 << 20))
     };
     let _ = writeln!(text, "memory for switches and NIC ports without packets: about {memory}");
-    for Rounding { what, exact, cycles } in &facts.roundings {
-        let _ = writeln!(text, "rounded up: {what}, {exact:.3} cycles, count as {cycles}");
+    let hertz = machine.clock.hertz();
+    let _ = writeln!(text, "clock: {:.3} MHz, so a cycle is {:.3} ns", hertz / 1e6, 1e9 / hertz);
+    let rounded = |Rounding { what, exact, cycles }: &Rounding| format!("{what} from {exact:.3} to {cycles}");
+    if !facts.roundings.is_empty() {
+        let all: Vec<String> = facts.roundings.iter().map(rounded).collect();
+        let _ = writeln!(text, "rounded up to whole cycles: {}", all.join(", "));
     }
     text.push('\n');
     let mut table = bare_table(&["hops", "pairs %", "zero-load latency ns"]);
@@ -382,7 +386,9 @@ pub(crate) fn sizes_of(session: &Session) -> String {
 fn headline(machine: &Machine) -> String {
     let sets = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
     let sets: Vec<String> = sets.map(|set| format!("{}={}", set.path, set.value)).collect();
-    if sets.is_empty() {
+    if sets.is_empty() && machine.description.is_empty() {
+        machine.name.clone()
+    } else if sets.is_empty() {
         format!("{}: {}", machine.name, machine.description)
     } else {
         format!("{} with {}", machine.name, sets.join(", ").replace('"', ""))
