@@ -70,13 +70,13 @@ pub trait ShardModel<E, O>: Shard + Sized {
     /// The books at the end of cycle `now - 1`.
     fn audit(&self, now: Cycle) -> Conservation;
 
-    /// See [`SwitchModel::waiting`].
+    /// See [`SwitchModel::waiting`](crate::component::SwitchModel::waiting).
     fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting>;
 
-    /// See [`SwitchModel::position`].
+    /// See [`SwitchModel::position`](crate::component::SwitchModel::position).
     fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32;
 
-    /// See [`SwitchModel::queued_flits`].
+    /// See [`SwitchModel::queued_flits`](crate::component::SwitchModel::queued_flits).
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64;
 
     /// Flits of the packets that the link of `port` (of a node: the rail) has chosen since the start; `None` from an

@@ -7,7 +7,7 @@ use crate::{GroupId, NodeId};
 pub enum Destination {
     /// One node. A packet to the node itself is legal and crosses the node's own switch.
     Node(NodeId),
-    /// The members of a multicast group, by way of a root of those that [`Groups::roots`](flitway_wiring::Groups::roots) counts
+    /// The members of a multicast group, by way of a root of those that [`Groups::roots`](crate::Groups::roots) counts
     /// where the sender chooses one.
     Group(GroupId, u32),
     /// A set of nodes, each of which gets a copy: a worm, where switches have reachability strings.

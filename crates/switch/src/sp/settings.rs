@@ -44,7 +44,7 @@ impl Store {
     }
 }
 
-/// How the memory of an input FIFO is built. The timing is the same; see [`Cost`](super::Cost) for what is not.
+/// How the memory of an input FIFO is built. The timing is the same; see [`Cost`](flitway_fabric::chip::Cost) for what is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Organisation {
     /// A memory as wide as a chunk, chunk-wide multiplexers, and a chunk register at each output.
