@@ -19,9 +19,8 @@ use std::fmt::Write;
 /// Explains what `arguments` ask for: everything that has this name.
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let topic = arguments.topic.trim();
-    let files: Vec<_> = builtin().iter().chain(flitway_experiment::builtin()).collect();
-    let files: Vec<&str> =
-        files.into_iter().filter(|(name, _)| *name == topic).map(|(_, text)| text.trim_end()).collect();
+    let files = builtin().iter().chain(flitway_experiment::builtin()).filter(|(name, _)| *name == topic);
+    let files: Vec<&str> = files.map(|(_, text)| text.trim_end()).collect();
     let mut pages = names(topic);
     pages.extend(args::explained(topic));
     pages.extend(words::explained(topic));

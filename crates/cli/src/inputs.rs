@@ -3,7 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use flitway_experiment::whole::is_same;
-use flitway_machine::Machine;
+use flitway_machine::{Machine, input};
 use std::path::{Path, PathBuf};
 
 /// The machine `name`, changed as `set` says.
@@ -22,9 +22,9 @@ fn is_experiment(name: &str) -> bool {
     let is_built_in = flitway_experiment::builtin().iter().any(|(known, _)| *known == name);
     is_built_in || {
         let path = Path::new(name);
-        let is_toml = path.extension().is_some_and(|extension| extension == "toml") && is_file(path);
-        let text = is_toml.then(|| std::fs::read_to_string(path).ok()).flatten().unwrap_or_default();
-        text.lines().any(|line| line.trim() == "[run]")
+        let has_run = |text: String| text.lines().any(|line| line.trim() == "[run]");
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        is_toml && input::read_text(path, input::WRITTEN_MAX).is_ok_and(has_run)
     }
 }
 

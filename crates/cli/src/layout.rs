@@ -89,7 +89,8 @@ pub(crate) fn line<'a>(columns: &[Column], cells: impl Iterator<Item = &'a str>)
 
 /// The heading of that table, and before it what is left out of the table.
 pub(crate) fn heading(columns: &[Column]) -> String {
-    let is_left_out = |column: &&Column| is_narrow(columns) && column.2.is_none() && !column.0.is_empty();
+    let is_narrow = is_narrow(columns);
+    let is_left_out = |column: &&Column| is_narrow && column.2.is_none() && !column.0.is_empty();
     let left_out: Vec<&str> = columns.iter().filter(is_left_out).map(|column| column.0).collect();
     let told = match left_out.is_empty() {
         true => String::new(),

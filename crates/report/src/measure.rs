@@ -43,7 +43,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::Deadlock;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
-use flitway_fabric::{Endpoint, Simulation};
+use flitway_fabric::{Endpoint, Observer, Simulation};
 use judgement::Judgement;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -208,7 +208,7 @@ impl<A: Architecture, E: Endpoint> Course<A, E> for Plain {}
 const SNAPSHOTS_MAX: usize = 16;
 
 /// The most channels whose flits are kept: snapshots of more take too much memory.
-pub(crate) const CHANNELS_MAX: usize = 1 << 20;
+const CHANNELS_MAX: usize = 1 << 20;
 
 /// Cycles of one node between two calls of `progress` within a batch; those of a large network take a second.
 const STRIDE: u64 = 1 << 20;
@@ -330,9 +330,15 @@ impl Snapshot {
         self,
         simulation: &Simulation<A, E, Recorder>,
     ) -> Snapshot {
-        let has_room = simulation.channels() <= CHANNELS_MAX;
-        Snapshot { sent_of: if has_room { simulation.sent_flits() } else { None }, ..self }
+        Snapshot { sent_of: sent_flits(simulation), ..self }
     }
+}
+
+/// What each channel has sent by now, if there is room for that.
+pub(crate) fn sent_flits<A: Architecture, E: Endpoint, O: Observer>(
+    simulation: &Simulation<A, E, O>,
+) -> Option<Vec<u64>> {
+    if simulation.channels() <= CHANNELS_MAX { simulation.sent_flits() } else { None }
 }
 
 /// How many batches lie between two snapshots that stay, after `count` of them.

@@ -178,10 +178,7 @@ impl Point {
     /// The point with what `measurement` says of the channels of `fabric`.
     #[must_use]
     pub fn with_stages(self, fabric: &Fabric, measurement: &Measurement) -> Self {
-        let stages = Stages::new(fabric, measurement).map(|stages| {
-            let value = stages.to_json(fabric.topology());
-            (stages, value)
-        });
+        let stages = Stages::new(fabric, measurement).map(|stages| stages.with_json(fabric.topology()));
         Point { stages, ..self }
     }
 

@@ -13,7 +13,7 @@ pub mod train;
 use crate::details::Details;
 use crate::graph::GraphResult;
 use crate::latencies::latencies;
-use crate::measure::{CHANNELS_MAX, Measurement, Plan, Progress};
+use crate::measure::{Measurement, Plan, Progress, sent_flits};
 use crate::memory::{Guard, peak_rss_bytes};
 use crate::point::{Point, Scale};
 use crate::stages::Stages;
@@ -290,14 +290,11 @@ impl Session {
         simulation.settle();
         let wall = started.elapsed();
         let cycles = simulation.now().0.max(1) as f64;
-        let has_room = simulation.channels() <= CHANNELS_MAX;
-        let sent = has_room.then(|| simulation.sent_flits()).flatten();
-        let load_of = sent.map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect::<Vec<_>>());
-        let stages = load_of.as_ref().map(|load_of| {
-            let stages = Stages::of_run(&self.fabric, load_of);
-            let value = stages.to_json(self.fabric.topology());
-            (stages, value)
-        });
+        let load_of = sent_flits(&simulation)
+            .map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect::<Vec<_>>());
+        let stages = load_of
+            .as_ref()
+            .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
         GraphResult {
             summary: flitway_process::summary(simulation.endpoints()),
             stuck: flitway_process::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),

@@ -235,6 +235,13 @@ impl Stages {
         Stages { loads, busiest: all, limit: None, fullest: None }
     }
 
+    /// These, and the object of them that a result has.
+    #[must_use]
+    pub fn with_json(self, topology: &Topology) -> (Self, Value) {
+        let value = self.to_json(topology);
+        (self, value)
+    }
+
     /// The object `channel_load` of a point.
     #[must_use]
     pub fn to_json(&self, topology: &Topology) -> Value {
