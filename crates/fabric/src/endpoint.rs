@@ -3,7 +3,7 @@
 //! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
 //! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
 
-use crate::BarrierId;
+use crate::{BarrierId, Flow};
 use flitway_engine::Cycle;
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId, SetId};
@@ -25,7 +25,7 @@ pub struct Packet {
     /// When it came into being; not later than the cycle in which it is handed over.
     pub created: Cycle,
     /// Comes back unchanged with the [`Delivery`].
-    pub tag: u64,
+    pub flow: Flow,
 }
 
 /// A packet that has reached its destination, or one copy of it a member of its group.
@@ -52,7 +52,7 @@ pub struct Delivery {
     /// When its last flit had been received: the cycle after the one in which that flit was on the receiver's wire.
     pub delivered: Cycle,
     /// What the sender gave.
-    pub tag: u64,
+    pub flow: Flow,
 }
 
 /// What an endpoint does in one call, on its way to the NIC ports.

@@ -5,7 +5,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::traffic::{Source, Traffic};
@@ -82,7 +82,7 @@ impl Endpoint for Injector {
                 lane: self.lanes.bits() as u32,
                 payload: creation.payload,
                 created: creation.created,
-                tag: self.counts.packets,
+                flow: Flow::traffic(self.counts.packets),
             });
             self.next_rail = if self.next_rail + 1 < self.rails { self.next_rail + 1 } else { 0 };
             self.counts.packets += 1;
@@ -128,7 +128,7 @@ mod tests {
             // 3 rails at half load of 32 flits: 0.046875 a cycle; standard deviation 30.
             assert!(packets.len().abs_diff(937) < 120, "{}", packets.len());
             for (turn, (now, _, packet)) in packets.iter().enumerate() {
-                assert_eq!((packet.rail.0, packet.tag), (turn as u32 % 3, turn as u64));
+                assert_eq!((packet.rail.0, packet.flow.tag), (turn as u32 % 3, turn as u64));
                 assert_eq!(packet.created.0, *now);
             }
             let counts = injectors[node as usize].counts();

@@ -137,7 +137,7 @@ impl Messenger {
         let settings = self.exchange.settings();
         let number = self.exchange.number(self.node, destination, message.envelope.message);
         let sequence = self.sequences.entry(destination).or_insert(0);
-        let tag = Numbered { sequence: *sequence, number }.tag();
+        let flow = Numbered { sequence: *sequence, number }.flow();
         *sequence += 1;
         let bytes = message.envelope.bytes;
         let mut left = payload_of_all(bytes);
@@ -150,7 +150,7 @@ impl Messenger {
             let rail = one_rail.unwrap_or_else(|| take_turn(&mut self.packet_rail, settings.rails));
             let lane = self.lanes.bits() as u32;
             let destination = Destination::Node(destination);
-            out.push(Packet { destination, rail: RailId(rail), lane, payload, created: now, tag });
+            out.push(Packet { destination, rail: RailId(rail), lane, payload, created: now, flow });
             self.counts.packets += 1;
         }
         self.counts.messages += 1;
@@ -158,7 +158,7 @@ impl Messenger {
 
     /// Puts a packet where it belongs and tells the ranks.
     fn arrive(&mut self, delivery: &Delivery) {
-        let numbered = Numbered::of_tag(delivery.tag);
+        let numbered = Numbered::of(delivery.flow);
         let message = self.exchange.message(delivery.source, self.node, numbered.number);
         let (_, envelope) = self.envelope(message);
         let part = Part {
@@ -435,7 +435,7 @@ mod tests {
             created: packet.created,
             injected: packet.created,
             delivered: Cycle(13),
-            tag: packet.tag,
+            flow: packet.flow,
         };
         assert_eq!(nodes[1].deliver(Cycle(13), &delivery, &mut out), Some(Cycle(33)));
         assert_eq!(nodes[1].wake(Cycle(33), &mut out), Some(Cycle(38)));

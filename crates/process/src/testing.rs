@@ -49,6 +49,6 @@ fn delivery(source: NodeId, node: NodeId, packet: &Packet, now: Cycle) -> Delive
         created: packet.created,
         injected: packet.created,
         delivered: now,
-        tag: packet.tag,
+        flow: packet.flow,
     }
 }

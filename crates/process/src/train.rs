@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 
@@ -63,7 +63,7 @@ impl Endpoint for Train {
                 lane: lanes.bits() as u32,
                 payload,
                 created: now,
-                tag: number.into(),
+                flow: Flow::traffic(number.into()),
             }));
         }
         None

@@ -74,7 +74,7 @@ impl Event {
             Event::Delivered(it) => {
                 let flits = u32::from(it.flits) << 16 | u32::from(it.payload);
                 [
-                    it.tag,
+                    it.flow.tag,
                     it.destination.0.into(),
                     it.rail.0.into(),
                     it.source.0.into(),

@@ -20,7 +20,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates, Simulation, Unobserved,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, Outgoing, Packet, Rates, Simulation, Unobserved,
 };
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
@@ -87,7 +87,7 @@ fn flood(nodes: u32, node: u32) -> Flood {
         lane: 0,
         payload: SLOT as u16,
         created: Cycle(0),
-        tag,
+        flow: Flow::traffic(tag),
     };
     Flood { packets: (0..SLOTS + 200).map(&mut packet).collect() }
 }

@@ -299,6 +299,7 @@ impl Observer for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitway_fabric::Flow;
     use flitway_wiring::NodeId;
     use flitway_wiring::RailId;
 
@@ -314,7 +315,7 @@ mod tests {
             created: Cycle(injected),
             injected: Cycle(injected),
             delivered: Cycle(injected + latency),
-            tag: 0,
+            flow: Flow::default(),
         }
     }
 

@@ -370,7 +370,7 @@ fn groups_without_operations_change_nothing_for_others() {
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect::<Vec<_>>()
     };
     let by_place = |mut deliveries: Vec<Delivery>| {
-        deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.tag));
+        deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.flow.tag));
         deliveries
     };
     assert!(by_place(totals(&plain)) == by_place(totals(&with)));

@@ -9,8 +9,8 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{
-    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rate,
-    Rates, Simulation, barrier,
+    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, Observer, Outgoing, Packet,
+    Rate, Rates, Simulation, barrier,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
@@ -131,7 +131,7 @@ fn a_loaded_network_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
     let sent: usize = scripts.iter().map(|script| script.packets.len()).sum();
     let (deliveries, counters) = run::<A>(fabric, scripts.clone(), 1, &[]);
     assert_eq!((deliveries.len(), counters.packets_delivered), (sent, sent as u64), "each arrives once");
-    let mut names: Vec<_> = deliveries.iter().map(|it| (it.source, it.tag)).collect();
+    let mut names: Vec<_> = deliveries.iter().map(|it| (it.source, it.flow.tag)).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), sent, "none arrives twice");
@@ -176,7 +176,7 @@ fn refuses_what_it_does_not_offer<A: Architecture>(chip: &A::Chip) {
 
 fn packet(destination: NodeId, payload: u16, created: Cycle, tag: u64) -> Packet {
     let destination = Destination::Node(destination);
-    Packet { destination, rail: RailId(0), lane: tag as u32, payload, created, tag }
+    Packet { destination, rail: RailId(0), lane: tag as u32, payload, created, flow: Flow::traffic(tag) }
 }
 
 /// Random packets, at about half of what a node can send.
@@ -217,7 +217,7 @@ fn run<A: Architecture>(
     let counters = simulation.counters();
     let mut all: Vec<Delivery> =
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
-    all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.tag));
+    all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.flow.tag));
     (all, counters)
 }
 

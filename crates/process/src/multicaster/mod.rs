@@ -19,7 +19,7 @@ use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
@@ -64,7 +64,7 @@ struct Pending {
     rail: RailId,
     payload: u16,
     created: Cycle,
-    tag: u64,
+    flow: Flow,
 }
 
 /// What management decides for a node.
@@ -131,10 +131,10 @@ impl Multicaster {
     }
 
     /// The processor makes a packet, in cycle `now` or as soon as it has done what it has to do before.
-    fn send(&mut self, now: Cycle, to: To, payload: u16, created: Cycle, tag: u64) {
+    fn send(&mut self, now: Cycle, to: To, payload: u16, created: Cycle, flow: Flow) {
         let rail = RailId(self.next_rail);
         self.next_rail = (self.next_rail + 1) % self.plan.rails();
-        self.processor.work(now, self.plan.send_overhead(), Pending { to, rail, payload, created, tag });
+        self.processor.work(now, self.plan.send_overhead(), Pending { to, rail, payload, created, flow });
     }
 
     /// What management has decided is void.
@@ -166,7 +166,7 @@ impl Multicaster {
     /// Hands over what the processor has made by now.
     fn hand_over(&mut self, now: Cycle, out: &mut Outgoing) {
         while let Some(packet) = self.processor.done(now) {
-            let Pending { to, rail, payload, created, tag } = packet;
+            let Pending { to, rail, payload, created, flow } = packet;
             let destination = match to {
                 To::Node(node) => Destination::Node(node),
                 To::Group(group, Some(root)) => Destination::Group(group, root),
@@ -175,7 +175,7 @@ impl Multicaster {
                 }
                 To::Set(_) => Destination::Node(self.node),
             };
-            let packet = Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, tag };
+            let packet = Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, flow };
             match to {
                 To::Set(set) => out.push_to_set(packet, set),
                 To::Node(_) | To::Group(..) => out.push(packet),
@@ -205,16 +205,16 @@ impl Endpoint for Multicaster {
     }
 
     fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        if let Some(tag) = OperationTag::of(delivery).filter(|tag| tag.source != self.node) {
+        if let Some(tag) = OperationTag::of(delivery.flow).filter(|tag| tag.source != self.node) {
             let overhead = self.plan.receive_overhead();
             let taken_in = self.processor.spend(now, overhead);
             let plan = Arc::clone(&self.plan);
-            let Delivery { payload, created, flits, tag: written, .. } = *delivery;
+            let Delivery { payload, created, flits, flow, .. } = *delivery;
             if overhead > 0 {
                 self.receipts.push(Receipt { tag, flits: flits.into(), latency: taken_in.since(created) });
             }
             for to in plan.forwards(tag, self.node) {
-                self.send(now, to, payload, created, written);
+                self.send(now, to, payload, created, flow);
             }
             self.hand_over(now, out);
         }

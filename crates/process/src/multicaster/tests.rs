@@ -42,7 +42,7 @@ fn sent(plan: &Arc<MulticastPlan>, cycles: u64) -> Vec<(u64, u32, u32, Operation
         .into_iter()
         .map(|(at, from, packet)| {
             let Destination::Node(to) = packet.destination else { panic!("nodes forward to nodes") };
-            (at, from, to.0, OperationTag::read(packet.tag).expect("an operation"), packet.created.0)
+            (at, from, to.0, OperationTag::of(packet.flow).expect("an operation"), packet.created.0)
         })
         .collect()
 }

@@ -192,7 +192,7 @@ impl Synchroniser {
             }
         };
         let (lane, payload) = (self.lanes.bits() as u32, BarrierPlan::MESSAGE_BYTES);
-        Packet { destination, rail, lane, payload, created, tag: tag.into() }
+        Packet { destination, rail, lane, payload, created, flow: tag.into() }
     }
 
     fn place(&self, group: u32) -> usize {
@@ -291,7 +291,7 @@ impl Endpoint for Synchroniser {
     }
 
     fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        if let Some(tag) = BarrierTag::of(delivery) {
+        if let Some(tag) = BarrierTag::of(delivery.flow) {
             let overhead = self.plan.settings().receive_overhead;
             match tag.word {
                 Word::Asked => self.hear(tag, now),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::PlanError;
 use crate::testing::run;
+use flitway_fabric::Flow;
 use flitway_fabric::barrier::Faults;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -112,10 +113,10 @@ fn tags_are_read_as_they_are_written() {
     for word in [Word::Arrived, Word::Released, Word::Asked, Word::Round(0), Word::Round(23)] {
         for is_odd in [false, true] {
             let tag = BarrierTag { group: 0xAB_CDEF, is_odd, word };
-            assert_eq!(BarrierTag::read(tag.into()), Some(tag));
-            assert_eq!(crate::multicaster::OperationTag::read(tag.into()), None);
+            assert_eq!(BarrierTag::of(tag.into()), Some(tag));
+            assert_eq!(crate::multicaster::OperationTag::of(tag.into()), None);
         }
     }
     let other = crate::multicaster::OperationTag { group: 0x7FFF, source: NodeId(1), sequence: 2 };
-    assert_eq!((BarrierTag::read(other.into()), BarrierTag::read(1 << 61)), (None, None));
+    assert_eq!((BarrierTag::of(other.into()), BarrierTag::of(Flow::traffic(1 << 62))), (None, None));
 }

@@ -3,7 +3,9 @@
 use crate::hpp::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::{ANY_PAYLOAD, BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates};
+use flitway_fabric::{
+    ANY_PAYLOAD, BarrierId, Barriers, Delivery, Endpoint, Fabric, Flow, Outgoing, Packet, Rates,
+};
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -114,7 +116,7 @@ impl Case {
     /// Whether a packet asks for a reply.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.scripts.iter().flatten().any(|packet| packet.tag & ASKS != 0)
+        self.scripts.iter().flatten().any(|packet| packet.flow.tag & ASKS != 0)
     }
 
     /// The endpoints for the fast engine.
@@ -160,8 +162,8 @@ impl fmt::Display for Case {
         }
         writeln!(f, "{} packets:", self.packets())?;
         for (node, packets) in self.scripts.iter().enumerate() {
-            for Packet { destination, rail, lane, payload, created, tag } in packets.iter().take(20) {
-                let what = format!("{payload} B, rail {rail}, lane {lane}, tag {tag}");
+            for Packet { destination, rail, lane, payload, created, flow } in packets.iter().take(20) {
+                let what = format!("{payload} B, rail {rail}, lane {lane}, {flow:?}");
                 writeln!(f, "  cycle {created}: {node} -> {destination:?}, {what}")?;
             }
             if packets.len() > 20 {
@@ -178,13 +180,13 @@ pub const ASKS: u64 = 1 << 32;
 /// The reply to a packet that asks for one: as long as that, and asking for nothing.
 #[must_use]
 pub fn reply(delivery: &Delivery) -> Option<Packet> {
-    (delivery.tag & ASKS != 0).then_some(Packet {
+    (delivery.flow.tag & ASKS != 0).then_some(Packet {
         destination: Destination::Node(delivery.source),
         rail: delivery.rail,
-        lane: delivery.tag as u32,
+        lane: delivery.flow.tag as u32,
         payload: delivery.payload,
         created: delivery.delivered,
-        tag: delivery.tag & !ASKS,
+        flow: Flow::from_bits(delivery.flow.bits(), delivery.flow.tag & !ASKS),
     })
 }
 

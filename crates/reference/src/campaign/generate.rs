@@ -9,9 +9,9 @@ mod sp;
 use super::case::{ASKS, Case};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::Packet;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
 use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -535,7 +535,12 @@ impl Traffic {
             lane: if phase.one_lane { 0 } else { dice.0.bits() as u32 },
             payload: payload as u16,
             created: Cycle(at),
-            tag: tag as u64 | if phase.asks { ASKS } else { 0 },
+            // Of all kinds and processes: they have to come back as they were.
+            flow: Flow::new(
+                FlowKind::ALL[tag % FlowKind::ALL.len()],
+                tag as u64 | if phase.asks { ASKS } else { 0 },
+            )
+            .of_process((tag % usize::from(PROCESSES_MAX)) as u8),
         }
     }
 }

@@ -206,7 +206,7 @@ fn fewer_receivers(case: &mut Case) {
 
 /// Changes that make a packet plainer.
 const PACKET_CHANGES: &[fn(&mut flitway_fabric::Packet)] = &[
-    |packet| packet.tag &= !ASKS,
+    |packet| packet.flow.tag &= !ASKS,
     |packet| packet.lane = 0,
     |packet| packet.payload = 1,
     |packet| packet.payload = packet.payload.div_ceil(2),

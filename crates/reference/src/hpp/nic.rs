@@ -178,7 +178,7 @@ impl Nic {
             created: packet.created,
             injected: Cycle(injected),
             delivered: Cycle(world.now),
-            tag: packet.tag,
+            flow: packet.flow,
         };
         world.record.deliveries.push(delivery);
         world.counters.packets_delivered += 1;

@@ -110,7 +110,7 @@ impl Nic {
             created: packet.created,
             injected: Cycle(travelling.injected),
             delivered: Cycle(world.now),
-            tag: packet.tag,
+            flow: packet.flow,
         };
         world.counters.packets_delivered += 1;
         world.counters.flits_delivered += u64::from(travelling.flits);

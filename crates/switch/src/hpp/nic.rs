@@ -6,7 +6,7 @@ mod leaf;
 use super::barrier_link_sender::{BarrierLinkSender, settle_told};
 use super::credit::{AdvertTimer, Receiver, Sender};
 use super::link_sender::{Receives, ShardCx, first_after};
-use super::token::{Arrival, CreditUpdate, Inbox, Kind, Pools, Run, Token};
+use super::token::{Arrival, CreditUpdate, Inbox, Kind, Mark, Pools, Run, Token};
 use super::{Cx, Hpp, Shared, credit_schedule};
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
@@ -126,7 +126,7 @@ impl Port {
     fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         while self.undrained != Slot::NONE {
             let token = &cx.shared.pools.tokens[self.undrained];
-            if token.kind == Kind::Gapped {
+            if token.mark.is_gapped() {
                 if self.drain_gapped(now, cx) {
                     continue;
                 }
@@ -224,7 +224,7 @@ impl Port {
         let tokens = &mut shared.pools.tokens;
         while ![self.undelivered, self.undrained, Slot::NONE].contains(&self.arriving.head()) {
             let slot = tokens.unlink(&mut self.arriving);
-            if tokens.take(slot).kind == Kind::Gapped {
+            if tokens.take(slot).mark.is_gapped() {
                 self.gapped.pop_front();
             }
         }
@@ -333,7 +333,7 @@ impl Port {
         let token = &pools.tokens[slot];
         let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
         let [leaves, comes] = [token.at + timing.receive, token.at + u64::from(flits)];
-        let is_whole = token.kind != Kind::Gapped;
+        let is_whole = !token.mark.is_gapped();
         if !is_whole {
             self.gapped.push_back(Gapped { slot, flits, drained: 0, runs: Vec::new() });
         }
@@ -376,7 +376,7 @@ impl Port {
             return Cycle::NEVER;
         }
         let token = &shared.pools.tokens[self.undrained];
-        let next = if token.kind == Kind::Gapped {
+        let next = if token.mark.is_gapped() {
             let packet = self.gapped.iter().find(|packet| packet.slot == self.undrained);
             packet.and_then(Gapped::next_run).map(|run| run.1)
         } else {
@@ -406,7 +406,7 @@ impl Port {
             return Cycle::NEVER;
         }
         let token = &tokens[slot];
-        if token.kind != Kind::Gapped {
+        if !token.mark.is_gapped() {
             return token.at + u64::from(token.flits);
         }
         self.gapped_delivered_at(slot)
@@ -534,14 +534,14 @@ impl PortModel<Hpp> for Port {
             injected: Cycle::NEVER,
             source,
             to,
-            tag: packet.tag,
+            tag: packet.flow.tag,
             flits,
             units,
             payload: packet.payload,
             hops: 0,
             port: 0,
             vc: vc as u8,
-            kind,
+            mark: Mark::new(kind, packet.flow),
             next: Slot::NONE,
         };
         let queue = &mut self.lanes[vc].queue;

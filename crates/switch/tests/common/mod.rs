@@ -6,7 +6,9 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rates};
+use flitway_fabric::{
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, Observer, Outgoing, Packet, Rates,
+};
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline,
 };
@@ -102,7 +104,7 @@ pub(crate) fn random_scripts(
                     lane: stream.bits() as u32,
                     payload: 1 + stream.below(payload_max) as u16,
                     created: Cycle(at),
-                    tag: packets.len() as u64,
+                    flow: Flow::traffic(packets.len() as u64),
                 });
                 at += stream.below(2 * gap);
             }

@@ -8,7 +8,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates, Simulation, Unobserved,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, Outgoing, Packet, Rates, Simulation, Unobserved,
 };
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
@@ -188,7 +188,7 @@ struct Steady {
 impl Endpoint for Steady {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         let (destination, rail) = (Destination::Node(self.destination), RailId(0));
-        out.push(Packet { destination, rail, lane: 0, payload: 64, created: now, tag: 0 });
+        out.push(Packet { destination, rail, lane: 0, payload: 64, created: now, flow: Flow::default() });
         self.next = now.0 + PERIOD;
         Some(Cycle(self.next))
     }
