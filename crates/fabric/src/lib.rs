@@ -22,7 +22,7 @@ pub mod simulation;
 pub use barrier::{BarrierId, Barriers};
 pub use chip::Chip;
 pub use description::{ANY_PAYLOAD, Fabric};
-pub use endpoint::{Delivery, Endpoint, Outgoing, Packet};
+pub use endpoint::{Delivery, Endpoint, NicPorts, Outgoing, Packet, Ticket, Up};
 pub use flow::{Flow, FlowKind, PROCESSES_MAX};
 pub use link::{Rate, Rates};
 pub use observer::{Observer, Unobserved};

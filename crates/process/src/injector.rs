@@ -5,7 +5,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet};
+use flitway_fabric::{Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::traffic::{Source, Traffic};
@@ -22,8 +22,8 @@ pub struct InjectorCounts {
 
 /// Synthetic traffic at a node.
 ///
-/// A saturating source creates at load 1, the rate of the links, at equal intervals: the contract has no call that
-/// tells when a NIC port is idle.
+/// A saturating source creates at load 1, the rate of the links, at equal intervals: ideal NIC ports do not tell when they are
+/// idle.
 #[derive(Clone, Debug)]
 pub struct Injector {
     source: Source,
@@ -91,7 +91,7 @@ impl Endpoint for Injector {
         self.next()
     }
 
-    fn deliver(&mut self, _now: Cycle, _delivery: &Delivery, _out: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.next()
     }
 }

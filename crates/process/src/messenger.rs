@@ -15,7 +15,7 @@ use crate::assembly::{Assembly, Part, Progress};
 use crate::exchange::{Exchange, Numbered};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::graph::stuck::{self, Stuck};
@@ -214,10 +214,12 @@ impl Endpoint for Messenger {
         self.run(now, out)
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
         // What ends in this cycle comes before what arrives in it, whether or not the node has been woken in it.
         self.run(now, out);
-        self.arrive(delivery);
+        if let Up::Delivery(delivery) = up {
+            self.arrive(delivery);
+        }
         self.run(now, out)
     }
 }
@@ -429,6 +431,7 @@ mod tests {
             destination: NodeId(1),
             group: None,
             rail: packet.rail,
+            vc: 0,
             payload: packet.payload,
             flits: 1,
             hops: 1,
@@ -437,7 +440,7 @@ mod tests {
             delivered: Cycle(13),
             flow: packet.flow,
         };
-        assert_eq!(nodes[1].deliver(Cycle(13), &delivery, &mut out), Some(Cycle(33)));
+        assert_eq!(nodes[1].hear(Cycle(13), Up::Delivery(&delivery), &mut out), Some(Cycle(33)));
         assert_eq!(nodes[1].wake(Cycle(33), &mut out), Some(Cycle(38)));
     }
 

@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet};
+use flitway_fabric::{Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 
@@ -69,9 +69,11 @@ impl Endpoint for Train {
         None
     }
 
-    fn deliver(&mut self, now: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
-        self.received += 1;
-        self.last = now;
+    fn hear(&mut self, now: Cycle, up: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Delivery(_) = up {
+            self.received += 1;
+            self.last = now;
+        }
         None
     }
 }

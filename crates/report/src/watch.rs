@@ -309,6 +309,7 @@ mod tests {
             destination: NodeId(9),
             group: None,
             rail: RailId(0),
+            vc: 0,
             payload: 64,
             flits: 37,
             hops: 1,

@@ -9,8 +9,8 @@ use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, Observer, Outgoing, Packet, Rate, Rates,
-    Simulation,
+    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, NicPorts, Observer, Outgoing, Packet,
+    Rate, Rates, Simulation, Up,
 };
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -60,6 +60,7 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
     }
 }
@@ -89,7 +90,7 @@ impl Endpoint for Script {
         self.0.last().map(|it| it.0.created)
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.0.last().map(|it| it.0.created)
     }
 }

@@ -19,7 +19,7 @@ use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
@@ -204,8 +204,10 @@ impl Endpoint for Multicaster {
         self.next()
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        if let Some(tag) = OperationTag::of(delivery.flow).filter(|tag| tag.source != self.node) {
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Delivery(delivery) = up
+            && let Some(tag) = OperationTag::of(delivery.flow).filter(|tag| tag.source != self.node)
+        {
             let overhead = self.plan.receive_overhead();
             let taken_in = self.processor.spend(now, overhead);
             let plan = Arc::clone(&self.plan);

@@ -17,7 +17,7 @@ use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{BarrierId, Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{BarrierId, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::barrier::Pace;
@@ -174,7 +174,7 @@ impl Synchroniser {
                 let packet = self.packet(to, tag, now);
                 out.push(packet);
             }
-            Step::Taken(tag) => self.hear(tag, now),
+            Step::Taken(tag) => self.learn(tag, now),
             Step::Learnt(group) => {
                 let place = self.place(group);
                 self.release(place, now);
@@ -201,7 +201,7 @@ impl Synchroniser {
     }
 
     /// The processor has taken in a message.
-    fn hear(&mut self, tag: BarrierTag, now: Cycle) {
+    fn learn(&mut self, tag: BarrierTag, now: Cycle) {
         let place = self.place(tag.group);
         let process = &mut self.processes[place];
         match tag.word {
@@ -290,19 +290,17 @@ impl Endpoint for Synchroniser {
         self.act(now, out)
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        if let Some(tag) = BarrierTag::of(delivery.flow) {
-            let overhead = self.plan.settings().receive_overhead;
-            match tag.word {
-                Word::Asked => self.hear(tag, now),
-                _ => self.processor.work(now, overhead, Step::Taken(tag)),
-            }
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        let overhead = self.plan.settings().receive_overhead;
+        match up {
+            Up::Delivery(delivery) => match BarrierTag::of(delivery.flow) {
+                Some(tag) if tag.word == Word::Asked => self.learn(tag, now),
+                Some(tag) => self.processor.work(now, overhead, Step::Taken(tag)),
+                None => {}
+            },
+            Up::Released(group) => self.processor.work(now, overhead, Step::Learnt(group.0)),
+            Up::Sent(..) => {}
         }
-        self.act(now, out)
-    }
-
-    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
-        self.processor.work(now, self.plan.settings().receive_overhead, Step::Learnt(group.0));
         self.act(now, out)
     }
 }

@@ -1,7 +1,8 @@
 //! Makes a failing case smaller: fewer packets first, then plainer settings, as long as it still fails.
 
-use super::case::{ASKS, Case};
+use super::case::Case;
 use super::compare::{Failure, compare};
+use crate::script::ASKS;
 use flitway_fabric::Rates;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
@@ -125,6 +126,7 @@ fn without(case: &Case, start: usize, count: usize) -> Case {
 const CHANGES: &[fn(&mut Case)] = &[
     |case| case.promises = false,
     |case| case.threads = 1,
+    |case| case.test_nics = None,
     |case| case.margin = 0,
     |case| case.pauses.clear(),
     |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),

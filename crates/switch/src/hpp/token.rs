@@ -73,10 +73,10 @@ impl Mark {
         self.0 = self.0 & !Self::KIND | kind as u8;
     }
 
-    /// The flow, with its tag.
+    /// [`Flow::bits`] of its flow.
     #[inline(always)]
-    fn flow(self, tag: u64) -> Flow {
-        Flow::from_bits(self.0 >> 2, tag)
+    fn flow_bits(self) -> u8 {
+        self.0 >> 2
     }
 }
 
@@ -109,6 +109,12 @@ impl Token {
         self.route.has_arrived()
     }
 
+    /// What it is part of.
+    #[inline(always)]
+    pub(super) fn flow(&self) -> Flow {
+        Flow::from_bits(self.mark.flow_bits(), self.tag)
+    }
+
     /// What observers call it.
     #[inline]
     pub(super) fn name(&self) -> PacketName {
@@ -130,13 +136,14 @@ impl Token {
             destination: node,
             group: self.group(),
             rail,
+            vc: self.vc,
             payload: self.payload,
             flits: self.flits,
             hops: self.hops,
             created: self.created,
             injected: self.injected,
             delivered,
-            flow: self.mark.flow(self.tag),
+            flow: self.flow(),
         }
     }
 

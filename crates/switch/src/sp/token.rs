@@ -77,14 +77,20 @@ impl Token {
             destination: node,
             group: None,
             rail,
+            vc: 0,
             payload: self.payload,
             flits: self.flits as u16,
             hops: self.hops,
             created: self.created,
             injected: self.injected,
             delivered: now,
-            flow: Flow::from_bits(self.flow_bits, self.tag),
+            flow: self.flow(),
         }
+    }
+
+    /// What it is part of.
+    pub(super) fn flow(&self) -> Flow {
+        Flow::from_bits(self.flow_bits, self.tag)
     }
 
     /// What observers call it.

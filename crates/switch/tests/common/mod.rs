@@ -7,7 +7,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, Observer, Outgoing, Packet, Rates,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, NicPorts, Observer, Outgoing, Packet, Rates, Up,
 };
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline,
@@ -53,6 +53,7 @@ pub(crate) fn fabric(
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
     }
 }
@@ -79,7 +80,7 @@ impl Endpoint for Script {
         self.packets.last().map(|packet| packet.created)
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.packets.last().map(|packet| packet.created)
     }
 }

@@ -8,7 +8,8 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, Outgoing, Packet, Rates, Simulation, Unobserved,
+    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rates, Simulation, Unobserved,
+    Up,
 };
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
@@ -150,6 +151,7 @@ fn credits() -> Part {
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         chip: HppSettings {
             ports: 2,
@@ -193,7 +195,7 @@ impl Endpoint for Steady {
         Some(Cycle(self.next))
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         Some(Cycle(self.next))
     }
 }
