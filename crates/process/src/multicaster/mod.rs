@@ -1,4 +1,4 @@
-//! Multicast operations of a node, in the switches or by forwarding, with synthetic traffic beside them.
+//! Multicast operations of a node, in the switches or by forwarding.
 //!
 //! **Out.** An operation becomes one packet for its group or for the set of its receivers, one for each run of consecutive
 //! members, or one for each child of the sender in a forwarding tree. **In.** In a tree, who gets a packet sends it on to
@@ -15,7 +15,6 @@ mod root;
 pub use plan::{Copying, Method, MulticastPlan, OperationTag, PlanSettings};
 pub use root::{Loads, Manager, RootPolicy};
 
-use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -33,9 +32,6 @@ pub struct Multicaster {
     plan: Arc<MulticastPlan>,
     node: NodeId,
     operations: OperationSource,
-    /// Synthetic traffic beside the operations, and when it wants to be woken.
-    injector: Option<Injector>,
-    injector_next: Option<Cycle>,
     /// It makes packets.
     processor: Processor<Pending>,
     begun: u32,
@@ -86,18 +82,15 @@ enum To {
 }
 
 impl Multicaster {
-    /// The operations of `node`, with `injector` beside them.
+    /// The operations of `node`.
     #[must_use]
-    pub fn new(plan: &Arc<MulticastPlan>, node: NodeId, injector: Option<Injector>) -> Self {
+    pub fn new(plan: &Arc<MulticastPlan>, node: NodeId) -> Self {
         let operations = OperationSource::new(plan.multicast(), node);
         Multicaster {
             plan: Arc::clone(plan),
             node,
             managed: Managed { ahead: operations.clone(), rail: 0, roots: VecDeque::new() },
             operations,
-            injector,
-            // Whatever it has to do first, it does when it is woken in cycle 0.
-            injector_next: Some(Cycle::ZERO),
             processor: Processor::new(),
             begun: 0,
             next_rail: 0,
@@ -184,18 +177,12 @@ impl Multicaster {
     }
 
     fn next(&self) -> Option<Cycle> {
-        [self.processor.next(), self.operations.next_creation(), self.injector_next]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.processor.next(), self.operations.next_creation()].into_iter().flatten().min()
     }
 }
 
 impl Endpoint for Multicaster {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        if self.injector_next.is_some_and(|at| at <= now) {
-            self.injector_next = self.injector.as_mut().and_then(|injector| injector.wake(now, out));
-        }
         while self.operations.next_creation().is_some_and(|created| created <= now) {
             let Some(operation) = self.operations.create() else { break };
             self.begin(operation);

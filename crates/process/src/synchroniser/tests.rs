@@ -34,8 +34,7 @@ fn plan(members: &str, method: Method, interval: u64, imbalance: u64) -> Result<
 
 /// The passages of every operation that all members have passed by cycle `end`.
 fn operations(plan: &Arc<BarrierPlan>, end: u64) -> Vec<Vec<Passage>> {
-    let mut nodes: Vec<Synchroniser> =
-        (0..16).map(|node| Synchroniser::new(plan, NodeId(node), None)).collect();
+    let mut nodes: Vec<Synchroniser> = (0..16).map(|node| Synchroniser::new(plan, NodeId(node))).collect();
     run(&mut nodes, &[LATENCY, LATENCY], end);
     let mut operations: BTreeMap<(u32, u32), Vec<Passage>> = BTreeMap::new();
     for passage in nodes.iter_mut().flat_map(Synchroniser::take_passages) {
