@@ -28,6 +28,7 @@ mod report;
 mod run;
 mod shell;
 mod table;
+mod together;
 mod trace;
 mod train;
 mod words;

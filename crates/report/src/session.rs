@@ -8,7 +8,7 @@ pub mod barrier;
 pub mod follow;
 mod job;
 pub mod multicast;
-mod operations;
+pub mod operations;
 pub mod train;
 
 use crate::details::Details;

@@ -4,8 +4,8 @@ use super::job::Background;
 use super::operations::Operations;
 use super::{Patience, Session};
 use crate::barriers::Book;
-use crate::measure::{Aim, Progress};
-use crate::point::Point;
+use crate::measure::{Aim, Measurement, Plan, Progress};
+use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
@@ -130,6 +130,14 @@ impl BarrierRun {
         }
     }
 
+    /// `point` with what `measurement` says of them.
+    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
+        let losses = &self.plan.barriers().faults().losses;
+        let idle_rules = measurement.total.barriers.idle_rules(losses);
+        let point = point.with_barrier(self.plan.is_of_switches(), self.zero_load(), measurement, scale);
+        point.with_idle_rules(idle_rules)
+    }
+
     /// Members of a group; some are enough of a large one.
     fn some_of(&self, group: u32) -> Vec<NodeId> {
         const SOME: usize = 64;
@@ -243,19 +251,25 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
+        let plan = self.plan_of_barriers(run, background, patience);
+        let offered = background.map_or(0.0, |(_, load)| load);
+        let job = Operations::new(self, background.map(|(traffic, _)| traffic), None, Some(run));
+        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
+        run.complete(point, &measurement, self.scale())
+    }
+
+    /// The plan to measure `run`, with `background` traffic offered beside it.
+    pub(super) fn plan_of_barriers(
+        &self,
+        run: &BarrierRun,
+        background: Background<'_>,
+        patience: Patience,
+    ) -> Plan {
         let operations = run.plan.barrier().groups().len() as f64
             / (run.plan.barrier().interval() + run.zero_load()) as f64;
         let payload = background.map_or(0.0, |(traffic, _)| traffic.sizes().mean());
         let payload = payload.max(BarrierPlan::MESSAGE_BYTES.into());
-        let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
-        let offered = background.map_or(0.0, |(_, load)| load);
-        let job = Operations::new(self, background.map(|(traffic, _)| traffic), None, Some(run));
-        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
-        let losses = &run.plan.barriers().faults().losses;
-        let idle_rules = measurement.total.barriers.idle_rules(losses);
-        let point =
-            point.with_barrier(run.plan.is_of_switches(), run.zero_load(), &measurement, self.scale());
-        point.with_idle_rules(idle_rules)
+        self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience)
     }
 }
 

@@ -4,7 +4,7 @@ use super::Session;
 use super::barrier::BarrierRun;
 use super::job::{Injectors, Job};
 use super::multicast::MulticastRun;
-use super::operations::Operations;
+use super::operations::{Operations, OperationsRun};
 use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_process::Exchange;
@@ -80,6 +80,19 @@ impl Session {
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
         self.follow(&Operations::new(self, traffic, None, Some(run)), follow, stop)
+    }
+
+    /// The same of both in one run.
+    #[must_use]
+    pub fn follow_operations(
+        &self,
+        run: &OperationsRun,
+        traffic: Option<&Arc<Traffic>>,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> (Vec<Step>, u64) {
+        let (multicast, barrier) = (Some(run.multicast()), Some(run.barrier()));
+        self.follow(&Operations::new(self, traffic, multicast, barrier), follow, stop)
     }
 
     fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {

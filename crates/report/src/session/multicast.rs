@@ -3,9 +3,9 @@
 use super::job::Background;
 use super::operations::Operations;
 use super::{Patience, Session};
-use crate::measure::Progress;
+use crate::measure::{Measurement, Plan, Progress};
 use crate::operations::Copies;
-use crate::point::Point;
+use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
@@ -150,6 +150,11 @@ impl MulticastRun {
         latest.iter().sum::<u64>() as f64 / latest.len().max(1) as f64
     }
 
+    /// `point` with what `measurement` says of them.
+    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
+        point.with_multicast(self.offered_load, self.zero_load_last_copy(), measurement, scale)
+    }
+
     fn last_copy_of(&self, tag: OperationTag) -> u64 {
         let OperationTag { group, source, .. } = tag;
         let payload = self.plan.multicast().sizes().mean().ceil() as u32;
@@ -258,14 +263,23 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
-        let multicast = run.plan.multicast();
-        let operations = run.operations_per_cycle().max(1e-12);
-        let payload = multicast.sizes().mean();
-        let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
+        let plan = self.plan_of_multicast(run, background, patience);
         let offered = background.map_or(0.0, |(_, load)| load);
         let job = Operations::new(self, background.map(|(traffic, _)| traffic), Some(run), None);
         let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
-        point.with_multicast(run.offered_load, run.zero_load_last_copy(), &measurement, self.scale())
+        run.complete(point, &measurement, self.scale())
+    }
+
+    /// The plan to measure `run`, with `background` traffic offered beside it.
+    pub(super) fn plan_of_multicast(
+        &self,
+        run: &MulticastRun,
+        background: Background<'_>,
+        patience: Patience,
+    ) -> Plan {
+        let operations = run.operations_per_cycle().max(1e-12);
+        let payload = run.plan.multicast().sizes().mean();
+        self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Operations of several kinds in one run, with synthetic traffic beside them: what stands on each node, and how it goes.
 
-use super::Session;
 use super::barrier::{BarrierRun, Watched};
 use super::job::Job;
 use super::multicast::{Managed, MulticastRun, copies_of};
-use crate::measure::{Aim, Course};
+use super::{Background, Patience, Session};
+use crate::measure::{Aim, Course, Progress};
+use crate::point::Point;
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
@@ -14,8 +15,116 @@ use flitway_process::{Multicaster, Process, Synchroniser, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Multicast operations and barriers that are fitted to a machine and go together.
+#[derive(Clone, Debug)]
+pub struct OperationsRun {
+    multicast: MulticastRun,
+    barrier: BarrierRun,
+}
+
+/// Why they do not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationsMisfit {
+    /// Both need the groups of the switches.
+    Groups,
+    /// Barrier packets keep the order of the virtual channel that multicast has.
+    SameChannel,
+}
+
+impl fmt::Display for OperationsMisfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OperationsMisfit::Groups => {
+                "the question of three-trips barriers is a multicast, and the groups of the switches are those of the \
+                 operations beside it"
+            }
+            OperationsMisfit::SameChannel => {
+                "barriers have no virtual channel of their own here, and multicast has the one that they share"
+            }
+        })
+    }
+}
+
+impl std::error::Error for OperationsMisfit {}
+
+impl OperationsMisfit {
+    /// The likely fix.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        match self {
+            OperationsMisfit::Groups => "use `--barrier-by hardware`, or `--multicast-by binomial`",
+            OperationsMisfit::SameChannel => {
+                "use `--set switch.barrier.dedicated=true`, or `--set switch.vcs=2`"
+            }
+        }
+    }
+}
+
+impl OperationsRun {
+    /// `multicast` and `barrier` on the machine of `session`.
+    ///
+    /// # Errors
+    /// If they do not go together.
+    pub fn new(
+        session: &Session,
+        multicast: MulticastRun,
+        barrier: BarrierRun,
+    ) -> Result<Self, OperationsMisfit> {
+        let offers = session.fabric.chip.offers();
+        let has_groups = !multicast.plan().groups().is_empty();
+        let shares = offers.barriers.is_some_and(|barriers| barriers.shares_with_groups);
+        if has_groups && !barrier.plan().groups().is_empty() {
+            Err(OperationsMisfit::Groups)
+        } else if has_groups && shares && barrier.plan().is_of_switches() {
+            Err(OperationsMisfit::SameChannel)
+        } else {
+            Ok(OperationsRun { multicast, barrier })
+        }
+    }
+
+    /// The multicast operations.
+    #[must_use]
+    pub fn multicast(&self) -> &MulticastRun {
+        &self.multicast
+    }
+
+    /// The barriers.
+    #[must_use]
+    pub fn barrier(&self) -> &BarrierRun {
+        &self.barrier
+    }
+}
+
+impl Session {
+    /// Measures `run`, with `background` traffic offered beside it.
+    pub fn operations_point(
+        &self,
+        run: &OperationsRun,
+        background: Background<'_>,
+        patience: Patience,
+        stop: &AtomicBool,
+        progress: impl FnMut(Progress),
+    ) -> Point {
+        let OperationsRun { multicast, barrier } = run;
+        // A batch holds as many of each as it would alone.
+        let plans = [
+            self.plan_of_multicast(multicast, background, patience),
+            self.plan_of_barriers(barrier, background, patience),
+        ];
+        let [first, second] = plans;
+        let plan = if first.batch >= second.batch { first } else { second };
+        let traffic = background.map(|(traffic, _)| traffic);
+        let job = Operations::new(self, traffic, Some(multicast), Some(barrier));
+        let offered = background.map_or(0.0, |(_, load)| load);
+        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
+        let point = multicast.complete(point, &measurement, self.scale());
+        barrier.complete(point, &measurement, self.scale())
+    }
+}
 
 /// Operations on every node, with `traffic` beside them.
 pub(super) struct Operations<'a> {
@@ -40,8 +149,8 @@ impl<'a> Operations<'a> {
             fabric.groups = run.plan().groups().clone();
             fabric.barriers = run.plan().barriers().clone();
         }
-        // Barriers have groups of their own only where nothing else is multicast.
-        if let Some(run) = multicast {
+        // The groups of the switches are those of one of them: see `OperationsMisfit`.
+        if let Some(run) = multicast.filter(|run| !run.plan().groups().is_empty()) {
             fabric.groups = run.plan().groups().clone();
         }
         Operations { session, traffic, multicast, barrier, fabric }
