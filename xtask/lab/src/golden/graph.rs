@@ -34,8 +34,8 @@ fn on_machine(name: &str, machine: &str) -> Outcome<String> {
         goal::read(std::io::BufReader::new(file)).map_err(|mistakes| format!("{name}.goal: {mistakes}"))?;
     let machine = Machine::load(machine, &[]).map_err(|problems| problems.to_string())?;
     let session = Session::new(machine, 1, 1);
-    let placement =
-        Placement::linear(graph.ranks(), session.fabric().nodes()).map_err(|error| error.to_string())?;
+    let placement = Placement::linear(graph.ranks(), &Placement::everywhere(session.fabric().nodes()))
+        .map_err(|error| error.to_string())?;
     let result = session.graph(&Arc::new(graph), placement, &AtomicBool::new(false), |_| {});
     result.map(|result| rows(&session, &result)).map_err(|error| error.to_string())
 }
