@@ -278,7 +278,7 @@ impl Session {
         let mut simulation = self.exchange_of::<A>(fabric, exchange, &watch);
         let mut guard = Guard::new();
         let outcome = loop {
-            let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
+            let outcome = simulation.run_stride(STRIDE, stop);
             if outcome != Outcome::Reached {
                 break outcome;
             }
@@ -289,16 +289,22 @@ impl Session {
         };
         simulation.settle();
         let wall = started.elapsed();
-        let cycles = simulation.now().0.max(1) as f64;
-        let load_of = sent_flits(&simulation)
-            .map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect::<Vec<_>>());
+        let summary = flitway_process::summary(simulation.endpoints());
+        let stopped = outcome == Outcome::Stopped;
+        // A graph that cannot finish has no end that its channels were busy until.
+        let has_end = stopped || summary.completion.is_some();
+        let end = summary.completion.unwrap_or_else(|| simulation.now());
+        let load = |sent: Vec<u64>| -> Vec<f64> {
+            sent.iter().map(|&flits| flits as f64 / end.0.max(1) as f64).collect()
+        };
+        let load_of = sent_flits(&simulation).filter(|_| has_end).map(load);
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
         GraphResult {
-            summary: flitway_process::summary(simulation.endpoints()),
+            summary,
             stuck: flitway_process::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
-            stopped: outcome == Outcome::Stopped,
+            stopped,
             last: simulation.now(),
             out_of_memory: guard.is_exhausted(),
             counters: simulation.counters(),
@@ -306,7 +312,7 @@ impl Session {
             stages,
             details: self
                 .has_details
-                .then(|| self.graph_details(fabric, &mut simulation, exchange, load_of, stop)),
+                .then(|| self.graph_details(fabric, &mut simulation, exchange, (load_of, end), stop)),
             wall,
             peak_rss_bytes: peak_rss_bytes(),
             clock: self.machine.clock,
@@ -330,7 +336,7 @@ impl Session {
         fabric: &Fabric<A::Chip>,
         simulation: &mut Simulation<A, Messenger, Watch>,
         exchange: &Arc<Exchange>,
-        load_of: Option<Vec<f64>>,
+        (load_of, end): (Option<Vec<f64>>, Cycle),
         stop: &AtomicBool,
     ) -> Box<Details> {
         let (mut slowest, mut latencies) = (Slowest::default(), latencies());
@@ -344,7 +350,7 @@ impl Session {
             again.run_until(until, stop);
             again.observers_mut().filter_map(Watch::take_steps).collect()
         });
-        let span = [Cycle::ZERO, simulation.now()];
+        let span = [Cycle::ZERO, end];
         let mut details = Details { load_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
         details.add("packet", &latencies, max, self.machine.clock);
