@@ -435,6 +435,27 @@ fn a_graph_says_how_busy_channels_were() {
 }
 
 #[test]
+fn the_load_of_a_channel_is_over_the_time_of_the_graph() {
+    // A packet of 1 KiB is 512 flits, with header and trailer 517; a flit is 2 B at 5 Gbit/s, so a cycle is 3.2 ns.
+    let one = "num_ranks 2\nrank 0 {\nsend 1024b to 1\n}\nrank 1 {\nrecv 1024b from 0\n}\n";
+    let path = scratch("one-packet.goal", one);
+    let result = json(&["run", "hpp-switch", "--graph", path.to_str().unwrap()]);
+    let point = &result["points"][0];
+    let cycles = point["graph"]["completion_ns"].as_f64().unwrap() / 3.2;
+    let load = point["channel_load"]["busiest"][0]["load"].as_f64().unwrap();
+    assert!(cycles > 517.0 && (load - 517.0 / cycles).abs() < 1e-9, "{load} in {cycles} cycles");
+
+    // What cannot finish has no end that channels were busy until.
+    let never =
+        scratch("no-end.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\nrecv 8b from 1\n}\nrank 1 {\n}\n");
+    let output = flitway(&["run", "hpp-switch", "--graph", never.to_str().unwrap(), "--json", "-"]);
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_valid(&result);
+    assert!(result["points"][0].get("channel_load").is_none(), "absent means not measured");
+}
+
+#[test]
 fn words_of_the_field_are_answered() {
     let words = [
         ("dragonfly", "topology.file"),
