@@ -6,7 +6,7 @@ use crate::inputs;
 use crate::layout::{broken, fitted};
 use crate::output;
 use crate::output::{Targets, colour};
-use crate::progress::{Line, stop_flag};
+use crate::progress::{Far, Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
 use crate::table;
@@ -92,11 +92,10 @@ fn run_points(
     let (line, started) = (Line::new(), Instant::now());
     let show = |progress: Progress| {
         let Progress { kept, done, all } = progress;
-        let open = all - kept - done;
         // Points differ in length; how many are left is the best guess that costs nothing.
-        let left = (done > 0).then(|| started.elapsed().mul_f64(open as f64 / done as f64).as_secs().max(1));
-        let left = left.map_or_else(String::new, |left| format!(", about {left} s left"));
-        line.message(format!("{}: {} of {all} points{left}", experiment.name, kept + done));
+        let run = Far::of(done, all - kept, done as f64, started.elapsed());
+        let far = Far { over: kept + done, all, share: (kept + done) as f64 / all.max(1) as f64, ..run };
+        line.message(format!("{far}{}", experiment.name));
     };
     let outcome = Runner { experiment, store: Some(store), threads, stop }.run(show);
     line.clear();

@@ -290,16 +290,16 @@ fn measure_points<T: Sync>(
     measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point + Sync,
 ) -> Result<Vec<Point>, Failure> {
     let line = Line::new();
-    let pace = RefCell::new(Pace::new(tasks.len(), shown.goal.cycles()));
-    let label = |place: usize| format!("{} ({} of {})", (shown.label)(&tasks[place]), place + 1, tasks.len());
+    let pace = RefCell::new(Pace::new(tasks.len()));
+    let label = |place: usize| (shown.label)(&tasks[place]);
     let mut measured = Vec::new();
-    line.begin(&label(0), None);
+    line.begin(&label(0), pace.borrow().far());
     let progress = |place, progress: Progress| {
         let mut pace = pace.borrow_mut();
-        pace.reach(place, progress.now.0);
+        pace.reach(place, shown.goal.part(&progress));
         // The first that is not over stands for those beside it.
         if place == pace.over() {
-            line.point(&label(place), progress, &shown.goal, pace.left());
+            line.point(&label(place), progress, &shown.goal, pace.far());
         }
     };
     let over = |place, point| {
@@ -308,7 +308,7 @@ fn measure_points<T: Sync>(
         let mut pace = pace.borrow_mut();
         pace.end(place);
         if place + 1 < tasks.len() {
-            line.begin(&label(place + 1), pace.left());
+            line.begin(&label(place + 1), pace.far());
         }
         Ok::<(), Failure>(())
     };
