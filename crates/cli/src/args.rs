@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`), a word of the
     /// output (`saturated`) or a code
     Explain(ExplainArguments),
-    /// Compare two results point by point
+    /// Compare results, or results of experiments, point by point
     Compare(CompareArguments),
     /// Print the completions of a shell, with the names of machines and the paths of settings
     Completions(CompletionsArguments),
@@ -96,6 +96,11 @@ pub(crate) struct RunArguments {
     /// Seed of every random choice; 1 unless given
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
+    /// Run everything with so many seeds, from --seed on, and show how far each number is from seed to seed: its mean with
+    /// half of the 95 % interval, the least and the most
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with_all = ["report", "trace"])]
+    pub(crate) seeds: Option<u32>,
     /// Threads; the result does not depend on them. An experiment, or a sweep on a small machine, runs so many points side by
     /// side
     #[arg(long, help_heading = OF_ANY_RUN, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
@@ -138,7 +143,8 @@ fn seed(text: &str) -> Result<u64, String> {
 const OF_ANY_RUN: &str = "Any run";
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 22] = [
+const OF_A_RUN: [&str; 23] = [
+    "seeds",
     "machine",
     "traffic",
     "packet",
@@ -384,10 +390,12 @@ pub(crate) struct ManArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct CompareArguments {
-    /// A result of `flitway run --json`
-    pub(crate) a: String,
-    /// Another one
-    pub(crate) b: String,
+    /// Results of `flitway run --json`, or of experiments: the first one, and those that are held against it
+    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Write the comparison as JSON to a file, or to standard output with `-` (then nothing else is printed there)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
 }
 
 /// Ends the process with what is wrong with the arguments, or with the help that they ask for.

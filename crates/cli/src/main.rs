@@ -26,6 +26,7 @@ mod progress;
 mod remarks;
 mod report;
 mod run;
+mod seeds;
 mod shell;
 mod table;
 mod trace;
@@ -49,7 +50,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
     output::set_manner(arguments.manner);
     let done = match &arguments.command {
-        Command::Run(run) => run::run(run),
+        Command::Run(run) => match run.seeds {
+            Some(count) => seeds::run(run, count),
+            None => run::run(run),
+        },
         Command::Check(check) => check::check(check),
         Command::List(list) => list::list(list),
         Command::Explain(explain) => explain::explain(explain),

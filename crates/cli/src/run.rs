@@ -42,6 +42,25 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (None, Some(machine)) => machine,
         (None, None) => return Err(Failure::input("no machine is named", None)),
     };
+    let Prepared { machine, workload, targets } = prepared(arguments, name)?;
+    match &workload {
+        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
+        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
+        Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
+        Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
+        Workload::Train(work) => train::run(arguments, machine, work, &targets),
+    }
+}
+
+/// A run whose arguments have been checked.
+pub(crate) struct Prepared {
+    pub(crate) machine: Machine,
+    pub(crate) workload: Workload,
+    pub(crate) targets: Targets,
+}
+
+/// Checks what `arguments` say of a run on the machine `name`.
+pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared, Failure> {
     let machine = inputs::machine(name, &arguments.set)?;
     memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
@@ -57,13 +76,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     for remark in idle_settings(&machine, &workload, &options) {
         warn(&remark);
     }
-    match &workload {
-        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
-        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
-        Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
-        Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
-        Workload::Train(work) => train::run(arguments, machine, work, &targets),
-    }
+    Ok(Prepared { machine, workload, targets })
 }
 
 /// What `--set` says that has no effect on `workload`.

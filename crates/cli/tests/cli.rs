@@ -559,7 +559,9 @@ fn two_results_are_compared_with_the_settings_that_differ() {
         ["run", "hpp-switch", "--traffic", "tornado", "--seed", "5", "--load", "0.5,0.99", "--json", &c];
     assert!(flitway(&[&other, &QUICK[2..]].concat()).status.success());
     let text = stdout(&flitway(&["compare", &a, &c]));
-    for part in ["workload.traffic: \"uniform\" -> \"tornado\"", "seed: 1 -> 5", "load 0.2 is in A only"] {
+    for part in
+        ["workload.traffic: \"uniform\" -> \"tornado\"", "seed: 1 -> 5", "load 0.2 is in compare-a only"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let graph = scratch("compare.goal", GRAPH);
@@ -570,7 +572,7 @@ fn two_results_are_compared_with_the_settings_that_differ() {
     assert_eq!(nothing.status.code(), Some(2));
     assert_eq!(stdout(&nothing), "", "what is not compared has no differences to show");
     assert!(
-        stderr(&nothing).contains("A has the loads 0.2, 0.5, B has a task graph"),
+        stderr(&nothing).contains("compare-a has the loads 0.2, 0.5, compare-d has a task graph"),
         "{}",
         stderr(&nothing)
     );

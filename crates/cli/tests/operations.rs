@@ -198,9 +198,12 @@ fn results_of_operations_are_compared_by_what_they_measure() {
     let (text, _) = compared(&some, &more);
     let rows = text.lines().filter(|line| line.contains("last copy ns")).collect::<Vec<_>>();
     assert!(rows.len() == 1 && rows[0].trim_start().starts_with("0.200 "), "{text}");
-    assert!(text.contains("multicast load 0.1 is in A only"), "{text}");
+    assert!(text.contains("multicast load 0.1 is in some only"), "{text}");
     let (text, _) = compared(&switches, &messages);
     assert!(text.contains("barrier ns") && !text.contains(" accepted"), "{text}");
     let (_, message) = compared(&near, &some);
-    assert!(message.contains("A has a train, B has multicast load 0.1, multicast load 0.2"), "{message}");
+    assert!(
+        message.contains("near has a train, some has multicast load 0.1, multicast load 0.2"),
+        "{message}"
+    );
 }

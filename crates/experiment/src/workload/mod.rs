@@ -411,7 +411,7 @@ fn measured<T: Sync>(
 }
 
 /// What every kind of workload can do.
-pub trait Run {
+pub trait Run: Sync {
     /// The object `workload` of a result: the options that matter, as they were written.
     fn to_json(&self) -> Value;
 
