@@ -29,6 +29,9 @@ pub(crate) struct MannerArguments {
     /// Print no text: only what is asked for with `-`, and errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Also tell what a simulation cost: events, packet-hops, seconds
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
     /// Show no line of progress
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,

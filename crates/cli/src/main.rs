@@ -22,6 +22,7 @@ mod layout;
 mod list;
 mod multicast;
 mod output;
+mod plot;
 mod progress;
 mod remarks;
 mod report;

@@ -189,6 +189,9 @@ impl Task<'_> {
             measure(&session, point, &stop, progress)
         })?;
         voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
+        if manner().verbose {
+            voice.say(|| table::cost_of_run(&measured, beside))?;
+        }
         let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
         let measured: Vec<Measured> = measured.into_iter().map(Measured::from).collect();
         self.write(&measured, &stop)?;
