@@ -82,6 +82,11 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
         "all come at once"
     };
     let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network and {when}");
+    if task.run.plan().is_of_switches() && barrier.imbalance() == 0 {
+        text.push_str(
+            "; without --imbalance all come at once, and their combines wait for each other in the switches",
+        );
+    }
     text
 }
 

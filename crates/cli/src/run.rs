@@ -11,6 +11,7 @@ use crate::layout::{broken, fitted};
 use crate::multicast;
 use crate::output::{Targets, colour, manner, say, warn};
 use crate::progress::{Goal, Line, Pace, stop_flag};
+use crate::remarks;
 use crate::report;
 use crate::table;
 use crate::trace;
@@ -189,6 +190,10 @@ impl Task<'_> {
             measure(&session, point, &stop, progress)
         })?;
         voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
+        let rounded = remarks::rounded(&measured, &shown.goal);
+        if !rounded.is_empty() {
+            voice.say(|| broken(&rounded, REMARK))?;
+        }
         if manner().verbose {
             voice.say(|| table::cost_of_run(&measured, beside))?;
         }

@@ -72,7 +72,7 @@ fn check_tells_that_a_mesh_cannot_deadlock_and_how_busy_it_will_be() {
         sections(&["check", "mesh-8x8", "--set", "topology.dimensions=[3]"]),
         "free of cyclic dependence: no deadlock is possible
 in each rail 10 channels, counted by VC class, with 10 dependencies; every node reaches every other
-credits come back after 55 cycles on the longest link (2 cycles); a VC alone keeps it busy with 17 units: 64 are enough
+credits come back after 55 cycles on the longest link (2 cycles); a VC alone needs 17 units to fill it, and has 64
 
 Channels
 expected loads of uniform traffic at load 1, if there were room for all of it; 1 is a flit in every cycle
@@ -115,7 +115,7 @@ the smallest cycle: 5 channels, each waits for the next, and the last for the fi
       3     1         0                        node 3 to node 0
       4     1         0                        node 4 to node 1
 fix: routing.dateline = true and switch.vcs = 4, for its 2 classes; or routing.algorithm = \"up-down\"
-credits come back after 55 cycles on the longest link (2 cycles); a VC alone keeps it busy with 17 units: 64 are enough
+credits come back after 55 cycles on the longest link (2 cycles); a VC alone needs 17 units to fill it, and has 64
 
 Channels
 expected loads of tornado traffic at load 1, if there were room for all of it; 1 is a flit in every cycle

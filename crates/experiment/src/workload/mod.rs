@@ -177,6 +177,21 @@ pub fn argument(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 
+/// `problem` blames an option that nobody has given: then the option that asks for this kind of workload is told, and what the
+/// other is unless given.
+fn blame_what_is_given(problem: Problem, written: &Written, selector: &'static str) -> Problem {
+    if problem.option == selector || written.is_given(problem.option) {
+        return problem;
+    }
+    let unless = format!(
+        "{} (unless given, {} is `{}`)",
+        problem.message,
+        problem.argument(),
+        written.text(problem.option)
+    );
+    Problem { option: selector, message: unless, ..problem }
+}
+
 /// The row of `table` that `text` names.
 fn named<T: Copy>(
     option: &'static str,
