@@ -87,6 +87,15 @@ pub(crate) fn fuzz(seconds: u32, coverage: bool) -> Outcome {
     Ok(())
 }
 
+/// What is built in. Advisories change from day to day and need the network: `cargo deny check` has them.
+pub(crate) fn deny() -> Outcome {
+    if !has_component("deny") {
+        return Err("cargo-deny is not installed: run `cargo install cargo-deny --locked`".to_owned());
+    }
+    let mut steps = Steps::default();
+    steps.run(&mut cargo(&["deny", "--offline", "check", "licenses", "bans", "sources"]))
+}
+
 /// Random damage that a number repeats: nothing to install.
 fn seeded(reader: &Reader, seconds: u32) -> Command {
     let mut command = cargo(&["test", "--quiet", "--package", reader.package, "--test", "fuzz"]);
