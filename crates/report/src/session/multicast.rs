@@ -143,7 +143,8 @@ impl MulticastRun {
         let number = groups.iter().position(|members| members.len() > 1).unwrap_or(0);
         let members = &groups[number];
         let some = members.iter().step_by(members.len().div_ceil(SENDERS));
-        let draws = if self.overtakes() { DRAWS.min(PACKETS / members.len()).div_ceil(some.len()).max(1) } else { 1 };
+        let draws =
+            if self.overtakes() { DRAWS.min(PACKETS / members.len()).div_ceil(some.len()).max(1) } else { 1 };
         let operations = if self.plan.multicast().is_fresh() { OPERATIONS } else { 1 };
         let tag = |source, sequence| OperationTag { group: number as u32, source, sequence };
         let tags = some.flat_map(|&source| (0..operations).map(move |sequence| tag(source, sequence)));
