@@ -1,9 +1,10 @@
 //! When packets that a node makes one after the other leave it, in closed form: what an operation that is forwarded waits for
 //! when nothing else is in the network.
 //!
-//! Rails take turns by packet. On one rail packets that wait go out one after the other, virtual channels in turn: next is the
-//! one after that of the packet before, and packets of one channel go in the order in which they were made. So packets overtake each other where the processor makes them faster than the link carries them, and a tree whose first
-//! child has most to forward loses by it.
+//! Rails take turns by packet. On one rail packets that wait go out one after the other, virtual channels in turn: next is
+//! the one after that of the packet before, and packets of one channel go in the order in which they were made. So packets
+//! overtake each other where the processor makes them faster than the link carries them, and a tree whose first child has
+//! most to forward loses by it.
 
 /// A node that sends.
 #[derive(Clone, Copy, Debug)]
