@@ -155,7 +155,7 @@ impl<'a> Comparison<'a> {
         }
         let legend = Chance::legend(has_interval, &marks);
         let to = if is_pair { String::new() } else { format!("\nratio: to {first}") };
-        format!("{table}{to}{legend}")
+        format!("{table}{}", fitted(&format!("{to}{legend}"), 3))
     }
 
     fn to_json(&self) -> Value {

@@ -97,6 +97,15 @@ fn several_files_are_held_against_the_first() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let mut narrow = std::process::Command::new(env!("CARGO_BIN_EXE_flitway"));
+    for files in [&[one, two][..], &[one, two, three]] {
+        let output = narrow.arg("compare").args(files).env("COLUMNS", "80").output().unwrap();
+        let text = stdout(&output);
+        // The places of the files are as long as they are.
+        let lines = text.lines().skip_while(|line| !line.contains("offered"));
+        assert!(lines.clone().count() > 8 && lines.clone().all(|line| line.chars().count() <= 80), "{text}");
+        narrow = std::process::Command::new(env!("CARGO_BIN_EXE_flitway"));
+    }
     let compared = json(&["compare", one, two, three]);
     assert_eq!(problems(&compared), [] as [&str; 0]);
     let names: Vec<&Value> = compared["files"].as_array().unwrap().iter().map(|file| &file["name"]).collect();
