@@ -38,6 +38,8 @@ class WorkloadOptions(TypedDict, total=False):
     multicast_load: str | float | Iterable[float]
     multicast_packet: str
     by: str
+    multicast_by: str
+    barrier_by: str
     root: str
     staleness: str
     overheads: bool

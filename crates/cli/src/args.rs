@@ -1,7 +1,6 @@
 //! The arguments. Scripts depend on them.
 
 use crate::failure::Failure;
-use crate::output::complain;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -146,7 +145,7 @@ fn seed(text: &str) -> Result<u64, String> {
 const OF_ANY_RUN: &str = "Any run";
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 23] = [
+const OF_A_RUN: [&str; 25] = [
     "seeds",
     "machine",
     "traffic",
@@ -158,6 +157,8 @@ const OF_A_RUN: [&str; 23] = [
     "multicast_load",
     "multicast_packet",
     "by",
+    "multicast_by",
+    "barrier_by",
     "root",
     "staleness",
     "overheads",
@@ -219,6 +220,9 @@ pub(crate) struct MulticastArguments {
     /// three-trips, central-counter, pairwise
     #[arg(long, value_name = "METHOD")]
     pub(crate) by: Option<String>,
+    /// The same of multicasts where there are barriers too, instead of --by
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) multicast_by: Option<String>,
     /// By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse
     #[arg(long, value_name = "POLICY")]
     pub(crate) root: Option<String>,
@@ -238,8 +242,11 @@ pub(crate) struct MulticastArguments {
 )]
 pub(crate) struct BarrierArguments {
     /// Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)
-    #[arg(long, value_name = "GROUPS", conflicts_with_all = ["graph", "multicast"])]
+    #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
     pub(crate) barrier: Option<String>,
+    /// How, where there are multicasts too, instead of --by
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) barrier_by: Option<String>,
     /// From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) interval: Option<String>,
@@ -299,12 +306,13 @@ impl RunArguments {
             multicast_load,
             multicast_packet,
             by,
+            multicast_by,
             root,
             staleness,
             overheads,
         } = self.multicast.clone();
         let TrainArguments { train, count } = self.train.clone();
-        let BarrierArguments { barrier, interval, imbalance, lose } = self.barrier.clone();
+        let BarrierArguments { barrier, barrier_by, interval, imbalance, lose } = self.barrier.clone();
         WorkloadOptions {
             traffic,
             packet,
@@ -317,6 +325,8 @@ impl RunArguments {
             multicast_load,
             multicast_packet,
             by,
+            multicast_by,
+            barrier_by,
             root,
             staleness,
             overheads: overheads.then(|| "true".to_owned()),
@@ -401,9 +411,9 @@ pub(crate) struct CompareArguments {
     pub(crate) json: Option<String>,
 }
 
-/// Ends the process with what is wrong with the arguments, or with the help that they ask for.
+/// Ends the process with what is wrong with the arguments, or with the help that they ask for. `complain` prints harmlessly.
 #[expect(clippy::exit, reason = "as clap ends the process itself")]
-pub(crate) fn refuse(mut error: clap::Error) -> ! {
+pub(crate) fn refuse(mut error: clap::Error, complain: fn(&str)) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     let tip = torn_quantity(&arguments)
         .map(|quantity| format!("a value of two words is put in quotes: '{quantity}'"))

@@ -3,6 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::layout::{self, Column};
+use crate::multicast::{mean_with_interval, of};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::run::{Shown, Task, session};
@@ -14,6 +15,7 @@ use flitway_report::measure::Verdict;
 use flitway_report::page::time;
 use flitway_report::point::{BarrierPoint, Latency, Point};
 use flitway_report::session::Session;
+use flitway_report::session::barrier::BarrierRun;
 use flitway_report::shown::load;
 use std::fmt::Write;
 
@@ -28,7 +30,7 @@ pub(crate) fn run(
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     let shown = Shown {
-        header: &|| header(&session, workload, &tasks[0]),
+        header: &|| format!("{}; {}", sizes_of(&session), header(&session, workload, &tasks[0].run)),
         heading,
         label: |task: &BarrierTask| match &task.background {
             Some((_, offered)) => format!("barriers beside load {}", load(*offered, 3)),
@@ -46,7 +48,7 @@ pub(crate) fn run(
 }
 
 /// That no barrier in the switches is ever over is a fault.
-fn some_barriers(points: &[Point]) -> Result<(), Failure> {
+pub(crate) fn some_barriers(points: &[Point]) -> Result<(), Failure> {
     let of = |point: &Point| point.barrier.as_ref().filter(|it| it.operations == 0)?.packets;
     let Some(packets) = points.iter().filter(|point| !point.is_stopped()).find_map(of) else { return Ok(()) };
     let lost = packets.lost_by_fault + packets.lost_by_full_queue;
@@ -61,11 +63,10 @@ fn some_barriers(points: &[Point]) -> Result<(), Failure> {
 }
 
 /// What is about to be measured, and what theory says of it.
-fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> String {
-    let barrier = task.run.plan().barrier();
+pub(crate) fn header(session: &Session, workload: &BarrierWorkload, run: &BarrierRun) -> String {
+    let barrier = run.plan().barrier();
     let mut text = format!(
-        "{}; barrier {} by {}, interval {}, imbalance {}",
-        sizes_of(session),
+        "barrier {} by {}, interval {}, imbalance {}",
         workload.written.text("barrier"),
         workload.written.text("by"),
         workload.written.text("interval"),
@@ -75,14 +76,14 @@ fn header(session: &Session, workload: &BarrierWorkload, task: &BarrierTask) -> 
     let groups = plural(barrier.groups().len() as u32, "group", "s");
     let _ = write!(text, "\n{groups}; {:.1} members in the mean", barrier.members_mean());
     text.push_str(&beside(workload.beside.as_ref(), &workload.written));
-    let nanos = session.machine().clock.nanos(task.run.zero_load() as f64);
-    let when = if task.run.plan().is_of_switches() {
+    let nanos = session.machine().clock.nanos(run.zero_load() as f64);
+    let when = if run.plan().is_of_switches() {
         "the slowest comes alone, after all others"
     } else {
         "all come at once"
     };
     let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network and {when}");
-    if task.run.plan().is_of_switches() && barrier.imbalance() == 0 {
+    if run.plan().is_of_switches() && barrier.imbalance() == 0 {
         text.push_str(
             "; without --imbalance all come at once, and their combines wait for each other in the switches",
         );
@@ -111,19 +112,13 @@ fn heading() -> String {
 
 fn row(point: &Point) -> String {
     let Some(barrier) = &point.barrier else { return String::new() };
-    let of = |latency: &Option<Latency>, show: fn(&Latency) -> String| {
-        latency.as_ref().map_or_else(|| "-".to_owned(), show)
-    };
     let mean = |latency: &Latency| format!("{:.1}", latency.mean);
     let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
     let packets = |count: fn(&BarrierPoint) -> Option<u64>| {
         count(barrier).map_or_else(|| "-".to_owned(), |count| count.to_string())
     };
     let cells = [
-        of(&barrier.latency, |latency| match latency.ci95 {
-            Some(ci95) => format!("{:.1} +-{ci95:.1}", latency.mean),
-            None => format!("{:.1}", latency.mean),
-        }),
+        of(&barrier.latency, mean_with_interval),
         of(&barrier.latency, |latency| format!("{:.0}", latency.p50)),
         of(&barrier.latency, |latency| format!("{:.0}", latency.p99)),
         of(&barrier.release_latency, mean),
@@ -179,7 +174,7 @@ fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
 }
 
 /// The rules of `--lose` that never came true, and that no barrier was over though nothing was lost.
-fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> String {
+pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> String {
     let mut text = String::new();
     let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
     for (place, rule) in workload.written.text("lose").split(';').enumerate() {

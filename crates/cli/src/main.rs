@@ -30,6 +30,7 @@ mod run;
 mod seeds;
 mod shell;
 mod table;
+mod together;
 mod trace;
 mod train;
 mod words;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     if let Err(failure) = args::all_text() {
         return output::fail(failure);
     }
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error, output::complain));
     output::set_manner(arguments.manner);
     let done = match &arguments.command {
         Command::Run(run) => match run.seeds {

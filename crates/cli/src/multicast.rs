@@ -14,6 +14,7 @@ use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
+use flitway_report::session::multicast::MulticastRun;
 use flitway_report::shown::load;
 use std::fmt::Write;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
     let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
     let shown = Shown {
-        header: &|| header(&session, workload, &tasks[0]),
+        header: &|| format!("{}; {}", sizes_of(&session), header(&session, workload, &tasks[0].run)),
         heading,
         label: |task: &MulticastTask| format!("multicast load {}", load(task.run.offered_load(), 3)),
         row,
@@ -43,16 +44,15 @@ pub(crate) fn run(
 }
 
 /// What is about to be measured, and what theory says of it.
-fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask) -> String {
-    let multicast = task.run.plan().multicast();
+pub(crate) fn header(session: &Session, workload: &MulticastWorkload, run: &MulticastRun) -> String {
+    let multicast = run.plan().multicast();
     let mut text = format!(
-        "{}; multicast {}, {}, by {}",
-        sizes_of(session),
+        "multicast {}, {}, by {}",
         workload.written.text("multicast"),
         workload.written.text("multicast_packet"),
         workload.written.text("by"),
     );
-    if !task.run.plan().groups().is_empty() {
+    if !run.plan().groups().is_empty() {
         // Writing to a string does not fail.
         let _ = write!(text, ", root {}", workload.written.text("root"));
     }
@@ -69,11 +69,11 @@ fn header(session: &Session, workload: &MulticastWorkload, task: &MulticastTask)
     );
     text.push_str(&remarks::above_one(&workload.loads, false));
     text.push_str(&beside(workload.beside.as_ref(), &workload.written));
-    let nanos = session.machine().clock.nanos(task.run.zero_load_last_copy());
+    let nanos = session.machine().clock.nanos(run.zero_load_last_copy());
     let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
     if matches!(workload.written.text("by"), "sequence" | "binomial" | "postal") {
         text.push_str(" and packets meet at their senders alone");
-        if task.run.overtakes() {
+        if run.overtakes() {
             text.push_str(", where they overtake each other on several virtual channels (in the mean)");
         }
     }
@@ -100,18 +100,12 @@ fn heading() -> String {
 
 fn row(point: &Point) -> String {
     let Some(multicast) = &point.multicast else { return String::new() };
-    let of = |latency: &Option<Latency>, show: fn(&Latency) -> String| {
-        latency.as_ref().map_or_else(|| "-".to_owned(), show)
-    };
     let last = &multicast.last_copy_latency;
     let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
     let cells = [
         load(multicast.offered_load, 3),
         load(multicast.accepted_load, 4),
-        of(last, |latency| match latency.ci95 {
-            Some(ci95) => format!("{:.1} +-{ci95:.1}", latency.mean),
-            None => format!("{:.1}", latency.mean),
-        }),
+        of(last, mean_with_interval),
         of(last, |latency| format!("{:.0}", latency.p50)),
         of(last, |latency| format!("{:.0}", latency.p99)),
         of(&multicast.mean_copy_latency, |latency| format!("{:.1}", latency.mean)),
@@ -122,6 +116,19 @@ fn row(point: &Point) -> String {
         if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
     ];
     layout::line(&COLUMNS, cells.iter().map(String::as_str))
+}
+
+/// A latency as `show` shows it, or that there is none.
+pub(crate) fn of(latency: &Option<Latency>, show: fn(&Latency) -> String) -> String {
+    latency.as_ref().map_or_else(|| "-".to_owned(), show)
+}
+
+/// The mean of a latency with half of its interval, where that is known.
+pub(crate) fn mean_with_interval(latency: &Latency) -> String {
+    match latency.ci95 {
+        Some(ci95) => format!("{:.1} +-{ci95:.1}", latency.mean),
+        None => format!("{:.1}", latency.mean),
+    }
 }
 
 /// What the numbers of the table mean.
@@ -136,13 +143,15 @@ fn definitions(points: &[Point]) -> String {
         text.push_str("\nunicast            load offered and accepted beside it, mean packet latency");
     }
     text.push_str(&verdicts(points));
-    let missed: u64 = points.iter().filter_map(|point| point.multicast.as_ref()).map(|it| it.missed).sum();
-    if missed > 0 {
-        // Writing to a string does not fail.
-        let _ = write!(
-            text,
-            "\nmissed             {missed} packets for groups found no entry in the table of a switch"
-        );
-    }
+    text.push_str(&missed(points));
     text
+}
+
+/// That packets found no entry in a table, if some did not.
+pub(crate) fn missed(points: &[Point]) -> String {
+    let missed: u64 = points.iter().filter_map(|point| point.multicast.as_ref()).map(|it| it.missed).sum();
+    if missed == 0 {
+        return String::new();
+    }
+    format!("\nmissed             {missed} packets for groups found no entry in the table of a switch")
 }

@@ -14,6 +14,7 @@ use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::remarks;
 use crate::report;
 use crate::table;
+use crate::together;
 use crate::trace;
 use crate::train;
 use flitway_experiment::result::{Heading, result};
@@ -49,6 +50,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
+        Workload::Together(work) => together::run(arguments, machine, work, &targets),
         Workload::Train(work) => train::run(arguments, machine, work, &targets),
     }
 }
@@ -84,10 +86,14 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
 fn idle_settings(machine: &Machine, workload: &Workload, options: &WorkloadOptions) -> Vec<String> {
     let has_overheads = options.overheads.is_some() || matches!(workload, Workload::Graph(_));
     let tables = [
-        ("switch.barrier.", matches!(workload, Workload::Barrier(_)), "there are no barriers (--barrier)"),
+        (
+            "switch.barrier.",
+            matches!(workload, Workload::Barrier(_) | Workload::Together(_)),
+            "there are no barriers (--barrier)",
+        ),
         (
             "switch.multicast.",
-            matches!(workload, Workload::Multicast(_) | Workload::Barrier(_)),
+            matches!(workload, Workload::Multicast(_) | Workload::Barrier(_) | Workload::Together(_)),
             "there is no multicast (--multicast)",
         ),
         ("nic.send_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),

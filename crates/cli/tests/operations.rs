@@ -41,6 +41,58 @@ fn multicasts_do_not_depend_on_threads() {
     }
 }
 
+/// Unicast, multicast and barriers in one run, in the switches and by messages: each is there, none is faster than alone, and
+/// the result does not depend on threads.
+#[test]
+fn multicasts_and_barriers_run_together_beside_traffic() {
+    let multicast = ["--multicast", "random(members=8, groups=4)", "--multicast-load", "0.05"];
+    let barrier = ["--barrier", "random(members=16, groups=2)", "--interval", "2us"];
+    let beside = ["--load", "0.3", "--duration", "60us", "--warm-up", "5us"];
+    for way in [
+        ["--multicast-by", "hardware", "--barrier-by", "hardware"],
+        ["--multicast-by", "binomial", "--barrier-by", "pairwise"],
+        ["--multicast-by", "binomial", "--barrier-by", "three-trips"],
+        ["--multicast-by", "hardware", "--barrier-by", "node-root"],
+    ] {
+        let run = |threads: &str| {
+            let parts =
+                [&["run", "fattree-128", "--threads", threads][..], &multicast, &barrier, &beside, &way];
+            reproducible(json(&parts.concat()))
+        };
+        let alone = |part: &[&str], by: &str| {
+            json(&[&["run", "fattree-128", "--by", by][..], part, &beside].concat())["points"][0].clone()
+        };
+        let all = run("1");
+        let point = &all["points"][0];
+        let number = |point: &serde_json::Value, path: &str| point.pointer(path).unwrap().as_f64().unwrap();
+        let (copy, release) = ("/multicast/last_copy_latency_ns/mean", "/barrier/latency_ns/mean");
+        assert!(number(point, copy) > number(&alone(&multicast, way[1]), copy), "{way:?}: {point}");
+        assert!(
+            number(point, release) > 0.98 * number(&alone(&barrier, way[3]), release),
+            "{way:?}: {point}"
+        );
+        assert!(number(point, "/packets") > 3_000.0 && number(point, "/barrier/operations") > 5.0, "{point}");
+        assert_eq!(all["workload"]["barrier_by"], way[3]);
+        assert_eq!(all, run("3"), "{way:?}");
+    }
+}
+
+#[test]
+fn multicasts_and_barriers_that_do_not_go_together_are_refused() {
+    let both = ["run", "hpp-switch", "--multicast", "broadcast", "--barrier", "all"];
+    let with = |more: &[&'static str], says: &[&'static str]| {
+        assert_refused(&[(&[&both[..], more].concat()[..], says)]);
+    };
+    with(&["--by", "binomial"], &["not of multicast with barriers", "`--multicast-by` and `--barrier-by`"]);
+    with(&["--multicast-by", "x", "--barrier-by", "y"], &["--multicast-by: `x`", "--barrier-by: `y`"]);
+    with(&["--barrier-by", "three-trips"], &["--barrier-by", "`--multicast-by binomial`"]);
+    let shared = ["--set", "switch.barrier.dedicated=false", "--set", "switch.vcs=1"];
+    with(&shared, &["--barrier-by", "switch.vcs=2"]);
+    with(&["--load", "x"], &["--load: `x`"]);
+    let alone = ["run", "hpp-switch", "--multicast", "broadcast", "--multicast-by", "binomial"];
+    assert_refused(&[(&alone[..], &["not of multicast", "--multicast broadcast --barrier all"])]);
+}
+
 /// With overheads an operation is over when the processor of the last node has taken its copy in.
 #[test]
 fn the_last_copy_is_over_when_it_has_been_taken_in() {

@@ -1,7 +1,7 @@
 //! A complete description of a fabric: what is wired, what its tables say, and the switches.
 
 use crate::chip::Chip;
-use crate::{BarrierId, Barriers, Rates};
+use crate::{BarrierId, Barriers, NicPorts, Rates};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{GroupId, Groups, NodeId, NodeSet, SwitchId};
@@ -30,6 +30,8 @@ pub struct Fabric<C: ?Sized = dyn Chip> {
     /// Payload bytes of the packets which nodes send: a promise, without which ([`ANY_PAYLOAD`]) the simulation takes longer.
     /// NIC ports of HPP Switches panic at packets with more or fewer.
     pub payloads: RangeInclusive<u32>,
+    /// How NIC ports deal with the NICs behind them.
+    pub nic_ports: NicPorts,
     /// The switches, and the link layer that they share with the NIC ports.
     pub chip: C,
 }
@@ -46,8 +48,9 @@ impl Fabric<()> {
     /// The same with switches, where only they were missing.
     #[must_use]
     pub fn with_chip<C>(self, chip: C) -> Fabric<C> {
-        let Fabric { routing, rails, latencies, rates, groups, barriers, payloads, chip: () } = self;
-        Fabric { routing, rails, latencies, rates, groups, barriers, payloads, chip }
+        let Fabric { routing, rails, latencies, rates, groups, barriers, payloads, nic_ports, chip: () } =
+            self;
+        Fabric { routing, rails, latencies, rates, groups, barriers, payloads, nic_ports, chip }
     }
 }
 

@@ -1,9 +1,15 @@
 //! The contract between a node's NIC ports and what sits on top of them.
 //!
-//! A node has one NIC port in each rail. Its [`Endpoint`] hands packets to those ports and is told of packets that have
-//! arrived for it. It acts on its own node only; whatever two nodes have to tell each other goes through the network.
+//! A node has one NIC port in each rail. One door leads each way between those and the node's [`Endpoint`]: down go the things
+//! that it puts into [`Outgoing`], up comes what it hears of, an [`Up`]. It acts on its own node only; whatever two nodes have
+//! to tell each other goes through the network.
+//!
+//! **Ideal** NIC ports ([`NicPorts`]) take packets without end, and each flit leaves the receive buffer as it comes. With
+//! **bounded** ones a NIC model knows what is under way: it hears when a packet has left the source queue (room), it keeps
+//! each packet in the receive buffer, with its credits, until it drains it, and so presses back into the network when it is
+//! full. **Answers** go to the sender of a packet: where switches carry none of their own, each is a packet of one byte.
 
-use crate::BarrierId;
+use crate::{BarrierId, Flow, FlowKind};
 use flitway_engine::Cycle;
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId, SetId};
@@ -25,7 +31,7 @@ pub struct Packet {
     /// When it came into being; not later than the cycle in which it is handed over.
     pub created: Cycle,
     /// Comes back unchanged with the [`Delivery`].
-    pub tag: u64,
+    pub flow: Flow,
 }
 
 /// A packet that has reached its destination, or one copy of it a member of its group.
@@ -39,6 +45,8 @@ pub struct Delivery {
     pub group: Option<GroupId>,
     /// The rail it travelled on.
     pub rail: RailId,
+    /// The virtual channel that it came in on.
+    pub vc: u8,
     /// Payload in bytes.
     pub payload: u16,
     /// Length on the link in flits, header and trailer included.
@@ -52,7 +60,47 @@ pub struct Delivery {
     /// When its last flit had been received: the cycle after the one in which that flit was on the receiver's wire.
     pub delivered: Cycle,
     /// What the sender gave.
-    pub tag: u64,
+    pub flow: Flow,
+}
+
+impl Delivery {
+    /// What names it to the NIC port that holds it.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        Ticket { rail: self.rail, vc: self.vc }
+    }
+}
+
+/// The packet that a bounded NIC port holds: the one delivered last on that virtual channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket {
+    /// Of which NIC port.
+    pub rail: RailId,
+    /// On which virtual channel.
+    pub vc: u8,
+}
+
+/// How the NIC ports of a fabric deal with the NICs behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicPorts {
+    /// Source queues without end, and receive buffers that empty by themselves.
+    Ideal,
+    /// The NIC hears when a packet has left its source queue, and receive buffers keep packets until it drains them: for
+    /// endpoints that are [`BOUNDED`](Endpoint::BOUNDED).
+    Bounded,
+}
+
+/// What an endpoint hears from its NIC ports.
+#[derive(Clone, Copy, Debug)]
+pub enum Up<'a> {
+    /// A packet has arrived; it is `delivered` now. If the NIC port is bounded it stays there until it is drained, and so does
+    /// what comes after it on its virtual channel.
+    Delivery(&'a Delivery),
+    /// The node's process is released from the barrier of the group at which it arrived last.
+    Released(BarrierId),
+    /// A packet has left the source queue of the NIC port in this rail, which is bounded: its last flit has been sent, and
+    /// there is room for another. This was its flow.
+    Sent(RailId, Flow),
 }
 
 /// What an endpoint does in one call, on its way to the NIC ports.
@@ -64,13 +112,15 @@ pub struct Outgoing {
     pub sets: Vec<Arc<NodeSet>>,
     /// Barriers at which its process arrives.
     pub arrivals: Vec<BarrierId>,
+    /// Packets that it has taken out of bounded NIC ports.
+    pub drained: Vec<Ticket>,
 }
 
 impl Outgoing {
     /// Nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Outgoing { packets: Vec::new(), sets: Vec::new(), arrivals: Vec::new() }
+        Outgoing { packets: Vec::new(), sets: Vec::new(), arrivals: Vec::new(), drained: Vec::new() }
     }
 
     /// Sends `packet`.
@@ -92,6 +142,20 @@ impl Outgoing {
     pub fn arrive(&mut self, group: BarrierId) {
         self.arrivals.push(group);
     }
+
+    /// Drains the packet of `ticket`: its flits leave the receive buffer one a cycle, from this cycle on.
+    pub fn drain(&mut self, ticket: Ticket) {
+        self.drained.push(ticket);
+    }
+
+    /// Answers `delivery` in cycle `now`: its sender hears of a packet of kind [`Accepted`](FlowKind::Accepted) or
+    /// [`Refused`](FlowKind::Refused) with the same process and tag. It travels on `lane`.
+    pub fn answer(&mut self, now: Cycle, delivery: &Delivery, is_accepted: bool, lane: u32) {
+        let kind = if is_accepted { FlowKind::Accepted } else { FlowKind::Refused };
+        let flow = Flow::new(kind, delivery.flow.tag).of_process(delivery.flow.process());
+        let destination = Destination::Node(delivery.source);
+        self.push(Packet { destination, rail: delivery.rail, lane, payload: 1, created: now, flow });
+    }
 }
 
 impl Extend<Packet> for Outgoing {
@@ -109,16 +173,13 @@ pub trait Endpoint: Send {
     /// then observers are told of a delivery as soon as it is certain to come before somebody looks from outside.
     const REACTS: bool = true;
 
+    /// Whether it drains the receive buffers of its NIC ports itself and hears what they have sent: its fabric has bounded ones
+    /// then.
+    const BOUNDED: bool = false;
+
     /// Called once in cycle 0, and in every cycle asked for.
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle>;
 
-    /// A packet has arrived; `now` is `delivery.delivered`.
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle>;
-
-    /// The node's process is released from the barrier of `group` at which it arrived last. Only an endpoint that arrives at
-    /// barriers is told so.
-    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
-        let _ = out;
-        unreachable!("nobody is released from {group} in {now} who has not arrived")
-    }
+    /// Called with whatever comes up from its NIC ports, in cycle `now`.
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle>;
 }

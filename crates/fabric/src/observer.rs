@@ -2,9 +2,9 @@
 //! nothing for it; the fabric itself computes no report.
 
 use crate::barrier::{self, BarrierId, Place};
-use crate::{Delivery, Packet};
+use crate::{Delivery, Flow, Packet};
 use flitway_engine::Cycle;
-use flitway_wiring::{NodeId, PortId};
+use flitway_wiring::{NodeId, PortId, RailId};
 
 /// A component as observers see it: switches of rail 0, of rail 1, ..., then nodes.
 pub type ComponentNumber = u32;
@@ -215,6 +215,11 @@ pub trait Observer: Send {
     /// It has been released from it.
     fn released(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
         let _ = (now, node, group);
+    }
+
+    /// A packet has left the source queue of the NIC port of `node` in `rail`, which is bounded.
+    fn sent(&mut self, now: Cycle, node: NodeId, rail: RailId, flow: Flow) {
+        let _ = (now, node, rail, flow);
     }
 
     /// In `component`, the root of `group`, everybody has arrived.

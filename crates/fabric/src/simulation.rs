@@ -115,6 +115,17 @@ pub struct Wires {
     pub back: Option<Wire>,
 }
 
+/// What is wired to a NIC port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeWires {
+    /// The channel that it sends on.
+    pub out: Wire,
+    /// The rate of that channel.
+    pub rate: Rate,
+    /// The way back along the channel that it receives from, to its sender; the same as `out` unless links are one-way.
+    pub back: Wire,
+}
+
 /// A fabric with endpoints on its nodes, ready to run.
 pub struct Simulation<A: Architecture, E: crate::Endpoint, O: Observer> {
     windows: Windows<A::Shard<E, O>>,

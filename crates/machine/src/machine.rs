@@ -2,7 +2,7 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, NicPorts, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -230,6 +230,7 @@ impl Machine {
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
+            nic_ports: NicPorts::Ideal,
             chip: (),
         };
         self.switch.clone().fabric(bare)

@@ -6,6 +6,7 @@
 //! ranks of one node to ranks of the other, by rank and task. The number tells the receiver which send this is, and so
 //! its length and tag; the sequence tells the order, which is known at run time only.
 
+use flitway_fabric::{Flow, FlowKind};
 use flitway_wiring::NodeId;
 use flitway_workload::graph::{MessageId, Placement, RankCosts, RankId, TaskGraph, TaskId, Work};
 use std::fmt;
@@ -87,12 +88,12 @@ pub(crate) struct Numbered {
 }
 
 impl Numbered {
-    pub(crate) fn tag(self) -> u64 {
-        u64::from(self.sequence) << 32 | u64::from(self.number)
+    pub(crate) fn flow(self) -> Flow {
+        Flow::new(FlowKind::Message, u64::from(self.sequence) << 32 | u64::from(self.number))
     }
 
-    pub(crate) fn of_tag(tag: u64) -> Self {
-        Numbered { sequence: (tag >> 32) as u32, number: tag as u32 }
+    pub(crate) fn of(flow: Flow) -> Self {
+        Numbered { sequence: (flow.tag >> 32) as u32, number: flow.tag as u32 }
     }
 }
 
@@ -232,7 +233,7 @@ mod tests {
         for numbered in
             [Numbered { sequence: 0, number: u32::MAX }, Numbered { sequence: u32::MAX, number: 1 }]
         {
-            assert_eq!(Numbered::of_tag(numbered.tag()), numbered);
+            assert_eq!(Numbered::of(numbered.flow()), numbered);
         }
     }
 

@@ -5,7 +5,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::traffic::{Source, Traffic};
@@ -22,8 +22,8 @@ pub struct InjectorCounts {
 
 /// Synthetic traffic at a node.
 ///
-/// A saturating source creates at load 1, the rate of the links, at equal intervals: the contract has no call that
-/// tells when a NIC port is idle.
+/// A saturating source creates at load 1, the rate of the links, at equal intervals: ideal NIC ports do not tell when they are
+/// idle.
 #[derive(Clone, Debug)]
 pub struct Injector {
     source: Source,
@@ -82,7 +82,7 @@ impl Endpoint for Injector {
                 lane: self.lanes.bits() as u32,
                 payload: creation.payload,
                 created: creation.created,
-                tag: self.counts.packets,
+                flow: Flow::traffic(self.counts.packets),
             });
             self.next_rail = if self.next_rail + 1 < self.rails { self.next_rail + 1 } else { 0 };
             self.counts.packets += 1;
@@ -91,7 +91,7 @@ impl Endpoint for Injector {
         self.next()
     }
 
-    fn deliver(&mut self, _now: Cycle, _delivery: &Delivery, _out: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.next()
     }
 }
@@ -128,7 +128,7 @@ mod tests {
             // 3 rails at half load of 32 flits: 0.046875 a cycle; standard deviation 30.
             assert!(packets.len().abs_diff(937) < 120, "{}", packets.len());
             for (turn, (now, _, packet)) in packets.iter().enumerate() {
-                assert_eq!((packet.rail.0, packet.tag), (turn as u32 % 3, turn as u64));
+                assert_eq!((packet.rail.0, packet.flow.tag), (turn as u32 % 3, turn as u64));
                 assert_eq!(packet.created.0, *now);
             }
             let counts = injectors[node as usize].counts();

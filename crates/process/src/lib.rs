@@ -7,7 +7,8 @@
 //! * [`Messenger`]: the ranks of a task graph that run on a node;
 //! * [`Multicaster`]: multicast operations, in the switches or by forwarding;
 //! * [`Synchroniser`]: barriers, in the switches or by messages;
-//! * [`Train`]: so many packets from one node to another.
+//! * [`Train`]: so many packets from one node to another;
+//! * [`Together`]: several of them side by side.
 //!
 //! All implement [`flitway_fabric::Endpoint`].
 
@@ -21,6 +22,7 @@ mod processor;
 pub mod synchroniser;
 #[cfg(test)]
 mod testing;
+mod together;
 pub mod train;
 
 pub use error::PlanError;
@@ -29,4 +31,5 @@ pub use injector::{Injector, InjectorCounts};
 pub use messenger::{Messenger, MessengerCounts, stuck, summary};
 pub use multicaster::Multicaster;
 pub use synchroniser::Synchroniser;
+pub use together::{Process, Together};
 pub use train::Train;

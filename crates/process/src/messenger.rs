@@ -15,7 +15,7 @@ use crate::assembly::{Assembly, Part, Progress};
 use crate::exchange::{Exchange, Numbered};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::graph::stuck::{self, Stuck};
@@ -137,7 +137,7 @@ impl Messenger {
         let settings = self.exchange.settings();
         let number = self.exchange.number(self.node, destination, message.envelope.message);
         let sequence = self.sequences.entry(destination).or_insert(0);
-        let tag = Numbered { sequence: *sequence, number }.tag();
+        let flow = Numbered { sequence: *sequence, number }.flow();
         *sequence += 1;
         let bytes = message.envelope.bytes;
         let mut left = payload_of_all(bytes);
@@ -150,7 +150,7 @@ impl Messenger {
             let rail = one_rail.unwrap_or_else(|| take_turn(&mut self.packet_rail, settings.rails));
             let lane = self.lanes.bits() as u32;
             let destination = Destination::Node(destination);
-            out.push(Packet { destination, rail: RailId(rail), lane, payload, created: now, tag });
+            out.push(Packet { destination, rail: RailId(rail), lane, payload, created: now, flow });
             self.counts.packets += 1;
         }
         self.counts.messages += 1;
@@ -158,7 +158,7 @@ impl Messenger {
 
     /// Puts a packet where it belongs and tells the ranks.
     fn arrive(&mut self, delivery: &Delivery) {
-        let numbered = Numbered::of_tag(delivery.tag);
+        let numbered = Numbered::of(delivery.flow);
         let message = self.exchange.message(delivery.source, self.node, numbered.number);
         let (_, envelope) = self.envelope(message);
         let part = Part {
@@ -214,10 +214,12 @@ impl Endpoint for Messenger {
         self.run(now, out)
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
         // What ends in this cycle comes before what arrives in it, whether or not the node has been woken in it.
         self.run(now, out);
-        self.arrive(delivery);
+        if let Up::Delivery(delivery) = up {
+            self.arrive(delivery);
+        }
         self.run(now, out)
     }
 }
@@ -429,15 +431,16 @@ mod tests {
             destination: NodeId(1),
             group: None,
             rail: packet.rail,
+            vc: 0,
             payload: packet.payload,
             flits: 1,
             hops: 1,
             created: packet.created,
             injected: packet.created,
             delivered: Cycle(13),
-            tag: packet.tag,
+            flow: packet.flow,
         };
-        assert_eq!(nodes[1].deliver(Cycle(13), &delivery, &mut out), Some(Cycle(33)));
+        assert_eq!(nodes[1].hear(Cycle(13), Up::Delivery(&delivery), &mut out), Some(Cycle(33)));
         assert_eq!(nodes[1].wake(Cycle(33), &mut out), Some(Cycle(38)));
     }
 

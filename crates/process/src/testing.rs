@@ -1,7 +1,7 @@
 //! A network for tests: a fixed latency for each rail, infinite bandwidth.
 
 use flitway_engine::Cycle;
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
 
@@ -22,7 +22,7 @@ pub(crate) fn run<E: Endpoint>(endpoints: &mut [E], latency: &[u64], end: u64) -
                 flying.extract_if(.., |(at, _, packet)| *at == now && here(packet)).collect();
             for (_, source, packet) in landed {
                 let delivery = delivery(source, node, &packet, now);
-                wakes[node.index()] = endpoint.deliver(now, &delivery, &mut out);
+                wakes[node.index()] = endpoint.hear(now, Up::Delivery(&delivery), &mut out);
             }
             if wakes[node.index()] == Some(now) {
                 wakes[node.index()] = endpoint.wake(now, &mut out);
@@ -43,12 +43,13 @@ fn delivery(source: NodeId, node: NodeId, packet: &Packet, now: Cycle) -> Delive
         destination: node,
         group: None,
         rail: packet.rail,
+        vc: 0,
         payload: packet.payload,
         flits: 1,
         hops: 1,
         created: packet.created,
         injected: packet.created,
         delivered: now,
-        tag: packet.tag,
+        flow: packet.flow,
     }
 }

@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 
@@ -63,15 +63,17 @@ impl Endpoint for Train {
                 lane: lanes.bits() as u32,
                 payload,
                 created: now,
-                tag: number.into(),
+                flow: Flow::traffic(number.into()),
             }));
         }
         None
     }
 
-    fn deliver(&mut self, now: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
-        self.received += 1;
-        self.last = now;
+    fn hear(&mut self, now: Cycle, up: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Delivery(_) = up {
+            self.received += 1;
+            self.last = now;
+        }
         None
     }
 }

@@ -3,6 +3,7 @@
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
 //! * [`sp`]: the SP Switch likewise.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
+//! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
 //!
@@ -14,4 +15,5 @@ pub mod barrier;
 pub mod campaign;
 pub mod hpp;
 pub mod record;
+pub mod script;
 pub mod sp;

@@ -4,14 +4,16 @@
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
 use flitway_fabric::observer::{Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Grant};
-use flitway_fabric::{BarrierId, Delivery, Observer};
-use flitway_wiring::NodeId;
+use flitway_fabric::{BarrierId, Delivery, Flow, Observer};
+use flitway_wiring::{NodeId, RailId};
 
 /// Everything that happened, as the observer interface tells it. Both engines fill one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Packets that have reached their destination.
     pub deliveries: Vec<Delivery>,
+    /// Packets that have left the source queues of bounded NIC ports.
+    pub sent: Vec<(Cycle, NodeId, RailId, Flow)>,
     /// Grants of all arbiters.
     pub grants: Vec<Grant>,
     /// Adverts that say something new.
@@ -35,6 +37,8 @@ pub struct Record {
 pub enum Event {
     /// A packet has reached its destination.
     Delivered(Delivery),
+    /// A packet has left the source queue of a bounded NIC port.
+    Sent(Cycle, NodeId, RailId, Flow),
     /// An arbiter has granted.
     Granted(Grant),
     /// An advert has said something new.
@@ -59,6 +63,7 @@ impl Event {
     pub fn cycle(&self) -> Cycle {
         match self {
             Event::Delivered(delivery) => delivery.delivered,
+            Event::Sent(cycle, ..) => *cycle,
             Event::Granted(grant) => grant.cycle,
             Event::Advertised(advert) => advert.cycle,
             Event::Arrived(cycle, ..) | Event::Released(cycle, ..) | Event::Completed(cycle, ..) => *cycle,
@@ -74,7 +79,7 @@ impl Event {
             Event::Delivered(it) => {
                 let flits = u32::from(it.flits) << 16 | u32::from(it.payload);
                 [
-                    it.tag,
+                    it.flow.tag,
                     it.destination.0.into(),
                     it.rail.0.into(),
                     it.source.0.into(),
@@ -104,6 +109,9 @@ impl Event {
             Event::Lost(it) => {
                 [it.component, it.port.0, it.group.0, word(it.packet), it.reason as u32, 0].map(u64::from)
             }
+            Event::Sent(_, node, rail, flow) => {
+                [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, 0, 0]
+            }
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
         let kind = match self {
@@ -116,6 +124,7 @@ impl Event {
             Event::Lost(_) => 6,
             Event::Noted(_) => 7,
             Event::Departed(_) => 8,
+            Event::Sent(..) => 9,
         };
         (self.cycle(), kind, place)
     }
@@ -139,6 +148,7 @@ impl Record {
     /// Adds what another observer of the same run has seen.
     pub fn append(&mut self, other: &mut Record) {
         self.deliveries.append(&mut other.deliveries);
+        self.sent.append(&mut other.sent);
         self.grants.append(&mut other.grants);
         self.adverts.append(&mut other.adverts);
         self.arrivals.append(&mut other.arrivals);
@@ -154,6 +164,7 @@ impl Record {
     pub fn events(&self, end: Cycle) -> Vec<Event> {
         let deliveries = self.deliveries.iter().copied().map(Event::Delivered);
         let grants = self.grants.iter().copied().map(Event::Granted);
+        let sent = self.sent.iter().map(|&(at, node, rail, flow)| Event::Sent(at, node, rail, flow));
         let adverts = self.adverts.iter().copied().map(Event::Advertised);
         let arrivals = self.arrivals.iter().map(|&(at, node, group)| Event::Arrived(at, node, group));
         let releases = self.releases.iter().map(|&(at, node, group)| Event::Released(at, node, group));
@@ -163,7 +174,8 @@ impl Record {
         let departures = self.departures.iter().copied().map(Event::Departed);
         let packets = notes.chain(departures).chain(losses);
         let barriers = arrivals.chain(releases).chain(completions).chain(packets);
-        let mut all: Vec<Event> = deliveries.chain(grants).chain(adverts).chain(barriers).collect();
+        let mut all: Vec<Event> =
+            deliveries.chain(sent).chain(grants).chain(adverts).chain(barriers).collect();
         all.retain(|event| event.cycle() < end);
         all.sort_unstable_by_key(Event::key);
         all
@@ -182,6 +194,10 @@ impl Record {
 impl Observer for Record {
     fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries.push(*delivery);
+    }
+
+    fn sent(&mut self, now: Cycle, node: NodeId, rail: RailId, flow: Flow) {
+        self.sent.push((now, node, rail, flow));
     }
 
     fn granted(&mut self, grant: &Grant) {

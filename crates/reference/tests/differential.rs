@@ -3,9 +3,9 @@
 //! `FLITWAY_CASE=SEED` replays one case. `cargo xtask campaign` runs as many as there is time for.
 
 use flitway_engine::Cycle;
-use flitway_fabric::Packet;
 use flitway_fabric::barrier::Faults;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Flow, Packet};
 use flitway_reference::campaign::{Extent, campaign, compare, generate, replay};
 use flitway_switch::hpp::{AdvertSettings, Gathering, MulticastSettings, Pipeline};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
@@ -55,7 +55,7 @@ fn an_output_that_is_kept_is_certain_for_nobody() {
         lane,
         payload,
         created: Cycle(created),
-        tag: created,
+        flow: Flow::traffic(created),
     };
     let node = |node| Destination::Node(NodeId(node));
     let mut case = (0..)
@@ -115,7 +115,7 @@ fn nic_ports_post_when_a_board_reaches_as_far() {
         lane: number as u32,
         payload: 1 + (number % 3) as u16,
         created: Cycle(number * 5),
-        tag: number << 8,
+        flow: Flow::traffic(number << 8),
     };
     case.scripts = (0..8).map(|node| (0..150).map(|number| packet(node, number)).collect()).collect();
     for (latency, threads) in [(1, 1), (45, 1), (45, 2)] {
@@ -140,7 +140,7 @@ fn a_look_from_outside_does_not_change_stretches() {
         lane,
         payload: 27,
         created: Cycle(created),
-        tag: created,
+        flow: Flow::traffic(created),
     };
     let mut case = (0..)
         .map(generate)

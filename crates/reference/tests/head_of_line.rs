@@ -20,7 +20,8 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates, Simulation, Unobserved,
+    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rates, Simulation, Unobserved,
+    Up,
 };
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
@@ -45,7 +46,7 @@ impl Endpoint for Flood {
         None
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         None
     }
 }
@@ -75,6 +76,7 @@ fn switch(nodes: u32) -> Fabric<HppSettings> {
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
     }
 }
@@ -87,7 +89,7 @@ fn flood(nodes: u32, node: u32) -> Flood {
         lane: 0,
         payload: SLOT as u16,
         created: Cycle(0),
-        tag,
+        flow: Flow::traffic(tag),
     };
     Flood { packets: (0..SLOTS + 200).map(&mut packet).collect() }
 }

@@ -176,9 +176,9 @@ pub trait Course<A: Architecture, E: Endpoint> {
         }
     }
 
-    /// What has to be known.
-    fn aim(&self) -> Aim {
-        Aim::Packets
+    /// What has to be known. The first decides on the warm-up, and whether the network is saturated.
+    fn aims(&self) -> Vec<Aim> {
+        vec![Aim::Packets]
     }
 
     /// Adds to `batch`, whose packets are counted, what else has happened since the last call.
@@ -228,7 +228,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
     let mut series = Series {
         length,
         plan,
-        aim: course.aim(),
+        aims: course.aims(),
         warmed_up: Batch::default(),
         batches: Vec::new(),
         injected: 0,
@@ -289,7 +289,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
 struct Series<'a> {
     length: u64,
     plan: &'a Plan,
-    aim: Aim,
+    aims: Vec<Aim>,
     /// What happened in the warm-up that was asked for.
     warmed_up: Batch,
     batches: Vec<Batch>,
@@ -419,7 +419,7 @@ impl Series<'_> {
         let is_imprecise = unsettled == Some(Unsettled::Imprecise);
         let has_intervals = verdict == Verdict::Steady || (is_imprecise && !is_saturated);
         // Where barriers are looked at, nobody has looked whether what is accepted changes.
-        let is_even = is_saturated && self.aim != Aim::Barriers && (is_imprecise || unsettled.is_none());
+        let is_even = is_saturated && self.aim() != Aim::Barriers && (is_imprecise || unsettled.is_none());
         Measurement {
             verdict,
             unsettled,

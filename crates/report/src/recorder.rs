@@ -9,9 +9,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::observer::{
     BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, LossReason, Passage,
 };
-use flitway_fabric::{BarrierId, Delivery, Observer, Packet};
+use flitway_fabric::{BarrierId, Delivery, FlowKind, Observer, Packet};
 use flitway_process::multicaster::OperationTag;
-use flitway_process::synchroniser::BarrierTag;
 use flitway_wiring::{Destination, NodeId};
 use std::sync::Arc;
 
@@ -239,7 +238,7 @@ impl Recorder {
     /// Takes in a packet of a multicast operation or of a barrier.
     #[inline(never)]
     fn record_other(&mut self, delivery: Delivery) {
-        if let Some(tag) = OperationTag::of(&delivery).filter(|_| !self.has_receipts) {
+        if let Some(tag) = OperationTag::of(delivery.flow).filter(|_| !self.has_receipts) {
             self.copies.record(tag, &delivery);
         }
     }
@@ -261,7 +260,7 @@ impl Observer for Recorder {
         }
         self.batch.created_flits += flits * u64::from(copies);
         self.batch.queued_flits += flits;
-        self.batch.created += u64::from(is_traffic(packet.tag));
+        self.batch.created += u64::from(packet.flow.is(FlowKind::Traffic));
     }
 
     #[inline]
@@ -284,7 +283,7 @@ impl Observer for Recorder {
         self.watch.delivered(delivery);
         let batch = &mut self.batch;
         batch.delivered_flits += u64::from(delivery.flits);
-        if !is_traffic(delivery.tag) {
+        if !delivery.flow.is(FlowKind::Traffic) {
             return self.record_other(*delivery);
         }
         let packet_latency = delivery.delivered.since(delivery.created);
@@ -321,12 +320,6 @@ impl Observer for Recorder {
             self.signs.by_rule.push(*loss);
         }
     }
-}
-
-/// Whether a packet with this tag is one of synthetic traffic.
-#[inline]
-fn is_traffic(tag: u64) -> bool {
-    OperationTag::read(tag).is_none() && BarrierTag::read(tag).is_none()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod follow;
 mod forwarding;
 mod job;
 pub mod multicast;
+pub mod operations;
 pub mod train;
 
 use crate::details::Details;

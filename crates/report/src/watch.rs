@@ -299,6 +299,7 @@ impl Observer for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitway_fabric::Flow;
     use flitway_wiring::NodeId;
     use flitway_wiring::RailId;
 
@@ -308,13 +309,14 @@ mod tests {
             destination: NodeId(9),
             group: None,
             rail: RailId(0),
+            vc: 0,
             payload: 64,
             flits: 37,
             hops: 1,
             created: Cycle(injected),
             injected: Cycle(injected),
             delivered: Cycle(injected + latency),
-            tag: 0,
+            flow: Flow::default(),
         }
     }
 

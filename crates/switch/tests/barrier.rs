@@ -11,7 +11,7 @@ use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKin
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Simulation};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Simulation, Up};
 use flitway_switch::hpp::{self, Hpp, HppSettings};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
@@ -51,11 +51,8 @@ impl Endpoint for Node {
         self.next()
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
-        self.next()
-    }
-
-    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        let Up::Released(group) = up else { return self.next() };
         let process = self.processes.iter_mut().find(|process| process.group == group).unwrap();
         match process.pauses.pop() {
             Some(0) => out.arrive(group),
@@ -370,7 +367,7 @@ fn groups_without_operations_change_nothing_for_others() {
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect::<Vec<_>>()
     };
     let by_place = |mut deliveries: Vec<Delivery>| {
-        deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.tag));
+        deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.flow.tag));
         deliveries
     };
     assert!(by_place(totals(&plain)) == by_place(totals(&with)));

@@ -8,7 +8,7 @@ use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::headroom::Longest;
-use flitway_fabric::{Fabric, Packet, Simulation};
+use flitway_fabric::{Fabric, Flow, Packet, Simulation};
 use flitway_switch::hpp::{AdvertSettings, Ends, Hpp, HppSettings, works_by_stretches};
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::RoutingKind;
@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 fn packet(destination: u32, payload: u16, tag: u64) -> Packet {
     let destination = Destination::Node(NodeId(destination));
-    Packet { destination, rail: RailId(0), lane: 0, payload, created: Cycle(0), tag }
+    Packet { destination, rail: RailId(0), lane: 0, payload, created: Cycle(0), flow: Flow::traffic(tag) }
 }
 
 /// Runs until nothing is left to do, and gives the delivery times, the packets that are left and the length of a ring of

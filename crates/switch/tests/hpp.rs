@@ -11,7 +11,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{Chip, Delivery, Fabric, Observer, Packet, Simulation};
+use flitway_fabric::{Chip, Delivery, Fabric, Flow, Observer, Packet, Simulation};
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{
     AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_by_stretches,
@@ -48,8 +48,9 @@ fn run_and_look(
     assert_eq!((books.delivered, books.in_network, books.units_held), (packets as u64, 0, 0));
     let mut deliveries: Vec<Delivery> =
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
-    deliveries
-        .sort_by_key(|delivery| (delivery.delivered, delivery.destination, delivery.source, delivery.tag));
+    deliveries.sort_by_key(|delivery| {
+        (delivery.delivered, delivery.destination, delivery.source, delivery.flow.tag)
+    });
     (deliveries, Counters { wakes: 0, ..simulation.counters() })
 }
 
@@ -74,7 +75,7 @@ fn one_packet(fabric: &Fabric<HppSettings>, source: u32, destination: u32, paylo
         lane: 0,
         payload,
         created: Cycle(100),
-        tag: 7,
+        flow: Flow::traffic(7),
     };
     let mut scripts = vec![Script::default(); fabric.nodes() as usize];
     scripts[source as usize] = Script::new(vec![packet]);
@@ -137,7 +138,7 @@ fn a_multicast_takes_the_lookup_longer_in_every_switch() {
                 lane: 0,
                 payload: 200,
                 created: Cycle(50),
-                tag: 1,
+                flow: Flow::traffic(1),
             };
             let mut scripts = vec![Script::default(); 16];
             scripts[0] = Script::new(vec![packet]);
@@ -184,7 +185,7 @@ fn gathering_one_by_one_deadlocks_where_the_bulletin_does_not() {
             lane: 2,
             payload: 1000,
             created: Cycle(created),
-            tag: 0,
+            flow: Flow::traffic(0),
         };
         let to = |group| Destination::Group(GroupId(group), 0);
         let node = |node| Destination::Node(NodeId(node));
@@ -456,7 +457,7 @@ fn stretches_fill_the_largest_buffers() {
             lane: 1,
             payload: 1_024,
             created: Cycle(number * 517),
-            tag: number,
+            flow: Flow::traffic(number),
         };
         Script::new((0..if node == 1 || node == 7 { 3_500 } else { 0 }).map(packet).collect())
     };

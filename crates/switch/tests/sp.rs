@@ -9,8 +9,8 @@ use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{Departure, PacketName, Passage};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rate, Rates,
-    Simulation,
+    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, NicPorts, Observer, Outgoing, Packet,
+    Rate, Rates, Simulation, Up,
 };
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -60,6 +60,7 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
     }
 }
@@ -89,14 +90,21 @@ impl Endpoint for Script {
         self.0.last().map(|it| it.0.created)
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.0.last().map(|it| it.0.created)
     }
 }
 
 fn packet(destination: u32, payload: u16, created: u64, tag: u64) -> Packet {
     let destination = Destination::Node(NodeId(destination));
-    Packet { destination, rail: RailId(0), lane: 0, payload, created: Cycle(created), tag }
+    Packet {
+        destination,
+        rail: RailId(0),
+        lane: 0,
+        payload,
+        created: Cycle(created),
+        flow: Flow::traffic(tag),
+    }
 }
 
 fn set(nodes: &[u32]) -> Arc<NodeSet> {
@@ -109,7 +117,7 @@ fn run(fabric: &Fabric<SpSettings>, scripts: &[Script], threads: u32) -> (Vec<De
     assert!(simulation.audit().holds(), "{:?}", simulation.audit());
     let mut deliveries: Vec<Delivery> =
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
-    deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.tag));
+    deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.flow.tag));
     (deliveries, simulation.deadlock())
 }
 
@@ -264,11 +272,11 @@ fn assert_complete(fabric: &Fabric<SpSettings>, packets: &[(u32, Packet, Option<
             (None, Destination::Node(node)) => vec![node],
             _ => panic!("packets are for nodes or sets"),
         };
-        nodes.into_iter().map(move |node| (packet.tag, source, node.0))
+        nodes.into_iter().map(move |node| (packet.flow.tag, source, node.0))
     };
     let mut expected: Vec<(u64, u32, u32)> = packets.iter().flat_map(expected).collect();
     let mut found: Vec<(u64, u32, u32)> =
-        deliveries.iter().map(|it| (it.tag, it.source.0, it.destination.0)).collect();
+        deliveries.iter().map(|it| (it.flow.tag, it.source.0, it.destination.0)).collect();
     expected.sort_unstable();
     found.sort_unstable();
     assert!(found == expected, "{} of {} copies", found.len(), expected.len());
@@ -307,8 +315,8 @@ fn packets_of_a_pair_keep_their_order_where_the_way_up_is_routed() {
         let (deliveries, _) = run(&fabric, &scripts(16, &packets), 1);
         let mut last = std::collections::BTreeMap::new();
         for it in &deliveries {
-            let before = last.insert((it.source, it.destination), it.tag);
-            assert!(before < Some(it.tag), "packets overtake each other");
+            let before = last.insert((it.source, it.destination), it.flow.tag);
+            assert!(before < Some(it.flow.tag), "packets overtake each other");
         }
     }
 }
@@ -350,7 +358,10 @@ fn what_observers_are_told_of_a_packet_is_its_way() {
             waited.iter_mut().zip(waits).for_each(|(sum, wait)| *sum += wait);
             copies += 1;
             let to = Destination::Node(delivery.destination);
-            if packets.iter().any(|it| it.1.tag == delivery.tag && it.1.destination == to && it.2.is_none()) {
+            if packets
+                .iter()
+                .any(|it| it.1.flow.tag == delivery.flow.tag && it.1.destination == to && it.2.is_none())
+            {
                 let (least, hops) =
                     fabric.zero_load_cycles(delivery.source, delivery.destination, delivery.payload.into());
                 // Flits that come with gaps keep their own chunks waiting.
@@ -510,7 +521,7 @@ fn zero_load(fabric: &Fabric<SpSettings>) -> u64 {
         lane: 0,
         payload: 128,
         created: Cycle(100),
-        tag: 0,
+        flow: Flow::traffic(0),
     };
     let mut scripts = vec![Script(Vec::new()); fabric.nodes() as usize];
     scripts[0] = Script(vec![(packet, None)]);

@@ -4,13 +4,14 @@
 //! with. A new switch calls it from a test of its own with some of its settings; how it works in every cycle is the business of
 //! its reference model.
 
+use crate::nic::{NicCounts, NicSettings, TestNic};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{
-    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rate,
-    Rates, Simulation, barrier,
+    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, FlowKind, NicPorts, Observer,
+    Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
@@ -36,6 +37,7 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) {
             describes_itself::<A>(&fabric);
             one_packet_takes_its_closed_form::<A>(&fabric);
             a_loaded_network_loses_nothing::<A>(&fabric);
+            a_slow_nic_presses_back_and_loses_nothing::<A>(&fabric);
         }
         assert!(fabrics >= 3, "chip {number} goes with {fabrics} of the topologies: {chip:?}");
         refuses_what_it_does_not_offer::<A>(chip);
@@ -83,6 +85,7 @@ fn fabric<A: Architecture>(
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         chip: chip.clone(),
     })
 }
@@ -131,7 +134,7 @@ fn a_loaded_network_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
     let sent: usize = scripts.iter().map(|script| script.packets.len()).sum();
     let (deliveries, counters) = run::<A>(fabric, scripts.clone(), 1, &[]);
     assert_eq!((deliveries.len(), counters.packets_delivered), (sent, sent as u64), "each arrives once");
-    let mut names: Vec<_> = deliveries.iter().map(|it| (it.source, it.tag)).collect();
+    let mut names: Vec<_> = deliveries.iter().map(|it| (it.source, it.flow.tag)).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), sent, "none arrives twice");
@@ -144,6 +147,50 @@ fn a_loaded_network_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
             pauses.len()
         );
         assert_eq!(Counters { wakes: 0, ..other }, Counters { wakes: 0, ..counters });
+    }
+}
+
+/// NICs that take packets slower than they come refuse some and keep others in their ports: the network fills, every packet is
+/// taken once in the end, its sender learns of it, and neither threads nor looks from outside change a thing.
+fn a_slow_nic_presses_back_and_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
+    let fabric = Fabric { nic_ports: NicPorts::Bounded, ..fabric.clone() };
+    let mut scripts = random_scripts(&fabric);
+    for packet in scripts.iter_mut().flat_map(|script| &mut script.packets) {
+        let kind = if packet.flow.tag % 2 == 0 { FlowKind::Traffic } else { FlowKind::Message };
+        packet.flow = Flow::new(kind, packet.flow.tag);
+    }
+    let longest = u64::from(fabric.chip.format().packet_flits(fabric.chip.format().mtu_bytes));
+    let settings = NicSettings { window: 2, room: 2, gap: 3 * longest };
+    let nics: Vec<TestNic<Script>> =
+        scripts.iter().map(|script| TestNic::new(settings, fabric.rails, script.clone())).collect();
+    let sent: u64 = scripts.iter().map(|script| script.packets.len() as u64).sum();
+    let run = |threads, pauses: &[Cycle]| {
+        let stop = AtomicBool::new(false);
+        let mut simulation = Simulation::<A, _, _>::new(&fabric, nics.clone(), threads, Deliveries::default);
+        let mut queued = 0;
+        for until in pauses.iter().copied().chain([Cycle(40 * LENGTH)]) {
+            simulation.run_until(until, &stop);
+            simulation.settle();
+            assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
+            queued = simulation.queued_flits().sum::<u64>().max(queued);
+        }
+        let counts: NicCounts = simulation.endpoints().map(TestNic::counts).sum();
+        assert!(simulation.endpoints().all(TestNic::is_idle), "everything comes to an end: {counts:?}");
+        let mut all: Vec<Delivery> =
+            simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+        all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.vc, it.source, it.flow));
+        (counts, all, queued)
+    };
+    let (counts, deliveries, queued) = run(1, &[Cycle(LENGTH)]);
+    assert!(queued > 0, "what a node does not take waits in the network");
+    assert_eq!((counts.taken, counts.accepted), (sent, sent), "each is taken once, and its sender knows");
+    assert!(counts.held > 0 && counts.refused > 0, "NICs are too slow: {counts:?}");
+    assert_eq!(counts.refused, counts.sent_again, "what is refused is sent again");
+    assert_eq!(deliveries.len() as u64, 2 * (counts.taken + counts.refused), "each is answered");
+    let pauses: Vec<Cycle> = (0..40).map(|number| Cycle(29 + number * 83)).collect();
+    for (threads, pauses) in [(2, &[][..]), (4, &[]), (1, &pauses), (3, &pauses)] {
+        let (others, again, _) = run(threads, pauses);
+        assert!(others == counts && again == deliveries, "{threads} threads, {} looks", pauses.len());
     }
 }
 
@@ -176,7 +223,7 @@ fn refuses_what_it_does_not_offer<A: Architecture>(chip: &A::Chip) {
 
 fn packet(destination: NodeId, payload: u16, created: Cycle, tag: u64) -> Packet {
     let destination = Destination::Node(destination);
-    Packet { destination, rail: RailId(0), lane: tag as u32, payload, created, tag }
+    Packet { destination, rail: RailId(0), lane: tag as u32, payload, created, flow: Flow::traffic(tag) }
 }
 
 /// Random packets, at about half of what a node can send.
@@ -217,7 +264,7 @@ fn run<A: Architecture>(
     let counters = simulation.counters();
     let mut all: Vec<Delivery> =
         simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
-    all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.tag));
+    all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.flow.tag));
     (all, counters)
 }
 
@@ -235,7 +282,7 @@ impl Endpoint for Script {
         self.packets.last().map(|packet| packet.created)
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.packets.last().map(|packet| packet.created)
     }
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
     name: "a task graph",
-    selector: "graph",
+    selectors: &["graph"],
     example: "app.goal",
     of_a_point: None,
     options: &["graph", "placement"],

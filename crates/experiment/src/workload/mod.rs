@@ -9,6 +9,7 @@ pub mod barrier;
 pub mod beside;
 pub mod graph;
 pub mod multicast;
+pub mod together;
 pub mod traffic;
 pub mod train;
 mod written;
@@ -31,6 +32,7 @@ use std::sync::atomic::AtomicBool;
 pub use barrier::BarrierWorkload;
 pub use graph::{GraphFiles, GraphWorkload};
 pub use multicast::MulticastWorkload;
+pub use together::TogetherWorkload;
 pub use traffic::{Load, TrafficWorkload};
 pub use train::TrainWorkload;
 pub use written::Written;
@@ -91,6 +93,10 @@ options! {
     multicast_packet
     /// Carried out how.
     by
+    /// The same, of multicast operations, where there are barriers too.
+    multicast_by
+    /// Of barriers, where there are multicast operations too.
+    barrier_by
     /// By way of which root.
     root
     /// How old the known load of switches becomes.
@@ -253,9 +259,9 @@ fn listed(items: impl Iterator<Item = String>, last: &str) -> String {
 pub struct Kind {
     /// In words.
     pub name: &'static str,
-    /// The option that asks for it.
-    pub selector: &'static str,
-    /// A value of it.
+    /// The options that ask for it.
+    pub selectors: &'static [&'static str],
+    /// A value of the first of them.
     pub example: &'static str,
     /// The options that it takes.
     pub options: &'static [&'static str],
@@ -266,8 +272,9 @@ pub struct Kind {
     check: fn(&WorkloadOptions, &Surroundings<'_>) -> Result<Workload, Vec<Problem>>,
 }
 
-/// The kinds. Synthetic traffic is last: it is meant where nothing else is asked for.
-static KINDS: &[Kind] = &[graph::KIND, multicast::KIND, barrier::KIND, train::KIND, traffic::KIND];
+/// The kinds, those that more options ask for first. Synthetic traffic is last: it is meant where nothing else is asked for.
+static KINDS: &[Kind] =
+    &[graph::KIND, together::KIND, multicast::KIND, barrier::KIND, train::KIND, traffic::KIND];
 
 impl Kind {
     /// Every kind.
@@ -279,8 +286,20 @@ impl Kind {
     /// The kind that `options` ask for.
     #[must_use]
     pub fn of(options: &WorkloadOptions) -> &'static Kind {
-        let asked = KINDS.iter().find(|kind| options.get(kind.selector).is_some());
+        let asks = |kind: &&Kind| kind.selectors.iter().all(|name| options.get(name).is_some());
+        let asked = KINDS.iter().find(asks);
         asked.unwrap_or(&KINDS[KINDS.len() - 1])
+    }
+
+    /// What asks for it, in words.
+    fn asked_by(&self) -> String {
+        listed(self.selectors.iter().map(|name| format!("`{name}`")), "with")
+    }
+
+    /// Whether it takes the option `name`.
+    #[must_use]
+    pub fn takes(&self, name: &str) -> bool {
+        self.options.contains(&name)
     }
 }
 
@@ -304,6 +323,8 @@ pub enum Workload {
     Multicast(MulticastWorkload),
     /// Barriers.
     Barrier(BarrierWorkload),
+    /// Multicast operations and barriers.
+    Together(Box<TogetherWorkload>),
     /// A train of packets.
     Train(TrainWorkload),
 }
@@ -320,15 +341,20 @@ impl Workload {
         let kind = Kind::of(options);
         let misplaced: Vec<Problem> = options
             .given()
-            .filter(|(name, _)| !kind.options.contains(name))
+            .filter(|(name, _)| !kind.takes(name))
             .map(|(name, _)| {
-                let takers = || KINDS.iter().filter(|kind| kind.options.contains(&name));
+                let takers = || KINDS.iter().filter(|kind| kind.takes(name));
                 let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
                 let message = format!("`{name}` is an option of {names}, not of {}", kind.name);
-                let selectors = listed(takers().map(|kind| format!("`{}`", kind.selector)), "or");
+                let parts = kind.options.iter().filter(|option| option.ends_with(&format!("_{name}")));
+                let parts: Vec<String> = parts.map(|option| format!("`{}`", argument(option))).collect();
+                if !parts.is_empty() {
+                    return Problem::new(name, message).help(format!("use {}", parts.join(" and ")));
+                }
+                let selectors = listed(takers().map(|kind| kind.asked_by()), "or");
                 let example =
                     takers().next().filter(|_| takers().count() == 1).map_or_else(String::new, |kind| {
-                        format!(", as in `{} {}`", argument(kind.selector), kind.example)
+                        format!(", as in `{} {}`", argument(kind.selectors[0]), kind.example)
                     });
                 Problem::new(name, message).help(format!("what asks for that is {selectors}{example}"))
             })
@@ -349,6 +375,7 @@ impl Workload {
             Workload::Graph(graph) => graph,
             Workload::Multicast(multicast) => multicast,
             Workload::Barrier(barrier) => barrier,
+            Workload::Together(together) => &**together,
             Workload::Train(train) => train,
         }
     }

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
     name: "multicast",
-    selector: "multicast",
+    selectors: &["multicast"],
     example: "broadcast",
     of_a_point: None,
     options: &[
@@ -111,7 +111,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 }
 
 /// What an option says unless it is given.
-fn default(name: &str) -> Option<&'static str> {
+pub(super) fn default(name: &str) -> Option<&'static str> {
     match name {
         "multicast_load" => Some(LOAD_DEFAULT),
         "multicast_packet" => Some(traffic::PACKET_DEFAULT),

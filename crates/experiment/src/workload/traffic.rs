@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
     name: "synthetic traffic",
-    selector: "traffic",
+    selectors: &["traffic"],
     example: "uniform",
     of_a_point: Some("load"),
     options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],

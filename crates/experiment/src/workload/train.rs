@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
     name: "a train",
-    selector: "train",
+    selectors: &["train"],
     example: "0-15",
     of_a_point: None,
     options: &["train", "count", "packet"],

@@ -12,8 +12,8 @@ pub use shard::FabricShard;
 
 use crate::deadlock::Waiting;
 use crate::observer::Observer;
-use crate::simulation::{Architecture, CACHES, Conservation, Counters, Wire, Wires};
-use crate::{BarrierId, Delivery, Fabric, Packet, Rate};
+use crate::simulation::{Architecture, CACHES, Conservation, Counters, NodeWires, Wires};
+use crate::{BarrierId, Delivery, Fabric, Flow, Packet};
 use flitway_engine::Cycle;
 use flitway_wiring::{NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub trait Components: Architecture {
     fn switch(shared: &mut Self::Shared, number: u32, wires: &[Wires]) -> Self::Switch;
 
     /// The NIC port of node component `number` in `rail`; with rail 0 it is the next component of its shard.
-    fn port(shared: &mut Self::Shared, number: u32, rail: RailId, wire: (Wire, Rate)) -> Self::Port;
+    fn port(shared: &mut Self::Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self::Port;
 
     /// Puts mail from another shard into `inbox`, that of the component at `place`. No component acts in a cycle before
     /// `passed` any more.
@@ -186,9 +186,11 @@ pub trait PortModel<A: Components>: Send + Sized {
     /// A packet that counts as delivered to `node`, which is the port's own, in cycle `now`.
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
-    /// Takes in what has come of barriers by cycle `now`, one thing after the other; the group of an operation that is
-    /// complete, of which the node's process is released.
-    fn release<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<BarrierId>;
+    /// What else has come up by cycle `now`, one thing after the other.
+    fn notice<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<Notice>;
+
+    /// The NIC drains the packet on `vc` that was delivered last, in cycle `now`.
+    fn drain<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, vc: u8);
 
     /// The node's process arrives at a barrier of `group` in cycle `now`. Says whether the group is in this port's rail.
     fn arrive<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, group: BarrierId) -> bool;
@@ -213,6 +215,15 @@ pub trait PortModel<A: Components>: Send + Sized {
     fn sent_flits(&self) -> Option<u64> {
         None
     }
+}
+
+/// What a NIC port has to say beside deliveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An operation of this group is complete: the node's process is released.
+    Released(BarrierId),
+    /// A packet of this flow has left its source queue, and it is bounded.
+    Sent(Flow),
 }
 
 /// What a component can reach while it runs.

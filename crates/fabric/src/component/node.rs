@@ -1,11 +1,11 @@
 //! A node: its NIC ports, one per rail, and the endpoint on top.
 
-use super::{Components, Context, PortModel, Rest, Stage};
+use super::{Components, Context, Notice, PortModel, Rest, Stage};
 use crate::bits::bits;
 use crate::observer::Observer;
-use crate::{Endpoint, Outgoing};
+use crate::{Endpoint, Outgoing, Ticket, Up};
 use flitway_engine::{Cycle, prefetch};
-use flitway_wiring::NodeId;
+use flitway_wiring::{NodeId, RailId};
 
 #[derive(Debug)]
 pub(super) struct Node<P, E> {
@@ -100,16 +100,18 @@ impl<P, E: Endpoint> Node<P, E> {
         while now < until {
             cx.counters.wakes += 1;
             let woken = self.wake == now;
-            for (port, _) in self.ports.iter_mut().zip(&self.watches).filter(|(_, watch)| watch.next <= now) {
+            let due = self.ports.iter_mut().zip(&self.watches).enumerate();
+            for (rail, (port, _)) in due.filter(|(_, (_, watch))| watch.next <= now) {
                 while let Some(delivery) = port.delivery(cx.shared, now, self.id) {
                     cx.counters.record(&delivery, cx.observer);
                     if E::REACTS {
-                        self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
+                        self.wake =
+                            self.endpoint.hear(now, Up::Delivery(&delivery), out).unwrap_or(Cycle::NEVER);
                     }
                 }
-                while let Some(group) = port.release(cx, now) {
-                    cx.observer.released(now, self.id, group);
-                    self.wake = self.endpoint.released(now, group, out).unwrap_or(Cycle::NEVER);
+                while let Some(notice) = port.notice(cx, now) {
+                    let up = observed(notice, now, self.id, RailId(rail as u32), cx.observer);
+                    self.wake = self.endpoint.hear(now, up, out).unwrap_or(Cycle::NEVER);
                 }
             }
             if woken {
@@ -125,8 +127,9 @@ impl<P, E: Endpoint> Node<P, E> {
                 self.watches[rail].next = now;
             }
             out.sets.clear();
-            if !out.arrivals.is_empty() {
+            if !(out.arrivals.is_empty() & out.drained.is_empty()) {
                 self.arrive(cx, now, out);
+                self.drain(cx, now, out);
             }
             let mut next = self.wake;
             for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
@@ -147,6 +150,24 @@ impl<P, E: Endpoint> Node<P, E> {
             rest.waits |= watch.rest.waits;
         }
         rest
+    }
+
+    /// Drains packets out of the NIC ports.
+    #[cold]
+    fn drain<A: Components<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        now: Cycle,
+        out: &mut Outgoing,
+    ) where
+        P: PortModel<A>,
+    {
+        for Ticket { rail, vc } in out.drained.drain(..) {
+            assert!(E::BOUNDED, "ideal NIC ports drain by themselves");
+            cx.counters.events += 1;
+            self.ports[rail.index()].drain(cx, now, vc);
+            self.watches[rail.index()].next = now;
+        }
     }
 
     /// Hands the arrivals at barriers to the NIC ports.
@@ -173,6 +194,26 @@ impl<P, E: Endpoint> Node<P, E> {
                 "node {} arrives at barriers of groups that it is a member of, not of {group}",
                 self.id
             );
+        }
+    }
+}
+
+/// What the endpoint of `node` hears of `notice`, which `observer` is told of.
+fn observed(
+    notice: Notice,
+    now: Cycle,
+    node: NodeId,
+    rail: RailId,
+    observer: &mut impl Observer,
+) -> Up<'static> {
+    match notice {
+        Notice::Released(group) => {
+            observer.released(now, node, group);
+            Up::Released(group)
+        }
+        Notice::Sent(flow) => {
+            observer.sent(now, node, rail, flow);
+            Up::Sent(rail, flow)
         }
     }
 }

@@ -36,7 +36,7 @@ impl<A: Components, E: Endpoint, O: Observer> FabricShard<A, E, O> {
             plan.switches.iter().map(|part| A::switch(&mut shared, part.number, &part.wires)).collect();
         let node = |part: NodePart<E>| {
             let wires = (0..).map(RailId).zip(part.wires);
-            let ports = wires.map(|(rail, wire)| A::port(&mut shared, part.number, rail, wire)).collect();
+            let ports = wires.map(|(rail, wires)| A::port(&mut shared, part.number, rail, &wires)).collect();
             Node::new(part.id, ports, part.endpoint)
         };
         let nodes: Vec<_> = plan.nodes.into_iter().map(node).collect();

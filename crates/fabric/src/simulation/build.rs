@@ -1,9 +1,9 @@
 //! From a description to running parts: latencies, wires, shards.
 
 use super::sides::Sides;
-use super::{Address, Architecture, Simulation, Wire, Wires};
+use super::{Address, Architecture, NodeWires, Simulation, Wire, Wires};
 use crate::observer::Observer;
-use crate::{Endpoint, Fabric, Rate};
+use crate::{Endpoint, Fabric, NicPorts};
 use flitway_engine::window::Windows;
 use flitway_wiring::topology::{End, LinkId, Topology};
 use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
@@ -39,8 +39,7 @@ pub struct SwitchPart {
 pub struct NodePart<E> {
     pub id: NodeId,
     pub number: u32,
-    /// Each with the rate of the channel out of the node.
-    pub wires: Vec<(Wire, Rate)>,
+    pub wires: Vec<NodeWires>,
     pub endpoint: E,
 }
 
@@ -107,11 +106,18 @@ impl<'a> Wiring<'a> {
             .collect()
     }
 
-    fn wire_of(&self, rail: RailId, node: NodeId) -> Wire {
+    fn wires_of_node(&self, rail: RailId, node: NodeId) -> NodeWires {
         let topology = self.fabric.topology();
-        let (switch, port) = topology.home(node);
-        let latency = self.fabric.latencies[topology.node_link(node).index()];
-        self.wire(rail, End::Switch(switch, port), latency)
+        let wire = |(switch, port), link: LinkId| {
+            self.wire(rail, End::Switch(switch, port), self.fabric.latencies[link.index()])
+        };
+        let exit = topology.exit(node);
+        let exit_link = topology.wire(exit.0, exit.1).map_or(topology.node_link(node), |(link, _)| link);
+        NodeWires {
+            out: wire(topology.home(node), topology.node_link(node)),
+            rate: self.fabric.rates.of(End::Node(node)),
+            back: wire(exit, exit_link),
+        }
     }
 }
 
@@ -152,6 +158,8 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     mut observer: impl FnMut() -> O,
 ) -> Simulation<A, E, O> {
     assert_eq!(endpoints.len(), fabric.nodes() as usize, "every node has an endpoint");
+    let is_bounded = fabric.nic_ports == NicPorts::Bounded;
+    assert_eq!(E::BOUNDED, is_bounded, "who drains NIC ports has bounded ones, and the other way round");
     assert_eq!(fabric.latencies.len(), fabric.topology().links().len(), "every link has a latency");
     let shards = threads.clamp(1, fabric.topology().switches());
     let wiring = Wiring::new(fabric, shards);
@@ -186,8 +194,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         let number = wiring.node_number(id);
         let address = wiring.addresses[number as usize];
         let plan = &mut plans[address.shard as usize];
-        let rate = fabric.rates.of(End::Node(id));
-        let wires = (0..fabric.rails).map(|rail| (wiring.wire_of(RailId(rail), id), rate)).collect();
+        let wires = (0..fabric.rails).map(|rail| wiring.wires_of_node(RailId(rail), id)).collect();
         plan.nodes.push(NodePart { id, number, wires, endpoint });
         plan.side.push(sides.of_node(id));
         nodes.push(address);

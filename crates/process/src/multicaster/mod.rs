@@ -1,4 +1,4 @@
-//! Multicast operations of a node, in the switches or by forwarding, with synthetic traffic beside them.
+//! Multicast operations of a node, in the switches or by forwarding.
 //!
 //! **Out.** An operation becomes one packet for its group or for the set of its receivers, one for each run of consecutive
 //! members, or one for each child of the sender in a forwarding tree. **In.** In a tree, who gets a packet sends it on to
@@ -15,11 +15,10 @@ mod root;
 pub use plan::{Copying, Method, MulticastPlan, OperationTag, PlanSettings};
 pub use root::{Loads, Manager, RootPolicy};
 
-use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
@@ -33,9 +32,6 @@ pub struct Multicaster {
     plan: Arc<MulticastPlan>,
     node: NodeId,
     operations: OperationSource,
-    /// Synthetic traffic beside the operations, and when it wants to be woken.
-    injector: Option<Injector>,
-    injector_next: Option<Cycle>,
     /// It makes packets.
     processor: Processor<Pending>,
     begun: u32,
@@ -64,7 +60,7 @@ struct Pending {
     rail: RailId,
     payload: u16,
     created: Cycle,
-    tag: u64,
+    flow: Flow,
 }
 
 /// What management decides for a node.
@@ -86,18 +82,15 @@ enum To {
 }
 
 impl Multicaster {
-    /// The operations of `node`, with `injector` beside them.
+    /// The operations of `node`.
     #[must_use]
-    pub fn new(plan: &Arc<MulticastPlan>, node: NodeId, injector: Option<Injector>) -> Self {
+    pub fn new(plan: &Arc<MulticastPlan>, node: NodeId) -> Self {
         let operations = OperationSource::new(plan.multicast(), node);
         Multicaster {
             plan: Arc::clone(plan),
             node,
             managed: Managed { ahead: operations.clone(), rail: 0, roots: VecDeque::new() },
             operations,
-            injector,
-            // Whatever it has to do first, it does when it is woken in cycle 0.
-            injector_next: Some(Cycle::ZERO),
             processor: Processor::new(),
             begun: 0,
             next_rail: 0,
@@ -131,10 +124,10 @@ impl Multicaster {
     }
 
     /// The processor makes a packet, in cycle `now` or as soon as it has done what it has to do before.
-    fn send(&mut self, now: Cycle, to: To, payload: u16, created: Cycle, tag: u64) {
+    fn send(&mut self, now: Cycle, to: To, payload: u16, created: Cycle, flow: Flow) {
         let rail = RailId(self.next_rail);
         self.next_rail = (self.next_rail + 1) % self.plan.rails();
-        self.processor.work(now, self.plan.send_overhead(), Pending { to, rail, payload, created, tag });
+        self.processor.work(now, self.plan.send_overhead(), Pending { to, rail, payload, created, flow });
     }
 
     /// What management has decided is void.
@@ -166,7 +159,7 @@ impl Multicaster {
     /// Hands over what the processor has made by now.
     fn hand_over(&mut self, now: Cycle, out: &mut Outgoing) {
         while let Some(packet) = self.processor.done(now) {
-            let Pending { to, rail, payload, created, tag } = packet;
+            let Pending { to, rail, payload, created, flow } = packet;
             let destination = match to {
                 To::Node(node) => Destination::Node(node),
                 To::Group(group, Some(root)) => Destination::Group(group, root),
@@ -175,7 +168,7 @@ impl Multicaster {
                 }
                 To::Set(_) => Destination::Node(self.node),
             };
-            let packet = Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, tag };
+            let packet = Packet { destination, rail, lane: self.lanes.bits() as u32, payload, created, flow };
             match to {
                 To::Set(set) => out.push_to_set(packet, set),
                 To::Node(_) | To::Group(..) => out.push(packet),
@@ -184,18 +177,12 @@ impl Multicaster {
     }
 
     fn next(&self) -> Option<Cycle> {
-        [self.processor.next(), self.operations.next_creation(), self.injector_next]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.processor.next(), self.operations.next_creation()].into_iter().flatten().min()
     }
 }
 
 impl Endpoint for Multicaster {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        if self.injector_next.is_some_and(|at| at <= now) {
-            self.injector_next = self.injector.as_mut().and_then(|injector| injector.wake(now, out));
-        }
         while self.operations.next_creation().is_some_and(|created| created <= now) {
             let Some(operation) = self.operations.create() else { break };
             self.begin(operation);
@@ -204,17 +191,19 @@ impl Endpoint for Multicaster {
         self.next()
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        if let Some(tag) = OperationTag::of(delivery).filter(|tag| tag.source != self.node) {
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Delivery(delivery) = up
+            && let Some(tag) = OperationTag::of(delivery.flow).filter(|tag| tag.source != self.node)
+        {
             let overhead = self.plan.receive_overhead();
             let taken_in = self.processor.spend(now, overhead);
             let plan = Arc::clone(&self.plan);
-            let Delivery { payload, created, flits, tag: written, .. } = *delivery;
+            let Delivery { payload, created, flits, flow, .. } = *delivery;
             if overhead > 0 {
                 self.receipts.push(Receipt { tag, flits: flits.into(), latency: taken_in.since(created) });
             }
             for to in plan.forwards(tag, self.node) {
-                self.send(now, to, payload, created, written);
+                self.send(now, to, payload, created, flow);
             }
             self.hand_over(now, out);
         }

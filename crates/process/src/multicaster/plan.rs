@@ -3,7 +3,7 @@
 use super::To;
 use super::root::{Loads, RootPolicy};
 use crate::PlanError;
-use flitway_fabric::Delivery;
+use flitway_fabric::{Flow, FlowKind};
 use flitway_wiring::NodeId;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::Routing;
@@ -257,10 +257,10 @@ impl MulticastPlan {
     }
 }
 
-/// What the tag of a packet of an operation says.
+/// What the flow of a packet of an operation says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OperationTag {
-    /// The group of the workload, below 2^15.
+    /// The group of the workload, below 2^16.
     pub group: u32,
     /// Who began the operation.
     pub source: NodeId,
@@ -268,33 +268,24 @@ pub struct OperationTag {
     pub sequence: u32,
 }
 
-/// Tags of other packets do not have this bit.
-const MARK: u64 = 1 << 63;
-
 impl OperationTag {
-    /// The tag of `delivery`, if that is of an operation.
+    /// What `flow` says, if it is that of an operation.
     #[inline]
     #[must_use]
-    pub fn of(delivery: &Delivery) -> Option<Self> {
-        Self::read(delivery.tag)
-    }
-
-    /// What `tag` says, if it is that of an operation.
-    #[inline]
-    #[must_use]
-    pub fn read(tag: u64) -> Option<Self> {
-        let part = |shift: u32, bits: u32| (tag >> shift & ((1 << bits) - 1)) as u32;
-        (tag & MARK != 0).then(|| OperationTag {
-            group: part(48, 15),
+    pub fn of(flow: Flow) -> Option<Self> {
+        let part = |shift: u32, bits: u32| (flow.tag >> shift & ((1 << bits) - 1)) as u32;
+        flow.is(FlowKind::Multicast).then(|| OperationTag {
+            group: part(48, 16),
             source: NodeId(part(24, 24)),
             sequence: part(0, 24),
         })
     }
 }
 
-impl From<OperationTag> for u64 {
-    fn from(tag: OperationTag) -> u64 {
+impl From<OperationTag> for Flow {
+    fn from(tag: OperationTag) -> Flow {
         let OperationTag { group, source, sequence } = tag;
-        MARK | u64::from(group) << 48 | u64::from(source.0) << 24 | u64::from(sequence & 0xFF_FFFF)
+        let tag = u64::from(group) << 48 | u64::from(source.0) << 24 | u64::from(sequence & 0xFF_FFFF);
+        Flow::new(FlowKind::Multicast, tag)
     }
 }

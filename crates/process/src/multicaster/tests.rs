@@ -36,13 +36,12 @@ fn plan(members: &str, method: Method, root: RootPolicy, overheads: [u64; 2]) ->
 
 /// Every packet of every operation: (handed over, from, to, operation, created).
 fn sent(plan: &Arc<MulticastPlan>, cycles: u64) -> Vec<(u64, u32, u32, OperationTag, u64)> {
-    let mut nodes: Vec<Multicaster> =
-        (0..16).map(|node| Multicaster::new(plan, NodeId(node), None)).collect();
+    let mut nodes: Vec<Multicaster> = (0..16).map(|node| Multicaster::new(plan, NodeId(node))).collect();
     run(&mut nodes, &[50, 50], cycles)
         .into_iter()
         .map(|(at, from, packet)| {
             let Destination::Node(to) = packet.destination else { panic!("nodes forward to nodes") };
-            (at, from, to.0, OperationTag::read(packet.tag).expect("an operation"), packet.created.0)
+            (at, from, to.0, OperationTag::of(packet.flow).expect("an operation"), packet.created.0)
         })
         .collect()
 }
@@ -92,8 +91,7 @@ fn the_processor_does_one_thing_at_a_time() {
 fn a_copy_has_been_received_when_the_processor_has_taken_it_in() {
     let receipts = |overheads| {
         let plan = plan("nodes(0-3)", Method::Binomial, RootPolicy::Table, overheads);
-        let mut nodes: Vec<Multicaster> =
-            (0..16).map(|node| Multicaster::new(&plan, NodeId(node), None)).collect();
+        let mut nodes: Vec<Multicaster> = (0..16).map(|node| Multicaster::new(&plan, NodeId(node))).collect();
         run(&mut nodes, &[50, 50], 30_000);
         nodes.iter_mut().flat_map(Multicaster::take_receipts).collect::<Vec<_>>()
     };
@@ -147,8 +145,7 @@ fn roots_are_chosen_by_what_is_known_of_their_load() {
 fn managed(loads: [u32; 4], nodes: &[u32], stops: &[u64]) -> Vec<(u32, u32)> {
     let plan = plan("broadcast", Method::Hardware, RootPolicy::LeastLoadedEstimated, [3, 0]);
     let mut manager = Manager::new(&plan);
-    let mut all: Vec<Multicaster> =
-        nodes.iter().map(|&node| Multicaster::new(&plan, NodeId(node), None)).collect();
+    let mut all: Vec<Multicaster> = nodes.iter().map(|&node| Multicaster::new(&plan, NodeId(node))).collect();
     // 20 switches in each rail, the four at the top last.
     let mut flits = vec![0; 2 * 20];
     flits[16..20].copy_from_slice(&loads);

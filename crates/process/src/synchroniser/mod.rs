@@ -1,4 +1,4 @@
-//! Barriers of the processes of a node, in the switches or by messages, with synthetic traffic beside them.
+//! Barriers of the processes of a node, in the switches or by messages.
 //!
 //! A node has one process for each group that it is a member of. **In the switches** a process tells its NIC that it has
 //! arrived, and is told when it is released. **By messages** it sends and receives packets of
@@ -13,11 +13,10 @@ mod plan;
 
 pub use plan::{BarrierPlan, BarrierTag, Method, PlanSettings, Word};
 
-use crate::Injector;
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{BarrierId, Delivery, Endpoint, Outgoing, Packet};
+use flitway_fabric::{BarrierId, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 use flitway_workload::barrier::Pace;
@@ -31,9 +30,6 @@ pub struct Synchroniser {
     node: NodeId,
     processes: Box<[Process]>,
     processor: Processor<Step>,
-    /// Synthetic traffic beside the barriers, and when it wants to be woken.
-    injector: Option<Injector>,
-    injector_next: Option<Cycle>,
     next_rail: u32,
     lanes: Stream,
     passages: Vec<Passage>,
@@ -88,9 +84,9 @@ impl Process {
 }
 
 impl Synchroniser {
-    /// The barriers of `node`, with `injector` beside them.
+    /// The barriers of `node`.
     #[must_use]
-    pub fn new(plan: &Arc<BarrierPlan>, node: NodeId, injector: Option<Injector>) -> Self {
+    pub fn new(plan: &Arc<BarrierPlan>, node: NodeId) -> Self {
         let process = |group| {
             let mut pace = Pace::new(plan.barrier(), node, group);
             let due = Some(pace.arrival(Cycle::ZERO));
@@ -102,9 +98,6 @@ impl Synchroniser {
             node,
             processes: plan.barrier().groups_of(node).map(process).collect(),
             processor: Processor::new(),
-            injector,
-            // Whatever it has to do first, it does when it is woken in cycle 0.
-            injector_next: Some(Cycle::ZERO),
             // So that messages of different nodes go by different rails.
             next_rail: node.0 % plan.settings().rails,
             lanes: Stream::new(plan.settings().seed, node.0.into(), Purpose::Forwarding),
@@ -131,7 +124,7 @@ impl Synchroniser {
             }
         }
         let due = self.processes.iter().filter_map(|process| process.due);
-        due.chain(self.processor.next()).chain(self.injector_next).min()
+        due.chain(self.processor.next()).min()
     }
 
     /// The process at `place` arrives.
@@ -174,7 +167,7 @@ impl Synchroniser {
                 let packet = self.packet(to, tag, now);
                 out.push(packet);
             }
-            Step::Taken(tag) => self.hear(tag, now),
+            Step::Taken(tag) => self.learn(tag, now),
             Step::Learnt(group) => {
                 let place = self.place(group);
                 self.release(place, now);
@@ -192,7 +185,7 @@ impl Synchroniser {
             }
         };
         let (lane, payload) = (self.lanes.bits() as u32, BarrierPlan::MESSAGE_BYTES);
-        Packet { destination, rail, lane, payload, created, tag: tag.into() }
+        Packet { destination, rail, lane, payload, created, flow: tag.into() }
     }
 
     fn place(&self, group: u32) -> usize {
@@ -201,7 +194,7 @@ impl Synchroniser {
     }
 
     /// The processor has taken in a message.
-    fn hear(&mut self, tag: BarrierTag, now: Cycle) {
+    fn learn(&mut self, tag: BarrierTag, now: Cycle) {
         let place = self.place(tag.group);
         let process = &mut self.processes[place];
         match tag.word {
@@ -284,25 +277,20 @@ impl Synchroniser {
 
 impl Endpoint for Synchroniser {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        if self.injector_next.is_some_and(|at| at <= now) {
-            self.injector_next = self.injector.as_mut().and_then(|injector| injector.wake(now, out));
-        }
         self.act(now, out)
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        if let Some(tag) = BarrierTag::of(delivery) {
-            let overhead = self.plan.settings().receive_overhead;
-            match tag.word {
-                Word::Asked => self.hear(tag, now),
-                _ => self.processor.work(now, overhead, Step::Taken(tag)),
-            }
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        let overhead = self.plan.settings().receive_overhead;
+        match up {
+            Up::Delivery(delivery) => match BarrierTag::of(delivery.flow) {
+                Some(tag) if tag.word == Word::Asked => self.learn(tag, now),
+                Some(tag) => self.processor.work(now, overhead, Step::Taken(tag)),
+                None => {}
+            },
+            Up::Released(group) => self.processor.work(now, overhead, Step::Learnt(group.0)),
+            Up::Sent(..) => {}
         }
-        self.act(now, out)
-    }
-
-    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
-        self.processor.work(now, self.plan.settings().receive_overhead, Step::Learnt(group.0));
         self.act(now, out)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Root};
-use flitway_fabric::{BarrierId, Barriers, Delivery};
+use flitway_fabric::{BarrierId, Barriers, Flow, FlowKind};
 use flitway_wiring::NodeId;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::Routing;
@@ -206,7 +206,7 @@ impl BarrierPlan {
     }
 }
 
-/// What the tag of a message of a barrier says.
+/// What the flow of a message of a barrier says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierTag {
     /// Of which group, below 2^24.
@@ -230,24 +230,15 @@ pub enum Word {
     Round(u8),
 }
 
-/// Tags of other packets do not have this bit, or have the bit above it, too.
-const MARK: u64 = 1 << 62;
-
 impl BarrierTag {
-    /// What the tag of `delivery` says, if that is a message of a barrier.
+    /// What `flow` says, if it is that of a message of a barrier.
     #[inline]
     #[must_use]
-    pub fn of(delivery: &Delivery) -> Option<Self> {
-        Self::read(delivery.tag)
-    }
-
-    /// What `tag` says, if it is that of a message of a barrier.
-    #[inline]
-    #[must_use]
-    pub fn read(tag: u64) -> Option<Self> {
-        if tag >> 62 != 1 {
+    pub fn of(flow: Flow) -> Option<Self> {
+        if !flow.is(FlowKind::Barrier) {
             return None;
         }
+        let tag = flow.tag;
         let word = match (tag >> 8 & 3, tag as u8) {
             (0, round) => Word::Round(round),
             (1, _) => Word::Arrived,
@@ -258,15 +249,16 @@ impl BarrierTag {
     }
 }
 
-impl From<BarrierTag> for u64 {
-    fn from(tag: BarrierTag) -> u64 {
+impl From<BarrierTag> for Flow {
+    fn from(tag: BarrierTag) -> Flow {
         let word = match tag.word {
             Word::Round(round) => u64::from(round),
             Word::Arrived => 1 << 8,
             Word::Released => 2 << 8,
             Word::Asked => 3 << 8,
         };
-        MARK | u64::from(tag.group) << 16 | u64::from(tag.is_odd) << 10 | word
+        let tag = u64::from(tag.group) << 16 | u64::from(tag.is_odd) << 10 | word;
+        Flow::new(FlowKind::Barrier, tag)
     }
 }
 

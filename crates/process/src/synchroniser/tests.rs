@@ -1,6 +1,7 @@
 use super::*;
 use crate::PlanError;
 use crate::testing::run;
+use flitway_fabric::Flow;
 use flitway_fabric::barrier::Faults;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -33,8 +34,7 @@ fn plan(members: &str, method: Method, interval: u64, imbalance: u64) -> Result<
 
 /// The passages of every operation that all members have passed by cycle `end`.
 fn operations(plan: &Arc<BarrierPlan>, end: u64) -> Vec<Vec<Passage>> {
-    let mut nodes: Vec<Synchroniser> =
-        (0..16).map(|node| Synchroniser::new(plan, NodeId(node), None)).collect();
+    let mut nodes: Vec<Synchroniser> = (0..16).map(|node| Synchroniser::new(plan, NodeId(node))).collect();
     run(&mut nodes, &[LATENCY, LATENCY], end);
     let mut operations: BTreeMap<(u32, u32), Vec<Passage>> = BTreeMap::new();
     for passage in nodes.iter_mut().flat_map(Synchroniser::take_passages) {
@@ -112,10 +112,10 @@ fn tags_are_read_as_they_are_written() {
     for word in [Word::Arrived, Word::Released, Word::Asked, Word::Round(0), Word::Round(23)] {
         for is_odd in [false, true] {
             let tag = BarrierTag { group: 0xAB_CDEF, is_odd, word };
-            assert_eq!(BarrierTag::read(tag.into()), Some(tag));
-            assert_eq!(crate::multicaster::OperationTag::read(tag.into()), None);
+            assert_eq!(BarrierTag::of(tag.into()), Some(tag));
+            assert_eq!(crate::multicaster::OperationTag::of(tag.into()), None);
         }
     }
     let other = crate::multicaster::OperationTag { group: 0x7FFF, source: NodeId(1), sequence: 2 };
-    assert_eq!((BarrierTag::read(other.into()), BarrierTag::read(1 << 61)), (None, None));
+    assert_eq!((BarrierTag::of(other.into()), BarrierTag::of(Flow::traffic(1 << 62))), (None, None));
 }

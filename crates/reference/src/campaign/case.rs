@@ -1,16 +1,17 @@
 //! One case: a fabric, what its nodes send and when they arrive at barriers.
 
-use crate::hpp::Arrivals;
+use crate::script::{ASKS, Arrivals, Script};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::{ANY_PAYLOAD, BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rates, Up};
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
 use flitway_switch::{AnyFabric, SwitchSettings};
+use flitway_test_kit::nic::{NicSettings, TestNic};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
-use flitway_wiring::{Destination, Groups, NodeSet};
+use flitway_wiring::{Groups, NodeSet};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Case {
     pub faults: Faults,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
+    /// The NICs of nodes, if their ports are bounded.
+    pub test_nics: Option<NicSettings>,
     /// Whether the fast engine is promised that packets are as long as they are.
     pub promises: bool,
     /// Threads of the fast engine.
@@ -94,15 +97,17 @@ impl Case {
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },
+            nic_ports: if self.test_nics.is_some() { NicPorts::Bounded } else { NicPorts::Ideal },
             chip: (),
         };
         vcs.is_multiple_of(bare.routing.classes()).then(|| switch.fabric(bare))
     }
 
-    /// Bytes of the packets. Replies are as long as what asks for them.
+    /// Bytes of the packets. Replies are as long as what asks for them, answers of NICs a byte.
     fn payloads(&self) -> RangeInclusive<u32> {
         let payloads = || self.scripts.iter().flatten().map(|packet| u32::from(packet.payload));
-        payloads().min().unwrap_or(0)..=payloads().max().unwrap_or(0)
+        let least = if self.test_nics.is_some() { 1 } else { u32::MAX };
+        payloads().min().unwrap_or(0).min(least)..=payloads().max().unwrap_or(0)
     }
 
     /// Packets of all nodes.
@@ -114,18 +119,26 @@ impl Case {
     /// Whether a packet asks for a reply.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.scripts.iter().flatten().any(|packet| packet.tag & ASKS != 0)
+        self.scripts.iter().flatten().any(|packet| packet.flow.tag & ASKS != 0)
+    }
+
+    /// The NICs of nodes, if their ports are bounded; processes arrive at barriers only if `with_barriers`.
+    #[must_use]
+    pub fn nics(&self, with_barriers: bool) -> Option<Vec<TestNic<Script>>> {
+        let settings = self.test_nics?;
+        let mut scripts = self.endpoints();
+        if !with_barriers {
+            scripts = scripts.into_iter().map(Script::without_barriers).collect();
+        }
+        Some(scripts.into_iter().map(|script| TestNic::new(settings, self.rails, script)).collect())
     }
 
     /// The endpoints for the fast engine.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Script> {
-        let script = |(packets, arrivals): (&Vec<Packet>, &Vec<Arrivals>)| Script {
-            packets: packets.iter().rev().copied().collect(),
-            sets: self.sp.as_ref().map_or(Vec::new(), |sp| sp.sets.clone()),
-            processes: arrivals.iter().map(Process::new).collect(),
-        };
-        self.scripts.iter().zip(&self.arrivals).map(script).collect()
+        let sets = self.sp.as_ref().map_or(&[][..], |sp| &sp.sets);
+        let nodes = self.scripts.iter().zip(&self.arrivals);
+        nodes.map(|(packets, arrivals)| Script::new(packets, sets, arrivals)).collect()
     }
 }
 
@@ -149,6 +162,9 @@ impl fmt::Display for Case {
             f,
             "shortest packet promised: {promises}, {threads} threads, pauses at {pauses:?}, limit {limit}, margin {margin}"
         )?;
+        if let Some(settings) = self.test_nics {
+            writeln!(f, "{settings:?}")?;
+        }
         if !self.groups.is_empty() {
             writeln!(f, "{:?} groups {:?}", self.ascent, self.groups)?;
         }
@@ -160,8 +176,8 @@ impl fmt::Display for Case {
         }
         writeln!(f, "{} packets:", self.packets())?;
         for (node, packets) in self.scripts.iter().enumerate() {
-            for Packet { destination, rail, lane, payload, created, tag } in packets.iter().take(20) {
-                let what = format!("{payload} B, rail {rail}, lane {lane}, tag {tag}");
+            for Packet { destination, rail, lane, payload, created, flow } in packets.iter().take(20) {
+                let what = format!("{payload} B, rail {rail}, lane {lane}, {flow:?}");
                 writeln!(f, "  cycle {created}: {node} -> {destination:?}, {what}")?;
             }
             if packets.len() > 20 {
@@ -170,22 +186,6 @@ impl fmt::Display for Case {
         }
         Ok(())
     }
-}
-
-/// The bit of a tag that asks for a reply.
-pub const ASKS: u64 = 1 << 32;
-
-/// The reply to a packet that asks for one: as long as that, and asking for nothing.
-#[must_use]
-pub fn reply(delivery: &Delivery) -> Option<Packet> {
-    (delivery.tag & ASKS != 0).then_some(Packet {
-        destination: Destination::Node(delivery.source),
-        rail: delivery.rail,
-        lane: delivery.tag as u32,
-        payload: delivery.payload,
-        created: delivery.delivered,
-        tag: delivery.tag & !ASKS,
-    })
 }
 
 /// A script of which no packet asks for a reply: whether it is told of deliveries makes no difference.
@@ -199,78 +199,7 @@ impl Endpoint for Deaf {
         self.0.wake(now, out)
     }
 
-    fn deliver(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        self.0.deliver(now, delivery, out)
-    }
-
-    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
-        self.0.released(now, group, out)
-    }
-}
-
-/// A process that arrives at barriers.
-#[derive(Clone, Debug)]
-struct Process {
-    group: BarrierId,
-    /// When it arrives; `NEVER` while it waits, and when it has done.
-    due: Cycle,
-    /// Last one first.
-    pauses: Vec<u64>,
-}
-
-impl Process {
-    fn new(arrivals: &Arrivals) -> Self {
-        let pauses = arrivals.pauses.iter().rev().copied().collect();
-        Process { group: arrivals.group, due: arrivals.first, pauses }
-    }
-}
-
-/// An endpoint that sends given packets and arrives at barriers at given times, and replies.
-#[derive(Clone, Debug, Default)]
-pub struct Script {
-    /// Last created first.
-    packets: Vec<Packet>,
-    sets: Vec<Arc<NodeSet>>,
-    processes: Vec<Process>,
-}
-
-impl Script {
-    /// When it has something to do next.
-    fn next(&self) -> Option<Cycle> {
-        let packet = self.packets.last().map(|packet| packet.created);
-        let arrivals = self.processes.iter().map(|process| process.due);
-        arrivals.chain(packet).min().filter(|&next| next != Cycle::NEVER)
-    }
-}
-
-impl Endpoint for Script {
-    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
-            match packet.destination {
-                Destination::Nodes(id) => out.push_to_set(packet, Arc::clone(&self.sets[id.set as usize])),
-                Destination::Node(_) | Destination::Group(..) => out.push(packet),
-            }
-        }
-        for process in self.processes.iter_mut().filter(|process| process.due <= now) {
-            out.arrive(process.group);
-            process.due = Cycle::NEVER;
-        }
-        self.next()
-    }
-
-    fn deliver(&mut self, _: Cycle, delivery: &Delivery, out: &mut Outgoing) -> Option<Cycle> {
-        out.extend(reply(delivery));
-        self.next()
-    }
-
-    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> Option<Cycle> {
-        let process = self.processes.iter_mut().find(|process| process.group == group);
-        let process = process.expect("who is released has arrived");
-        match process.pauses.pop() {
-            Some(0) => out.arrive(group),
-            Some(pause) => process.due = now + pause,
-            None => {}
-        }
-        self.next()
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        self.0.hear(now, up, out)
     }
 }

@@ -1,7 +1,8 @@
 //! Runs a case on both engines and compares.
 
-use super::case::{Case, Deaf, reply};
+use super::case::{Case, Deaf};
 use crate::record::{Difference, Record};
+use crate::script::reply;
 use crate::{hpp, sp};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
@@ -76,6 +77,8 @@ pub struct Coverage {
     pub by_stretches: u64,
     /// Those in which adverts are posted.
     pub posting: u64,
+    /// Those in which NIC ports are bounded.
+    pub bounded: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Flits that have left a switch.
@@ -94,6 +97,7 @@ flitway_engine::add_fields!(Coverage {
     cases,
     by_stretches,
     posting,
+    bounded,
     packets,
     flit_hops,
     cycles,
@@ -111,11 +115,18 @@ pub fn compare(case: &Case) -> Result<Coverage, Failure> {
         None => Ok(Coverage::default()),
         Some(AnyFabric::Sp(fabric)) => {
             let sets = case.sp.as_ref().map_or(&[][..], |part| &part.sets);
-            let reference = sp::Reference::new(&fabric, &case.scripts, sets, reply);
+            let mut reference = sp::Reference::new(&fabric, &case.scripts, sets, reply);
+            if let Some(nics) = case.nics(false) {
+                reference = reference.with_test_nics(nics);
+            }
             compare_with::<Sp, _>(case, &fabric, reference)
         }
         Some(AnyFabric::Hpp(fabric)) => {
-            let reference = hpp::Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
+            let mut reference =
+                hpp::Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
+            if let Some(nics) = case.nics(false) {
+                reference = reference.with_test_nics(nics);
+            }
             let coverage = compare_with::<Hpp, _>(case, &fabric, reference)?;
             Ok(Coverage {
                 by_stretches: u64::from(works_by_stretches(&fabric)),
@@ -172,7 +183,9 @@ fn compare_with<A: Architecture, R: Model>(
     caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
     let end = reference.now() + case.margin;
     let run = || {
-        if case.asks() {
+        if let Some(nics) = case.nics(true) {
+            run_engine::<A, _>(case, fabric, nics, end)
+        } else if case.asks() {
             run_engine::<A, _>(case, fabric, case.endpoints(), end)
         } else {
             run_engine::<A, _>(case, fabric, case.endpoints().into_iter().map(Deaf).collect(), end)
@@ -189,6 +202,7 @@ fn compare_with<A: Architecture, R: Model>(
     }
     Ok(Coverage {
         cases: 1,
+        bounded: u64::from(case.test_nics.is_some()),
         packets: ours.packets_delivered,
         flit_hops: ours.flit_hops,
         cycles: reference.now().0,

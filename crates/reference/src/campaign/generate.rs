@@ -6,18 +6,23 @@
 mod barriers;
 mod sp;
 
-use super::case::{ASKS, Case};
+use super::case::Case;
+use crate::script::ASKS;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::Packet;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
 use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline};
+use flitway_test_kit::nic::NicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
 use flitway_wiring::{Destination, GroupId, NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
+
+/// Kinds of packets for one node.
+const KINDS: [FlowKind; 3] = [FlowKind::Traffic, FlowKind::Message, FlowKind::Barrier];
 
 /// FIFO-cycles of the reference that the traffic of a case may take; one case in sixteen is eight times as large.
 const BUDGET: u64 = 40_000;
@@ -71,11 +76,8 @@ pub fn generate(seed: u64) -> Case {
     let (nodes, format) = (topology.nodes(), switch.format);
     let traffic = Traffic { nodes, rails, format, least, length, sparse, groups: groups.len() as u32 };
     let scripts = traffic.scripts(&mut dice);
-    let barriers::Plan { groups: barriers, faults, arrivals } = if has_barriers {
-        barriers::plan(&mut dice, &topology, rails, length)
-    } else {
-        barriers::Plan::none(nodes)
-    };
+    let plan = has_barriers.then(|| barriers::plan(&mut dice, &topology, rails, length));
+    let barriers::Plan { groups: barriers, faults, arrivals } = plan.unwrap_or(barriers::Plan::none(nodes));
     Case {
         seed,
         topology: settings,
@@ -90,12 +92,23 @@ pub fn generate(seed: u64) -> Case {
         barriers,
         faults,
         arrivals,
+        test_nics: test_nics(seed).filter(|_| !is_long),
         promises: is_long || other_dice.one_in(2),
         threads: dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
         pauses: pauses(&mut dice, length, is_long && other_dice.one_in(2)),
         limit: Cycle(2 * length + 500),
         margin: dice.below(600),
     }
+}
+
+/// NICs on bounded NIC ports, in one case of four; those of older campaigns stay as they were.
+fn test_nics(seed: u64) -> Option<NicSettings> {
+    let mut dice = Dice(Stream::new(seed, 3, Purpose::Test));
+    dice.one_in(4).then(|| NicSettings {
+        window: dice.pick(&[1, 1, 2, 5, 1_000]),
+        room: dice.pick(&[1, 1, 2, 4, 100]),
+        gap: dice.pick(&[1, 5, 30, 100, 300]),
+    })
 }
 
 /// Half the time none, else up to five, or very many; now and then in the same window or in the same cycle.
@@ -529,13 +542,19 @@ impl Traffic {
         } else {
             Destination::Node(NodeId(destination))
         };
+        let is_single = matches!(destination, Destination::Node(_));
         Packet {
             destination,
             rail: RailId(dice.between(0, self.rails - 1)),
             lane: if phase.one_lane { 0 } else { dice.0.bits() as u32 },
             payload: payload as u16,
             created: Cycle(at),
-            tag: tag as u64 | if phase.asks { ASKS } else { 0 },
+            // Of many kinds and all processes: they have to come back as they were.
+            flow: Flow::new(
+                if is_single { KINDS[tag % KINDS.len()] } else { FlowKind::Multicast },
+                tag as u64 | if phase.asks { ASKS } else { 0 },
+            )
+            .of_process((tag % usize::from(PROCESSES_MAX)) as u8),
         }
     }
 }

@@ -10,7 +10,7 @@ mod compare;
 mod generate;
 mod shrink;
 
-pub use case::{ASKS, Case, Script, SpPart, reply};
+pub use case::{Case, SpPart};
 pub use compare::{Coverage, Failure, compare};
 pub use generate::generate;
 pub use shrink::shrink;

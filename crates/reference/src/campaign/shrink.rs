@@ -1,7 +1,8 @@
 //! Makes a failing case smaller: fewer packets first, then plainer settings, as long as it still fails.
 
-use super::case::{ASKS, Case};
+use super::case::Case;
 use super::compare::{Failure, compare};
+use crate::script::ASKS;
 use flitway_fabric::Rates;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::{DunStart, Root};
@@ -125,6 +126,7 @@ fn without(case: &Case, start: usize, count: usize) -> Case {
 const CHANGES: &[fn(&mut Case)] = &[
     |case| case.promises = false,
     |case| case.threads = 1,
+    |case| case.test_nics = None,
     |case| case.margin = 0,
     |case| case.pauses.clear(),
     |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),
@@ -206,7 +208,7 @@ fn fewer_receivers(case: &mut Case) {
 
 /// Changes that make a packet plainer.
 const PACKET_CHANGES: &[fn(&mut flitway_fabric::Packet)] = &[
-    |packet| packet.tag &= !ASKS,
+    |packet| packet.flow.tag &= !ASKS,
     |packet| packet.lane = 0,
     |packet| packet.payload = 1,
     |packet| packet.payload = packet.payload.div_ceil(2),

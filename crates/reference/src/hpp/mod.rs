@@ -45,14 +45,16 @@ mod port;
 mod switch;
 
 use crate::record::Record;
+use crate::script::{Arrivals, Reply, Script};
 use barrier::{Lane, Member};
 use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Packet};
+use flitway_fabric::{BarrierId, Barriers, Endpoint, Fabric, Outgoing, Packet, Ticket, Up};
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::hpp::LaneChoice;
+use flitway_test_kit::nic::TestNic;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, Groups, NodeId, PortId, RailId, SwitchId};
@@ -76,25 +78,13 @@ pub struct Reference {
     reply: Reply,
     /// The barriers at which each node arrives.
     processes: Vec<Vec<Process>>,
+    /// The NICs of nodes, if their ports are bounded.
+    test_nics: Vec<TestNic<Script>>,
     /// Evaluate the last component first, to show that it makes no difference.
     backwards: bool,
 }
 
-/// What a node sends in the cycle in which a packet is delivered to it.
-pub type Reply = fn(&Delivery) -> Option<Packet>;
-
-/// When a process arrives at the barriers of a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrivals {
-    /// The group.
-    pub group: BarrierId,
-    /// When it arrives first.
-    pub first: Cycle,
-    /// How long after each release it arrives again, until there is none left.
-    pub pauses: Vec<u64>,
-}
-
-/// One that does.
+/// A process that arrives at barriers.
 #[derive(Debug)]
 struct Process {
     group: BarrierId,
@@ -179,6 +169,7 @@ impl Reference {
             scripts: scripts.collect(),
             reply,
             processes: (0..fabric.nodes()).map(|_| Vec::new()).collect(),
+            test_nics: Vec::new(),
             backwards: false,
             world: World {
                 settings: settings.clone(),
@@ -209,6 +200,17 @@ impl Reference {
         Reference { processes: processes.collect(), ..self }
     }
 
+    /// The same with these NICs on bounded NIC ports, whose processes send, and no scripts.
+    ///
+    /// # Panics
+    /// If there is not one NIC per node.
+    #[must_use]
+    pub fn with_test_nics(mut self, test_nics: Vec<TestNic<Script>>) -> Self {
+        assert_eq!(test_nics.len(), self.scripts.len(), "every node has a NIC");
+        self.scripts.iter_mut().for_each(VecDeque::clear);
+        Reference { test_nics, ..self }
+    }
+
     /// The first cycle not yet simulated.
     #[must_use]
     pub fn now(&self) -> Cycle {
@@ -222,6 +224,7 @@ impl Reference {
         let is_done = |process: &Process| process.due.is_none() && !process.waits;
         self.processes.iter().flatten().all(is_done)
             && self.scripts.iter().all(VecDeque::is_empty)
+            && self.test_nics.iter().all(TestNic::is_idle)
             && counters.packets_delivered + counters.packets_missed
                 == counters.packets_created + counters.packets_copied
     }
@@ -271,6 +274,9 @@ impl Reference {
 
     /// Delivers what is due, and hands the packets of this cycle to their NIC ports.
     fn create(&mut self) {
+        if !self.test_nics.is_empty() {
+            return self.act_with_test_nics();
+        }
         let world = &mut self.world;
         for (node, script) in self.scripts.iter_mut().enumerate() {
             let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
@@ -293,6 +299,40 @@ impl Reference {
             for group in arrivals {
                 world.record.arrivals.push((Cycle(world.now), NodeId::new(node), group));
                 nics.iter_mut().for_each(|nic| nic.arrive(group, world));
+            }
+        }
+    }
+}
+
+impl Reference {
+    /// The same with NICs on bounded NIC ports: rail by rail first what is delivered, then what has been sent.
+    fn act_with_test_nics(&mut self) {
+        let world = &mut self.world;
+        let now = Cycle(world.now);
+        for (node, test_nic) in self.test_nics.iter_mut().enumerate() {
+            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
+            let (id, mut out) = (NodeId::new(node), Outgoing::new());
+            for (rail, nic) in (0..).map(RailId).zip(nics.iter_mut()) {
+                for delivery in nic.deliver_kept(id, world) {
+                    test_nic.hear(now, Up::Delivery(&delivery), &mut out);
+                }
+                for packet in nic.take_sent() {
+                    let flow = world.packets[packet].packet.flow;
+                    world.record.sent.push((now, id, rail, flow));
+                    test_nic.hear(now, Up::Sent(rail, flow), &mut out);
+                }
+            }
+            test_nic.wake(now, &mut out);
+            let arrivals = released(&mut self.processes[node], nics, id, world);
+            for packet in out.packets {
+                nics[packet.rail.index()].submit(id, packet, world);
+            }
+            for group in arrivals {
+                world.record.arrivals.push((now, id, group));
+                nics.iter_mut().for_each(|nic| nic.arrive(group, world));
+            }
+            for Ticket { rail, vc } in out.drained {
+                nics[rail.index()].drain(vc);
             }
         }
     }
@@ -383,7 +423,14 @@ impl<'a> Wiring<'a> {
             let port = self.port(settings, place, name).expect("every node is wired");
             let barriers = &self.fabric.barriers;
             let leaf = |group| barriers.leaf(RailId(rail), NodeId(node), group).map(Member::new);
-            Nic::new(name.0, RailId(rail), port, settings.vcs, barriers.ids().map(leaf).collect())
+            Nic::new(
+                name.0,
+                RailId(rail),
+                port,
+                settings.vcs,
+                barriers.ids().map(leaf).collect(),
+                self.fabric.nic_ports,
+            )
         };
         let nodes = 0..self.fabric.nodes();
         nodes.flat_map(|node| (0..self.fabric.rails).map(move |rail| build(node, rail))).collect()

@@ -7,7 +7,7 @@ use super::port::{Credits, Port, Source};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Actions;
 use flitway_fabric::observer::ComponentNumber;
-use flitway_fabric::{BarrierId, Barriers, Delivery, Packet};
+use flitway_fabric::{BarrierId, Barriers, Delivery, NicPorts, Packet};
 use flitway_wiring::{Destination, NodeId, PortId, RailId};
 use std::collections::VecDeque;
 
@@ -21,8 +21,10 @@ pub(super) struct Nic {
     pub(super) buffer: VecDeque<(Flit, u64)>,
     /// Flits that have left it.
     pub(super) absorbed: u64,
-    /// A packet whose last flit was on the wire in the cycle before.
-    complete: Option<usize>,
+    /// A packet whose last flit was on the wire in the cycle before, and its virtual channel.
+    complete: Option<(usize, usize)>,
+    /// Where NIC ports are bounded.
+    bounded: Option<Bounded>,
     /// The node in the barrier groups of this rail.
     members: Vec<Option<Member>>,
     /// Groups that its process has completed with its arrival.
@@ -35,6 +37,8 @@ pub(super) struct SourceQueues {
     waiting: Vec<VecDeque<usize>>,
     /// The packet being sent and its next flit.
     sending: Option<(usize, u32)>,
+    /// Those whose last flit was sent in the cycle before, until they are told.
+    sent: Vec<usize>,
 }
 
 impl Nic {
@@ -44,15 +48,21 @@ impl Nic {
         port: Port,
         vcs: u32,
         members: Vec<Option<Member>>,
+        nic_ports: NicPorts,
     ) -> Self {
         Nic {
             number,
             rail,
             port,
-            queues: SourceQueues { waiting: vec![VecDeque::new(); vcs as usize], sending: None },
+            queues: SourceQueues {
+                waiting: vec![VecDeque::new(); vcs as usize],
+                sending: None,
+                sent: Vec::new(),
+            },
             buffer: VecDeque::new(),
             absorbed: 0,
             complete: None,
+            bounded: (nic_ports == NicPorts::Bounded).then(|| Bounded::new(vcs)),
             members,
             completed: Vec::new(),
         }
@@ -71,12 +81,39 @@ impl Nic {
     pub(super) fn cycle(&mut self, world: &mut World) {
         if let Some(flit) = self.port.receive(world) {
             self.buffer.push_back((flit, world.now));
-            self.complete = flit.last.then_some(flit.packet);
+            self.complete = flit.last.then_some((flit.packet, flit.vc));
         }
         self.expire_timers(world);
         self.port.step_credits(world);
         self.port.step_link((self.number, PortId(self.rail.0)), &mut self.queues, world);
-        self.empty_buffer(world);
+        match &mut self.bounded {
+            None => self.empty_buffer(world),
+            Some(bounded) => {
+                if let Some((packet, vc)) = self.complete.take() {
+                    bounded.kept[vc].whole.push_back(packet);
+                }
+                self.absorbed += bounded.empty_buffer(&mut self.buffer, &mut self.port);
+            }
+        }
+    }
+
+    /// The packets that bounded NIC ports deliver in this cycle, by virtual channel.
+    pub(super) fn deliver_kept(&mut self, node: NodeId, world: &mut World) -> Vec<Delivery> {
+        let bounded = self.bounded.as_mut().expect("the NIC port is bounded");
+        let first = bounded.kept.iter_mut().enumerate().filter_map(|(vc, kept)| Some((kept.deliver()?, vc)));
+        let delivered: Vec<_> = first.collect();
+        delivered.into_iter().map(|delivered| self.count_delivery(delivered, node, world)).collect()
+    }
+
+    /// The packets that left their source queues in the cycle before.
+    pub(super) fn take_sent(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.queues.sent)
+    }
+
+    /// The NIC drains the packet on `vc` that was delivered last.
+    pub(super) fn drain(&mut self, vc: u8) {
+        let bounded = self.bounded.as_mut().expect("the NIC port is bounded");
+        bounded.kept[usize::from(vc)].drain();
     }
 
     /// The groups of which the node's process is released in this cycle: those that its arrivals have completed in the cycle
@@ -154,7 +191,11 @@ impl Nic {
 
     /// "A packet counts as delivered one cycle after its last flit was on the NIC's wire."
     pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
-        let number = self.complete.take()?;
+        let delivered = self.complete.take()?;
+        Some(self.count_delivery(delivered, node, world))
+    }
+
+    fn count_delivery(&self, (number, vc): (usize, usize), node: NodeId, world: &mut World) -> Delivery {
         let travelling = &world.packets[number];
         let packet = &travelling.packet;
         assert_eq!(packet.rail, self.rail, "packets do not change rails");
@@ -172,18 +213,83 @@ impl Nic {
             destination: node,
             group,
             rail: packet.rail,
+            vc: vc as u8,
             payload: packet.payload,
             flits: travelling.flits as u16,
             hops: travelling.hops,
             created: packet.created,
             injected: Cycle(injected),
             delivered: Cycle(world.now),
-            tag: packet.tag,
+            flow: packet.flow,
         };
         world.record.deliveries.push(delivery);
         world.counters.packets_delivered += 1;
         world.counters.flits_delivered += u64::from(travelling.flits);
-        Some(delivery)
+        delivery
+    }
+}
+
+/// What a bounded NIC port keeps.
+#[derive(Debug)]
+struct Bounded {
+    /// By virtual channel.
+    kept: Vec<Kept>,
+}
+
+/// The packets of a virtual channel whose last flit is in the buffer, and what becomes of the first.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    whole: VecDeque<usize>,
+    state: State,
+}
+
+/// What becomes of the first packet of a virtual channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// It has not been delivered.
+    #[default]
+    Waits,
+    /// It has.
+    Delivered,
+    /// Its flits leave.
+    Drains,
+}
+
+impl Kept {
+    fn deliver(&mut self) -> Option<usize> {
+        let first = *self.whole.front().filter(|_| self.state == State::Waits)?;
+        self.state = State::Delivered;
+        Some(first)
+    }
+
+    fn drain(&mut self) {
+        assert_eq!(self.state, State::Delivered, "what has been delivered is drained, once");
+        self.state = State::Drains;
+    }
+}
+
+impl Bounded {
+    fn new(vcs: u32) -> Self {
+        Bounded { kept: vec![Kept::default(); vcs as usize] }
+    }
+
+    /// "From the cycle in which it is drained on, its flits leave the buffer, one a cycle." Returns how many do.
+    fn empty_buffer(&mut self, buffer: &mut VecDeque<(Flit, u64)>, port: &mut Port) -> u64 {
+        let mut absorbed = 0;
+        for kept in self.kept.iter_mut().filter(|kept| kept.state == State::Drains) {
+            let first = kept.whole.front().copied();
+            let place = buffer.iter().position(|(flit, _)| Some(flit.packet) == first);
+            let (flit, _) = place.and_then(|place| buffer.remove(place)).expect("it is in the buffer");
+            absorbed += 1;
+            if flit.completes_unit {
+                port.book.free(flit.vc);
+            }
+            if flit.last {
+                kept.whole.pop_front();
+                kept.state = State::Waits;
+            }
+        }
+        absorbed
     }
 }
 
@@ -235,6 +341,9 @@ impl Source for SourceQueues {
             packet.injected = Some(on_wire);
         }
         self.sending = Some((number, index + 1)).filter(|_| index + 1 < packet.flits);
+        if self.sending.is_none() {
+            self.sent.push(number);
+        }
         Some(packet.flit(&world.settings, number, index, vc))
     }
 }

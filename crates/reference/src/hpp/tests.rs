@@ -5,7 +5,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Flow, NicPorts, Rates};
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::RoutingKind;
@@ -42,6 +42,7 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
     }
 }
@@ -49,7 +50,7 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
 fn packet(destination: u32, payload: u16, created: u64) -> Packet {
     let (destination, rail) = (Destination::Node(NodeId(destination)), RailId(0));
     let created = Cycle(created);
-    Packet { destination, rail, lane: 0, payload, created, tag: 0 }
+    Packet { destination, rail, lane: 0, payload, created, flow: Flow::traffic(0) }
 }
 
 /// Node 0 sends `packets`; all deliveries, in order.

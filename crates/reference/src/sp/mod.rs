@@ -18,10 +18,12 @@ mod store;
 mod switch;
 
 use crate::record::Record;
+use crate::script::{Reply, Script};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{Delivery, Fabric, Packet};
+use flitway_fabric::{Endpoint, Fabric, NicPorts, Outgoing, Packet, Up};
 use flitway_switch::sp::{SpSettings, Store};
+use flitway_test_kit::nic::TestNic;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
@@ -43,7 +45,9 @@ pub struct Reference {
     /// What each node will send, by time of creation.
     scripts: Vec<VecDeque<Packet>>,
     sets: Vec<Arc<NodeSet>>,
-    reply: fn(&Delivery) -> Option<Packet>,
+    reply: Reply,
+    /// The NICs of nodes, if their ports are bounded.
+    test_nics: Vec<TestNic<Script>>,
 }
 
 /// What all components see.
@@ -124,7 +128,10 @@ struct Wires {
     /// Flits of the channel out in so many cycles.
     rate: (u32, u32),
     back: usize,
-    leads_to_node: bool,
+    /// To a node that takes every flit at once.
+    leads_to_sink: bool,
+    /// Flits that there is room for at the other end.
+    room: u32,
 }
 
 impl Wires {
@@ -167,7 +174,7 @@ impl Reference {
         fabric: &Fabric<SpSettings>,
         scripts: &[Vec<Packet>],
         sets: &[Arc<NodeSet>],
-        reply: fn(&Delivery) -> Option<Packet>,
+        reply: Reply,
     ) -> Self {
         assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
         let settings = fabric.chip.clone();
@@ -195,7 +202,19 @@ impl Reference {
             scripts: scripts.collect(),
             sets: sets.to_vec(),
             reply,
+            test_nics: Vec::new(),
         }
+    }
+
+    /// The same with these NICs on bounded NIC ports, whose processes send, and no scripts.
+    ///
+    /// # Panics
+    /// If there is not one NIC per node.
+    #[must_use]
+    pub fn with_test_nics(mut self, test_nics: Vec<TestNic<Script>>) -> Self {
+        assert_eq!(test_nics.len(), self.scripts.len(), "every node has a NIC");
+        self.scripts.iter_mut().for_each(VecDeque::clear);
+        Reference { test_nics, ..self }
     }
 
     /// The first cycle not yet simulated.
@@ -209,6 +228,7 @@ impl Reference {
     pub fn has_delivered_all(&self) -> bool {
         let counters = &self.world.counters;
         self.scripts.iter().all(VecDeque::is_empty)
+            && self.test_nics.iter().all(TestNic::is_idle)
             && counters.packets_delivered == counters.packets_created + counters.packets_copied
     }
 
@@ -250,6 +270,9 @@ impl Reference {
 
     /// Delivers what is due, and hands the packets of this cycle to their NIC ports.
     fn create(&mut self) {
+        if !self.test_nics.is_empty() {
+            return self.act_with_test_nics();
+        }
         let world = &mut self.world;
         for (node, script) in self.scripts.iter_mut().enumerate() {
             let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
@@ -275,9 +298,39 @@ impl Reference {
         }
     }
 
+    /// The same with NICs on bounded NIC ports: rail by rail first what is delivered, then what has been sent.
+    fn act_with_test_nics(&mut self) {
+        let world = &mut self.world;
+        let now = Cycle(world.now);
+        for (node, test_nic) in self.test_nics.iter_mut().enumerate() {
+            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
+            let (id, mut out) = (NodeId::new(node), Outgoing::new());
+            for (rail, nic) in (0..).map(RailId).zip(nics.iter_mut()) {
+                if let Some(delivery) = nic.deliver_kept(id, world) {
+                    test_nic.hear(now, Up::Delivery(&delivery), &mut out);
+                }
+                if let Some(packet) = nic.take_sent() {
+                    let flow = world.packets[packet].packet.flow;
+                    world.record.sent.push((now, id, rail, flow));
+                    test_nic.hear(now, Up::Sent(rail, flow), &mut out);
+                }
+            }
+            test_nic.wake(now, &mut out);
+            for packet in out.packets {
+                let set = match packet.destination {
+                    Destination::Nodes(set) => Some(Arc::clone(&out.sets[set.set as usize])),
+                    Destination::Node(_) | Destination::Group(..) => None,
+                };
+                nics[packet.rail.index()].submit(id, packet, set, world);
+            }
+            for ticket in out.drained {
+                nics[ticket.rail.index()].drain();
+            }
+        }
+    }
+
     /// Credits, channel by channel; chunks, switch by switch.
     fn assert_books(&self) {
-        let size = self.world.settings.fifo_flits;
         let on_channel = |wires: &Wires| {
             let channel = &self.world.channels[wires.out];
             // What has come in this cycle is in the FIFO, or has been counted.
@@ -291,11 +344,18 @@ impl Reference {
                 fifos[wires.back] = Some(flits);
             }
         }
+        for (wires, flits) in self.nics.iter().filter_map(Nic::buffer) {
+            fifos[wires.back] = Some(flits);
+        }
         let of_switches = self.switches.iter().flat_map(Switch::senders);
         for (wires, credits) in of_switches.chain(self.nics.iter().map(Nic::sender)) {
             let Some(stored) = fifos[wires.out] else { continue };
             let now = self.world.now;
-            assert_eq!(credits + on_channel(&wires) + stored, size, "credits at the end of cycle {now}");
+            assert_eq!(
+                credits + on_channel(&wires) + stored,
+                wires.room,
+                "credits at the end of cycle {now}"
+            );
         }
     }
 }
@@ -320,7 +380,9 @@ fn wire(fabric: &Fabric<SpSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic
     let wires = |rail: u32, end: End| {
         let half = halves.get(&(rail, end))?;
         let (out, leads_to_node) = half.out?;
-        Some(Wires { out, rate: fabric.rates.of(end).ratio(), back: half.back?, leads_to_node })
+        let room = if leads_to_node { world.settings.nic_buffer_flits() } else { world.settings.fifo_flits };
+        let leads_to_sink = leads_to_node && fabric.nic_ports == NicPorts::Ideal;
+        Some(Wires { out, rate: fabric.rates.of(end).ratio(), back: half.back?, leads_to_sink, room })
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));
@@ -331,7 +393,7 @@ fn wire(fabric: &Fabric<SpSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic
     let nic = |number: u32| {
         let (rail, node) = (number % rails, NodeId(number / rails));
         let wires = wires(rail, End::Node(node)).expect("every node is wired");
-        Nic::new(&world.settings, RailId(rail), wires)
+        Nic::new(&world.settings, RailId(rail), wires, fabric.nic_ports)
     };
     let switches = (0..rails * topology.switches()).map(switch).collect();
     (switches, (0..rails * topology.nodes()).map(nic).collect())

@@ -2,7 +2,7 @@
 
 use super::{Flit, Travelling, Wires, World};
 use flitway_engine::Cycle;
-use flitway_fabric::{Delivery, Packet};
+use flitway_fabric::{Delivery, NicPorts, Packet};
 use flitway_switch::sp::SpSettings;
 use flitway_wiring::{Destination, NodeId, NodeSet, RailId};
 use std::collections::VecDeque;
@@ -18,12 +18,14 @@ pub(super) struct Nic {
     next: u32,
     /// A packet whose last flit was on the wire in the cycle before.
     complete: Option<usize>,
+    /// Where NIC ports are bounded.
+    bounded: Option<Bounded>,
     /// The next flit that comes, for each flit must follow the one before.
     expected: Option<Flit>,
 }
 
 impl Nic {
-    pub(super) fn new(settings: &SpSettings, rail: RailId, wires: Wires) -> Self {
+    pub(super) fn new(settings: &SpSettings, rail: RailId, wires: Wires, nic_ports: NicPorts) -> Self {
         Nic {
             rail,
             wires,
@@ -31,6 +33,7 @@ impl Nic {
             queue: VecDeque::new(),
             next: 0,
             complete: None,
+            bounded: (nic_ports == NicPorts::Bounded).then(Bounded::default),
             expected: None,
         }
     }
@@ -70,6 +73,15 @@ impl Nic {
             let is_last = world.is_last(flit);
             self.complete = is_last.then_some(flit.packet);
             self.expected = (!is_last).then_some(Flit { index: flit.index + 1, ..flit });
+            if let Some(bounded) = &mut self.bounded {
+                bounded.whole.extend(self.complete.take());
+                bounded.stored += 1;
+            }
+        }
+        if let Some(bounded) = &mut self.bounded
+            && bounded.empty(world)
+        {
+            world.channels[self.wires.back].give_back(1);
         }
         let Some(&packet) = self.queue.front() else { return };
         if self.credits == 0 || !self.wires.is_slot(world.now) {
@@ -85,11 +97,46 @@ impl Nic {
         if world.is_last(flit) {
             self.queue.pop_front();
             self.next = 0;
+            if let Some(bounded) = &mut self.bounded {
+                bounded.sent = Some(packet);
+            }
         }
     }
 
+    /// The channel that it receives from, and the flits in its buffer, if it is bounded.
+    pub(super) fn buffer(&self) -> Option<(Wires, u32)> {
+        Some((self.wires, self.bounded.as_ref()?.stored))
+    }
+
+    /// The packet that a bounded NIC port delivers in this cycle.
+    pub(super) fn deliver_kept(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
+        let packet = self.bounded()?.deliver()?;
+        Some(self.count_delivery(packet, node, world))
+    }
+
+    /// The packet that left the source queue in the cycle before.
+    pub(super) fn take_sent(&mut self) -> Option<usize> {
+        self.bounded()?.sent.take()
+    }
+
+    /// The NIC drains the packet that was delivered last.
+    pub(super) fn drain(&mut self) {
+        let bounded = self.bounded().expect("the NIC port is bounded");
+        assert!(bounded.is_delivered && bounded.leaving.is_none(), "it is drained once");
+        bounded.leaving = Some(0);
+    }
+
+    fn bounded(&mut self) -> Option<&mut Bounded> {
+        self.bounded.as_mut()
+    }
+
     pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
-        let travelling = &world.packets[self.complete.take()?];
+        let packet = self.complete.take()?;
+        Some(self.count_delivery(packet, node, world))
+    }
+
+    fn count_delivery(&self, packet: usize, node: NodeId, world: &mut World) -> Delivery {
+        let travelling = &world.packets[packet];
         let packet = &travelling.packet;
         match (packet.destination, &travelling.set) {
             (Destination::Node(to), _) => assert_eq!(to, node, "packets arrive where they are sent to"),
@@ -104,17 +151,52 @@ impl Nic {
             destination: node,
             group: None,
             rail: packet.rail,
+            vc: 0,
             payload: packet.payload,
             flits: travelling.flits as u16,
             hops: travelling.hops,
             created: packet.created,
             injected: Cycle(travelling.injected),
             delivered: Cycle(world.now),
-            tag: packet.tag,
+            flow: packet.flow,
         };
         world.counters.packets_delivered += 1;
         world.counters.flits_delivered += u64::from(travelling.flits);
         world.record.deliveries.push(delivery);
-        Some(delivery)
+        delivery
+    }
+}
+
+/// What a bounded NIC port keeps.
+#[derive(Debug, Default)]
+struct Bounded {
+    /// Packets whose last flit is in the buffer; the first of them is delivered.
+    whole: VecDeque<usize>,
+    is_delivered: bool,
+    /// Flits of the first packet that have left the buffer, if it is being drained.
+    leaving: Option<u32>,
+    /// Flits in the buffer.
+    stored: u32,
+    /// The packet whose last flit was sent in the cycle before, until it is told.
+    sent: Option<usize>,
+}
+
+impl Bounded {
+    fn deliver(&mut self) -> Option<usize> {
+        let first = *self.whole.front().filter(|_| !self.is_delivered)?;
+        self.is_delivered = true;
+        Some(first)
+    }
+
+    /// "From the cycle in which it is drained on, its flits leave the buffer, one a cycle." Says whether one does.
+    fn empty(&mut self, world: &World) -> bool {
+        let (Some(leaving), Some(&first)) = (&mut self.leaving, self.whole.front()) else { return false };
+        self.stored -= 1;
+        *leaving += 1;
+        if *leaving == world.flits_of(first) {
+            self.whole.pop_front();
+            (self.leaving, self.is_delivered) = (None, false);
+        }
+        true
     }
 }

@@ -84,7 +84,7 @@ impl Switch {
         let output = |wires: &Option<Wires>| Output {
             wires: *wires,
             leads_up: false,
-            credits: settings.fifo_flits,
+            credits: wires.map_or(0, |wires| wires.room),
             load: 0,
             taken: false,
             kept: None,
@@ -465,13 +465,13 @@ impl Input {
 impl Output {
     /// Whether its channel takes a flit in cycle `now`.
     fn can_send(&self, now: u64) -> bool {
-        let takes = |wires: Wires| (self.credits > 0 || wires.leads_to_node) && wires.is_slot(now);
+        let takes = |wires: Wires| (self.credits > 0 || wires.leads_to_sink) && wires.is_slot(now);
         self.wires.is_some_and(takes)
     }
 
     fn send(&mut self, flit: Flit, world: &mut World) {
         let wires = self.wires.expect("packets leave by ports that are wired");
-        if !wires.leads_to_node {
+        if !wires.leads_to_sink {
             self.credits -= 1;
         }
         if flit.index == 0 {

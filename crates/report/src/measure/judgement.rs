@@ -30,6 +30,17 @@ pub(super) enum Judgement {
     GoOn(Option<f64>),
 }
 
+impl Aim {
+    /// The latency that has to be known.
+    fn latency(self, batch: &Batch) -> f64 {
+        match self {
+            Aim::Packets => batch.mean_packet_latency(),
+            Aim::LastCopies => batch.operations.last.mean(),
+            Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.mean(),
+        }
+    }
+}
+
 impl Series<'_> {
     /// Whether it is time to look for packets that wait for each other: when less was delivered than created, in batches of
     /// which there are ever fewer.
@@ -53,7 +64,7 @@ impl Series<'_> {
             return Judgement::GoOn(None);
         }
         let is_saturated = self.is_saturated();
-        let is_asked = is_saturated && is_look(count) && self.aim != Aim::Barriers;
+        let is_asked = is_saturated && is_look(count) && self.aim() != Aim::Barriers;
         if is_asked && self.why_open(0.0).is_none() {
             return Judgement::Over(Verdict::Saturated, self.fallback());
         }
@@ -61,11 +72,11 @@ impl Series<'_> {
         let latency = self.estimate(cut, |batch| self.latency(batch));
         let accepted = self.estimate(cut, Self::accepted);
         // How many operations begin in a batch is chance, and they are few.
-        let is_known = self.aim != Aim::Packets || accepted.is_within(self.plan.precision);
-        let is_steady = latency.is_within(self.plan.precision) && is_known;
+        let is_known = self.aim() != Aim::Packets || accepted.is_within(self.plan.precision);
+        let is_steady = self.are_known(cut) && is_known;
         if is_steady && !self.has_grown(cut) && !self.is_short(cut) {
             // Barriers may be steady in a network that is not.
-            let is_saturated = is_saturated && self.aim == Aim::Barriers;
+            let is_saturated = is_saturated && self.aim() == Aim::Barriers;
             return Judgement::Over(if is_saturated { Verdict::Saturated } else { Verdict::Steady }, cut);
         }
         let reached = Some(latency.half_width / latency.mean).filter(|reached| reached.is_finite());
@@ -101,7 +112,7 @@ impl Series<'_> {
             None => self.found_warm_up() != Some(cut),
         };
         match verdict {
-            Verdict::Saturated if self.aim != Aim::Barriers => self.why_open(SURE),
+            Verdict::Saturated if self.aim() != Aim::Barriers => self.why_open(SURE),
             Verdict::Unsettled if self.is_filling(SURE) => Some(Unsettled::Filling),
             Verdict::Unsettled if self.is_growing() => Some(Unsettled::Growing),
             Verdict::Unsettled if is_moving => Some(Unsettled::Trend),
@@ -150,22 +161,30 @@ impl Series<'_> {
         batch.delivered_flits as f64
     }
 
-    /// The latency that has to be known.
+    /// What decides on the warm-up.
+    pub(super) fn aim(&self) -> Aim {
+        self.aims[0]
+    }
+
+    /// The latency that decides.
     fn latency(&self, batch: &Batch) -> f64 {
-        match self.aim {
-            Aim::Packets => batch.mean_packet_latency(),
-            Aim::LastCopies => batch.operations.last.mean(),
-            Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.mean(),
-        }
+        self.aim().latency(batch)
     }
 
     /// What it is the mean over.
     fn counted(&self, batch: &Batch) -> u64 {
-        match self.aim {
+        match self.aim() {
             Aim::Packets => batch.packets,
             Aim::LastCopies => batch.operations.last.count,
             Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.count,
         }
+    }
+
+    /// Whether the latencies of all that has to be known are known after the first `cut` batches.
+    fn are_known(&self, cut: usize) -> bool {
+        let is_known =
+            |aim: &Aim| self.estimate(cut, |batch| aim.latency(batch)).is_within(self.plan.precision);
+        self.aims.iter().all(is_known)
     }
 
     pub(super) fn estimate(&self, cut: usize, value: impl Fn(&Batch) -> f64) -> Estimate {
@@ -176,14 +195,14 @@ impl Series<'_> {
     fn is_saturated(&self) -> bool {
         let count = self.batches.len();
         // A run with barriers does not end with this, it only says so.
-        let fewest = if self.aim == Aim::Barriers { BATCHES_FIRST } else { BATCHES_SATURATED };
+        let fewest = if self.aim() == Aim::Barriers { BATCHES_FIRST } else { BATCHES_SATURATED };
         count >= fewest && self.grows(self.plan.precision)
     }
 
     /// Whether it would be saturated, however fine the precision: then it probably is. Of operations, which do not begin by
     /// chance, nobody can tell.
     fn is_growing(&self) -> bool {
-        self.aim == Aim::Packets && self.batches.len() >= BATCHES_SATURATED && self.grows(0.0)
+        self.aim() == Aim::Packets && self.batches.len() >= BATCHES_SATURATED && self.grows(0.0)
     }
 
     /// Whether source queues grow, by more than such a fraction of what is created and than chance, and not ever more slowly.
@@ -229,13 +248,13 @@ impl Series<'_> {
         });
         let contents: Vec<f64> = contents.skip(self.batches.len() / 2).collect();
         // Copies of a packet are more than the packet.
-        self.aim == Aim::Packets && stats::trend(&contents, SURE).abs() > self.plan.precision
+        self.aim() == Aim::Packets && stats::trend(&contents, SURE).abs() > self.plan.precision
     }
 
     /// Whether more was created than delivered after the first `cut` batches, and not by chance: then queues grow, if slowly.
     fn has_grown(&self, cut: usize) -> bool {
         let Excess { by, chance } = Excess::of(&self.batches[cut..], self.length);
-        self.aim != Aim::Barriers && by > (SURE * chance).max(self.plan.precision / 4.0)
+        self.aim() != Aim::Barriers && by > (SURE * chance).max(self.plan.precision / 4.0)
     }
 
     /// Whether latencies have a trend after the first `cut` batches.
@@ -255,7 +274,7 @@ impl Series<'_> {
         let is_blind = SURE * Excess::of(&self.batches[cut..], self.length).chance > self.plan.precision;
         latency.half_width.is_infinite()
             || time < stats::BATCHES_MIN as f64 * latency.mean
-            || (self.aim == Aim::Packets && is_blind)
+            || (self.aim() == Aim::Packets && is_blind)
     }
 
     /// Whether more goes into the network than comes out of it, in the part of the run that is shown, by more than `deviations`
@@ -271,7 +290,8 @@ impl Series<'_> {
         let under_way = (self.injected as f64 - arrived).max(0.0);
         let packet = sum(shown, |batch| batch.queued_flits) / sum(shown, |batch| batch.created).max(1.0);
         let chance = (2.0 * under_way * packet).sqrt();
-        self.aim != Aim::Barriers && injected > delivered * (1.0 + self.plan.precision) + deviations * chance
+        self.aim() != Aim::Barriers
+            && injected > delivered * (1.0 + self.plan.precision) + deviations * chance
     }
 }
 
@@ -325,7 +345,7 @@ mod tests {
         Series {
             length: 1,
             plan,
-            aim: Aim::Packets,
+            aims: vec![Aim::Packets],
             warmed_up: Batch::default(),
             injected: batches.iter().map(|batch| batch.injected_flits).sum(),
             batches,

@@ -53,9 +53,10 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn of(points: &[Value]) -> Self {
         let has = |name: &str| points.iter().any(|point| point.get(name).is_some());
-        match (has("barrier"), has("multicast")) {
-            (true, _) => Kind::Barriers,
-            (_, true) => Kind::Multicasts,
+        // Of multicasts with barriers, multicasts have the loads that tell points apart.
+        match (has("multicast"), has("barrier")) {
+            (true, _) => Kind::Multicasts,
+            (_, true) => Kind::Barriers,
             _ => Kind::Packets,
         }
     }
@@ -128,38 +129,43 @@ impl Kind {
             }
         }
     }
+}
 
-    /// The section of operations, if it is about some: its name and quantities.
-    fn section(self) -> Option<(&'static str, &'static [Quantity])> {
-        match self {
-            Kind::Packets => None,
-            Kind::Multicasts => Some(("Multicasts", MULTICAST)),
-            Kind::Barriers => Some(("Barriers", BARRIER)),
-        }
-    }
+/// The quantities of the operations of `points`.
+fn quantities(points: &[Value]) -> Vec<Quantity> {
+    let has = |name: &str| points.iter().any(|point| point.get(name).is_some());
+    let of = |name: &str, quantities: &'static [Quantity]| if has(name) { quantities } else { &[] };
+    [of("multicast", MULTICAST), of("barrier", BARRIER)].concat()
 }
 
 /// Whether packets of `page` look for their group in tables of switches.
 fn has_tables(page: &Page<'_>) -> bool {
-    let by = page.result["workload"]["by"].as_str().unwrap_or("hardware");
+    let workload = &page.result["workload"];
+    let by = workload.get("multicast_by").unwrap_or(&workload["by"]).as_str().unwrap_or("hardware");
     page.fabric.chip.offers().groups.is_some() && ["hardware", "ranges"].contains(&by)
 }
 
 /// What the section is called, if there is one.
 pub(super) fn name(points: &[Value]) -> Option<&'static str> {
-    Kind::of(points).section().map(|(name, _)| name)
+    let has = |name: &str| points.iter().any(|point| point.get(name).is_some());
+    match (has("multicast"), has("barrier")) {
+        (true, true) => Some("Multicasts and barriers"),
+        (true, false) => Some("Multicasts"),
+        (false, true) => Some("Barriers"),
+        (false, false) => None,
+    }
 }
 
 /// The section; nothing for other runs.
 pub(super) fn section(page: &Page<'_>) -> String {
     let points = page.points();
-    let Some((name, quantities)) = Kind::of(points).section() else { return String::new() };
+    let Some(name) = name(points) else { return String::new() };
     let (has_tables, has_packets) = (has_tables(page), words::has_packets(points));
     let heads: String =
         points.iter().map(|point| format!("<th>at load {}</th>", words::load(point))).collect();
     let mut rows = String::new();
-    for (quantity, path, written) in quantities {
-        let applies = match *path {
+    for (quantity, path, written) in quantities(points) {
+        let applies = match path {
             "/multicast/missed" => has_tables,
             "/packets" => has_packets,
             _ => true,

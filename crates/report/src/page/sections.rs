@@ -44,18 +44,21 @@ fn workload(page: &Page<'_>) -> String {
         format!("{} traffic, {packet} packets", of("traffic").unwrap_or_else(|| "uniform".to_owned()))
     };
     let beside = || if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
-    let by = of("by").unwrap_or_default();
-    if let Some(barrier) = of("barrier") {
-        return format!(
-            "Barrier {barrier} every {}, by {by}{}",
-            of("interval").unwrap_or_default(),
-            beside()
-        );
-    }
-    let Some(multicast) = of("multicast") else {
+    let by = |part: &str| of("by").or_else(|| of(part)).unwrap_or_default();
+    let multicast = of("multicast").map(|multicast| {
+        let packet = of("multicast_packet").unwrap_or_default();
+        format!("multicast {multicast}, {packet}, by {}", by("multicast_by"))
+    });
+    let barrier = of("barrier").map(|barrier| {
+        format!("barrier {barrier} every {}, by {}", of("interval").unwrap_or_default(), by("barrier_by"))
+    });
+    let parts: Vec<String> = multicast.into_iter().chain(barrier).collect();
+    if parts.is_empty() {
         return format!("{}, {} arrivals", traffic(), of("arrival").unwrap_or_default());
-    };
-    format!("Multicast {multicast}, {}, by {by}{}", of("multicast_packet").unwrap_or_default(), beside())
+    }
+    let mut text = parts.join(", and ");
+    text[..1].make_ascii_uppercase();
+    text + &beside()
 }
 
 fn header(page: &Page<'_>) -> String {

@@ -85,7 +85,8 @@ pub(super) fn rate(point: &Value) -> &'static str {
 
 /// Whether the latency of a point means something: that of a barrier does in a saturated network, too.
 pub(super) fn has_latency(point: &Value) -> bool {
-    point["verdict"] == "steady" || (point["verdict"] == "saturated" && point.get("barrier").is_some())
+    let is_of_barriers = point.get("barrier").is_some() && point.get("multicast").is_none();
+    point["verdict"] == "steady" || (point["verdict"] == "saturated" && is_of_barriers)
 }
 
 /// Whether there are packets besides those of operations.

@@ -1,22 +1,21 @@
 //! Barriers on a machine: in the switches or by messages, alone or beside synthetic traffic.
 
-use super::job::{Background, Job};
-use super::multicast::copies_of;
+use super::job::Background;
+use super::operations::Operations;
 use super::{Patience, Session};
 use crate::barriers::Book;
-use crate::measure::{Aim, Course, Progress};
-use crate::point::Point;
+use crate::measure::{Aim, Measurement, Plan, Progress};
+use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{BarrierId, Simulation};
 use flitway_process::synchroniser::{BarrierPlan, Method, PlanSettings};
-use flitway_process::{PlanError, Synchroniser};
+use flitway_process::{PlanError, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
 use flitway_workload::multicast::members::Unfit;
-use flitway_workload::traffic::Traffic;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -103,6 +102,10 @@ impl BarrierRun {
         &self.plan
     }
 
+    pub(super) fn shared_plan(&self) -> &Arc<BarrierPlan> {
+        &self.plan
+    }
+
     /// Latency in cycles of a barrier of the first group with several members, when nothing else is in the network, in
     /// closed form. In the switches: the slowest member arrives when all others have. By messages, as in the LogP model: all
     /// arrive at once, and messages wait for each other at the member that counts alone. Where a root asks, it arrives
@@ -125,6 +128,14 @@ impl BarrierRun {
             Method::CentralCounter => self.counted(number, &members),
             Method::PairWise => self.rounds(number),
         }
+    }
+
+    /// `point` with what `measurement` says of them.
+    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
+        let losses = &self.plan.barriers().faults().losses;
+        let idle_rules = measurement.total.barriers.idle_rules(losses);
+        let point = point.with_barrier(self.plan.is_of_switches(), self.zero_load(), measurement, scale);
+        point.with_idle_rules(idle_rules)
     }
 
     /// Members of a group; some are enough of a large one.
@@ -240,70 +251,54 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
+        let plan = self.plan_of_barriers(run, background, patience);
+        let offered = background.map_or(0.0, |(_, load)| load);
+        let job = Operations::new(self, background.map(|(traffic, _)| traffic), None, Some(run));
+        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
+        run.complete(point, &measurement, self.scale())
+    }
+
+    /// The plan to measure `run`, with `background` traffic offered beside it.
+    pub(super) fn plan_of_barriers(
+        &self,
+        run: &BarrierRun,
+        background: Background<'_>,
+        patience: Patience,
+    ) -> Plan {
         let operations = run.plan.barrier().groups().len() as f64
             / (run.plan.barrier().interval() + run.zero_load()) as f64;
         let payload = background.map_or(0.0, |(traffic, _)| traffic.sizes().mean());
         let payload = payload.max(BarrierPlan::MESSAGE_BYTES.into());
-        let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
-        let offered = background.map_or(0.0, |(_, load)| load);
-        let job = Synchronisation { session: self, run, traffic: background.map(|(traffic, _)| traffic) };
-        let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
-        let losses = &run.plan.barriers().faults().losses;
-        let idle_rules = measurement.total.barriers.idle_rules(losses);
-        let point =
-            point.with_barrier(run.plan.is_of_switches(), run.zero_load(), &measurement, self.scale());
-        point.with_idle_rules(idle_rules)
-    }
-}
-
-/// Barriers on every node, with `traffic` beside them.
-pub(super) struct Synchronisation<'a> {
-    pub(super) session: &'a Session,
-    pub(super) run: &'a BarrierRun,
-    pub(super) traffic: Option<&'a Arc<Traffic>>,
-}
-
-impl Job for Synchronisation<'_> {
-    type Endpoint = Synchroniser;
-
-    fn fabric(&self) -> &AnyFabric {
-        &self.run.fabric
-    }
-
-    fn endpoint(&self, node: NodeId) -> Synchroniser {
-        let injector = self.traffic.map(|traffic| self.session.injector(traffic, node));
-        Synchroniser::new(&self.run.plan, node, injector)
-    }
-
-    fn traffic(&self) -> Option<&Traffic> {
-        self.traffic.map(Arc::as_ref)
-    }
-
-    fn instruct(&self, recorder: Recorder) -> Recorder {
-        recorder.with_groups(&copies_of(self.run.plan.groups()))
-    }
-
-    fn course<A: Architecture>(&self) -> impl Course<A, Synchroniser> {
-        Watched { book: Book::new(&self.run.plan), is_of_switches: self.run.plan.is_of_switches() }
+        self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience)
     }
 }
 
 /// The course of a run with barriers.
-struct Watched {
+pub(super) struct Watched {
     book: Book,
     is_of_switches: bool,
 }
 
-impl<A: Architecture> Course<A, Synchroniser> for Watched {
-    fn aim(&self) -> Aim {
+impl Watched {
+    pub(super) fn new(plan: &Arc<BarrierPlan>) -> Self {
+        Watched { book: Book::new(plan), is_of_switches: plan.is_of_switches() }
+    }
+
+    /// Whose latency has to be known.
+    pub(super) fn aim(&self) -> Aim {
         if self.is_of_switches { Aim::Barriers } else { Aim::MessageBarriers }
     }
 
-    fn collect(&mut self, simulation: &mut Simulation<A, Synchroniser, Recorder>, batch: &mut Batch) {
+    /// Adds the barriers that are over to `batch`.
+    pub(super) fn collect<A: Architecture>(
+        &mut self,
+        simulation: &mut Simulation<A, Together, Recorder>,
+        batch: &mut Batch,
+    ) {
         for recorder in simulation.observers_mut() {
             self.book.enter_signs(recorder.take_signs());
         }
-        for synchroniser in simulation.endpoints_mut() {
+        for synchroniser in simulation.endpoints_mut().filter_map(Together::synchroniser_mut) {
             synchroniser.take_passages().into_iter().for_each(|passage| self.book.enter(passage));
         }
         self.book.close(&mut batch.barriers);

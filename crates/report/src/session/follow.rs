@@ -1,9 +1,10 @@
 //! Runs that are made again to see more of them: the steps of chosen packets.
 
 use super::Session;
-use super::barrier::{BarrierRun, Synchronisation};
+use super::barrier::BarrierRun;
 use super::job::{Injectors, Job};
-use super::multicast::{MulticastRun, Operations};
+use super::multicast::MulticastRun;
+use super::operations::{Operations, OperationsRun};
 use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_process::Exchange;
@@ -66,7 +67,7 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        self.follow(&Operations { session: self, run, traffic }, follow, stop)
+        self.follow(&Operations::new(self, traffic, Some(run), None), follow, stop)
     }
 
     /// The same of barriers, with `traffic` beside them. Barrier packets of switches are not followed.
@@ -78,7 +79,20 @@ impl Session {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> (Vec<Step>, u64) {
-        self.follow(&Synchronisation { session: self, run, traffic }, follow, stop)
+        self.follow(&Operations::new(self, traffic, None, Some(run)), follow, stop)
+    }
+
+    /// The same of both in one run.
+    #[must_use]
+    pub fn follow_operations(
+        &self,
+        run: &OperationsRun,
+        traffic: Option<&Arc<Traffic>>,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> (Vec<Step>, u64) {
+        let (multicast, barrier) = (Some(run.multicast()), Some(run.barrier()));
+        self.follow(&Operations::new(self, traffic, multicast, barrier), follow, stop)
     }
 
     fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {

@@ -1,11 +1,12 @@
 //! Multicast operations on a machine: in the switches or by forwarding, alone or beside synthetic traffic.
 
 use super::forwarding::Sender;
-use super::job::{Background, Job};
+use super::job::Background;
+use super::operations::Operations;
 use super::{Patience, Session};
-use crate::measure::{Aim, Course, Progress};
+use crate::measure::{Measurement, Plan, Progress};
 use crate::operations::Copies;
-use crate::point::Point;
+use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -16,13 +17,12 @@ use flitway_fabric::simulation::Architecture;
 use flitway_process::multicaster::{
     Copying, Manager, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy,
 };
-use flitway_process::{Multicaster, PlanError};
+use flitway_process::{Multicaster, PlanError, Together};
 use flitway_switch::AnyFabric;
+use flitway_wiring::GroupId;
 use flitway_wiring::multicast::Ascent;
-use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
-use flitway_workload::traffic::Traffic;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -113,6 +113,10 @@ impl MulticastRun {
         &self.plan
     }
 
+    pub(super) fn shared_plan(&self) -> &Arc<MulticastPlan> {
+        &self.plan
+    }
+
     /// Flits of copies to be delivered, as a fraction of what all nodes can receive.
     #[must_use]
     pub fn offered_load(&self) -> f64 {
@@ -154,6 +158,11 @@ impl MulticastRun {
             .map(|tag| self.last_copy_of(tag, &mut lanes))
             .collect();
         latest.iter().sum::<u64>() as f64 / latest.len().max(1) as f64
+    }
+
+    /// `point` with what `measurement` says of them.
+    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
+        point.with_multicast(self.offered_load, self.zero_load_last_copy(), measurement, scale)
     }
 
     /// Whether packets that a node sends one after the other overtake each other on several virtual channels, which then is in
@@ -284,51 +293,26 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> Point {
-        let multicast = run.plan.multicast();
-        let operations = run.operations_per_cycle().max(1e-12);
-        let payload = multicast.sizes().mean();
-        let plan = self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience);
+        let plan = self.plan_of_multicast(run, background, patience);
         let offered = background.map_or(0.0, |(_, load)| load);
-        let job = Operations { session: self, run, traffic: background.map(|(traffic, _)| traffic) };
+        let job = Operations::new(self, background.map(|(traffic, _)| traffic), Some(run), None);
         let (point, measurement) = self.measured(&job, offered, &plan, stop, progress);
-        point.with_multicast(run.offered_load, run.zero_load_last_copy(), &measurement, self.scale())
+        run.complete(point, &measurement, self.scale())
+    }
+
+    /// The plan to measure `run`, with `background` traffic offered beside it.
+    pub(super) fn plan_of_multicast(
+        &self,
+        run: &MulticastRun,
+        background: Background<'_>,
+        patience: Patience,
+    ) -> Plan {
+        let operations = run.operations_per_cycle().max(1e-12);
+        let payload = run.plan.multicast().sizes().mean();
+        self.plan_of_operations([operations, OPERATIONS_PER_BATCH], payload, background, patience)
     }
 }
 
-/// Multicast operations on every node, with `traffic` beside them.
-pub(super) struct Operations<'a> {
-    pub(super) session: &'a Session,
-    pub(super) run: &'a MulticastRun,
-    pub(super) traffic: Option<&'a Arc<Traffic>>,
-}
-
-impl Job for Operations<'_> {
-    type Endpoint = Multicaster;
-
-    fn fabric(&self) -> &AnyFabric {
-        &self.run.fabric
-    }
-
-    fn endpoint(&self, node: NodeId) -> Multicaster {
-        let injector = self.traffic.map(|traffic| self.session.injector(traffic, node));
-        Multicaster::new(&self.run.plan, node, injector)
-    }
-
-    fn traffic(&self) -> Option<&Traffic> {
-        self.traffic.map(Arc::as_ref)
-    }
-
-    fn instruct(&self, recorder: Recorder) -> Recorder {
-        let has_receipts = self.run.plan.receive_overhead() > 0;
-        recorder.with_groups(&copies_of(self.run.plan.groups())).with_receipts(has_receipts)
-    }
-
-    fn course<A: Architecture>(&self) -> impl Course<A, Multicaster> {
-        Managed::new(self.run)
-    }
-}
-
-/// By group of the switches: copies of a packet for it that are delivered.
 /// What the switches copy.
 fn copying(offers: &Offers) -> Copying {
     match (offers.groups, offers.sets) {
@@ -338,13 +322,14 @@ fn copying(offers: &Offers) -> Copying {
     }
 }
 
+/// By group of the switches: copies of a packet for it that are delivered.
 pub(super) fn copies_of(groups: &flitway_wiring::Groups) -> Arc<[u32]> {
     let own = u32::from(groups.ascent() == Ascent::Table);
     (0..groups.len()).map(|group| groups.members(GroupId::new(group)).len() as u32 - own).collect()
 }
 
 /// The course of a run with multicast operations: management tells the load of switches from time to time.
-struct Managed {
+pub(super) struct Managed {
     plan: Arc<MulticastPlan>,
     period: u64,
     due: Cycle,
@@ -355,7 +340,7 @@ struct Managed {
 }
 
 impl Managed {
-    fn new(run: &MulticastRun) -> Self {
+    pub(super) fn new(run: &MulticastRun) -> Self {
         // Nobody has been told of any load.
         run.plan.loads().tell(std::iter::repeat(0));
         let period = run.staleness.0.max(1);
@@ -365,10 +350,11 @@ impl Managed {
     }
 }
 
-impl<A: Architecture> Course<A, Multicaster> for Managed {
-    fn advance(
+impl Managed {
+    /// Runs until `until`, or a little longer, and tells and learns in between.
+    pub(super) fn advance<A: Architecture>(
         &mut self,
-        simulation: &mut Simulation<A, Multicaster, Recorder>,
+        simulation: &mut Simulation<A, Together, Recorder>,
         until: Cycle,
         stop: &AtomicBool,
     ) -> Outcome {
@@ -380,7 +366,7 @@ impl<A: Architecture> Course<A, Multicaster> for Managed {
             if let Some(manager) = &mut self.manager {
                 // A run may pass its end by a window, and nodes of one side may be ahead.
                 let certain = end + 4 * simulation.window_length();
-                manager.issue(&self.plan, simulation.endpoints_mut(), certain);
+                manager.issue(&self.plan, multicasters(simulation), certain);
             }
             let outcome = simulation.run_until(end, stop);
             if simulation.now() >= self.due {
@@ -388,7 +374,7 @@ impl<A: Architecture> Course<A, Multicaster> for Managed {
                 self.plan.loads().tell(loads.map(|flits| flits.try_into().unwrap_or(u32::MAX)));
                 self.due += self.period;
                 if let Some(manager) = &mut self.manager {
-                    manager.learn(simulation.endpoints_mut());
+                    manager.learn(multicasters(simulation));
                 }
             }
             if outcome != Outcome::Reached || simulation.now() >= until {
@@ -397,18 +383,26 @@ impl<A: Architecture> Course<A, Multicaster> for Managed {
         }
     }
 
-    fn aim(&self) -> Aim {
-        Aim::LastCopies
-    }
-
-    fn collect(&mut self, simulation: &mut Simulation<A, Multicaster, Recorder>, batch: &mut Batch) {
+    /// Adds the operations that are over to `batch`.
+    pub(super) fn collect<A: Architecture>(
+        &mut self,
+        simulation: &mut Simulation<A, Together, Recorder>,
+        batch: &mut Batch,
+    ) {
         for recorder in simulation.observers_mut() {
             self.copies.merge(recorder.take_copies(), &self.plan, &mut batch.operations);
         }
         let mut received = Copies::default();
-        for multicaster in simulation.endpoints_mut() {
+        for multicaster in multicasters(simulation) {
             multicaster.take_receipts().into_iter().for_each(|receipt| received.enter(receipt));
         }
         self.copies.merge(received, &self.plan, &mut batch.operations);
     }
+}
+
+/// The multicast operations of all nodes.
+fn multicasters<A: Architecture>(
+    simulation: &mut Simulation<A, Together, Recorder>,
+) -> impl Iterator<Item = &mut Multicaster> {
+    simulation.endpoints_mut().filter_map(Together::multicaster_mut)
 }

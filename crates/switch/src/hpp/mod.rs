@@ -20,6 +20,13 @@
 //! on. Data VC `v` of input `i` is a FIFO of whole packets. A NIC takes each flit out of its buffer in cycle
 //! `t + receive`; a packet counts as delivered one cycle after its last flit was on the NIC's wire.
 //!
+//! **Bounded NIC ports** ([`NicPorts`]) keep what comes. The packets of a virtual channel are delivered in their order: each
+//! one cycle after its last flit was on the NIC's wire, but not before the last flit of the one before has left the buffer;
+//! several virtual channels from the lowest on. The NIC drains a packet that has been delivered in that cycle or later:
+//! from the cycle in which it does, the packet's flits leave the buffer, one a cycle. A packet that the link has chosen in
+//! cycle `t` has left its source queue, and the NIC hears so, in cycle `t + n`. In each cycle the NIC hears of deliveries,
+//! rail by rail, then of barriers, then of what has been sent; then it acts; then the link decides.
+//!
 //! **Start.** At cycle 0 every limit and every advertised position is the capacity, and adverts count as sent in cycle 0.
 //! VC 0 counts as served last and as advertised last; input 0 goes first at every arbiter.
 //!
@@ -170,8 +177,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::component::{Components, Context};
 use flitway_fabric::observer::Observer;
-use flitway_fabric::simulation::{Architecture, Conservation, Plan, Wire, Wires};
-use flitway_fabric::{Barriers, Endpoint, Fabric, Rate};
+use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wire, Wires};
+use flitway_fabric::{Barriers, Endpoint, Fabric, NicPorts};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{Groups, RailId};
 use nic::Port;
@@ -226,6 +233,7 @@ pub struct Shared {
     multicast: MulticastSettings,
     barriers: Barriers,
     barrier: BarrierSettings,
+    nic_ports: NicPorts,
     /// The component number of the first node.
     first_node: u32,
     pools: Pools,
@@ -289,6 +297,7 @@ impl Components for Hpp {
             multicast: settings.multicast,
             barriers: fabric.barriers.clone(),
             barrier: settings.barrier,
+            nic_ports: fabric.nic_ports,
             first_node: fabric.rails * fabric.topology().switches(),
             pools: Pools::new(&timing),
             timing,
@@ -301,8 +310,9 @@ impl Components for Hpp {
         Switch::new(shared, number, &wires)
     }
 
-    fn port(shared: &mut Shared, number: u32, rail: RailId, (wire, _): (Wire, Rate)) -> Port {
-        Port::new(shared, number, rail, wire)
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wires: &NodeWires) -> Port {
+        assert_eq!(wires.out, wires.back, "adverts go back on the link that packets come by");
+        Port::new(shared, number, rail, wires.out)
     }
 
     fn accept(shared: &mut Shared, place: u32, inbox: &mut Inbox, mail: Mail, passed: Cycle) {

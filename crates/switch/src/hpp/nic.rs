@@ -1,16 +1,18 @@
 //! The NIC port: the same link layer as a switch port, with source queues in front and a node behind that takes every
 //! flit at once (`mechanisms.md` 4.1: nodes sink).
 
+mod bounded;
 mod leaf;
 
 use super::barrier_link_sender::{BarrierLinkSender, settle_told};
 use super::credit::{AdvertTimer, Receiver, Sender};
 use super::link_sender::{Receives, ShardCx, first_after};
-use super::token::{Arrival, CreditUpdate, Inbox, Kind, Pools, Run, Token};
+use super::token::{Arrival, CreditUpdate, Inbox, Kind, Mark, Run, Token};
 use super::{Cx, Hpp, Shared, credit_schedule};
+use bounded::Bounded;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
-use flitway_fabric::component::{PortModel, Rest, Stage};
+use flitway_fabric::component::{Notice, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::{Conservation, Wire};
@@ -44,6 +46,8 @@ pub struct Port {
     waits_for_credit: u16,
     /// Where there are barriers.
     leaf: Option<Box<Leaf>>,
+    /// Where NIC ports are bounded. Then `arriving` is empty, and `deliver_at` is when any of that is due.
+    bounded: Option<Box<Bounded>>,
     /// Where adverts are posted: the schedule of the first sender.
     first_board: usize,
 }
@@ -117,6 +121,7 @@ impl Port {
             is_newsy: false,
             waits_for_credit: 0,
             leaf: Leaf::new(shared, number, rail),
+            bounded: Bounded::new(shared),
             first_board,
         }
     }
@@ -126,7 +131,7 @@ impl Port {
     fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         while self.undrained != Slot::NONE {
             let token = &cx.shared.pools.tokens[self.undrained];
-            if token.kind == Kind::Gapped {
+            if token.mark.is_gapped() {
                 if self.drain_gapped(now, cx) {
                     continue;
                 }
@@ -224,7 +229,7 @@ impl Port {
         let tokens = &mut shared.pools.tokens;
         while ![self.undelivered, self.undrained, Slot::NONE].contains(&self.arriving.head()) {
             let slot = tokens.unlink(&mut self.arriving);
-            if tokens.take(slot).kind == Kind::Gapped {
+            if tokens.take(slot).mark.is_gapped() {
                 self.gapped.pop_front();
             }
         }
@@ -304,9 +309,13 @@ impl Port {
                 arrives: at,
             });
         }
+        let (left_at, flow) = (now + u64::from(token.flits), token.flow());
         let by = token.go::<true>(timing, &self.link.wire, at);
         pools.send(cx.post, &self.link.wire, slot, by);
         cx.counters.events += 1;
+        if self.bounded.is_some() {
+            self.note_leaving(left_at, flow);
+        }
     }
 
     /// Sees to it that the link decides when it next can.
@@ -333,7 +342,7 @@ impl Port {
         let token = &pools.tokens[slot];
         let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
         let [leaves, comes] = [token.at + timing.receive, token.at + u64::from(flits)];
-        let is_whole = token.kind != Kind::Gapped;
+        let is_whole = !token.mark.is_gapped();
         if !is_whole {
             self.gapped.push_back(Gapped { slot, flits, drained: 0, runs: Vec::new() });
         }
@@ -341,6 +350,9 @@ impl Port {
         if !timing.posts && receiver.arrive(units, timing.nic_slack) {
             self.link.make_credit_critical(vc as u8);
             self.is_newsy = true;
+        }
+        if self.bounded.is_some() {
+            return self.keep(cx.shared, slot, vc);
         }
         let is_delivered = !REACTS && is_whole && self.undelivered == Slot::NONE && comes < cx.horizon;
         if is_delivered {
@@ -376,7 +388,7 @@ impl Port {
             return Cycle::NEVER;
         }
         let token = &shared.pools.tokens[self.undrained];
-        let next = if token.kind == Kind::Gapped {
+        let next = if token.mark.is_gapped() {
             let packet = self.gapped.iter().find(|packet| packet.slot == self.undrained);
             packet.and_then(Gapped::next_run).map(|run| run.1)
         } else {
@@ -388,13 +400,19 @@ impl Port {
     /// Takes in more of what is known of the first packet of which not all is.
     #[cold]
     #[inline(never)]
-    fn extend(&mut self, run: Run) {
+    fn extend(&mut self, shared: &Shared, run: Run) {
         let packet = self.gapped.iter_mut().find(|packet| packet.end().is_none());
         let packet = packet.expect("runs follow their packet");
         packet.runs.push((run.upto, run.base));
         // Flits will leave of which nothing was known when the last window ended.
         self.is_newsy = true;
-        if let Some(end) = packet.end().filter(|_| packet.slot == self.undelivered) {
+        let end = packet.end();
+        if self.bounded.is_some() {
+            if end.is_some() {
+                let vc = shared.pools.tokens[packet.slot].vc;
+                self.expect_delivery(shared, vc.into());
+            }
+        } else if let Some(end) = end.filter(|_| packet.slot == self.undelivered) {
             self.deliver_at = end + 1;
         }
     }
@@ -406,7 +424,7 @@ impl Port {
             return Cycle::NEVER;
         }
         let token = &tokens[slot];
-        if token.kind != Kind::Gapped {
+        if !token.mark.is_gapped() {
             return token.at + u64::from(token.flits);
         }
         self.gapped_delivered_at(slot)
@@ -418,6 +436,14 @@ impl Port {
     fn gapped_delivered_at(&self, slot: Slot) -> Cycle {
         let packet = self.gapped.iter().find(|packet| packet.slot == slot);
         packet.and_then(Gapped::end).map_or(Cycle::NEVER, |end| end + 1)
+    }
+
+    /// An operation that is complete by cycle `now`, or else a packet that has left by then.
+    #[cold]
+    #[inline(never)]
+    fn notice_one<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<Notice> {
+        let group = if self.leaf.is_some() { self.release_one(now, cx) } else { None };
+        group.map(Notice::Released).or_else(|| self.take_sent(now).map(Notice::Sent))
     }
 
     /// Takes in an advert. Of those that are posted only such come as are waited for.
@@ -457,13 +483,13 @@ impl PortModel<Hpp> for Port {
             ports[usize::from(port)].expect::<REACTS, O>(slot, node, cx);
             mail |= 1 << port;
         }
-        let Pools { runs, signals, .. } = &mut cx.shared.pools;
         while !inbox.runs.is_empty() {
-            let slot = runs.unlink(&mut inbox.runs);
-            let run = runs.take(slot);
-            ports[usize::from(run.port)].extend(run);
+            let slot = cx.shared.pools.runs.unlink(&mut inbox.runs);
+            let run = cx.shared.pools.runs.take(slot);
+            ports[usize::from(run.port)].extend(cx.shared, run);
             mail |= 1 << run.port;
         }
+        let signals = &mut cx.shared.pools.signals;
         while !inbox.signals.is_empty() {
             let slot = signals.unlink(&mut inbox.signals);
             let signal = signals.take(slot);
@@ -534,14 +560,14 @@ impl PortModel<Hpp> for Port {
             injected: Cycle::NEVER,
             source,
             to,
-            tag: packet.tag,
+            tag: packet.flow.tag,
             flits,
             units,
             payload: packet.payload,
             hops: 0,
             port: 0,
             vc: vc as u8,
-            kind,
+            mark: Mark::new(kind, packet.flow),
             next: Slot::NONE,
         };
         let queue = &mut self.lanes[vc].queue;
@@ -559,6 +585,9 @@ impl PortModel<Hpp> for Port {
         if self.deliver_at > now {
             return None;
         }
+        if self.bounded.is_some() {
+            return self.deliver_kept(shared, now, node);
+        }
         let tokens = &shared.pools.tokens;
         let token = &tokens[self.undelivered];
         let delivery = token.delivery(self.rail, node, now);
@@ -569,8 +598,12 @@ impl PortModel<Hpp> for Port {
     }
 
     #[inline(always)]
-    fn release<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<BarrierId> {
-        if self.leaf.is_some() { self.release_one(now, cx) } else { None }
+    fn notice<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<Notice> {
+        if self.leaf.is_none() & self.bounded.is_none() { None } else { self.notice_one(cx, now) }
+    }
+
+    fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
+        self.drain_kept(cx, now, vc.into());
     }
 
     fn arrive<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, group: BarrierId) -> bool {
@@ -632,6 +665,7 @@ impl PortModel<Hpp> for Port {
             books.in_network += shared.pools.tokens.iter(&lane.queue).count() as u64;
         }
         self.audit_signals(books);
+        self.audit_kept(shared, books);
         let tokens = &shared.pools.tokens;
         let (mut delivered, mut drained) = (true, true);
         let mut slot = self.arriving.head();

@@ -4,8 +4,8 @@ use super::barrier::FLITS;
 use super::{Hpp, HppSettings, LaneChoice, credit_schedule, long};
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
-use flitway_fabric::Fabric;
 use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{Fabric, NicPorts};
 
 /// Longer than any simulation, and far from overflow.
 const NO_REFRESH: u64 = 1 << 62;
@@ -116,7 +116,9 @@ impl Timing {
         timing.is_long = timing.is_long(fabric, settings);
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
+        // What leaves a bounded NIC port is not known ahead.
         timing.posts = timing.sideband
+            && fabric.nic_ports == NicPorts::Ideal
             && timing.capacity <= timing.slack.min(timing.nic_slack)
             && timing.posts_ahead(fabric, settings) <= credit_schedule::SPAN;
         timing
@@ -126,6 +128,7 @@ impl Timing {
     fn is_long(&self, fabric: &Fabric, settings: &HppSettings) -> bool {
         let is_plain =
             fabric.groups.is_empty() && fabric.barriers.is_empty() && fabric.routing.classes() == 1;
+        let has_ideal_ports = fabric.nic_ports == NicPorts::Ideal;
         let shortest = u64::from(settings.format.packet_flits(*fabric.payloads.start()));
         // From the grant of a packet and from its choice until it has crossed, and from its choice until it has freed a unit.
         let crossed = (shortest + self.transmit_buffer).saturating_sub(self.tx_fifo.into());
@@ -140,6 +143,7 @@ impl Timing {
         let is_told_in_time =
             largest + long::VCS as u64 * self.advert_flits + long::STRETCH as u64 * 8 < long::KEPT;
         is_plain
+            && has_ideal_ports
             && is_short
             && is_told_in_time
             && self.vcs <= long::VCS

@@ -4,11 +4,11 @@ use super::barrier::{FLITS, Signal};
 use super::credit_schedule::{CreditRun, CreditSchedules};
 use super::timing::Timing;
 use flitway_engine::Cycle;
-use flitway_fabric::Delivery;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::observer::PacketName;
 use flitway_fabric::pool::{List, Pool, Slot, linked};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
+use flitway_fabric::{Delivery, Flow};
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::{Hop, Route, Routing};
 use flitway_wiring::{GroupId, RailId, SwitchId};
@@ -38,7 +38,46 @@ pub struct Token {
     pub(super) port: u16,
     /// The VC it is labelled with: on the way, that of the link; in a TX FIFO, that of the next link.
     pub(super) vc: u8,
-    pub(super) kind: Kind,
+    pub(super) mark: Mark,
+}
+
+/// How a packet moves, and kind and process of its flow, in one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark(u8);
+
+impl Mark {
+    /// Bits of the [`Kind`].
+    const KIND: u8 = 3;
+
+    #[inline]
+    pub(super) fn new(kind: Kind, flow: Flow) -> Self {
+        const { assert!(Flow::BITS + 2 <= u8::BITS) };
+        Mark(kind as u8 | flow.bits() << 2)
+    }
+
+    /// Whether it is for a node.
+    #[inline(always)]
+    pub(super) fn is_single(self) -> bool {
+        self.0 & Self::KIND == Kind::Single as u8
+    }
+
+    /// Whether on its last link its flits come with gaps.
+    #[inline(always)]
+    pub(super) fn is_gapped(self) -> bool {
+        self.0 & Self::KIND == Kind::Gapped as u8
+    }
+
+    /// It goes on in another way.
+    #[inline(always)]
+    pub(super) fn set_kind(&mut self, kind: Kind) {
+        self.0 = self.0 & !Self::KIND | kind as u8;
+    }
+
+    /// [`Flow::bits`] of its flow.
+    #[inline(always)]
+    fn flow_bits(self) -> u8 {
+        self.0 >> 2
+    }
 }
 
 /// How a packet moves.
@@ -70,6 +109,12 @@ impl Token {
         self.route.has_arrived()
     }
 
+    /// What it is part of.
+    #[inline(always)]
+    pub(super) fn flow(&self) -> Flow {
+        Flow::from_bits(self.mark.flow_bits(), self.tag)
+    }
+
     /// What observers call it.
     #[inline]
     pub(super) fn name(&self) -> PacketName {
@@ -79,28 +124,26 @@ impl Token {
     /// The group it is for.
     #[inline]
     pub(super) fn group(&self) -> Option<GroupId> {
-        (self.kind != Kind::Single).then_some(GroupId(self.to))
+        (!self.mark.is_single()).then_some(GroupId(self.to))
     }
 
     /// It is delivered in `rail` in cycle `delivered`, to `node`.
     #[inline(always)]
     pub(super) fn delivery(&self, rail: RailId, node: NodeId, delivered: Cycle) -> Delivery {
-        debug_assert!(
-            self.kind != Kind::Single || self.to == node.0,
-            "packets arrive where they are sent to"
-        );
+        debug_assert!(!self.mark.is_single() || self.to == node.0, "packets arrive where they are sent to");
         Delivery {
             source: self.source,
             destination: node,
             group: self.group(),
             rail,
+            vc: self.vc,
             payload: self.payload,
             flits: self.flits,
             hops: self.hops,
             created: self.created,
             injected: self.injected,
             delivered,
-            tag: self.tag,
+            flow: self.flow(),
         }
     }
 
@@ -110,7 +153,7 @@ impl Token {
         (self.at, self.port, self.next) = (at, wire.port, Slot::NONE);
         // After the last hop comes a node, but a packet for a group does not know which is its last.
         let flits = u32::from(self.flits);
-        let by_node = if !COLLECTIVE || self.kind == Kind::Single {
+        let by_node = if !COLLECTIVE || self.mark.is_single() {
             timing.felt_by_node(flits)
         } else {
             timing.felt_of_copy(flits)

@@ -120,12 +120,13 @@ pub(super) fn post(post: &mut PostOf<Sp>, wire: &Wire, by: Cycle, mail: Mail) {
     }
 }
 
-/// Tells a switch at the other end of `wire` that `count` flits are sent from cycle `at` on, one a cycle.
-pub(super) fn send_flits<O>(cx: &mut Cx<'_, O>, wire: &Wire, at: Cycle, count: u32) {
+/// Tells the switch or node at the other end of `wire` that `count` flits are sent from cycle `at` on, one a cycle.
+pub(super) fn send_flits<O>(cx: &mut Cx<'_, O>, wire: &Wire, at: Cycle, count: u32, is_for_node: bool) {
     let pipeline = &cx.shared.settings.pipeline;
     let on_wire = at + u64::from(pipeline.transmit + wire.latency);
-    // The first flit may complete a header, and then there is a request.
-    let by = on_wire + u64::from(pipeline.receive + pipeline.route - 1);
+    // The first flit may complete a header, and then there is a request. A node has the packet with its last flit.
+    let felt = if is_for_node { count } else { pipeline.receive + pipeline.route - 1 };
+    let by = on_wire + u64::from(felt);
     let run = Run { at: on_wire, count, bulk: false, port: wire.port };
     post(cx.post, wire, by, Mail::Flits(run));
 }

@@ -15,8 +15,10 @@
 //! packet is its flits `chunk_flits c` up to `chunk_flits (c + 1) - 1`, or to its last one.
 //!
 //! **Channels.** A flit that a sender has *on its wire* in cycle `t` is on the receiver's wire in cycle `t + latency`. The
-//! sender of a channel to a switch has `fifo_flits` credits in cycle 0; a flit takes one. Channels to nodes need none. A
-//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`]): in other cycles its sender sends none.
+//! sender of a channel to a switch has `fifo_flits` credits in cycle 0; a flit takes one. Channels to nodes
+//! need none, unless NIC ports are bounded. A
+//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`](flitway_fabric::Rate)): in other cycles its
+//! sender sends none.
 //!
 //! **Input FIFO**, one for each port. A flit on the wire in cycle `t` takes its place in it in cycle `t`, and is *ready*
 //! from cycle `t + receive + route` on. For each flit that leaves it in cycle `t` the sender of the channel has a credit
@@ -26,6 +28,13 @@
 //! the first one, if it was created before or in cycle `t`, there is a credit and `t` is a slot; it is on the wire in
 //! cycle `t + transmit`. A node takes every flit at once; a packet counts as delivered one cycle after its last flit was
 //! on the node's wire.
+//!
+//! **Bounded NIC ports** ([`NicPorts`]) keep what comes in a buffer of two of the longest packets: channels to nodes have so
+//! many credits then, and flits take them. Packets are delivered in their order: each one cycle after its last flit was on
+//! the node's wire, but not before the last flit of the one before has left the buffer. The NIC drains a packet that has been
+//! delivered in that cycle or later: from the cycle in which it does, the packet's flits leave the buffer, one a cycle, each
+//! with a credit for the sender as from an input FIFO. A packet whose last flit is sent in cycle `t` has left its source
+//! queue, and the NIC hears so, in cycle `t + 1`.
 //!
 //! **Cycle `t`** of a switch, in this order. *Least recently served* starts with port 0 before port 1 and so on.
 //!
@@ -118,8 +127,8 @@ pub use settings::{
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard};
 use flitway_fabric::observer::Observer;
-use flitway_fabric::simulation::{Architecture, Conservation, Plan, Wire, Wires};
-use flitway_fabric::{Chip, Endpoint, Fabric, Rate};
+use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
+use flitway_fabric::{Chip, Endpoint, Fabric, NicPorts};
 use flitway_wiring::RailId;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
@@ -138,6 +147,7 @@ pub struct Sp;
 #[derive(Debug)]
 pub struct Shared {
     settings: SpSettings,
+    nic_ports: NicPorts,
     routing: Routing,
     reach: Option<Arc<Reach>>,
 }
@@ -193,15 +203,20 @@ impl Components for Sp {
         assert_eq!(selection, settings.selection(), "switches select as their settings say");
         assert!(fabric.routing.is_plain(), "packets in SP Switches know their destination only");
         let reach = Reach::new(&fabric.routing).map(Arc::new);
-        Shared { settings: settings.clone(), routing: fabric.routing.clone(), reach }
+        Shared {
+            settings: settings.clone(),
+            nic_ports: fabric.nic_ports,
+            routing: fabric.routing.clone(),
+            reach,
+        }
     }
 
     fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {
         Switch::new(shared, number, wires)
     }
 
-    fn port(shared: &mut Shared, number: u32, rail: RailId, wire: (Wire, Rate)) -> Port {
-        Port::new(shared, number, rail, wire)
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wires: &NodeWires) -> Port {
+        Port::new(shared, number, rail, wires)
     }
 
     fn accept(_: &mut Shared, _: u32, inbox: &mut Inbox, mail: Mail, _: Cycle) {

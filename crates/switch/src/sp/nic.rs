@@ -1,12 +1,15 @@
 //! A NIC port: a source queue that sends a flit a cycle while there are credits, and a sink.
 
+mod bounded;
+
 use super::link::{self, DatedCredits};
 use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
+use bounded::Bounded;
 use flitway_engine::Cycle;
-use flitway_fabric::component::{PortModel, Rest, Stage};
+use flitway_fabric::component::{Notice, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
-use flitway_fabric::simulation::{Conservation, Wire};
+use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
 use flitway_fabric::{BarrierId, Delivery, Packet, Rate};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
@@ -34,15 +37,17 @@ pub struct Port {
     due: Cycle,
     /// Flits sent since the start; the books count them modulo 2^32.
     sent: u64,
+    /// Where NIC ports are bounded.
+    bounded: Option<Box<Bounded>>,
 }
 
 impl Port {
-    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, (wire, rate): (Wire, Rate)) -> Self {
+    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
         Port {
             number,
             rail,
-            wire,
-            rate,
+            wire: wires.out,
+            rate: wires.rate,
             credits: DatedCredits::new(shared.settings.fifo_flits),
             source: VecDeque::new(),
             left: 0,
@@ -51,7 +56,14 @@ impl Port {
             from: Cycle::ZERO,
             due: Cycle::NEVER,
             sent: 0,
+            bounded: Bounded::new(shared, wires),
         }
+    }
+
+    /// When the first packet that has come is delivered, as far as known.
+    fn delivers_at(&self) -> Cycle {
+        let whole = self.whole.front().map_or(Cycle::NEVER, |(at, _)| *at);
+        self.bounded.as_ref().map_or(whole, |bounded| bounded.delivers_at(whole))
     }
 
     /// Looks again when a flit can be sent, not before cycle `from`.
@@ -80,6 +92,9 @@ impl PortModel<Sp> for Port {
                 port.whole.push_back((at, token));
             }
             mail |= 1 << rail;
+        }
+        if !inbox.heads.is_empty() | !inbox.flits.is_empty() {
+            mail |= Self::receive_flits(ports, cx.shared, inbox);
         }
         for run in inbox.credits.drain(..) {
             let port = &mut ports[usize::from(run.port)];
@@ -119,13 +134,23 @@ impl PortModel<Sp> for Port {
     }
 
     fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
-        self.whole.front().filter(|(at, _)| *at <= now)?;
+        if self.delivers_at() > now {
+            return None;
+        }
         let (_, token) = self.whole.pop_front()?;
+        if let Some(bounded) = &mut self.bounded {
+            bounded.deliver(token.flits);
+        }
         Some(token.delivery(node, self.rail, now))
     }
 
-    fn release<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Option<BarrierId> {
-        None
+    fn notice<O: Observer>(&mut self, _: &mut Cx<'_, O>, now: Cycle) -> Option<Notice> {
+        self.bounded.as_mut()?.take_sent(now).map(Notice::Sent)
+    }
+
+    fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, _: u8) {
+        let bounded = self.bounded.as_mut().expect("an ideal NIC port is not drained");
+        bounded.drain(cx, now);
     }
 
     fn arrive<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle, _: BarrierId) -> bool {
@@ -159,20 +184,24 @@ impl PortModel<Sp> for Port {
                 let mail = super::token::Mail::Head(self.wire.port, token);
                 link::post(cx.post, &self.wire, Cycle::NEVER, mail);
             }
-            link::send_flits(cx, &self.wire, now, count);
+            link::send_flits(cx, &self.wire, now, count, false);
             self.sent += u64::from(count);
             self.left -= count;
             self.until = now + u64::from(count);
             if self.left == 0 {
-                self.source.pop_front();
+                let sent = self.source.pop_front();
                 self.left = self.source.front().map_or(0, |next| next.flits);
+                if let (Some(bounded), Some(token)) = (&mut self.bounded, sent) {
+                    bounded.leave(self.until, token.flow());
+                }
             }
         }
         self.look(now + 1);
     }
 
     fn next(&self) -> Cycle {
-        self.whole.front().map_or(Cycle::NEVER, |(at, _)| *at).min(self.due)
+        let left = self.bounded.as_ref().map_or(Cycle::NEVER, |bounded| bounded.leaves_at());
+        self.delivers_at().min(self.due).min(left)
     }
 
     fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
@@ -191,5 +220,8 @@ impl PortModel<Sp> for Port {
         let begun = self.source.front().is_some_and(|head| head.flits != self.left);
         books.in_network += (self.source.len() + self.whole.len()) as u64 - u64::from(begun);
         books.units_sent += u64::from(self.sent as u32);
+        if let Some(bounded) = &self.bounded {
+            bounded.audit(books);
+        }
     }
 }

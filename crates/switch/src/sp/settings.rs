@@ -176,6 +176,21 @@ impl SpSettings {
         }
     }
 
+    /// Flits of the longest packet.
+    #[must_use]
+    pub const fn longest_packet(&self) -> u32 {
+        let single = self.format.packet_flits(self.format.mtu_bytes);
+        let worm = if self.worms.bits > 0 { self.worm_flits(self.format.mtu_bytes) } else { 0 };
+        if single > worm { single } else { worm }
+    }
+
+    /// Flits that the receive buffer of a bounded NIC port holds: two of the longest packets, so that one comes in while the
+    /// other is drained.
+    #[must_use]
+    pub const fn nic_buffer_flits(&self) -> u32 {
+        2 * self.longest_packet()
+    }
+
     /// Whether flits are replicated out of the store, which must hold the largest packet then.
     #[must_use]
     pub const fn replicates_from_store(&self) -> bool {

@@ -17,11 +17,11 @@ use super::store::central::Central;
 use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use flitway_engine::{Cycle, prefetch};
-use flitway_fabric::Rate;
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Conservation, Wire, Wires};
+use flitway_fabric::{NicPorts, Rate};
 use flitway_wiring::reach::{Ports, ports};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, PortId, SwitchId};
@@ -95,6 +95,8 @@ struct Output {
     wire: Option<Wire>,
     rate: Rate,
     leads_to_node: bool,
+    /// What takes every flit at once, so that none needs a credit: an ideal NIC port.
+    is_sink: bool,
     leads_up: bool,
     credits: DatedCredits,
     /// Packets that have been given this output and that it is not done with.
@@ -141,13 +143,13 @@ impl Output {
 
     /// When it has a credit, as far as known.
     fn credit_due(&self) -> Cycle {
-        if self.leads_to_node { Cycle::ZERO } else { self.credits.when(0).unwrap_or(Cycle::NEVER) }
+        if self.is_sink { Cycle::ZERO } else { self.credits.when(0).unwrap_or(Cycle::NEVER) }
     }
 
     /// Flits that it can send from cycle `now` on without a gap: slots, with a credit for each.
     fn sends_in_a_row(&mut self, now: Cycle) -> u32 {
         let slots = self.rate.slots_in_a_row(now);
-        if self.leads_to_node { slots } else { self.credits.in_a_row(now).min(slots) }
+        if self.is_sink { slots } else { self.credits.in_a_row(now).min(slots) }
     }
 }
 
@@ -210,12 +212,18 @@ impl Switch {
         let here = SwitchId(number % topology.switches());
         let up = shared.reach.as_ref().map_or(0, |reach| reach.up(here));
         let input = |wires: &Wires| Input { wire: wires.back, ..Input::default() };
+        let leads_to_node = |port| matches!(topology.wire(here, PortId(port)), Some((_, End::Node(_))));
         let output = |(port, wires): (u32, &Wires)| Output {
             wire: wires.out,
             rate: wires.rate,
-            leads_to_node: matches!(topology.wire(here, PortId(port)), Some((_, End::Node(_)))),
+            leads_to_node: leads_to_node(port),
+            is_sink: leads_to_node(port) && shared.nic_ports == NicPorts::Ideal,
             leads_up: up >> port & 1 == 1,
-            credits: DatedCredits::new(settings.fifo_flits),
+            credits: DatedCredits::new(if leads_to_node(port) {
+                settings.nic_buffer_flits()
+            } else {
+                settings.fifo_flits
+            }),
             ..Output::default()
         };
         let ports = wires.len();
@@ -421,7 +429,7 @@ impl SwitchModel<Sp> for Switch {
         // Credits come without waking anybody else.
         let starved = |port: PortId| {
             let output = &self.outputs[port.index()];
-            !output.leads_to_node && output.credits.total() == 0
+            !output.is_sink && output.credits.total() == 0
         };
         Rest { next: self.due, waits: ports(self.used_outputs).any(starved) }
     }
@@ -432,7 +440,7 @@ impl SwitchModel<Sp> for Switch {
         let mut packets = 0;
         for output in &self.outputs {
             packets += u64::from(output.load) - u64::from(output.has_handed_over);
-            books.units_sent += if output.leads_to_node { 0 } else { u64::from(output.sent as u32) };
+            books.units_sent += if output.is_sink { 0 } else { u64::from(output.sent as u32) };
         }
         for input in &self.inputs {
             // A gathering packet is there once, however many outputs it has got.

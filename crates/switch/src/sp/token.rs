@@ -4,7 +4,7 @@ use super::SpSettings;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::PacketName;
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Packet};
+use flitway_fabric::{Delivery, Flow, Packet};
 use flitway_wiring::NodeSet;
 use flitway_wiring::{Destination, NodeId, RailId};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Token {
     pub(super) arrived: Cycle,
     /// In a switch: when the first flit could be sent, were the output free of others.
     pub(super) ready: Cycle,
-    pub(super) tag: u64,
+    tag: u64,
     pub(super) source: NodeId,
     /// The node it is for, unless it is for a set.
     pub(super) to: NodeId,
@@ -30,6 +30,8 @@ pub struct Token {
     pub(super) climb: u32,
     pub(super) payload: u16,
     pub(super) hops: u16,
+    /// Kind and process of its flow.
+    flow_bits: u8,
 }
 
 impl Token {
@@ -55,7 +57,7 @@ impl Token {
             injected: Cycle::ZERO,
             arrived: Cycle::ZERO,
             ready: Cycle::ZERO,
-            tag: packet.tag,
+            tag: packet.flow.tag,
             source,
             to,
             set,
@@ -64,6 +66,7 @@ impl Token {
             climb,
             payload: packet.payload,
             hops: 0,
+            flow_bits: packet.flow.bits(),
         }
     }
 
@@ -74,14 +77,20 @@ impl Token {
             destination: node,
             group: None,
             rail,
+            vc: 0,
             payload: self.payload,
             flits: self.flits as u16,
             hops: self.hops,
             created: self.created,
             injected: self.injected,
             delivered: now,
-            tag: self.tag,
+            flow: self.flow(),
         }
+    }
+
+    /// What it is part of.
+    pub(super) fn flow(&self) -> Flow {
+        Flow::from_bits(self.flow_bits, self.tag)
     }
 
     /// What observers call it.

@@ -6,7 +6,9 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Packet, Rates};
+use flitway_fabric::{
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, NicPorts, Observer, Outgoing, Packet, Rates, Up,
+};
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline,
 };
@@ -51,6 +53,7 @@ pub(crate) fn fabric(
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
     }
 }
@@ -77,7 +80,7 @@ impl Endpoint for Script {
         self.packets.last().map(|packet| packet.created)
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         self.packets.last().map(|packet| packet.created)
     }
 }
@@ -102,7 +105,7 @@ pub(crate) fn random_scripts(
                     lane: stream.bits() as u32,
                     payload: 1 + stream.below(payload_max) as u16,
                     created: Cycle(at),
-                    tag: packets.len() as u64,
+                    flow: Flow::traffic(packets.len() as u64),
                 });
                 at += stream.below(2 * gap);
             }

@@ -8,7 +8,8 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Outgoing, Packet, Rates, Simulation, Unobserved,
+    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rates, Simulation, Unobserved,
+    Up,
 };
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
@@ -150,6 +151,7 @@ fn credits() -> Part {
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
+        nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         chip: HppSettings {
             ports: 2,
@@ -188,12 +190,12 @@ struct Steady {
 impl Endpoint for Steady {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         let (destination, rail) = (Destination::Node(self.destination), RailId(0));
-        out.push(Packet { destination, rail, lane: 0, payload: 64, created: now, tag: 0 });
+        out.push(Packet { destination, rail, lane: 0, payload: 64, created: now, flow: Flow::default() });
         self.next = now.0 + PERIOD;
         Some(Cycle(self.next))
     }
 
-    fn deliver(&mut self, _: Cycle, _: &Delivery, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
         Some(Cycle(self.next))
     }
 }

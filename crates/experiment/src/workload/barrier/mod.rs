@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
     name: "barriers",
-    selector: "barrier",
+    selectors: &["barrier"],
     example: "all",
     of_a_point: None,
     options: &[
@@ -106,7 +106,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 }
 
 /// What an option says unless it is given.
-fn default(name: &str) -> Option<&'static str> {
+pub(super) fn default(name: &str) -> Option<&'static str> {
     match name {
         "interval" => Some(INTERVAL_DEFAULT),
         "imbalance" => Some(IMBALANCE_DEFAULT),
@@ -127,7 +127,7 @@ impl BarrierWorkload {
         Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
     }
 
-    fn fit_barriers(&self, session: &Session) -> Result<BarrierRun, Problem> {
+    pub(super) fn fit_barriers(&self, session: &Session) -> Result<BarrierRun, Problem> {
         let misfit = |error| super::blame_what_is_given(misfit(error), &self.written, "barrier");
         let run = session.barrier(&self.settings).map_err(misfit)?;
         if self.losses.is_empty() {

@@ -1,7 +1,7 @@
 //! The barriers of a case: groups, when their members arrive, and what is lost.
 
 use super::Dice;
-use crate::hpp::Arrivals;
+use crate::script::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};

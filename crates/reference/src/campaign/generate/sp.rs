@@ -1,6 +1,6 @@
 //! Cases of SP Switches.
 
-use super::{BUDGET, Case, Dice, Traffic, barriers, latencies, pauses, topology};
+use super::{BUDGET, Case, Dice, Traffic, barriers, latencies, pauses, test_nics, topology};
 use crate::campaign::case::SpPart;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -70,6 +70,7 @@ pub(super) fn generate(seed: u64) -> Case {
         barriers,
         faults,
         arrivals,
+        test_nics: test_nics(seed),
         promises: false,
         threads,
         pauses,

@@ -16,7 +16,7 @@ use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::BitSet;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::pool::Pool;
-use flitway_fabric::simulation::{CACHES, Counters, NodePart, Plan, SwitchPart, Wire};
+use flitway_fabric::simulation::{CACHES, Counters, NodePart, NodeWires, Plan, SwitchPart, Wire};
 use flitway_fabric::{Endpoint, Fabric};
 use flitway_wiring::RailId;
 use std::collections::VecDeque;
@@ -100,11 +100,11 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn build_node<E>(&mut self, index: u32, part: NodePart<E>, places: &Places<'_>) -> Node<E> {
         let first = self.nics.len();
         // It runs with the first switch that it sends to.
-        let peer = places.resolve(part.wires[0].0).peer;
+        let peer = places.resolve(part.wires[0].out).peer;
         assert_eq!(peer.shard, places.shard, "a node is in the shard of its switch");
         let block = self.lists.block_of(peer.place) as u32;
         self.lists.call_node(index, block, Time32::ZERO);
-        for (rail, (wire, _)) in (0..).map(RailId).zip(part.wires) {
+        for (rail, NodeWires { out: wire, .. }) in (0..).map(RailId).zip(part.wires) {
             let home = Home { rail, node: index, node_id: part.id, component: part.number };
             self.nics.push(Nic::new(&self.world.timing, places.resolve(wire), home));
             self.nic_blocks.push(block);

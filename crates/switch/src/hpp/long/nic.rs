@@ -9,7 +9,7 @@ use super::world::World;
 use crate::hpp::credit::AdvertTimer;
 use crate::hpp::link_sender::{LinkSender, Owner, Receives, first_after};
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{CreditUpdate, Kind, Token};
+use crate::hpp::token::{CreditUpdate, Kind, Mark, Token};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Packet;
@@ -197,14 +197,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
             injected: Cycle::NEVER,
             source,
             to: node.0,
-            tag: packet.tag,
+            tag: packet.flow.tag,
             flits,
             units,
             payload: packet.payload,
             hops: 0,
             port: 0,
             vc: vc as u8,
-            kind: Kind::Single,
+            mark: Mark::new(Kind::Single, packet.flow),
             next: Slot::NONE,
         };
         let nic = &mut self.nics[index];

@@ -5,7 +5,7 @@ use super::port::Port;
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::Observer;
-use flitway_fabric::{Endpoint, Outgoing};
+use flitway_fabric::{Endpoint, Outgoing, Up};
 use flitway_wiring::NodeId;
 use std::ops::Range;
 
@@ -70,7 +70,7 @@ impl<E: Endpoint> Node<E> {
         for nic in told {
             while let Some(delivery) = net.next_delivery(nic, now) {
                 if E::REACTS {
-                    self.wake = self.endpoint.deliver(now, &delivery, out).unwrap_or(Cycle::NEVER);
+                    self.wake = self.endpoint.hear(now, Up::Delivery(&delivery), out).unwrap_or(Cycle::NEVER);
                 }
             }
         }
@@ -78,7 +78,8 @@ impl<E: Endpoint> Node<E> {
             self.wake = self.endpoint.wake(now, out).unwrap_or(Cycle::NEVER);
         }
         assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
-        assert!(out.sets.is_empty() && out.arrivals.is_empty(), "nodes send packets for one node alone");
+        let is_plain = out.sets.is_empty() && out.arrivals.is_empty() && out.drained.is_empty();
+        assert!(is_plain, "nodes send packets for one node alone");
         for packet in out.packets.drain(..) {
             net.submit(self.nics.start + packet.rail.index(), now, self.id, &packet);
         }

@@ -372,8 +372,9 @@ impl Parts<'_> {
             granted: now,
         });
         copies.flits = flits;
-        copies.arrived = if token.kind == Kind::Gapped { 0 } else { flits };
-        (token.kind, token.vc) = (Kind::Copy, vc as u8);
+        copies.arrived = if token.mark.is_gapped() { 0 } else { flits };
+        token.mark.set_kind(Kind::Copy);
+        token.vc = vc as u8;
         let more = copies.count_arrived(timing, now + 1);
         copier.crossing |= 1 << from;
         if let Some(at) = more {
@@ -509,7 +510,7 @@ impl Parts<'_> {
     fn transmit_open<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
         let Output { port, vc, from, .. } = self.outputs[output];
         let (port, from) = (usize::from(port), usize::from(from));
-        cx.shared.pools.tokens[slot].kind = Kind::Gapped;
+        cx.shared.pools.tokens[slot].mark.set_kind(Kind::Gapped);
         let lead = self.transmit::<true, O>(port, vc, slot, now, cx).since(now);
         self.links[port].free_at = Cycle::NEVER;
         let copies = &mut self.copier().copies[from];

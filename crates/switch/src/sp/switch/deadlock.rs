@@ -147,7 +147,7 @@ impl Switch {
 
     fn credit_missing(&self, output: PortId) -> Option<Need> {
         let it: &Output = &self.outputs[output.index()];
-        let is_missing = !it.leads_to_node && it.credits.when(0).is_none();
+        let is_missing = !it.is_sink && it.credits.when(0).is_none();
         is_missing.then_some(Need::Space { output, vc: 0, units: 1, sent: it.sent as u32 })
     }
 

@@ -427,7 +427,7 @@ impl Output {
     /// Sends `count` flits from cycle `now` on, one a cycle; `place` is its switch and itself.
     fn transmit<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, place: (u32, PortId), count: u32) {
         let Some(wire) = self.wire else { unreachable!("a packet leaves by a port that is wired") };
-        if !self.leads_to_node {
+        if !self.is_sink {
             self.credits.take(count);
         }
         let is_first = self.token.as_ref().is_some_and(|token| token.flits == self.left);
@@ -451,12 +451,12 @@ impl Output {
                 arrives: token.arrived,
             });
         }
-        if !self.leads_to_node {
+        if !self.is_sink {
             if let Some(token) = self.token.take() {
                 self.has_handed_over = true;
                 link::post(cx.post, &wire, Cycle::NEVER, Mail::Head(wire.port, token));
             }
-            link::send_flits(cx, &wire, now, count);
+            link::send_flits(cx, &wire, now, count, self.leads_to_node);
         } else if self.left == 0
             && let Some(token) = self.token.take()
         {

@@ -1,0 +1,122 @@
+//! What the nodes of a case do, for both engines: they send given packets, arrive at barriers at given times, and reply.
+
+use flitway_engine::Cycle;
+use flitway_fabric::{BarrierId, Delivery, Endpoint, Flow, Outgoing, Packet, Up};
+use flitway_wiring::{Destination, NodeSet};
+use std::sync::Arc;
+
+/// What a node sends in the cycle in which a packet is delivered to it.
+pub type Reply = fn(&Delivery) -> Option<Packet>;
+
+/// When a process arrives at the barriers of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// The group.
+    pub group: BarrierId,
+    /// When it arrives first.
+    pub first: Cycle,
+    /// How long after each release it arrives again, until there is none left.
+    pub pauses: Vec<u64>,
+}
+
+/// The bit of a tag that asks for a reply.
+pub const ASKS: u64 = 1 << 32;
+
+/// The reply to a packet that asks for one: as long as that, and asking for nothing.
+#[must_use]
+pub fn reply(delivery: &Delivery) -> Option<Packet> {
+    (delivery.flow.tag & ASKS != 0).then_some(Packet {
+        destination: Destination::Node(delivery.source),
+        rail: delivery.rail,
+        lane: delivery.flow.tag as u32,
+        payload: delivery.payload,
+        created: delivery.delivered,
+        flow: Flow::from_bits(delivery.flow.bits(), delivery.flow.tag & !ASKS),
+    })
+}
+
+/// A process that arrives at barriers.
+#[derive(Clone, Debug)]
+struct Process {
+    group: BarrierId,
+    /// When it arrives; `NEVER` while it waits, and when it has done.
+    due: Cycle,
+    /// Last one first.
+    pauses: Vec<u64>,
+}
+
+impl Process {
+    fn new(arrivals: &Arrivals) -> Self {
+        let pauses = arrivals.pauses.iter().rev().copied().collect();
+        Process { group: arrivals.group, due: arrivals.first, pauses }
+    }
+}
+
+/// An endpoint that sends given packets and arrives at barriers at given times, and replies, if it hears of deliveries.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// Last created first.
+    packets: Vec<Packet>,
+    sets: Vec<Arc<NodeSet>>,
+    processes: Vec<Process>,
+}
+
+impl Script {
+    /// Sends `packets`, which are in the order of their creation and may be for `sets`, and arrives at barriers.
+    #[must_use]
+    pub fn new(packets: &[Packet], sets: &[Arc<NodeSet>], arrivals: &[Arrivals]) -> Self {
+        Script {
+            packets: packets.iter().rev().copied().collect(),
+            sets: sets.to_vec(),
+            processes: arrivals.iter().map(Process::new).collect(),
+        }
+    }
+
+    /// The same without barriers.
+    #[must_use]
+    pub fn without_barriers(self) -> Self {
+        Script { processes: Vec::new(), ..self }
+    }
+
+    /// When it has something to do next.
+    fn next(&self) -> Option<Cycle> {
+        let packet = self.packets.last().map(|packet| packet.created);
+        let arrivals = self.processes.iter().map(|process| process.due);
+        arrivals.chain(packet).min().filter(|&next| next != Cycle::NEVER)
+    }
+}
+
+impl Endpoint for Script {
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
+            match packet.destination {
+                Destination::Nodes(id) => out.push_to_set(packet, Arc::clone(&self.sets[id.set as usize])),
+                Destination::Node(_) | Destination::Group(..) => out.push(packet),
+            }
+        }
+        for process in self.processes.iter_mut().filter(|process| process.due <= now) {
+            out.arrive(process.group);
+            process.due = Cycle::NEVER;
+        }
+        self.next()
+    }
+
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        let group = match up {
+            Up::Delivery(delivery) => {
+                out.extend(reply(delivery));
+                return self.next();
+            }
+            Up::Released(group) => group,
+            Up::Sent(..) => unreachable!("NIC ports of a script are ideal"),
+        };
+        let process = self.processes.iter_mut().find(|process| process.group == group);
+        let process = process.expect("who is released has arrived");
+        match process.pauses.pop() {
+            Some(0) => out.arrive(group),
+            Some(pause) => process.due = now + pause,
+            None => {}
+        }
+        self.next()
+    }
+}
