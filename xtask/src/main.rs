@@ -48,6 +48,8 @@ enum Task {
     Prove(LabArguments),
     /// Feed the readers of machine files, experiment files and task graphs with damaged text for as long as asked
     Fuzz(FuzzArguments),
+    /// Check licences, sources and duplicates of what is built in (deny.toml); needs cargo-deny
+    Deny,
     /// Compare the instructions of small runs with those accepted; needs valgrind
     Gate(GateArguments),
     /// Build the Python package into an environment under target/, check its types and run its tests; needs Python 3.11
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
         Task::Campaign(arguments) => commands::lab("campaign", &arguments.rest),
         Task::Prove(arguments) => commands::lab("prove", &arguments.rest),
         Task::Fuzz(arguments) => commands::fuzz(arguments.seconds, arguments.coverage),
+        Task::Deny => commands::deny(),
         Task::Gate(arguments) => gate::gate(arguments.accept),
         Task::Py(arguments) => python::py(&arguments.rest),
         Task::Ci => commands::ci(),

@@ -1,7 +1,6 @@
 //! The arguments. Scripts depend on them.
 
 use crate::failure::Failure;
-use crate::output::complain;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -30,6 +29,9 @@ pub(crate) struct MannerArguments {
     /// Print no text: only what is asked for with `-`, and errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Also tell what a simulation cost: events, packet-hops, seconds
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
     /// Show no line of progress
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,
@@ -56,7 +58,7 @@ pub(crate) enum Command {
     /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`), a word of the
     /// output (`saturated`) or a code
     Explain(ExplainArguments),
-    /// Compare two results point by point
+    /// Compare results, or results of experiments, point by point
     Compare(CompareArguments),
     /// Print the completions of a shell, with the names of machines and the paths of settings
     Completions(CompletionsArguments),
@@ -97,6 +99,11 @@ pub(crate) struct RunArguments {
     /// Seed of every random choice; 1 unless given
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
+    /// Run everything with so many seeds, from --seed on, and show how far each number is from seed to seed: its mean with
+    /// half of the 95 % interval, the least and the most
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with_all = ["report", "trace"])]
+    pub(crate) seeds: Option<u32>,
     /// Threads; the result does not depend on them. An experiment, or a sweep on a small machine, runs so many points side by
     /// side
     #[arg(long, help_heading = OF_ANY_RUN, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
@@ -139,7 +146,8 @@ fn seed(text: &str) -> Result<u64, String> {
 const OF_ANY_RUN: &str = "Any run";
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 24] = [
+const OF_A_RUN: [&str; 25] = [
+    "seeds",
     "machine",
     "traffic",
     "packet",
@@ -403,15 +411,17 @@ pub(crate) struct ManArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct CompareArguments {
-    /// A result of `flitway run --json`
-    pub(crate) a: String,
-    /// Another one
-    pub(crate) b: String,
+    /// Results of `flitway run --json`, or of experiments: the first one, and those that are held against it
+    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Write the comparison as JSON to a file, or to standard output with `-` (then nothing else is printed there)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
 }
 
-/// Ends the process with what is wrong with the arguments, or with the help that they ask for.
+/// Ends the process with what is wrong with the arguments, or with the help that they ask for. `complain` prints harmlessly.
 #[expect(clippy::exit, reason = "as clap ends the process itself")]
-pub(crate) fn refuse(mut error: clap::Error) -> ! {
+pub(crate) fn refuse(mut error: clap::Error, complain: fn(&str)) -> ! {
     let arguments: Vec<String> = std::env::args().collect();
     let tip = torn_quantity(&arguments)
         .map(|quantity| format!("a value of two words is put in quotes: '{quantity}'"))

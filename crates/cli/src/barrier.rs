@@ -83,6 +83,11 @@ pub(crate) fn header(session: &Session, workload: &BarrierWorkload, run: &Barrie
         "all come at once"
     };
     let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network and {when}");
+    if run.plan().is_of_switches() && barrier.imbalance() == 0 {
+        text.push_str(
+            "; without --imbalance all come at once, and their combines wait for each other in the switches",
+        );
+    }
     text
 }
 

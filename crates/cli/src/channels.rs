@@ -77,10 +77,10 @@ pub(crate) fn waiting_section(
         }
     }
     let Headroom { latency, round_trip, units_needed, units } = headroom;
-    let enough = if units < units_needed { "too few" } else { "enough" };
+    let short = if units < units_needed { ", too few" } else { "" };
     lines.push(format!(
-        "credits come back after {round_trip} cycles on the longest link ({}); a VC alone keeps it busy with \
-         {units_needed} units: {units} are {enough}",
+        "credits come back after {round_trip} cycles on the longest link ({}); a VC alone needs \
+         {units_needed} units to fill it, and has {units}{short}",
         plural(latency, "cycle", "s")
     ));
     lines.join("\n")

@@ -10,36 +10,35 @@ use crate::run::too_large;
 use crate::table;
 use flitway_experiment::Examination;
 use flitway_fabric::Fabric;
+use flitway_machine::input;
 use flitway_report::channels::how;
 use flitway_report::memory;
 use flitway_report::session::Session;
+use serde_json::Value;
+use std::path::Path;
 
 /// Checks what `arguments` say.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
-    let machine = inputs::machine(&arguments.machine.machine, &arguments.machine.set)?;
-    memory::fits_machine(&machine, false).map_err(too_large)?;
-    if !machine.warnings.is_empty() {
-        warn(&machine.warnings.render(colour()));
-    }
     let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
+    let (session, examination) = match examined(arguments) {
+        Ok(examined) => examined,
+        Err(failure) => {
+            if let Some(target) = &target {
+                refuse(target, &failure)?;
+            }
+            return Err(failure);
+        }
+    };
     if let Some(Target::File { option, path }) = &target {
-        inputs::keep(&[(option, path.as_ref())], &machine.files)?;
+        inputs::keep(&[(option, path.as_ref())], &session.machine().files)?;
     }
-    let session = Session::new(machine, 1, 1);
-    let examination = Examination::new(&session, &arguments.packet, arguments.traffic.as_deref())
-        .map_err(Failure::workload)?;
-    let Examination { facts, waiting, headroom, pattern, loads } = &examination;
     if target != Some(Target::Standard) && !manner().quiet {
-        let names = Names::of(session.machine());
-        let waiting = waiting_section(&session, waiting.as_ref(), *headroom, &names);
-        let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
-        let cost = cost_section(session.fabric());
-        say(&fitted(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(&session, facts)), 2))?;
+        say(&shown(&session, &examination))?;
     }
     if let Some(target) = target {
         target.write(&format!("{:#}", examination.to_json(&session)))?;
     }
-    match waiting.as_ref().and_then(|waiting| waiting.lost()) {
+    match examination.waiting.as_ref().and_then(|waiting| waiting.lost()) {
         Some(lost) => {
             let (source, node) = (lost.source, lost.destination);
             let message =
@@ -48,6 +47,46 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         }
         None => denied(arguments, &session, &examination),
     }
+}
+
+/// The machine and what follows from it; warnings are shown.
+fn examined(arguments: &CheckArguments) -> Result<(Session, Examination), Failure> {
+    let machine = inputs::machine(&arguments.machine.machine, &arguments.machine.set)?;
+    memory::fits_machine(&machine, false).map_err(too_large)?;
+    if !machine.warnings.is_empty() {
+        warn(&machine.warnings.render(colour()));
+    }
+    let session = Session::new(machine, 1, 1);
+    let examination = Examination::new(&session, &arguments.packet, arguments.traffic.as_deref())
+        .map_err(Failure::workload)?;
+    Ok((session, examination))
+}
+
+/// Writes why nothing can be examined. Since not all inputs are known then, only what this command has written is replaced.
+fn refuse(target: &Target, failure: &Failure) -> Result<(), Failure> {
+    if let Target::File { option, path } = target
+        && Path::new(path).is_file()
+    {
+        let text = input::read_text(Path::new(path), input::MADE_MAX).unwrap_or_default();
+        let found: Value = serde_json::from_str(&text).unwrap_or_default();
+        if found["schema"] != "flitway/check/1" {
+            let why = "it is there, and not what `flitway check` has written: it may be an input";
+            warn(&format!("warning: {option} {path}: nothing is written: {why}"));
+            return Ok(());
+        }
+    }
+    let (diagnostics, has_more) = failure.diagnostics();
+    target.write(&format!("{:#}", Examination::refused(diagnostics, has_more)))
+}
+
+/// What is printed of `examination`.
+fn shown(session: &Session, examination: &Examination) -> String {
+    let Examination { facts, waiting, headroom, pattern, loads } = examination;
+    let names = Names::of(session.machine());
+    let waiting = waiting_section(session, waiting.as_ref(), *headroom, &names);
+    let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
+    let cost = cost_section(session.fabric());
+    fitted(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(session, facts)), 2)
 }
 
 /// What was found of what the command denies is a fault.

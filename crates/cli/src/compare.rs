@@ -1,142 +1,258 @@
-//! `flitway compare`: two results, point by point.
+//! `flitway compare`: results, or results of experiments, point by point.
+
+mod estimate;
+mod input;
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
+use crate::inputs;
 use crate::layout::fitted;
-use crate::output::say;
+use crate::output::{Target, manner, say};
 use crate::table::bare_table;
-use flitway_experiment::schema;
-use flitway_machine::input;
+use estimate::{Chance, Estimate};
+use flitway_experiment::spread::QUANTITIES;
+use flitway_experiment::{VERSION, schema};
 use flitway_report::shown::load;
-use serde_json::Value;
-use std::path::Path;
-
-/// Problems of a result that are told.
-const PROBLEMS_MAX: usize = 8;
-
-/// Quantities that are compared: path in a point, and heading.
-const QUANTITIES: [(&str, &str); 9] = [
-    ("/multicast/accepted_load", "copies accepted"),
-    ("/multicast/last_copy_latency_ns/mean", "last copy ns"),
-    ("/barrier/latency_ns/mean", "barrier ns"),
-    ("/accepted_load", "accepted"),
-    ("/packet_latency_ns/mean", "latency ns"),
-    ("/packet_latency_ns/p99", "p99 ns"),
-    ("/network_latency_ns/mean", "network ns"),
-    ("/graph/completion_ns", "completion ns"),
-    ("/train/time_ns", "train ns"),
-];
+use input::{Entry, Input};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// Compares the results that `arguments` name.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
-    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
-    if pairs(&a, &b).next().is_none() {
-        let help = "expected two results with a load in common, or two of barriers, task graphs or trains";
-        return Err(Failure::input(nothing_in_common(&a, &b), Some(help.to_owned())));
+    let target = arguments.json.as_deref().map(|text| Target::new("--json", text));
+    if let Some(Target::File { option, path }) = &target {
+        let files: Vec<PathBuf> = arguments.files.iter().map(PathBuf::from).collect();
+        inputs::keep(&[(option, path.as_ref())], &files)?;
     }
-    let name =
-        |result: &Value| result.pointer("/machine/name").and_then(Value::as_str).unwrap_or("?").to_owned();
-    say(&fitted(&format!("A: {} ({})\nB: {} ({})", arguments.a, name(&a), arguments.b, name(&b)), 3))?;
-    let differences = workload_that_differs(&a, &b);
-    if !differences.is_empty() {
-        say(&format!("\nworkloads that differ:\n{}", differences.join("\n")))?;
-    }
-    let differences = settings_that_differ(&a, &b);
-    if !differences.is_empty() {
-        say(&format!("\nsettings that differ:\n{}", differences.join("\n")))?;
-    }
-    let mut table = bare_table(&["offered", "", "A", "B", "B / A"]);
-    let mut is_any_unclear = false;
-    for (point, partner) in pairs(&a, &b) {
-        for (path, heading) in QUANTITIES {
-            let (Some(left), Some(right)) = (Estimate::of(point, path), Estimate::of(partner, path)) else {
-                continue;
-            };
-            // Beside operations there need not be other packets.
-            if left.mean == 0.0 && right.mean == 0.0 {
-                continue;
-            }
-            let ratio = right.over(&left);
-            let is_unclear = ratio.as_ref().is_some_and(Estimate::may_be_one);
-            is_any_unclear |= is_unclear;
-            let mark = if is_unclear { " ~" } else { "" };
-            table.add_row([
-                offered(point),
-                heading.to_owned(),
-                left.shown(heading),
-                right.shown(heading),
-                ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{}{mark}", ratio.shown_as_ratio())),
-            ]);
+    let inputs = input::read_all(&arguments.files)?;
+    let comparison = Comparison::new(&inputs)?;
+    if target != Some(Target::Standard) && !manner().quiet {
+        say(&fitted(&comparison.heads(), 3))?;
+        let differences = comparison.shown_differences();
+        if !differences.is_empty() {
+            say(&differences)?;
+        }
+        say(&format!("\n{}", comparison.table()))?;
+        if !comparison.remarks.is_empty() {
+            say(&fitted(&format!("\n{}", comparison.remarks.join("\n")), 2))?;
         }
     }
-    let legend = if is_any_unclear { "\n+- is half of the 95 % interval; ~ may be chance" } else { "" };
-    say(&format!("\n{table}{legend}"))?;
-    let mut remarks = Vec::new();
-    for (name, result, other) in [("A", &a, &b), ("B", &b, &a)] {
-        remarks.extend(
-            points(result)
+    target.map_or(Ok(()), |target| target.write(&format!("{:#}", comparison.to_json())))
+}
+
+/// What a comparison comes to.
+struct Comparison<'a> {
+    inputs: &'a [Input],
+    /// What is not the same in another file than the first: its place, and each difference.
+    differences: Vec<(usize, Difference)>,
+    /// The points of the first file, those of the others that are the same, and what was measured.
+    points: Vec<Compared<'a>>,
+    remarks: Vec<String>,
+}
+
+/// A point in all files.
+struct Compared<'a> {
+    point: &'a Entry,
+    /// Path, heading, and the number in each file.
+    quantities: Vec<(&'static str, &'static str, Vec<Option<Estimate>>)>,
+}
+
+/// A setting, or a part of the workload, that is not the same.
+#[derive(Clone, Debug, PartialEq)]
+struct Difference {
+    path: String,
+    from: Value,
+    to: Value,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(inputs: &'a [Input]) -> Result<Self, Failure> {
+        let (first, others) = inputs.split_first().expect("the arguments name two files or more");
+        let has_partner = |other: &Input| first.entries.iter().any(|entry| entry.partner(other).is_some());
+        if let Some(other) = others.iter().find(|other| !has_partner(other)) {
+            let help = "expected results with a load in common, or of barriers, task graphs or trains, or two results of one \
+                        experiment";
+            return Err(Failure::input(nothing_in_common(first, other), Some(help.to_owned())));
+        }
+        let differences = others.iter().enumerate().flat_map(|(place, other)| {
+            first.differences(other).into_iter().map(move |difference| (place + 1, difference))
+        });
+        let points = first.entries.iter().filter(|entry| others.iter().any(|it| entry.partner(it).is_some()));
+        let points = points.map(|point| {
+            let of_file = |input: &'a Input| {
+                if std::ptr::eq(input, first) { Some(point) } else { point.partner(input) }
+            };
+            let entries: Vec<Option<&Entry>> = inputs.iter().map(of_file).collect();
+            Compared { point, quantities: quantities(&entries) }
+        });
+        Ok(Comparison {
+            inputs,
+            differences: differences.collect(),
+            points: points.collect(),
+            remarks: remarks(inputs),
+        })
+    }
+
+    /// What each file is.
+    fn heads(&self) -> String {
+        let head = |input: &Input| format!("{}: {} ({})", input.name, input.path, input.of);
+        self.inputs.iter().map(head).collect::<Vec<_>>().join("\n")
+    }
+
+    fn shown_differences(&self) -> String {
+        let mut text = String::new();
+        for (place, input) in self.inputs.iter().enumerate().skip(1) {
+            let of = if self.inputs.len() > 2 { format!(" of {}", input.name) } else { String::new() };
+            let (workload, settings): (Vec<_>, Vec<_>) = self
+                .differences
                 .iter()
-                .filter(|point| partner(point, other).is_none())
-                .map(|point| format!("{} is in {name} only", named(point))),
+                .filter(|(of, _)| *of == place)
+                .map(|(_, difference)| difference)
+                .partition(|difference| difference.is_of_workload());
+            for (what, lines) in [("workloads", workload), ("settings", settings)] {
+                if !lines.is_empty() {
+                    let lines: Vec<String> = lines.into_iter().map(Difference::shown).collect();
+                    text += &format!("\n{what}{of} that differ:\n{}\n", lines.join("\n"));
+                }
+            }
+        }
+        text.trim_end().to_owned()
+    }
+
+    fn table(&self) -> String {
+        let (first, second) = (&self.inputs[0].name, &self.inputs[1].name);
+        let is_pair = self.inputs.len() == 2;
+        let mut table = if is_pair {
+            bare_table(&["offered", "", first, second, &format!("{second} / {first}")])
+        } else {
+            bare_table(&["offered", "", "file", "", "ratio"])
+        };
+        let (mut marks, mut has_interval) = (Vec::new(), false);
+        for Compared { point, quantities } in &self.points {
+            for (_, heading, values) in quantities {
+                let ratios = ratios(values);
+                has_interval |= values.iter().flatten().any(|value| value.half.is_some());
+                marks.extend(ratios.iter().flatten().map(|(_, chance)| *chance));
+                let value = |place: usize| {
+                    values[place].as_ref().map_or_else(|| "-".to_owned(), |it| it.shown(heading))
+                };
+                let ratio = |place: usize| match &ratios[place] {
+                    Some((ratio, chance)) => format!("{}{}", ratio.shown_as_ratio(), chance.mark()),
+                    None => "-".to_owned(),
+                };
+                if is_pair {
+                    table.add_row([point.offered(), (*heading).to_owned(), value(0), value(1), ratio(1)]);
+                    continue;
+                }
+                for (place, input) in self.inputs.iter().enumerate() {
+                    let [offered, what, ratio] = match place {
+                        0 => [point.offered(), (*heading).to_owned(), String::new()],
+                        _ => [String::new(), String::new(), ratio(place)],
+                    };
+                    table.add_row([offered, what, input.name.clone(), value(place), ratio]);
+                }
+            }
+        }
+        let legend = Chance::legend(has_interval, &marks);
+        let to = if is_pair { String::new() } else { format!("\nratio: to {first}") };
+        format!("{table}{}", fitted(&format!("{to}{legend}"), 3))
+    }
+
+    fn to_json(&self) -> Value {
+        let files = self.inputs.iter().map(
+            |input| json!({ "path": input.path, "name": input.name, "schema": input.schema, "of": input.of }),
         );
-        remarks.extend(points(result).iter().filter_map(|point| {
-            let verdict = point.get("verdict")?.as_str().filter(|verdict| *verdict != "steady")?;
-            let why = match point.get("unsettled").and_then(Value::as_str) {
+        let differences = self.differences.iter().map(|(file, difference)| {
+            json!({ "file": file, "path": difference.path, "from": difference.from, "to": difference.to })
+        });
+        let points = self.points.iter().map(|Compared { point, quantities }| {
+            let quantities = quantities.iter().map(|(path, _, values)| {
+                let values_json: Vec<Value> =
+                    values.iter().map(|it| it.as_ref().map_or(Value::Null, Estimate::to_json)).collect();
+                let ratios: Vec<Value> = ratios(values)
+                    .into_iter()
+                    .skip(1)
+                    .map(|it| it.map_or(Value::Null, |(ratio, chance)| chance.to_json(&ratio)))
+                    .collect();
+                (path[1..].replace('/', "."), json!({ "values": values_json, "ratios": ratios }))
+            });
+            let mut object = point.identity();
+            object["quantities"] = Value::Object(quantities.collect::<Map<_, _>>());
+            object
+        });
+        schema::written(json!({
+            "schema": "flitway/compare/1",
+            "flitway": VERSION,
+            "files": files.collect::<Vec<_>>(),
+            "differences": differences.collect::<Vec<_>>(),
+            "points": points.collect::<Vec<_>>(),
+            "remarks": self.remarks,
+        }))
+    }
+}
+
+impl Difference {
+    fn is_of_workload(&self) -> bool {
+        self.path == "seed" || self.path == "seeds" || self.path.starts_with("workload")
+    }
+
+    fn shown(&self) -> String {
+        let said = |value: &Value| if value.is_null() { "absent".to_owned() } else { value.to_string() };
+        format!("  {}: {} -> {}", self.path, said(&self.from), said(&self.to))
+    }
+}
+
+/// What was measured of a point in at least two of the files; the first has it.
+fn quantities(entries: &[Option<&Entry>]) -> Vec<(&'static str, &'static str, Vec<Option<Estimate>>)> {
+    let of = |(path, heading): &(&'static str, &'static str)| {
+        let values: Vec<Option<Estimate>> =
+            entries.iter().map(|entry| entry.as_ref()?.estimate(path)).collect();
+        let known = values.iter().flatten().count();
+        // Beside operations there need not be other packets.
+        let is_any = values.iter().flatten().any(|value| value.mean != 0.0);
+        (known > 1 && values[0].is_some() && is_any).then_some((*path, *heading, values))
+    };
+    QUANTITIES.iter().filter_map(of).collect()
+}
+
+/// The ratio of each value to the first, and whether it may be chance.
+fn ratios(values: &[Option<Estimate>]) -> Vec<Option<(Estimate, Chance)>> {
+    let first = values.first().and_then(Option::as_ref);
+    let of = |value: &Option<Estimate>| {
+        let ratio = value.as_ref()?.over(first?)?;
+        let chance = ratio.chance();
+        Some((ratio, chance))
+    };
+    values.iter().map(of).collect()
+}
+
+/// Points that are in one file only, and those that are not steady.
+fn remarks(inputs: &[Input]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (place, input) in inputs.iter().enumerate() {
+        let others =
+            || inputs.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, input)| input);
+        for entry in &input.entries {
+            if others().all(|other| entry.partner(other).is_none()) {
+                remarks.push(format!("{} is in {} only", entry.named(), input.name));
+            }
+        }
+        for entry in &input.entries {
+            let verdict = entry.point.get("verdict").and_then(Value::as_str).filter(|it| *it != "steady");
+            let Some(verdict) = verdict else { continue };
+            let why = match entry.point.get("unsettled").and_then(Value::as_str) {
                 Some("imprecise") if verdict == "unsettled" => "its interval is wider than asked for",
                 _ => "its latencies depend on how long it ran",
             };
-            Some(format!("{} of {name} is {verdict}: {why}", named(point)))
-        }));
+            remarks.push(format!("{} of {} is {verdict}: {why}", entry.named(), input.name));
+        }
     }
-    if remarks.is_empty() { Ok(()) } else { say(&fitted(&format!("\n{}", remarks.join("\n")), 2)) }
+    remarks
 }
 
-/// A value, and half of its 95 % interval where there is one.
-struct Estimate {
-    mean: f64,
-    half: Option<f64>,
-}
-
-impl Estimate {
-    /// That at `path` of `point`; the interval of a mean is called `ci95`, that of a load after the load.
-    fn of(point: &Value, path: &str) -> Option<Self> {
-        let number = |path: &str| point.pointer(path).and_then(Value::as_f64);
-        let half = match path.strip_suffix("/mean") {
-            Some(of) => number(&format!("{of}/ci95")),
-            None => number(&format!("{path}_ci95")),
-        };
-        Some(Estimate { mean: number(path)?, half })
-    }
-
-    /// Its ratio to `other`, unless that is nothing; with an interval where both have one.
-    fn over(&self, other: &Estimate) -> Option<Estimate> {
-        let mean = (other.mean != 0.0).then(|| self.mean / other.mean)?;
-        let half =
-            self.half.zip(other.half).map(|(own, its)| (own / other.mean).hypot(mean * its / other.mean));
-        Some(Estimate { mean, half })
-    }
-
-    /// Whether a ratio of one is within its interval, though it is not one.
-    fn may_be_one(&self) -> bool {
-        self.mean != 1.0 && self.half.is_some_and(|half| (self.mean - 1.0).abs() <= half)
-    }
-
-    /// As the table of a run has it: times to a tenth, loads to four decimals.
-    fn shown(&self, heading: &str) -> String {
-        let number = |it| if heading.ends_with(" ns") { format!("{it:.1}") } else { load(it, 4) };
-        let half = self.half.map_or_else(String::new, |half| format!(" +-{}", number(half)));
-        format!("{}{half}", number(self.mean))
-    }
-
-    fn shown_as_ratio(&self) -> String {
-        let half = self.half.map_or_else(String::new, |half| format!(" +-{half:.3}"));
-        format!("{:.3}{half}", self.mean)
-    }
-}
-
-fn nothing_in_common(a: &Value, b: &Value) -> String {
-    let what = |result: &Value| {
-        let names: Vec<String> = points(result).iter().map(named).collect();
+fn nothing_in_common(first: &Input, other: &Input) -> String {
+    let what = |input: &Input| {
+        let names: Vec<String> = input.entries.iter().map(Entry::named).collect();
         let loads: Option<Vec<&str>> = names.iter().map(|name| name.strip_prefix("load ")).collect();
         match loads {
             _ if names.is_empty() => "no points".to_owned(),
@@ -144,150 +260,16 @@ fn nothing_in_common(a: &Value, b: &Value) -> String {
             None => names.join(", "),
         }
     };
-    format!("nothing to compare: A has {}, B has {}", what(a), what(b))
+    format!("nothing to compare: {} has {}, {} has {}", first.name, what(first), other.name, what(other))
 }
 
-/// The kinds of workload that have one point without a load of its own, by the object that it has in the result.
-const WITHOUT_LOAD: [(&str, &str); 3] =
-    [("graph", "a task graph"), ("train", "a train"), ("barrier", "a run of barriers")];
-
-/// The load of synthetic traffic and that of multicast operations, as far as there are any.
-fn loads(point: &Value) -> [Option<&Value>; 2] {
+/// The loads of a point, that of synthetic traffic and that of multicast operations, as the table has them.
+pub(crate) fn offered(loads: [Option<&Value>; 2]) -> String {
     let is_some = |load: &&Value| load.as_f64() != Some(0.0);
-    [point.get("offered_load").filter(is_some), point.pointer("/multicast/offered_load")]
-}
-
-/// A point as a sentence has it.
-fn named(point: &Value) -> String {
-    match loads(point) {
-        [None, Some(multicast)] => format!("multicast load {multicast}"),
-        [Some(unicast), Some(multicast)] => format!("multicast load {multicast} beside load {unicast}"),
-        [Some(unicast), None] => format!("load {unicast}"),
-        [None, None] => {
-            let kind = WITHOUT_LOAD.iter().find(|(key, _)| point.get(key).is_some());
-            kind.map_or("a point without load", |(_, name)| name).to_owned()
-        }
-    }
-}
-
-/// The load of a point as the table has it.
-fn offered(point: &Value) -> String {
-    let [unicast, multicast] = loads(point).map(|load_of| Some(load(load_of?.as_f64()?, 3)));
-    match (multicast, unicast) {
-        (Some(multicast), Some(unicast)) => format!("{multicast} beside {unicast}"),
-        (one, other) => one.or(other).unwrap_or_default(),
-    }
-}
-
-fn points(result: &Value) -> &[Value] {
-    result["points"].as_array().map_or(&[][..], Vec::as_slice)
-}
-
-fn partner<'a>(point: &Value, other: &'a Value) -> Option<&'a Value> {
-    let kind = |point: &Value| ["graph", "train", "multicast"].map(|kind| point.get(kind).is_some());
-    points(other).iter().find(|partner| loads(partner) == loads(point) && kind(partner) == kind(point))
-}
-
-/// What was run, where it is not the same.
-fn workload_that_differs(a: &Value, b: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    for key in ["workload", "seed"] {
-        walk(key, a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null), &mut lines);
-    }
-    lines
-}
-
-/// Points of the same loads, or two that have none.
-fn pairs<'a>(a: &'a Value, b: &'a Value) -> impl Iterator<Item = (&'a Value, &'a Value)> {
-    points(a).iter().filter_map(move |point| Some((point, partner(point, b)?)))
-}
-
-/// Leaves of the machine descriptions that are not the same.
-fn settings_that_differ(a: &Value, b: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    let description = |result: &Value| result.pointer("/machine/description").cloned().unwrap_or(Value::Null);
-    walk("", &description(a), &description(b), &mut lines);
-    let told = ["  name:", "  description:", "  origin"];
-    lines.retain(|line| !told.iter().any(|start| line.starts_with(start)));
-    lines
-}
-
-fn walk(path: &str, a: &Value, b: &Value, lines: &mut Vec<String>) {
-    if a == b {
-        return;
-    }
-    match (a, b) {
-        (Value::Object(left), Value::Object(right)) => {
-            let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
-            keys.sort_unstable();
-            keys.dedup();
-            for key in keys {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                let missing = Value::Null;
-                walk(&path, left.get(key).unwrap_or(&missing), right.get(key).unwrap_or(&missing), lines);
-            }
-        }
-        _ => {
-            let said = |value: &Value| if value.is_null() { "absent".to_owned() } else { value.to_string() };
-            lines.push(format!("  {path}: {} -> {}", said(a), said(b)));
-        }
-    }
-}
-
-fn read(path: &str) -> Result<Value, Failure> {
-    let refused = |message: String| {
-        let help = "expected a result of `flitway run --json`, schema `flitway/result/1`";
-        Failure::input(format!("{path}: {message}"), Some(help.into()))
-    };
-    let text = input::read_text(Path::new(path), input::MADE_MAX)
-        .map_err(|error| refused(format!("cannot read: it {error}")))?;
-    let value: Value =
-        serde_json::from_str(&text).map_err(|error| refused(format!("this is no JSON: {error}")))?;
-    match value.get("schema").and_then(Value::as_str) {
-        Some("flitway/result/1") => match &schema::problems(&value)[..] {
-            [] => Ok(value),
-            problems => {
-                let some = problems.iter().take(PROBLEMS_MAX).cloned().collect::<Vec<_>>().join("\n  ");
-                let more = problems.len().saturating_sub(PROBLEMS_MAX);
-                let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-                Err(refused(format!("this does not pass `docs/result.schema.json`:\n  {some}{more}")))
-            }
-        },
-        other => {
-            Err(refused(other.map_or_else(|| "no schema".to_owned(), |schema| format!("schema `{schema}`"))))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_ratio_may_be_one_as_far_as_both_intervals_say() {
-        let point = |mean: f64, half: f64| json!({"accepted_load": mean, "accepted_load_ci95": half});
-        let of = |mean, half| Estimate::of(&point(mean, half), "/accepted_load").unwrap();
-        let ratio = of(0.51, 0.03).over(&of(0.5, 0.04)).unwrap();
-        // 1.02 +-1.02 x sqrt((3/51)^2 + (4/50)^2)
-        assert_eq!(ratio.shown_as_ratio(), "1.020 +-0.101");
-        assert!(ratio.may_be_one());
-        let ratio = of(0.51, 0.003).over(&of(0.5, 0.004)).unwrap();
-        assert!(!ratio.may_be_one(), "a difference that both intervals exclude");
-        assert!(!of(0.5, 0.1).over(&of(0.5, 0.1)).unwrap().may_be_one(), "there is no difference");
-        assert!(of(0.5, 0.1).over(&of(0.0, 0.1)).is_none());
-        assert_eq!(of(0.0, 0.1).over(&of(0.5, 0.1)).unwrap().shown_as_ratio(), "0.000 +-0.200");
-    }
-
-    #[test]
-    fn what_has_no_interval_has_none_in_the_ratio() {
-        let latency = json!({"packet_latency_ns": {"mean": 20.0, "ci95": 1.0, "p99": 40.0}});
-        let of = |path| Estimate::of(&latency, path).unwrap();
-        assert_eq!(of("/packet_latency_ns/mean").shown("latency ns"), "20.0 +-1.0");
-        assert_eq!(
-            of("/packet_latency_ns/p99").over(&of("/packet_latency_ns/mean")).unwrap().shown_as_ratio(),
-            "2.000"
-        );
-        assert!(Estimate::of(&latency, "/accepted_load").is_none());
+    let [unicast, multicast] = loads;
+    let shown = [unicast.filter(is_some), multicast].map(|load_of| Some(load(load_of?.as_f64()?, 3)));
+    match shown {
+        [Some(unicast), Some(multicast)] => format!("{multicast} beside {unicast}"),
+        [one, other] => one.or(other).unwrap_or_default(),
     }
 }

@@ -6,10 +6,10 @@ use crate::inputs;
 use crate::layout::{broken, fitted};
 use crate::output;
 use crate::output::{Targets, colour};
-use crate::progress::{Line, stop_flag};
+use crate::plot;
+use crate::progress::{Far, Line, stop_flag};
 use crate::report;
 use crate::run::{Voice, fits_memory};
-use crate::table;
 use flitway_experiment::{Experiment, Overrides, Progress, Report, Runner, RunnerError, Store, StoreError};
 use flitway_report::page;
 use serde_json::Value;
@@ -38,12 +38,12 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
     inputs::keep(&kept, &experiment.files())?;
     let mut voice = Voice::new(&targets).with_report(arguments.report.is_some());
     let stop = stop_flag()?;
-    let results = run_points(&experiment, &store, arguments.threads, &stop, &mut voice)?;
+    let results = run_points(&experiment, &store, arguments, &stop, &mut voice)?;
     let gathered = experiment.gather(results);
     let command: Vec<String> = std::env::args().collect();
     let value = experiment.to_json(&gathered, &command);
     let files = write_plots(&gathered, &value, &store)?;
-    voice.say(|| broken(&table::experiment(&experiment, &gathered, &files), FINDING))?;
+    voice.say(|| broken(&plot::experiment(&experiment, &gathered, &files), FINDING))?;
     targets.write(&value)?;
     if arguments.report.is_some() {
         report::write(arguments, || page::experiment::html(&value))?;
@@ -84,19 +84,20 @@ fn warn(experiment: &Experiment) {
 fn run_points(
     experiment: &Experiment,
     store: &Store,
-    threads: u32,
+    arguments: &RunArguments,
     stop: &AtomicBool,
     voice: &mut Voice,
 ) -> Result<Vec<Option<Value>>, Failure> {
-    voice.say(|| fitted(&table::experiment_heading(experiment, store.folder(), threads), 2))?;
+    let RunArguments { set, threads, .. } = arguments;
+    let threads = *threads;
+    voice.say(|| fitted(&plot::heading(experiment, set, store.folder(), threads), 2))?;
     let (line, started) = (Line::new(), Instant::now());
     let show = |progress: Progress| {
         let Progress { kept, done, all } = progress;
-        let open = all - kept - done;
         // Points differ in length; how many are left is the best guess that costs nothing.
-        let left = (done > 0).then(|| started.elapsed().mul_f64(open as f64 / done as f64).as_secs().max(1));
-        let left = left.map_or_else(String::new, |left| format!(", about {left} s left"));
-        line.message(format!("{}: {} of {all} points{left}", experiment.name, kept + done));
+        let run = Far::of(done, all - kept, done as f64, started.elapsed());
+        let far = Far { over: kept + done, all, share: (kept + done) as f64 / all.max(1) as f64, ..run };
+        line.message(format!("{far}{}", experiment.name));
     };
     let outcome = Runner { experiment, store: Some(store), threads, stop }.run(show);
     line.clear();

@@ -2,7 +2,7 @@
 
 use crate::args::{self, ExplainArguments};
 use crate::failure::Failure;
-use crate::layout::fitted;
+use crate::layout::prose;
 use crate::output::say;
 use crate::words;
 use flitway_experiment::workload::barrier::losses;
@@ -30,8 +30,7 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         Err(_) => {}
     }
     // A file is there to be copied: its lines are not broken.
-    let pages =
-        pages.iter().map(|page| fitted(page.trim_end(), 4)).chain(files.into_iter().map(str::to_owned));
+    let pages = pages.iter().map(|page| prose(page.trim_end())).chain(files.into_iter().map(str::to_owned));
     say(&pages.collect::<Vec<_>>().join("\n\n\n"))
 }
 

@@ -1,6 +1,7 @@
 //! What a run of a task graph came to, for people: the ranks that matter, never a line for each of many.
 
-use crate::table::{bare_table, plural};
+use crate::output::manner;
+use crate::table::{bare_table, cost_line, named, plural};
 use flitway_experiment::workload::GraphWorkload;
 use flitway_experiment::workload::graph::GraphJob;
 use flitway_experiment::workload::traffic::TRAFFIC_DEFAULT;
@@ -31,7 +32,7 @@ pub(crate) fn text(
     let summary = &result.summary;
     let mut text = format!(
         "{}: {path}, {} ranks, {} tasks{}\n{} messages, {} bytes, {} packets{}\n",
-        session.machine().name,
+        named(session.machine()),
         graph.ranks(),
         graph.tasks(),
         beside(workload, result),
@@ -66,11 +67,14 @@ pub(crate) fn text(
     let _ = write!(
         text,
         "{}{busy}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\n\
-         communication share: (overhead + waiting) / all\n{} packet-hops in {:.1} s",
+         communication share: (overhead + waiting) / all",
         ranks(&summary.ranks, |cycles| unit.number(nanos(cycles)), unit.name()),
-        result.counters.packet_hops,
-        result.wall.as_secs_f64()
     );
+    if manner().verbose {
+        let counters = &result.counters;
+        let cost = cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64());
+        let _ = write!(text, "\n{cost}");
+    }
     text
 }
 

@@ -5,6 +5,12 @@ use std::io::IsTerminal;
 /// The longest line of prose where nothing says how wide a line may be, and on wide terminals: longer ones are hard to read.
 pub(crate) const PROSE: usize = 150;
 
+/// The longest line of a page of prose.
+const PAGE: usize = 100;
+
+/// Columns of the name that begins a row of such a page.
+const ROW: usize = 10;
+
 /// The narrowest terminal that lines are fitted to.
 const NARROWEST: usize = 40;
 
@@ -30,6 +36,20 @@ pub(crate) fn broken(text: &str, indent: usize) -> String {
 /// The same, but only where there is a width: what goes to a file or a pipe keeps its lines.
 pub(crate) fn fitted(text: &str, indent: usize) -> String {
     width().map_or_else(|| text.to_owned(), |width| broken_at(text, indent, width.min(PROSE)))
+}
+
+/// A page of prose. What is left of a line that is too long begins where the line does, or behind the name that begins it.
+pub(crate) fn prose(text: &str) -> String {
+    prose_at(text, width().unwrap_or(PAGE).min(PAGE))
+}
+
+fn prose_at(text: &str, width: usize) -> String {
+    let line = |line: &str| {
+        let start = line.len() - line.trim_start().len();
+        let hanging = if start > 0 { start } else { line.find("  ").map_or(2, |_| ROW) };
+        broken_at(line, hanging, width)
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A message for standard error: the lines that are sentences fit its width; those of a picture stay as they are.

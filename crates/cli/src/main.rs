@@ -22,10 +22,12 @@ mod layout;
 mod list;
 mod multicast;
 mod output;
+mod plot;
 mod progress;
 mod remarks;
 mod report;
 mod run;
+mod seeds;
 mod shell;
 mod table;
 mod together;
@@ -47,10 +49,13 @@ fn main() -> ExitCode {
     if let Err(failure) = args::all_text() {
         return output::fail(failure);
     }
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error));
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| args::refuse(error, output::complain));
     output::set_manner(arguments.manner);
     let done = match &arguments.command {
-        Command::Run(run) => run::run(run),
+        Command::Run(run) => match run.seeds {
+            Some(count) => seeds::run(run, count),
+            None => run::run(run),
+        },
         Command::Check(check) => check::check(check),
         Command::List(list) => list::list(list),
         Command::Explain(explain) => explain::explain(explain),

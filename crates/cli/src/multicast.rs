@@ -73,6 +73,9 @@ pub(crate) fn header(session: &Session, workload: &MulticastWorkload, run: &Mult
     let _ = write!(text, "\ntheory: last copy after {nanos:.0} ns when nothing else is in the network");
     if matches!(workload.written.text("by"), "sequence" | "binomial" | "postal") {
         text.push_str(" and packets meet at their senders alone");
+        if run.overtakes() {
+            text.push_str(", where they overtake each other on several virtual channels (in the mean)");
+        }
     }
     text
 }

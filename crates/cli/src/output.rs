@@ -1,7 +1,7 @@
 //! The only places that write to the terminal or to result files.
 
 use crate::args::{Color, MannerArguments, RunArguments};
-use crate::failure::Failure;
+use crate::failure::{Failure, Mistake};
 use crate::layout::message;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::whole;
@@ -219,7 +219,7 @@ pub(crate) fn fail(failure: Failure) -> ExitCode {
             draw(&diagnostics.render(colour()));
             return ExitCode::from(2);
         }
-        Failure::Input(text) => (text, 2),
+        Failure::Input(mistakes) => (mistakes.iter().map(Mistake::shown).collect::<Vec<_>>().join("\n"), 2),
         Failure::Fault(text) => (text, 1),
         Failure::Silenced => return ExitCode::SUCCESS,
         // As a shell reports a process that an interrupt has ended.

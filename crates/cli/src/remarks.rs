@@ -1,9 +1,11 @@
 //! Lines about some of the points of a table: which ones, by their loads, and what they have in common.
 
+use crate::progress::Goal;
 use flitway_experiment::workload::Load;
 use flitway_report::measure::{Unsettled, Verdict};
 use flitway_report::page::time;
 use flitway_report::point::Point;
+use flitway_report::session::Patience;
 use flitway_report::shown::load;
 use flitway_report::stages::{FULL, Fullest, Limit};
 use std::fmt::Write;
@@ -17,6 +19,19 @@ pub(crate) fn above_one(loads: &[Load], is_sent: bool) -> String {
         false => "",
     }
     .to_owned()
+}
+
+/// That more time was measured than asked for, by more than a tenth.
+pub(crate) fn rounded(points: &[Point], goal: &Goal) -> String {
+    let Patience { duration: Some(asked), warm_up: Some(_), .. } = goal.patience else {
+        return String::new();
+    };
+    let asked = goal.clock.nanos(asked.0 as f64);
+    let longest = points.iter().map(|point| point.duration_ns).fold(0.0, f64::max);
+    if longest <= 1.1 * asked {
+        return String::new();
+    }
+    format!("measured           {}: --duration is rounded up to whole steps of the simulation", time(longest))
 }
 
 /// The load by which a table tells `point` from others, and the one beside it. None of either is 0.

@@ -11,6 +11,7 @@ use crate::layout::{broken, fitted};
 use crate::multicast;
 use crate::output::{Targets, colour, manner, say, warn};
 use crate::progress::{Goal, Line, Pace, stop_flag};
+use crate::remarks;
 use crate::report;
 use crate::table;
 use crate::together;
@@ -43,6 +44,26 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (None, Some(machine)) => machine,
         (None, None) => return Err(Failure::input("no machine is named", None)),
     };
+    let Prepared { machine, workload, targets } = prepared(arguments, name)?;
+    match &workload {
+        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
+        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
+        Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
+        Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
+        Workload::Together(work) => together::run(arguments, machine, work, &targets),
+        Workload::Train(work) => train::run(arguments, machine, work, &targets),
+    }
+}
+
+/// A run whose arguments have been checked.
+pub(crate) struct Prepared {
+    pub(crate) machine: Machine,
+    pub(crate) workload: Workload,
+    pub(crate) targets: Targets,
+}
+
+/// Checks what `arguments` say of a run on the machine `name`.
+pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared, Failure> {
     let machine = inputs::machine(name, &arguments.set)?;
     memory::fits_machine(&machine, true).map_err(too_large)?;
     if !machine.warnings.is_empty() {
@@ -58,14 +79,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     for remark in idle_settings(&machine, &workload, &options) {
         warn(&remark);
     }
-    match &workload {
-        Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
-        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
-        Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
-        Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
-        Workload::Together(work) => together::run(arguments, machine, work, &targets),
-        Workload::Train(work) => train::run(arguments, machine, work, &targets),
-    }
+    Ok(Prepared { machine, workload, targets })
 }
 
 /// What `--set` says that has no effect on `workload`.
@@ -182,6 +196,13 @@ impl Task<'_> {
             measure(&session, point, &stop, progress)
         })?;
         voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
+        let rounded = remarks::rounded(&measured, &shown.goal);
+        if !rounded.is_empty() {
+            voice.say(|| broken(&rounded, REMARK))?;
+        }
+        if manner().verbose {
+            voice.say(|| table::cost_of_run(&measured, beside))?;
+        }
         let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
         let measured: Vec<Measured> = measured.into_iter().map(Measured::from).collect();
         self.write(&measured, &stop)?;
@@ -296,16 +317,16 @@ fn measure_points<T: Sync>(
     measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point + Sync,
 ) -> Result<Vec<Point>, Failure> {
     let line = Line::new();
-    let pace = RefCell::new(Pace::new(tasks.len(), shown.goal.cycles()));
-    let label = |place: usize| format!("{} ({} of {})", (shown.label)(&tasks[place]), place + 1, tasks.len());
+    let pace = RefCell::new(Pace::new(tasks.len()));
+    let label = |place: usize| (shown.label)(&tasks[place]);
     let mut measured = Vec::new();
-    line.begin(&label(0), None);
+    line.begin(&label(0), pace.borrow().far());
     let progress = |place, progress: Progress| {
         let mut pace = pace.borrow_mut();
-        pace.reach(place, progress.now.0);
+        pace.reach(place, shown.goal.part(&progress));
         // The first that is not over stands for those beside it.
         if place == pace.over() {
-            line.point(&label(place), progress, &shown.goal, pace.left());
+            line.point(&label(place), progress, &shown.goal, pace.far());
         }
     };
     let over = |place, point| {
@@ -314,7 +335,7 @@ fn measure_points<T: Sync>(
         let mut pace = pace.borrow_mut();
         pace.end(place);
         if place + 1 < tasks.len() {
-            line.begin(&label(place + 1), pace.left());
+            line.begin(&label(place + 1), pace.far());
         }
         Ok::<(), Failure>(())
     };

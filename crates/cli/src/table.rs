@@ -6,7 +6,6 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Wi
 use flitway_experiment::workload::beside::Beside;
 use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
-use flitway_experiment::{Experiment, Mark, PlotData, Report};
 use flitway_fabric::chip::Cost;
 use flitway_machine::{Machine, Origin, Rounding};
 use flitway_report::facts::Facts;
@@ -16,9 +15,7 @@ use flitway_report::session::Session;
 use flitway_report::shown::load;
 use flitway_report::theory::Theory;
 use flitway_workload::traffic::Traffic;
-use serde_json::Value;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 /// What is about to be measured, and what theory says of it.
 pub(crate) fn traffic_header(
@@ -134,8 +131,6 @@ pub(crate) fn definitions(
         text.push_str(&remarks::created(points, sending_part(nodes, silent)));
     }
     text.push_str(&verdicts(points));
-    let wall: f64 = points.iter().map(|point| point.wall_s).sum();
-    let hops: u64 = points.iter().map(|point| point.packet_hops).sum();
     if let Some(point) = points.iter().rfind(|point| point.packets > 0) {
         let scale = session.scale();
         let rate = scale.clock.hertz() * f64::from(scale.flit_bytes) * f64::from(scale.rails) / 1e6;
@@ -150,15 +145,25 @@ pub(crate) fn definitions(
         );
     }
     text.push_str(&remarks::unfair(points, nodes, silent));
-    if hops > 0 {
-        let work = match session.beside(points.len()) {
-            1 => String::new(),
-            beside => format!(" of work, {beside} points side by side"),
-        };
-        let each = wall * 1e9 / hops as f64;
-        let _ = write!(text, "\n{hops} packet-hops in {wall:.1} s{work}: {each:.0} ns each");
-    }
     text
+}
+
+/// What the simulation cost, which developers of a switch want to know.
+pub(crate) fn cost_of_run(points: &[Point], beside: usize) -> String {
+    let sum = |of: fn(&Point) -> u64| points.iter().map(of).sum::<u64>();
+    let wall: f64 = points.iter().map(|point| point.wall_s).sum();
+    let side = if beside > 1 { format!(", {beside} points side by side") } else { String::new() };
+    cost_line(sum(|point| point.events), sum(|point| point.packet_hops), wall) + &side
+}
+
+/// The same of one run.
+pub(crate) fn cost_line(events: u64, packet_hops: u64, wall: f64) -> String {
+    let each = if packet_hops > 0 {
+        format!(", {:.0} ns each", wall * 1e9 / packet_hops as f64)
+    } else {
+        String::new()
+    };
+    format!("cost: {events} events, {packet_hops} packet-hops in {wall:.1} s{each}")
 }
 
 /// What the verdicts of `points` mean, as far as there are any.
@@ -183,127 +188,10 @@ pub(crate) fn verdicts(points: &[Point]) -> String {
     text
 }
 
-/// What is about to be run.
-pub(crate) fn experiment_heading(experiment: &Experiment, folder: &Path, threads: u32) -> String {
-    let beside = experiment.beside(threads);
-    let side = if beside > 1 { format!(", {beside} side by side") } else { String::new() };
-    let title = if experiment.title.is_empty() { String::new() } else { format!(": {}", experiment.title) };
-    format!(
-        "{}{title}\n{}{side}; finished ones are kept in {}",
-        experiment.name,
-        plural(experiment.points().len() as u32, "point", "s"),
-        folder.display()
-    )
-}
-
-/// What came out of an experiment: a table for each plot, the findings, where the data are.
-pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[PathBuf]) -> String {
-    let mut text = String::new();
-    for (data, file) in report.plots.iter().zip(files) {
-        // Writing to a string does not fail.
-        let _ = write!(text, "\n{}\n{}\ndata: {}", data.plot.title, plot(data), file.display());
-        let _ = writeln!(text, "; picture: {}", file.with_extension("svg").display());
-    }
-    if report.plots.is_empty() && report.findings.is_empty() {
-        // Writing to a string does not fail.
-        let _ = write!(text, "\n{}", all_points(experiment, report));
-    }
-    if report.plots.iter().flat_map(|data| &data.series).flat_map(|series| &series.marks).any(is_doubtful) {
-        text.push_str("\n*  not steady: what is shown depends on how long the point ran\n");
-    }
-    for (finding, sentence) in report.findings.iter().zip(experiment.sentences()) {
-        let _ = match finding {
-            Some(finding) => write!(text, "\n* {finding}"),
-            None => write!(text, "\n* not known yet: {sentence}"),
-        };
-    }
-    let open = report.results().iter().filter(|result| result.is_none()).count();
-    if open > 0 {
-        let _ = write!(
-            text,
-            "\n\n{} not run; the same command goes on from here",
-            plural(open as u32, "point", "s")
-        );
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-/// Numbers of a point that are shown where an experiment says nothing of what it is about: path and heading.
-const NUMBERS: [(&str, &str); 6] = [
-    ("/points/0/accepted_load", "accepted"),
-    ("/points/0/packet_latency_ns/mean", "latency ns"),
-    ("/points/0/multicast/last_copy_latency_ns/mean", "last copy ns"),
-    ("/points/0/barrier/latency_ns/mean", "barrier ns"),
-    ("/points/0/graph/completion_ns", "completion ns"),
-    ("/points/0/train/time_ns", "train ns"),
-];
-
-/// A line for each point: what is varied, and the numbers that it has.
-fn all_points(experiment: &Experiment, report: &Report) -> String {
-    let results = report.results();
-    let number = |result: &Value, path: &str| result.pointer(path).and_then(Value::as_f64);
-    let has = |path: &str| results.iter().flatten().any(|result| number(result, path).is_some());
-    let numbers: Vec<&(&str, &str)> = NUMBERS.iter().filter(|(path, _)| has(path)).collect();
-    let names: Vec<String> = experiment.values(0).map(|(name, _)| name.to_owned()).collect();
-    let heading = names.iter().map(String::as_str).chain(numbers.iter().map(|(_, name)| *name));
-    let mut table = bare_table(&heading.chain(["verdict"]).collect::<Vec<_>>());
-    for (index, result) in results.iter().enumerate() {
-        let mut cells: Vec<String> = experiment.values(index).map(|(_, value)| value).collect();
-        let of = |path| result.as_ref().and_then(|result| number(result, path));
-        cells.extend(numbers.iter().map(|(path, _)| of(path).map_or_else(|| "-".to_owned(), digits)));
-        let verdict = result.as_ref().and_then(|result| result.pointer("/points/0/verdict")?.as_str());
-        cells.push(verdict.unwrap_or_default().to_owned());
-        table.add_row(cells);
-    }
-    format!(
-        "{table}\n--json, --csv and --parquet have all numbers; a [[plot]] or a [[finding]] says what is of interest\n"
-    )
-}
-
-fn is_doubtful(mark: &Mark) -> bool {
-    mark.y.is_some() && !mark.is_trusted
-}
-
-/// A line for each x and a column for each line of the plot. Where x is measured no two lines share one, so that there is
-/// nothing to put side by side.
-fn plot(data: &PlotData) -> String {
-    let names: Vec<String> = data.series.iter().map(|series| series.by.join(", ")).collect();
-    let [x, y] = data.plot.columns();
-    if data.plot.is_x_measured() {
-        let marks = data.series.iter().map(|series| series.marks.len()).max().unwrap_or(0);
-        return format!(
-            "{y} over {x}, {} of {marks} marks: {}",
-            plural(names.len() as u32, "line", "s"),
-            names.join("; ")
-        );
-    }
-    let height = |mark: &Mark| {
-        let doubt = if is_doubtful(mark) { "*" } else { "" };
-        mark.y.map_or_else(|| "-".to_owned(), |y| format!("{}{doubt}", digits(y)))
-    };
-    let mut places: Vec<&str> = Vec::new();
-    for mark in data.series.iter().flat_map(|series| &series.marks) {
-        if !places.contains(&mark.x.as_str()) {
-            places.push(&mark.x);
-        }
-    }
-    let columns = names.iter().map(|name| if name.is_empty() { y } else { name });
-    let mut table = bare_table(&std::iter::once(x).chain(columns).collect::<Vec<_>>());
-    for place in places {
-        let cells = data
-            .series
-            .iter()
-            .map(|series| series.marks.iter().find(|mark| mark.x == place).map_or_else(String::new, height));
-        table.add_row(std::iter::once(place.to_owned()).chain(cells));
-    }
-    table.to_string()
-}
-
-/// A number with four significant digits, or its whole part.
-fn digits(number: f64) -> String {
+/// A number with so many significant digits, or its whole part.
+pub(crate) fn digits(number: f64, count: i32) -> String {
     let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
-    format!("{number:.decimals$}", decimals = (3 - size).clamp(0, 9) as usize)
+    format!("{number:.decimals$}", decimals = (count - 1 - size).clamp(0, 9) as usize)
 }
 
 /// The facts of a machine.
@@ -375,7 +263,7 @@ pub(crate) fn sizes_of(session: &Session) -> String {
     let fabric = session.fabric();
     format!(
         "{}: {}, {} of {}",
-        session.machine().name,
+        named(session.machine()),
         plural(fabric.nodes(), "node", "s"),
         plural(fabric.rails, "rail", "s"),
         plural(fabric.topology().switches(), "switch", "es"),
@@ -384,12 +272,20 @@ pub(crate) fn sizes_of(session: &Session) -> String {
 
 /// The machine in a line: what its file says of it, or what is different, of which the file knows nothing.
 fn headline(machine: &Machine) -> String {
+    let is_changed = machine.effective.iter().any(|effective| effective.origin == Origin::Set);
+    if is_changed || machine.description.is_empty() {
+        named(machine)
+    } else {
+        format!("{}: {}", machine.name, machine.description)
+    }
+}
+
+/// What a machine is called, with what `--set` has changed.
+pub(crate) fn named(machine: &Machine) -> String {
     let sets = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
     let sets: Vec<String> = sets.map(|set| format!("{}={}", set.path, set.value)).collect();
-    if sets.is_empty() && machine.description.is_empty() {
+    if sets.is_empty() {
         machine.name.clone()
-    } else if sets.is_empty() {
-        format!("{}: {}", machine.name, machine.description)
     } else {
         format!("{} with {}", machine.name, sets.join(", ").replace('"', ""))
     }
@@ -448,13 +344,20 @@ impl std::fmt::Display for Bare {
     }
 }
 
+/// A line of a cell up to which it is not broken, whatever is in it.
+const SHORT: usize = 8;
+
 /// Makes each column at least as wide as its longest word, and the space around it.
 fn keep_words(table: &mut Table) {
     let mut longest: Vec<usize> = Vec::new();
     for row in table.header().into_iter().chain(table.row_iter()) {
         for (place, cell) in row.cell_iter().enumerate() {
             let content = cell.content();
-            let word = content.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+            let length = |word: &str| word.chars().count();
+            let words = content.split_whitespace().map(length);
+            // `2 B` is one word, too.
+            let short = content.lines().map(length).filter(|length| *length <= SHORT);
+            let word = words.chain(short).max().unwrap_or(0);
             longest.resize(longest.len().max(place + 1), 0);
             longest[place] = longest[place].max(word);
         }

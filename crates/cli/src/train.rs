@@ -3,10 +3,10 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::layout::fitted;
-use crate::output::Targets;
+use crate::output::{Targets, manner};
 use crate::progress::{Line, stop_flag};
 use crate::run::{Task, Voice, fits_memory};
-use crate::table::{plural, sizes_of};
+use crate::table::{cost_line, plural, sizes_of};
 use flitway_experiment::workload::{Measured, Run, TrainWorkload};
 use flitway_machine::Machine;
 use flitway_report::session::Session;
@@ -33,6 +33,10 @@ pub(crate) fn run(
         .map_err(misfit)?;
     line.clear();
     voice.say(|| fitted(&text(&session, workload, &result), 11))?;
+    if manner().verbose {
+        let counters = &result.counters;
+        voice.say(|| cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()))?;
+    }
     let measured = [Measured { value: result.to_json(), details: None }];
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     voice.end(&stop)

@@ -1,17 +1,19 @@
 //! Words of the output, explained by the tables of the documents that define them.
 
-use crate::layout::broken;
-
 /// The documents, and whether names stand between backticks in the first column of their tables, beside other text.
 const DOCUMENTS: [(&str, bool); 2] =
     [(include_str!("../../../docs/glossary.md"), false), (include_str!("../../../docs/results.md"), true)];
 
-/// What the documents say of `topic`, a page from each that says anything.
-pub(crate) fn explained(topic: &str) -> impl Iterator<Item = String> {
-    DOCUMENTS
-        .iter()
-        .map(move |(text, is_code)| explained_by(text, *is_code, topic))
-        .filter(|page| !page.is_empty())
+/// What the documents say of `topic`, a page from each that says anything. Of several things they say what one is.
+pub(crate) fn explained(topic: &str) -> Vec<String> {
+    let pages = |topic: &str| -> Vec<String> {
+        let pages = DOCUMENTS.iter().map(|(text, is_code)| explained_by(text, *is_code, topic));
+        pages.filter(|page| !page.is_empty()).collect()
+    };
+    match (pages(topic), topic.strip_suffix('s')) {
+        (none, Some(one)) if none.is_empty() => pages(one),
+        (pages, _) => pages,
+    }
 }
 
 fn explained_by(text: &str, is_code: bool, topic: &str) -> String {
@@ -52,7 +54,8 @@ fn names(cell: &str, is_code: bool) -> Vec<String> {
         let paths = cell.split('`').skip(1).step_by(2).map(|path| path.trim_end_matches("[]"));
         return paths.flat_map(|path| [path.to_owned(), last(path, '.')]).collect();
     }
-    let parts = cell.split([',', '(', ')']).map(str::trim).filter(|part| !part.is_empty());
+    let parts =
+        cell.split([',', '(', ')']).map(|part| part.trim_matches([' ', '`'])).filter(|part| !part.is_empty());
     let names = parts.flat_map(|part| {
         let first = part.split(' ').next().unwrap_or(part).to_owned();
         [part.to_owned(), first, last(part, ' '), format!("{part} {}", last(cell, ' '))]
@@ -66,7 +69,7 @@ fn row(name: &str, kind: &str, cells: &[&str]) -> String {
     let of = if kind == "word" { "" } else { kind };
     let of: Vec<&str> = [of].iter().chain(units).copied().filter(|text| !text.is_empty()).collect();
     let of = if of.is_empty() { String::new() } else { format!(" ({})", of.join(", in ")) };
-    broken(&plain(&format!("{name}{of}: {meaning}")), 2)
+    plain(&format!("{name}{of}: {meaning}"))
 }
 
 /// Without the marks of Markdown.
@@ -120,8 +123,19 @@ mod tests {
         let columns = ["offered", "accepted", "latency", "p50", "p99", "p99.9", "network"];
         let others =
             ["saturated", "unsettled", "steady", "growing", "arbitration", "VC", "MTU", "injection rate"];
-        for word in columns.iter().chain(&others) {
-            assert!(explained(word).next().is_some(), "{word}");
+        let lines = [
+            "packet-hops",
+            "model",
+            "links",
+            "T_switch",
+            "limited by",
+            "not settled",
+            "communication share",
+            "communication_share",
+            "lane",
+        ];
+        for word in columns.iter().chain(&others).chain(&lines) {
+            assert!(!explained(word).is_empty(), "{word}");
         }
     }
 }

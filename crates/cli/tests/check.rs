@@ -5,6 +5,7 @@
 mod common;
 
 use common::*;
+use flitway_experiment::schema::problems;
 use serde_json::Value;
 
 #[test]
@@ -71,7 +72,7 @@ fn check_tells_that_a_mesh_cannot_deadlock_and_how_busy_it_will_be() {
         sections(&["check", "mesh-8x8", "--set", "topology.dimensions=[3]"]),
         "free of cyclic dependence: no deadlock is possible
 in each rail 10 channels, counted by VC class, with 10 dependencies; every node reaches every other
-credits come back after 55 cycles on the longest link (2 cycles); a VC alone keeps it busy with 17 units: 64 are enough
+credits come back after 55 cycles on the longest link (2 cycles); a VC alone needs 17 units to fill it, and has 64
 
 Channels
 expected loads of uniform traffic at load 1, if there were room for all of it; 1 is a flit in every cycle
@@ -114,7 +115,7 @@ the smallest cycle: 5 channels, each waits for the next, and the last for the fi
       3     1         0                        node 3 to node 0
       4     1         0                        node 4 to node 1
 fix: routing.dateline = true and switch.vcs = 4, for its 2 classes; or routing.algorithm = \"up-down\"
-credits come back after 55 cycles on the longest link (2 cycles); a VC alone keeps it busy with 17 units: 64 are enough
+credits come back after 55 cycles on the longest link (2 cycles); a VC alone needs 17 units to fill it, and has 64
 
 Channels
 expected loads of tornado traffic at load 1, if there were room for all of it; 1 is a flit in every cycle
@@ -199,4 +200,67 @@ fn check_uses_the_names_of_a_graph_file_and_says_what_it_does_not_compute() {
     assert!(text.contains("expected loads are not computed: the machine has more than 4096 nodes"), "{text}");
     let alone = sections(&["check", "hpp-switch", "--set", "topology.nodes=1"]);
     assert!(alone.starts_with("a single node has nobody to send to: no deadlock is possible"), "{alone}");
+}
+
+#[test]
+fn everything_that_is_wrong_is_in_the_json_with_its_place() {
+    let refused = |arguments: &[&str]| {
+        let output = flitway(&[&["check"], arguments, &["--json", "-"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let value: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(problems(&value), [] as [&str; 0], "{arguments:?}");
+        assert_eq!(value.as_object().unwrap().len(), 3, "nothing but diagnostics: {value}");
+        (value["diagnostics"].clone(), stderr(&output))
+    };
+    let machine = include_str!("../../../machines/hpp-switch.toml").replace("ports = 16", "ports = \"é\"");
+    let line = 1 + machine.lines().position(|line| line.starts_with("ports = ")).unwrap();
+    let path = scratch("diagnosed.toml", &machine);
+    let (found, shown) = refused(&[path.to_str().unwrap()]);
+    let at = |index: usize, key: &str| found[index][key].clone();
+    assert_eq!(found.as_array().unwrap().len(), shown.matches("error[").count(), "{shown}");
+    let wrong = found.as_array().unwrap().iter().position(|it| it["code"] == "FW-M019").unwrap();
+    let place = ["source", "line", "column", "end_line", "end_column"].map(|key| at(wrong, key));
+    let file = Value::from(path.to_str().unwrap());
+    assert_eq!(place, [file, line.into(), 9.into(), line.into(), 12.into()], "{found:#}");
+    for value in found.as_array().unwrap() {
+        assert!(shown.contains(value["message"].as_str().unwrap()), "{value}");
+    }
+
+    let (found, _) = refused(&["hpp-switch", "--traffic", "tornadoo", "--packet", "64B"]);
+    assert_eq!((&found[0]["source"], &found[0]["severity"]), (&"--traffic".into(), &"error".into()));
+    let (found, _) = refused(&["hpp-swich"]);
+    assert!(found[0]["help"].as_str().unwrap().contains("hpp-switch"), "{found}");
+    let (found, _) = refused(&["hpp-packet-types"]);
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+}
+
+#[test]
+fn warnings_are_in_the_json_and_a_right_machine_has_none() {
+    assert_eq!(json(&["check", "hpp-switch"])["diagnostics"], serde_json::json!([]));
+    let ring = json(&[&["check"], &RING[..]].concat());
+    assert_eq!(ring["diagnostics"][0]["code"], "FW-M042");
+    assert_eq!(ring["diagnostics"][0]["severity"], "warning");
+    assert!(ring["facts"].is_object());
+}
+
+#[test]
+fn why_a_machine_is_refused_replaces_nothing_but_what_check_wrote() {
+    let machine = scratch("refused.toml", "switch = 3\n");
+    let machine = machine.to_str().unwrap();
+    let check = |json: &str| flitway(&["check", machine, "--json", json]);
+    let output = check(machine);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("nothing is written: it is there"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(machine).unwrap(), "switch = 3\n");
+
+    let target = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("refused.json");
+    let _ = std::fs::remove_file(&target);
+    for _ in 0..2 {
+        assert_eq!(check(target.to_str().unwrap()).status.code(), Some(2));
+        let text = std::fs::read_to_string(&target).unwrap();
+        assert!(text.contains("\"diagnostics\"") && text.contains("refused.toml"), "{text}");
+    }
+    let right = ["check", "hpp-switch", "--json", target.to_str().unwrap()];
+    assert!(flitway(&right).status.success(), "and is replaced by what follows from a machine");
+    assert!(std::fs::read_to_string(&target).unwrap().contains("\"facts\""));
 }

@@ -78,9 +78,7 @@ fn the_readme_shows_what_is_printed() {
     let (shown, _) = shown.split_once("```").unwrap();
     let output = flitway(&[&["run"], &command.split(' ').collect::<Vec<_>>()[..]].concat());
     let printed = String::from_utf8(output.stdout).unwrap();
-    // All but the last line, which tells the time it took.
-    let (shown, _) = shown.trim_end().rsplit_once('\n').unwrap();
-    assert!(printed.starts_with(shown), "the README shows\n{shown}\nand this is printed:\n{printed}");
+    assert!(printed.starts_with(shown.trim_end()), "the README shows what is printed:\n{printed}");
 }
 
 #[test]
@@ -435,6 +433,27 @@ fn a_graph_says_how_busy_channels_were() {
 }
 
 #[test]
+fn the_load_of_a_channel_is_over_the_time_of_the_graph() {
+    // A packet of 1 KiB is 512 flits, with header and trailer 517; a flit is 2 B at 5 Gbit/s, so a cycle is 3.2 ns.
+    let one = "num_ranks 2\nrank 0 {\nsend 1024b to 1\n}\nrank 1 {\nrecv 1024b from 0\n}\n";
+    let path = scratch("one-packet.goal", one);
+    let result = json(&["run", "hpp-switch", "--graph", path.to_str().unwrap()]);
+    let point = &result["points"][0];
+    let cycles = point["graph"]["completion_ns"].as_f64().unwrap() / 3.2;
+    let load = point["channel_load"]["busiest"][0]["load"].as_f64().unwrap();
+    assert!(cycles > 517.0 && (load - 517.0 / cycles).abs() < 1e-9, "{load} in {cycles} cycles");
+
+    // What cannot finish has no end that channels were busy until.
+    let never =
+        scratch("no-end.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\nrecv 8b from 1\n}\nrank 1 {\n}\n");
+    let output = flitway(&["run", "hpp-switch", "--graph", never.to_str().unwrap(), "--json", "-"]);
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_valid(&result);
+    assert!(result["points"][0].get("channel_load").is_none(), "absent means not measured");
+}
+
+#[test]
 fn words_of_the_field_are_answered() {
     let words = [
         ("dragonfly", "topology.file"),
@@ -538,7 +557,9 @@ fn two_results_are_compared_with_the_settings_that_differ() {
         ["run", "hpp-switch", "--traffic", "tornado", "--seed", "5", "--load", "0.5,0.99", "--json", &c];
     assert!(flitway(&[&other, &QUICK[2..]].concat()).status.success());
     let text = stdout(&flitway(&["compare", &a, &c]));
-    for part in ["workload.traffic: \"uniform\" -> \"tornado\"", "seed: 1 -> 5", "load 0.2 is in A only"] {
+    for part in
+        ["workload.traffic: \"uniform\" -> \"tornado\"", "seed: 1 -> 5", "load 0.2 is in compare-a only"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let graph = scratch("compare.goal", GRAPH);
@@ -549,7 +570,7 @@ fn two_results_are_compared_with_the_settings_that_differ() {
     assert_eq!(nothing.status.code(), Some(2));
     assert_eq!(stdout(&nothing), "", "what is not compared has no differences to show");
     assert!(
-        stderr(&nothing).contains("A has the loads 0.2, 0.5, B has a task graph"),
+        stderr(&nothing).contains("compare-a has the loads 0.2, 0.5, compare-d has a task graph"),
         "{}",
         stderr(&nothing)
     );

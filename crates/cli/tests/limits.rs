@@ -110,3 +110,30 @@ fn a_hundred_problems_are_told_of_any_number() {
     let error = stderr(&flitway(&["run", "--experiment", experiment.to_str().unwrap()]));
     assert_eq!(error.matches("error[").count(), 100);
 }
+
+#[test]
+fn a_binary_file_is_named_and_not_shown() {
+    let elf = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("binary.toml");
+    for bytes in [&b"\x7fELF\x02\x01\x01\0\0\xc0\xff"[..], b"name = \"\0\"\n"] {
+        std::fs::write(&elf, bytes).unwrap();
+        let path = elf.to_str().unwrap();
+        let topology = format!("topology={{kind=\"graph\",file=\"{path}\"}}");
+        assert_refused(&[
+            (&["check", path], &["is a binary file, and not a machine file"]),
+            (&["run", path], &["is a binary file, and not a machine file"]),
+            (&["run", "--experiment", path], &["is a binary file, and not an experiment file"]),
+            (&["check", "hpp-switch", "--set", &topology], &["is a binary file, and not a graph file"]),
+        ]);
+        let shown = stderr(&flitway(&["check", path]));
+        assert!(!shown.contains("ELF") && !shown.contains('\u{2400}'), "{shown}");
+    }
+}
+
+#[test]
+fn a_duration_below_a_step_of_the_simulation_is_told() {
+    let run = |duration| {
+        stdout(&flitway(&["run", "hpp-switch", "--load=0.9", "--warm-up=1us", "--duration", duration]))
+    };
+    assert!(run("1 ns").contains("measured           13 ns: --duration is rounded up"), "{}", run("1 ns"));
+    assert!(!run("1 us").contains("is rounded up"));
+}

@@ -202,7 +202,12 @@ fn a_stage_of_a_barrier_is_two_passes_of_a_switch() {
 #[test]
 fn every_wrong_barrier_has_its_message_and_status_2() {
     let wrong: [(&[&str], &[&str]); 15] = [
-        (&["--barrier", "al"], &["--barrier: there is no kind of group `al`; did you mean `all`?"]),
+        (
+            &["--barrier", "al"],
+            &[
+                "--barrier: there is no kind of group `al`; did you mean `all`, which is another name of `broadcast`?",
+            ],
+        ),
         (&["--barrier", "everybody"], &["--barrier", "broadcast"]),
         (&["--barrier", "nodes(99)"], &["--barrier", "no node 99"]),
         (&["--barrier", "nodes(3)"], &["--barrier", "two members"]),
@@ -313,9 +318,44 @@ fn results_of_operations_are_compared_by_what_they_measure() {
     let (text, _) = compared(&some, &more);
     let rows = text.lines().filter(|line| line.contains("last copy ns")).collect::<Vec<_>>();
     assert!(rows.len() == 1 && rows[0].trim_start().starts_with("0.200 "), "{text}");
-    assert!(text.contains("multicast load 0.1 is in A only"), "{text}");
+    assert!(text.contains("multicast load 0.1 is in some only"), "{text}");
     let (text, _) = compared(&switches, &messages);
     assert!(text.contains("barrier ns") && !text.contains(" accepted"), "{text}");
     let (_, message) = compared(&near, &some);
-    assert!(message.contains("A has a train, B has multicast load 0.1, multicast load 0.2"), "{message}");
+    assert!(
+        message.contains("near has a train, some has multicast load 0.1, multicast load 0.2"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_option_that_is_not_given_is_not_blamed() {
+    assert_refused(&[
+        (
+            &["run", "sp-switch-16", "--barrier", "all"],
+            &["--barrier: the switches of this machine do not combine", "(unless given, --by is `hardware`)"],
+        ),
+        (
+            &["run", "sp-switch-16", "--barrier", "all", "--by", "hardware"],
+            &["--by: the switches of this machine do not combine barriers\n"],
+        ),
+        (
+            &["run", "mesh-8x8", "--multicast", "all"],
+            &["--multicast: multicast needs a routing", "(unless given, --by is `hardware`)"],
+        ),
+        (
+            &["run", "hpp-switch", "--multicast", "all", "--by", "ranges"],
+            &["--by: ranges of nodes go up to a root", "only a fat tree"],
+        ),
+    ]);
+}
+
+#[test]
+fn the_screen_says_for_which_arrivals_theory_of_barriers_stands() {
+    let run = ["run", "hpp-switch", "--barrier", "all", "--warm-up", "5us", "--duration", "100us"];
+    let text = stdout(&flitway(&run));
+    let when = "the slowest comes alone, after all others; without --imbalance all come at once";
+    assert!(text.replace("\n        ", " ").contains(when), "{text}");
+    let late = stdout(&flitway(&[&run[..], &["--imbalance", "10us"]].concat()));
+    assert!(late.contains("after all others\n") && !late.contains("all come at once"), "{late}");
 }

@@ -82,3 +82,80 @@ fn a_report_page_carries_a_policy_that_lets_nothing_in() {
     let policy = html.find("Content-Security-Policy").unwrap();
     assert!(html[policy..].contains("default-src 'none'") && policy < html.find("<style").unwrap());
 }
+
+#[test]
+fn what_a_simulation_cost_is_told_on_request() {
+    let goal = scratch("cost.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n");
+    let short = ["--warm-up", "2us", "--duration", "10us"];
+    let runs: [Vec<&str>; 5] = [
+        [&["--load", "0.1"], &short[..]].concat(),
+        [&["--multicast", "all"], &short[..]].concat(),
+        [&["--barrier", "all", "--interval", "2us"], &short[..]].concat(),
+        vec!["--train", "0-1", "--count", "9"],
+        vec!["--graph", goal.to_str().unwrap()],
+    ];
+    for run in runs {
+        let text = |more: &[&str]| stdout(&flitway(&[&["run", "hpp-switch"], &run[..], more].concat()));
+        assert!(!text(&[]).contains("packet-hop"), "{run:?}");
+        let told = text(&["--verbose"]);
+        let last = told.lines().last().unwrap();
+        assert!(last.starts_with("cost: ") && last.contains(" packet-hops in "), "{run:?}: {told}");
+    }
+}
+
+#[test]
+fn headings_name_what_set_has_changed() {
+    let goal = scratch("set.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n");
+    let short = ["--warm-up", "2us", "--duration", "10us"];
+    let set = ["--set", "switch.vcs=2", "--set", "topology.nodes=8"];
+    let runs: [Vec<&str>; 6] = [
+        [&["--load", "0.1"], &short[..]].concat(),
+        [&["--multicast", "all"], &short[..]].concat(),
+        [&["--barrier", "all", "--interval", "2us"], &short[..]].concat(),
+        [&["--load", "0.1", "--seeds", "2"], &short[..]].concat(),
+        vec!["--train", "0-1", "--count", "9"],
+        vec!["--graph", goal.to_str().unwrap()],
+    ];
+    for run in runs {
+        let text = stdout(&flitway(&[&["run", "hpp-switch"], &run[..], &set].concat()));
+        assert!(text.starts_with("hpp-switch with topology.nodes=8, switch.vcs=2: "), "{run:?}: {text}");
+    }
+    let out = format!("{}/set-out", env!("CARGO_TARGET_TMPDIR"));
+    let run =
+        ["run", "--experiment", "hpp-vcs", "--duration", "1us", "--out", &out, "--set", "topology.nodes=4"];
+    let text = stdout(&flitway(&run));
+    assert!(text.starts_with("hpp-vcs with topology.nodes=4: "), "{text}");
+}
+
+#[test]
+fn the_table_of_a_plot_says_what_is_in_it_and_fits() {
+    let values: Vec<String> = (1..=16).map(|rails| format!("[{rails}, \"{} B\"]", rails * 64)).collect();
+    let text = format!(
+        "name = \"wide\"\n[run]\nmachine = \"dawning5000-asic\"\ntrain = \"0-1\"\ncount = \"10\"\n\
+         [[vary]]\nover = [\"rails\", \"packet\"]\nvalues = [{}]\n[[vary]]\nover = \"switch.vcs\"\nvalues = [1, 2]\n\
+         [[plot]]\nname = \"time\"\nx = \"switch.vcs\"\ny = \"train.time_ns\"\nby = [\"rails\", \"packet\"]\n",
+        values.join(", ")
+    );
+    let experiment = scratch("wide-plot.toml", &text);
+    let out = format!("{}/wide-plot", env!("CARGO_TARGET_TMPDIR"));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_flitway"));
+    let output = command
+        .args(["run", "--experiment", experiment.to_str().unwrap(), "--out", &out])
+        .env("COLUMNS", "80")
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    assert!(
+        text.contains("train.time_ns in us, a column for each rails, packet"),
+        "{text}{}",
+        stderr(&output)
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let heads: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("rails ")).collect();
+    let rails = heads.iter().flat_map(|line| line.split_whitespace().skip(1));
+    let expected: Vec<String> = (1..=16).map(|rails| rails.to_string()).collect();
+    assert!(
+        heads.len() > 1 && rails.eq(expected.iter()),
+        "each line of the plot has its column once: {text}"
+    );
+}

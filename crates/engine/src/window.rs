@@ -128,6 +128,14 @@ impl<S: Shard> Windows<S> {
         Cycle(self.next * self.length)
     }
 
+    /// The first cycle in which something may happen, no earlier than [`now`](Self::now); `None` if nothing will, ever. A run
+    /// comes to it at once.
+    #[must_use]
+    pub fn next_work(&self) -> Option<Cycle> {
+        let next = self.shards.iter().filter_map(Shard::next_window).min()?;
+        Some(Cycle(next.max(self.next) * self.length))
+    }
+
     /// Runs whole windows until simulated time is at least `until`, nothing is left to do, or `stop` is raised.
     ///
     /// # Panics
@@ -431,6 +439,27 @@ mod tests {
                 assert_eq!(one, run(shards, sides, &[1_234, 5_000]));
             }
         }
+    }
+
+    #[test]
+    fn a_run_that_ends_at_the_next_work_each_time_is_the_same() {
+        for (shards, sides) in [(1, 1), (1, 2), (3, 1), (3, 2)] {
+            let undisturbed = run(shards, sides, &[5_000]);
+            let mut windows = start(shards, sides);
+            assert_eq!(windows.next_work(), Some(Cycle(0)));
+            while let Some(next) = windows.next_work().filter(|next| next.0 < 5_000) {
+                assert!(next >= windows.now());
+                let before = seen(&windows).len();
+                assert_eq!(windows.run_until(next, &AtomicBool::new(false)), Outcome::Reached);
+                assert_eq!(seen(&windows).len(), before, "nothing happens before {next:?}");
+                assert_eq!(windows.run_until(next + 1, &AtomicBool::new(false)), Outcome::Reached);
+                assert!(sides == 2 || seen(&windows).len() > before, "something happens in {next:?}");
+            }
+            assert_eq!(windows.run_until(Cycle(5_000), &AtomicBool::new(false)), Outcome::Reached);
+            assert_eq!(seen(&windows), undisturbed, "{shards} shards, {sides} sides");
+        }
+        let rings = (0..2).map(|me| Ring::new(me, 2, 6, 1)).collect();
+        assert_eq!(Windows::new(rings, LENGTH, 1).next_work(), None);
     }
 
     #[test]

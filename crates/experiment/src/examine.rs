@@ -67,6 +67,7 @@ impl Examination {
         let mut checked = json!({
             "schema": "flitway/check/1",
             "flitway": VERSION,
+            "diagnostics": machine.warnings.to_json(),
             "machine": { "name": machine.name, "description": machine.to_json() },
             "facts": self.facts.to_json(),
             "credits": headroom_json(self.headroom),
@@ -83,6 +84,17 @@ impl Examination {
             checked["channel_loads"]["traffic"] = json!(self.pattern);
         }
         schema::written(checked)
+    }
+
+    /// The object `flitway/check/1` of what cannot be examined, because of these `diagnostics` or more.
+    #[must_use]
+    pub fn refused(diagnostics: Vec<Value>, has_more: bool) -> Value {
+        let mut refused =
+            json!({ "schema": "flitway/check/1", "flitway": VERSION, "diagnostics": diagnostics });
+        if has_more {
+            refused["has_more_diagnostics"] = json!(true);
+        }
+        schema::written(refused)
     }
 }
 

@@ -56,6 +56,7 @@ mod runner;
 pub mod schema;
 mod select;
 pub mod side_by_side;
+pub mod spread;
 mod store;
 mod vary;
 pub mod views;

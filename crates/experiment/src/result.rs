@@ -1,7 +1,7 @@
 //! The object `flitway/result/1` of a run, made in one place. `docs/results.md` describes it.
 
-use crate::schema;
 use crate::workload::Run;
+use crate::{schema, spread};
 use flitway_machine::Machine;
 use serde_json::{Value, json};
 
@@ -27,8 +27,22 @@ impl std::fmt::Debug for Heading<'_> {
 /// A result with these `points`.
 #[must_use]
 pub fn result(heading: Heading<'_>, points: Vec<Value>) -> Value {
+    schema::written(object(heading, points))
+}
+
+/// The result of the same run with several seeds, each with its points.
+#[must_use]
+pub fn of_seeds(heading: Heading<'_>, runs: &[(u64, Vec<Value>)]) -> Value {
+    let (points, spread) = spread::spread(runs);
+    let mut result = object(heading, points);
+    result["seeds"] = json!(runs.len());
+    result["spread"] = json!(spread);
+    schema::written(result)
+}
+
+fn object(heading: Heading<'_>, points: Vec<Value>) -> Value {
     let Heading { machine, seed, command, workload } = heading;
-    schema::written(json!({
+    json!({
         "schema": "flitway/result/1",
         "flitway": crate::VERSION,
         "machine": { "name": machine.name, "description": machine.to_json() },
@@ -36,5 +50,5 @@ pub fn result(heading: Heading<'_>, points: Vec<Value>) -> Value {
         "seed": seed,
         "workload": workload.to_json(),
         "points": points,
-    }))
+    })
 }

@@ -11,6 +11,8 @@ pub const RESULT: &str = include_str!("../../../docs/result.schema.json");
 pub const EXPERIMENT: &str = include_str!("../../../docs/experiment.schema.json");
 /// The text of the schema `flitway/check/1`.
 pub const CHECK: &str = include_str!("../../../docs/check.schema.json");
+/// The text of the schema `flitway/compare/1`.
+pub const COMPARE: &str = include_str!("../../../docs/compare.schema.json");
 
 /// The most characters of a problem that are told: a value may be large.
 const PROBLEM_MAX: usize = 160;
@@ -30,8 +32,10 @@ pub fn problems(value: &Value) -> Vec<String> {
         Some("flitway/result/1") => problems_of_a_result(value, ""),
         Some("flitway/experiment/1") => problems_of_an_experiment(value),
         Some("flitway/check/1") => told(&schemas().check, value, ""),
+        Some("flitway/compare/1") => told(&schemas().compare, value, ""),
         Some(other) => {
-            let names = "`flitway/result/1`, `flitway/experiment/1` and `flitway/check/1`";
+            let names =
+                "`flitway/result/1`, `flitway/experiment/1`, `flitway/check/1` and `flitway/compare/1`";
             vec![format!("`schema`: {:?} is none of {names}", shortened(other))]
         }
         None => vec!["there is no `schema`, which names what it is".to_owned()],
@@ -60,6 +64,7 @@ struct Schemas {
     train_point: Validator,
     experiment: Validator,
     check: Validator,
+    compare: Validator,
 }
 
 fn schemas() -> &'static Schemas {
@@ -75,8 +80,8 @@ fn schemas() -> &'static Schemas {
         let parts = ["load_point", "graph_point", "train_point"].map(part);
         result["properties"]["points"]["items"] = json!({ "type": "object" });
         let [load_point, graph_point, train_point] = parts;
-        let (experiment, check) = (ready(&read(EXPERIMENT)), ready(&read(CHECK)));
-        Schemas { result: ready(&result), load_point, graph_point, train_point, experiment, check }
+        let [experiment, check, compare] = [EXPERIMENT, CHECK, COMPARE].map(|text| ready(&read(text)));
+        Schemas { result: ready(&result), load_point, graph_point, train_point, experiment, check, compare }
     })
 }
 

@@ -178,6 +178,19 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         self.windows.run_until(until, stop)
     }
 
+    /// Runs until something has happened and simulated time has then come to a multiple of `stride`; see
+    /// [`run_until`](Self::run_until). However long nothing happens before, that costs nothing.
+    pub fn run_stride(&mut self, stride: u64, stop: &AtomicBool) -> Outcome {
+        let from = self.next_work().unwrap_or_else(|| self.now());
+        self.run_until(Cycle((from.0 / stride + 1) * stride), stop)
+    }
+
+    /// The first cycle in which something may happen; `None` if nothing will, ever.
+    #[must_use]
+    pub fn next_work(&self) -> Option<Cycle> {
+        self.windows.next_work()
+    }
+
     /// The endpoint of `node`.
     #[must_use]
     pub fn endpoint(&self, node: NodeId) -> &E {

@@ -204,6 +204,13 @@ codes! {
         packets. If each virtual channel's advert is due again before all of them have been sent once, the link sends \
         nothing else. A period of 100 times that long costs 1 % of the bandwidth.";
         "switch.credit.refresh = \"6 cycles\"" => "switch.credit.refresh = \"1 us\""
+    /// Adverts take a large part of the channels
+    AdvertsCostBandwidth "FW-M049": "A receiver tells the sender of each credit unit that leaves its buffer, and the advert takes \
+        flits of the channel back, between packets. If a unit is hardly longer than an advert, links that are busy in both \
+        directions spend much of their time on adverts. 64 B were made for flits of 2 B; with wider flits a credit has to \
+        stand for more. It is a warning: the run is exact.";
+        "packet.flit = \"32 B\"\nswitch.credit.unit = \"64 B\"\nswitch.credit.advert = \"2 flits\""
+        => "packet.flit = \"32 B\"\nswitch.credit.unit = \"512 B\"\nswitch.credit.advert = \"2 flits\""
     /// A line of a graph file is not understood
     GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
         a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \

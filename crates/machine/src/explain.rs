@@ -216,19 +216,7 @@ fn verbatim(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The text in lines of at most 100 characters, each `margin` to the right.
+/// The text in one line, `margin` to the right: who shows it knows how wide a line may be.
 fn indent(text: &str, margin: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a first line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if margin + line.len() + 1 + word.len() <= 100 {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines.iter().map(|line| format!("{:margin$}{line}", "")).collect::<Vec<_>>().join("\n")
+    format!("{:margin$}{}", "", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

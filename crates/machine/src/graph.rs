@@ -60,6 +60,15 @@ pub(crate) struct PlacedLink {
 }
 
 impl GraphFile {
+    /// Reads the text of the graph file `name`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn from_text(name: &str, text: String) -> Result<GraphFile, Diagnostics> {
+        let mut findings = Diagnostics::default();
+        parse(name, text, &mut findings).ok_or(findings)
+    }
+
     /// Reports every port that a switch of `ports` ports does not have.
     pub(crate) fn check_ports(&self, ports: u32, findings: &mut Diagnostics) {
         for (port, location) in self.links.iter().flat_map(|link| &link.ports) {

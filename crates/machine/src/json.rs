@@ -9,11 +9,13 @@
 //!   form of a graph file.
 
 use flitway_wiring::topology::End;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use crate::diagnostic::{Diagnostic, Diagnostics, Location, Severity};
 use crate::graph::GraphFile;
 use crate::machine::Machine;
 use crate::options::Origin;
+use crate::render::{Colour, render};
 use crate::units::{self, Dimension};
 
 impl Machine {
@@ -44,6 +46,70 @@ impl Machine {
 }
 
 /// Puts `value` at `path`, making the tables on the way.
+impl Diagnostics {
+    /// Each problem as an object of `diagnostics` in `docs/check.schema.json`.
+    ///
+    /// ```
+    /// let set = ["switch.vcs=\"three\"".to_owned()];
+    /// let problems = flitway_machine::Machine::load("hpp-switch", &set).unwrap_err().to_json();
+    /// assert_eq!((&problems[0]["code"], &problems[0]["source"]), (&"FW-M019".into(), &"--set".into()));
+    /// assert_eq!((&problems[0]["line"], &problems[0]["column"]), (&1.into(), &12.into()));
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> Vec<Value> {
+        self.iter().map(diagnostic).collect()
+    }
+}
+
+fn diagnostic(problem: &Diagnostic) -> Value {
+    let mut object = json!({
+        "code": problem.code.id(),
+        "severity": match problem.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        "message": problem.message,
+        "rendered": render(problem, Colour::Plain),
+    });
+    for (key, text) in [("expected", &problem.expected), ("help", &problem.help)] {
+        if let Some(text) = text {
+            object[key] = json!(text);
+        }
+    }
+    if let Some(location) = &problem.location {
+        place(&mut object, location);
+    }
+    if !problem.related.is_empty() {
+        let related = problem.related.iter().map(|related| {
+            let mut object = json!({ "message": related.label });
+            place(&mut object, &related.location);
+            object
+        });
+        object["related"] = related.collect();
+    }
+    object
+}
+
+/// Adds where `location` is: the source and, unless all of it is meant, lines and columns from 1, the last ones not included.
+fn place(object: &mut Value, location: &Location) {
+    object["source"] = json!(location.source.name);
+    if location.span == (0..0) {
+        return;
+    }
+    let text = &location.source.text;
+    let at = |byte: usize| {
+        let before = text.get(..byte).unwrap_or(text);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        [1 + before.matches('\n').count(), 1 + line.chars().count()]
+    };
+    let keys = [["line", "column"], ["end_line", "end_column"]];
+    for (keys, byte) in keys.iter().zip([location.span.start, location.span.end]) {
+        for (key, number) in keys.iter().zip(at(byte)) {
+            object[*key] = json!(number);
+        }
+    }
+}
+
 fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {
     match path.split_once('.') {
         None => {

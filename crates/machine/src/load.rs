@@ -98,15 +98,25 @@ pub fn read_text(
     (what, limit): (&str, u64),
     named_at: Option<&Location>,
 ) -> Result<String, Diagnostic> {
-    input::read_text(path, limit).map_err(|error| {
+    let read = input::read_text(path, limit).and_then(|text| match text.contains('\0') {
+        true => Err(Unreadable::NotText(text.into_bytes(), 0)),
+        false => Ok(text),
+    });
+    read.map_err(|error| {
+        let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
         let Unreadable::NotText(bytes, valid) = error else {
-            let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
             let message = format!("the {what} `{}` {error}", show(shown));
             let help = if matches!(error, Unreadable::Missing) { similar_file(path) } else { None };
             return Diagnostic::error(Code::Unreadable, named_at.cloned(), message)
                 .expected(format!("the path of {article} {what}"))
                 .maybe_help(help);
         };
+        // No text has such a byte.
+        if bytes.contains(&0) {
+            let message = format!("`{}` is a binary file, and not {article} {what}", show(shown));
+            return Diagnostic::error(Code::NotUtf8, named_at.cloned(), message)
+                .expected(format!("{article} {what}, as UTF-8 text"));
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let source = Arc::new(Source { name: shown.to_owned(), text });
         let end = source.text[valid..].chars().next().map_or(valid, |wrong| valid + wrong.len_utf8());

@@ -166,7 +166,9 @@ pub trait Course<A: Architecture, E: Endpoint> {
             if guard.is_exhausted() {
                 return Outcome::Stopped;
             }
-            let outcome = self.advance(simulation, until.min(simulation.now() + stride), stop);
+            // Time in which nothing happens passes at once.
+            let from = simulation.next_work().unwrap_or(until);
+            let outcome = self.advance(simulation, until.min(from + stride), stop);
             if outcome == Outcome::Stopped || simulation.now() >= until {
                 return outcome;
             }

@@ -1,6 +1,8 @@
 //! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
 
 mod barrier;
+#[cfg(test)]
+mod tests;
 
 pub use barrier::{BarrierPoint, Recovery};
 

@@ -6,6 +6,7 @@
 
 pub mod barrier;
 pub mod follow;
+mod forwarding;
 mod graph;
 mod job;
 pub mod multicast;

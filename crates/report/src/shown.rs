@@ -39,6 +39,12 @@ impl Unit {
         self.name
     }
 
+    /// So many nanoseconds as a number of it.
+    #[must_use]
+    pub fn of_nanos(self, nanos: f64) -> f64 {
+        nanos / self.nanos
+    }
+
     /// So many nanoseconds in it, without its name.
     #[must_use]
     pub fn number(self, nanos: f64) -> String {

@@ -127,6 +127,22 @@ fn autocorrelation(series: &[f64]) -> f64 {
     if variance > 0.0 { covariance / variance } else { 0.0 }
 }
 
+/// The mean of `values` that have nothing to do with each other, and its 95 % confidence interval.
+///
+/// # Panics
+/// If there is no value.
+#[must_use]
+pub fn independent(values: &[f64]) -> Estimate {
+    assert!(!values.is_empty(), "a mean is one of some values");
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    if values.len() == 1 {
+        return Estimate { mean, half_width: f64::INFINITY };
+    }
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Estimate { mean, half_width: student_95(values.len() - 1) * (variance / count).sqrt() }
+}
+
 /// The two-sided 95 % quantile of Student's t. Between the entries of the usual table the next smaller number of
 /// degrees of freedom is taken, which widens the interval a little.
 fn student_95(freedom: usize) -> f64 {

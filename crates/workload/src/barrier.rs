@@ -68,6 +68,12 @@ impl Barrier {
     pub fn interval(&self) -> u64 {
         self.interval
     }
+
+    /// Cycles by which a process is late at most.
+    #[must_use]
+    pub fn imbalance(&self) -> u64 {
+        self.imbalance
+    }
 }
 
 /// When the process of a node arrives at the barriers of one of its groups.

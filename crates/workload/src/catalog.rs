@@ -63,6 +63,8 @@ pub enum ChoiceError {
         read: String,
         /// The nearest name, if one is near.
         nearest: Option<&'static str>,
+        /// What that is another name of, if it is.
+        meaning: Option<&'static str>,
         /// All names, aliases left out.
         valid: Vec<&'static str>,
     },
@@ -126,10 +128,14 @@ impl fmt::Display for ChoiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |names: &[&str]| names.join(", ");
         match self {
-            ChoiceError::UnknownName { subject, read, nearest, valid } => {
+            ChoiceError::UnknownName { subject, read, nearest, meaning, valid } => {
                 write!(f, "there is no {subject} `{read}`")?;
                 if let Some(nearest) = nearest {
-                    write!(f, "; did you mean `{nearest}`?")?;
+                    write!(f, "; did you mean `{nearest}`")?;
+                    if let Some(meaning) = meaning {
+                        write!(f, ", which is another name of `{meaning}`")?;
+                    }
+                    f.write_str("?")?;
                 }
                 write!(f, " (known: {})", list(valid))
             }
@@ -250,12 +256,18 @@ impl<R: Copy> Catalog<R> {
             subject: self.subject,
             read: read.to_owned(),
             nearest: nearest(&name, self.entries().flat_map(Entry::names)),
+            meaning: nearest(&name, self.entries().flat_map(Entry::names))
+                .and_then(|alias| self.entries().find(|entry| entry.is_alias(alias)).map(|entry| entry.name)),
             valid: self.entries().map(|entry| entry.name).collect(),
         }
     }
 }
 
 impl Entry {
+    fn is_alias(&self, name: &str) -> bool {
+        self.aliases.iter().any(|alias| alias.name == name)
+    }
+
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.name).chain(self.aliases.iter().map(|alias| alias.name))
     }

@@ -15,6 +15,8 @@ use flitway_engine::{Clock, Cycle, Picos};
 use flitway_test_kit::fuzz::{self, pick};
 use flitway_workload::graph::goal::{self, Diagnostics, MOST};
 use flitway_workload::graph::{Placement, RankCosts, RankId, RankRun, TaskGraph, TaskId};
+use flitway_workload::traffic::size::Sizes;
+use flitway_workload::traffic::{Shape, destination};
 
 const SEEDS: [&str; 2] = [
     "num_ranks 3\n\nrank 0 {\nl1: calc 1500\nl2: send 8b to 1 tag 4 cpu 2 nic 1\nl2 requires l1\nsend 5b to 2 // no label\n\
@@ -182,4 +184,73 @@ fn use_graph(graph: TaskGraph) {
 #[test]
 fn no_text_breaks_the_reader() {
     fuzz::run(20_000, run);
+}
+
+/// A traffic matrix, a list of sizes, a placement.
+const LISTS: [&str; 3] = [
+    "# to 0 1 2\n0 1 0.5\n1, 0, 2e3\n0.25; 0.5; 0\n",
+    "# bytes weight\n64 3\n256 1\n1024 0.5\n",
+    "0\n3 # rank 1\n2\n1\n",
+];
+
+/// What a slip of a person could put in.
+const WORDS: &[&str] = &[
+    "",
+    "0",
+    "1",
+    "-1",
+    "1e308",
+    "1e-308",
+    "0.1",
+    "nan",
+    "inf",
+    "18446744073709551616",
+    "65535",
+    ",",
+    ";",
+    "#",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u{feff}",
+    "\u{0}",
+    "\u{b5}",
+    "one",
+    "0x10",
+    "1 2",
+];
+
+/// Runs one case: whatever the text, the readers of lists answer.
+fn run_lists(number: u64) {
+    let mut random = Stream::new(4, number, Purpose::Test);
+    let mut text = pick(&mut random, &LISTS).to_owned();
+    (0..random.below(8)).for_each(|_| fuzz::damage(&mut text, WORDS, &mut random));
+    match destination::parse_with("matrix(fuzz)", &|_| Ok(text.clone())) {
+        Ok(matrix) => {
+            let shape = |nodes| Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize] };
+            let fitted = (1..8).filter_map(|nodes| matrix.fit(&shape(nodes), 1).ok());
+            fitted.for_each(|destinations| assert!(destinations.silent_nodes() <= 8));
+        }
+        Err(error) => assert!(error.to_string().len() > 10),
+    }
+    match Sizes::list(&text) {
+        Ok(sizes) => {
+            assert!(sizes.smallest() <= sizes.largest());
+            assert!(
+                (f64::from(sizes.smallest())..=f64::from(sizes.largest())).contains(&sizes.mean()),
+                "{text:?}"
+            );
+        }
+        Err(errors) => assert!(errors.iter().all(|error| error.to_string().len() > 10)),
+    }
+    let nodes = 1 + random.below(6) as u32;
+    match Placement::from_text(&text, 4, nodes) {
+        Ok(placement) => assert!((0..4).all(|rank| placement.node(RankId(rank)).0 < nodes)),
+        Err(errors) => assert!(errors.iter().all(|error| error.to_string().len() > 10)),
+    }
+}
+
+#[test]
+fn no_text_breaks_the_readers_of_lists() {
+    fuzz::run(20_000, run_lists);
 }

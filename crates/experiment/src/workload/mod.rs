@@ -194,6 +194,21 @@ pub fn argument(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 
+/// `problem` blames an option that nobody has given: then the option that asks for this kind of workload is told, and what the
+/// other is unless given.
+fn blame_what_is_given(problem: Problem, written: &Written, selector: &'static str) -> Problem {
+    if problem.option == selector || written.is_given(problem.option) {
+        return problem;
+    }
+    let unless = format!(
+        "{} (unless given, {} is `{}`)",
+        problem.message,
+        problem.argument(),
+        written.text(problem.option)
+    );
+    Problem { option: selector, message: unless, ..problem }
+}
+
 /// The row of `table` that `text` names.
 fn named<T: Copy>(
     option: &'static str,
@@ -455,7 +470,7 @@ fn measured<T: Sync>(
 }
 
 /// What every kind of workload can do.
-pub trait Run {
+pub trait Run: Sync {
     /// The object `workload` of a result: the options that matter, as they were written.
     fn to_json(&self) -> Value;
 

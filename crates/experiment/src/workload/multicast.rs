@@ -133,7 +133,8 @@ impl MulticastWorkload {
         for background in beside::fit(self.beside.as_ref(), session)? {
             for load in &self.loads {
                 let run = session.multicast(&self.settings, load.fraction());
-                let run = run.map_err(|error| misfit(error, &self.settings))?;
+                let blame = |problem| super::blame_what_is_given(problem, &self.written, "multicast");
+                let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
                 let operations = run.operations_per_cycle();
                 traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
                 tasks.push(Task { run, background: background.clone() });
@@ -166,7 +167,8 @@ fn plan_misfit(plan: &flitway_process::PlanError, message: String, settings: &Mu
             "use `--set routing.algorithm=up-down`, or `--by binomial`, which needs nothing of the switches",
         ),
         PlanError::Groups(GroupError::NoRoots) if settings.by == By::Ranges => {
-            Problem::new("by", message).help("use `--by hardware`, or a fat tree")
+            let message = "ranges of nodes go up to a root that covers them, and only a fat tree has several";
+            Problem::new("by", message).help("use `--by hardware`, or a fat tree such as fattree-128")
         }
         PlanError::Groups(GroupError::NoRoots) => {
             Problem::new("root", message).help("use `--root table`, or a fat tree")

@@ -5,7 +5,11 @@ use serde_json::{Map, Value, json};
 
 /// Every option of a kind that is given or has a default, as text.
 #[derive(Clone, Debug)]
-pub struct Written(Vec<(&'static str, String)>);
+pub struct Written {
+    options: Vec<(&'static str, String)>,
+    /// Those that are given.
+    given: Vec<&'static str>,
+}
 
 impl Written {
     /// The options of `kind` in `options`, or what `default` says.
@@ -18,13 +22,19 @@ impl Written {
             let text = options.get(name).or_else(|| default(name))?;
             Some((*name, text.to_owned()))
         };
-        Written(kind.options.iter().filter_map(of).collect())
+        let given = kind.options.iter().copied().filter(|name| options.get(name).is_some());
+        Written { options: kind.options.iter().filter_map(of).collect(), given: given.collect() }
     }
 
     /// The text of `option`; nothing if it is neither given nor has a default.
     #[must_use]
     pub fn text(&self, option: &str) -> &str {
-        self.0.iter().find(|(name, _)| *name == option).map_or("", |(_, text)| text)
+        self.options.iter().find(|(name, _)| *name == option).map_or("", |(_, text)| text)
+    }
+
+    /// Whether `option` is given, and does not only have a default.
+    pub(super) fn is_given(&self, option: &str) -> bool {
+        self.given.contains(&option)
     }
 
     /// The text of `option` in one line.
@@ -39,6 +49,8 @@ impl Written {
             [_] => json!(text),
             texts => json!(texts),
         };
-        Value::Object(self.0.iter().map(|(name, text)| ((*name).to_owned(), of(text))).collect::<Map<_, _>>())
+        Value::Object(
+            self.options.iter().map(|(name, text)| ((*name).to_owned(), of(text))).collect::<Map<_, _>>(),
+        )
     }
 }

@@ -184,6 +184,12 @@ impl MulticastPlan {
         self.multicast.receivers(group)
     }
 
+    /// How operations are carried out.
+    #[must_use]
+    pub fn method(&self) -> &Method {
+        &self.settings.method
+    }
+
     /// Cycles that the processor takes for a packet sent.
     #[must_use]
     pub fn send_overhead(&self) -> u64 {

@@ -16,7 +16,7 @@ use flitway_fabric::{Fabric, Simulation};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
 use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
-use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
+use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -89,7 +89,7 @@ impl Session {
         let mut guard = Guard::new();
         let outcome = loop {
             let stride = STRIDES[usize::from(has_traffic)];
-            let outcome = simulation.run_until(simulation.now() + stride, stop);
+            let outcome = simulation.run_stride(stride, stop);
             if outcome != Outcome::Reached || (has_traffic && are_over(&simulation)) {
                 break outcome;
             }
@@ -100,20 +100,28 @@ impl Session {
         };
         simulation.settle();
         let wall = started.elapsed();
-        let cycles = simulation.now().0.max(1) as f64;
-        let load_of = sent_flits(&simulation)
-            .map(|sent| sent.iter().map(|&flits| flits as f64 / cycles).collect::<Vec<_>>());
+        let completion = |job| summary_of(&simulation, job).completion;
+        let completions: Option<Vec<Cycle>> = (0..graphs.exchanges.len()).map(completion).collect();
+        let stopped = outcome == Outcome::Stopped;
+        // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
+        let has_end = has_traffic || stopped || completions.is_some();
+        let last = completions.filter(|_| !has_traffic).and_then(|completions| completions.into_iter().max());
+        let end = last.unwrap_or_else(|| simulation.now());
+        let load = |sent: Vec<u64>| -> Vec<f64> {
+            sent.iter().map(|&flits| flits as f64 / end.0.max(1) as f64).collect()
+        };
+        let load_of = sent_flits(&simulation).filter(|_| has_end).map(load);
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
         let result = |job: usize| {
-            let messengers = || simulation.endpoints().filter_map(move |it| it.messengers().nth(job));
+            let messengers = simulation.endpoints().filter_map(|it| it.messengers().nth(job));
             GraphResult {
                 name: None,
-                summary: flitway_process::summary(messengers()),
-                stuck: flitway_process::stuck(messengers(), GraphResult::STUCK_MAX),
+                summary: summary_of(&simulation, job),
+                stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
                 offered_load: graphs.background.map(|(_, load)| load),
-                stopped: outcome == Outcome::Stopped,
+                stopped,
                 last: simulation.now(),
                 out_of_memory: guard.is_exhausted(),
                 counters: simulation.counters(),
@@ -128,7 +136,7 @@ impl Session {
         let mut results: Vec<GraphResult> = (0..graphs.exchanges.len()).map(result).collect();
         if self.has_details {
             // They saw the same network.
-            let details = self.graph_details(fabric, &mut simulation, graphs, load_of, stop);
+            let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);
             results.iter_mut().for_each(|result| result.details = Some(details.clone()));
         }
         results
@@ -156,7 +164,7 @@ impl Session {
         fabric: &Fabric<A::Chip>,
         simulation: &mut Simulation<A, Together, Watch>,
         graphs: Graphs<'_>,
-        load_of: Option<Vec<f64>>,
+        (load_of, end): (Option<Vec<f64>>, Cycle),
         stop: &AtomicBool,
     ) -> Box<Details> {
         let (mut slowest, mut latencies) = (Slowest::default(), latencies());
@@ -170,7 +178,7 @@ impl Session {
             again.run_until(until, stop);
             again.observers_mut().filter_map(Watch::take_steps).collect::<Vec<Steps>>()
         });
-        let span = [Cycle::ZERO, simulation.now()];
+        let span = [Cycle::ZERO, end];
         let mut details = Details { load_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
         details.add("packet", &latencies, max, self.machine.clock);
@@ -190,4 +198,9 @@ fn are_over<A: Architecture>(simulation: &Simulation<A, Together, Watch>) -> boo
         }
     }
     under_way == 0
+}
+
+/// What graph `job` has come to.
+fn summary_of<A: Architecture>(simulation: &Simulation<A, Together, Watch>, job: usize) -> GraphSummary {
+    flitway_process::summary(simulation.endpoints().filter_map(|it| it.messengers().nth(job)))
 }

@@ -1,5 +1,6 @@
 //! Multicast operations on a machine: in the switches or by forwarding, alone or beside synthetic traffic.
 
+use super::forwarding::Sender;
 use super::job::Background;
 use super::operations::Operations;
 use super::{Patience, Session};
@@ -8,6 +9,7 @@ use crate::operations::Copies;
 use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
+use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::window::Outcome;
 use flitway_fabric::Simulation;
 use flitway_fabric::chip::Offers;
@@ -130,22 +132,30 @@ impl MulticastRun {
 
     /// Latency in cycles of the last copy of an operation with packets of the mean size when nothing else is in the network,
     /// in closed form: the mean over senders of the first group with receivers. Packets of one operation do not wait for
-    /// each other but at their sender, as in the LogP model.
+    /// each other but at their sender, as in the LogP model; where those overtake each other on several virtual channels it is
+    /// the mean over which they draw.
     #[must_use]
     pub fn zero_load_last_copy(&self) -> f64 {
         /// Senders that are looked at: of a large group some are enough.
         const SENDERS: usize = 64;
         /// Operations of each, where receivers are drawn for each anew.
         const OPERATIONS: u32 = 16;
+        /// Draws over all senders, and packets of them.
+        const DRAWS: usize = 512;
+        const PACKETS: usize = 1 << 16;
         let groups = self.plan.multicast().groups();
         let number = groups.iter().position(|members| members.len() > 1).unwrap_or(0);
         let members = &groups[number];
         let some = members.iter().step_by(members.len().div_ceil(SENDERS));
+        let draws =
+            if self.overtakes() { DRAWS.min(PACKETS / members.len()).div_ceil(some.len()).max(1) } else { 1 };
         let operations = if self.plan.multicast().is_fresh() { OPERATIONS } else { 1 };
         let tag = |source, sequence| OperationTag { group: number as u32, source, sequence };
-        let latest: Vec<u64> = some
-            .flat_map(|&source| (0..operations).map(move |sequence| tag(source, sequence)))
-            .map(|tag| self.last_copy_of(tag))
+        let tags = some.flat_map(|&source| (0..operations).map(move |sequence| tag(source, sequence)));
+        let mut lanes = Stream::new(0, 0, Purpose::Forwarding);
+        let latest: Vec<u64> = tags
+            .flat_map(|tag| std::iter::repeat_n(tag, draws))
+            .map(|tag| self.last_copy_of(tag, &mut lanes))
             .collect();
         latest.iter().sum::<u64>() as f64 / latest.len().max(1) as f64
     }
@@ -155,7 +165,30 @@ impl MulticastRun {
         point.with_multicast(self.offered_load, self.zero_load_last_copy(), measurement, scale)
     }
 
-    fn last_copy_of(&self, tag: OperationTag) -> u64 {
+    /// Whether packets that a node sends one after the other overtake each other on several virtual channels, which then is in
+    /// [`zero_load_last_copy`](Self::zero_load_last_copy).
+    #[must_use]
+    pub fn overtakes(&self) -> bool {
+        self.is_forwarded() && !self.sender().keeps_order()
+    }
+
+    /// Whether nodes forward what they receive.
+    fn is_forwarded(&self) -> bool {
+        !matches!(self.plan.method(), Method::Hardware | Method::Ranges)
+    }
+
+    /// How a node sends packets to nodes.
+    fn sender(&self) -> Sender {
+        let lanes = self.fabric.chip.vcs() / self.fabric.routing.classes();
+        Sender {
+            rails: self.fabric.rails.into(),
+            overhead: self.plan.send_overhead(),
+            flits: self.plan.multicast().mean_flits().ceil() as u64,
+            lanes: lanes.max(1).into(),
+        }
+    }
+
+    fn last_copy_of(&self, tag: OperationTag, lanes: &mut Stream) -> u64 {
         let OperationTag { group, source, .. } = tag;
         let payload = self.plan.multicast().sizes().mean().ceil() as u32;
         let mut last = 0;
@@ -164,7 +197,10 @@ impl MulticastRun {
             let latest = copies.iter().map(|copy| copy.1).max().unwrap_or(0);
             return self.plan.send_overhead() + latest + self.plan.receive_overhead();
         }
-        for (part, start) in self.plan.parts(group, source).into_iter().zip(self.starts(0)) {
+        // Packets for groups have one lane.
+        let of_groups = Sender { lanes: 1, ..self.sender() };
+        let parts = self.plan.parts(group, source);
+        for (start, part) in of_groups.starts(0, parts.len(), |_| 0).into_iter().zip(parts) {
             let copies = self.fabric.zero_load_copies(source, part, 0, payload).unwrap_or_default();
             let others = copies.into_iter().filter(|(node, _)| *node != source);
             last = others.map(|(_, cycles)| start + cycles).fold(last, u64::max);
@@ -172,7 +208,9 @@ impl MulticastRun {
         // Who has a copy, and from when on it can forward it.
         let mut holders = vec![(source, 0)];
         while let Some((node, at)) = holders.pop() {
-            for (child, start) in self.plan.children(tag, node).into_iter().zip(self.starts(at)) {
+            let children = self.plan.children(tag, node);
+            let starts = self.sender().starts(at, children.len(), |count| lanes.below(count));
+            for (child, start) in children.into_iter().zip(starts) {
                 let arrival = start + self.fabric.zero_load_cycles(node, child, payload).0;
                 last = last.max(arrival);
                 holders.push((child, arrival + self.plan.receive_overhead()));
@@ -180,14 +218,6 @@ impl MulticastRun {
         }
         // Who has got the last copy takes it in.
         last + self.plan.receive_overhead()
-    }
-
-    /// When the packets of a node that is free from cycle `at` on reach its link, one after the other.
-    fn starts(&self, at: u64) -> impl Iterator<Item = u64> {
-        let flits = self.plan.multicast().mean_flits().ceil() as u64;
-        let (rails, overhead) = (u64::from(self.fabric.rails), self.plan.send_overhead());
-        // Rails take turns: a packet waits for the one before it on the same rail.
-        (0..).map(move |turn: u64| at + ((turn + 1) * overhead).max(overhead + turn / rails * flits))
     }
 }
 

@@ -202,7 +202,7 @@ impl Session {
         let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
         let mut simulation = Simulation::<A, _, _>::new(fabric, nodes, self.shards(), || Unobserved);
         loop {
-            let outcome = simulation.run_until(simulation.now() + STRIDE, stop);
+            let outcome = simulation.run_stride(STRIDE, stop);
             if outcome != Outcome::Reached || simulation.endpoint(settings.to).received() == choice.count {
                 break;
             }

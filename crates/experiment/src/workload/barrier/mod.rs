@@ -128,6 +128,7 @@ impl BarrierWorkload {
     }
 
     pub(super) fn fit_barriers(&self, session: &Session) -> Result<BarrierRun, Problem> {
+        let misfit = |error| super::blame_what_is_given(misfit(error), &self.written, "barrier");
         let run = session.barrier(&self.settings).map_err(misfit)?;
         if self.losses.is_empty() {
             return Ok(run);

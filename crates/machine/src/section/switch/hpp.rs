@@ -276,6 +276,7 @@ fn build(
     };
     check_refresh(values, &settings, findings);
     check_headroom(values, &settings, surroundings, findings);
+    check_adverts(values, &settings, findings);
     barrier::check_timer(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))
 }
@@ -348,6 +349,33 @@ fn check_headroom(
         );
     }
     Some(())
+}
+
+/// A unit in so many adverts is long enough that these take little of a channel.
+const ADVERTS_IN_UNIT: u32 = 8;
+
+/// Compares an advert with the credit unit that it tells of.
+fn check_adverts(values: &Values, settings: &HppSettings, findings: &mut Diagnostics) {
+    let (unit, advert) = (settings.unit_flits, settings.advert.flits);
+    if 4 * advert < unit || advert == 0 {
+        return;
+    }
+    let flits = |count: u32| format!("{count} flit{}", if count == 1 { "" } else { "s" });
+    let message = format!(
+        "adverts take much of the channels: each credit unit of {} that leaves a buffer is told with {} on the channel back",
+        flits(unit),
+        flits(advert)
+    );
+    let enough = u64::from(ADVERTS_IN_UNIT * advert * settings.format.flit_bytes);
+    findings.push(
+        values
+            .conflict(Code::AdvertsCostBandwidth, &[&UNIT, &ADVERT, &packet::FLIT], message)
+            .warning()
+            .expected(format!(
+                "a unit of {} or more, in a buffer of many",
+                units::format(enough, Dimension::Size)
+            )),
+    );
 }
 
 fn pipeline(values: &Values, show_ahead: Option<bool>, findings: &mut Diagnostics) -> Option<Pipeline> {
