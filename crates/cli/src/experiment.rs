@@ -9,7 +9,7 @@ use crate::output::{Targets, colour};
 use crate::plot;
 use crate::progress::{Far, Line, stop_flag};
 use crate::report;
-use crate::run::{Voice, fits_memory};
+use crate::task::{Voice, fits_memory};
 use flitway_experiment::{Experiment, Overrides, Progress, Report, Runner, RunnerError, Store, StoreError};
 use flitway_report::page;
 use serde_json::Value;

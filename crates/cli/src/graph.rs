@@ -1,15 +1,24 @@
-//! What a run of a task graph came to, for people: the ranks that matter, never a line for each of many.
+//! `flitway run --graph`: task graphs, and what each came to, for people: the ranks that matter, never a line for each of many.
 
-use crate::output::manner;
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use crate::layout::fitted;
+use crate::output::{Targets, manner};
+use crate::progress::{Line, stop_flag};
 use crate::table::{bare_table, cost_line, named, plural};
-use flitway_experiment::workload::GraphWorkload;
+use crate::task::{Task, Voice, fits_memory, session};
+use crate::trace;
 use flitway_experiment::workload::graph::GraphJob;
 use flitway_experiment::workload::traffic::TRAFFIC_DEFAULT;
-use flitway_report::graph::GraphResult;
+use flitway_experiment::workload::{GraphWorkload, Measured};
+use flitway_machine::Machine;
+use flitway_report::graph::{GraphResult, waiting};
+use flitway_report::page::time;
 use flitway_report::session::Session;
 use flitway_report::shown::{self, Unit};
 use flitway_report::stages::{Stage, Stages};
 use flitway_workload::graph::RankSummary;
+use flitway_workload::graph::stuck::Stuck;
 use std::fmt::Write;
 
 /// Up to so many ranks each has its line.
@@ -18,13 +27,79 @@ const ALL: usize = 16;
 /// Of more so many are shown of a kind: the slowest, the fastest, those that wait longest.
 const SOME: usize = 3;
 
-/// The text of `result`.
-pub(crate) fn text(
-    session: &Session,
+/// Runs `workload` as `arguments` say.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    machine: Machine,
     workload: &GraphWorkload,
-    job: &GraphJob,
-    result: &GraphResult,
-) -> String {
+    targets: &Targets,
+) -> Result<(), Failure> {
+    let session = session(arguments, machine);
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
+    fits_memory(session.fabric().bytes())?;
+    trace::probe(arguments, &session)?;
+    let mut voice = Voice::new(targets).with_report(arguments.has_details());
+    let (stop, line) = (stop_flag()?, Line::new());
+    let clock = session.machine().clock;
+    let (mut measured, mut fault) = (Vec::new(), Ok(()));
+    for task in &tasks {
+        let beside = task
+            .background
+            .as_ref()
+            .map_or_else(String::new, |(_, load)| format!(" beside load {}", shown::load(*load, 3)));
+        let results = workload.run_task(&session, task, &stop, |now| {
+            let done = clock.nanos(now.0 as f64) / 1e6;
+            line.message(format!("{}{beside}: {done:.3} ms simulated", workload.written.shown("graph")));
+        });
+        line.clear();
+        for (job, result) in workload.jobs.iter().zip(results) {
+            voice.say(|| fitted(&text(&session, workload, job, &result), 2))?;
+            fault = fault.and(verdict(&session, &result));
+            measured.push(Measured::from(result));
+        }
+    }
+    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
+    fault?;
+    voice.end(&stop)
+}
+
+/// Lines of a kind that are shown of a graph that cannot finish; the JSON has more.
+const WAITING_MAX: usize = 10;
+
+/// What a graph that cannot finish waits for, the cause first: messages that nobody received, then ranks that wait.
+fn shown_waiting(stuck: &Stuck) -> Vec<String> {
+    let (unmatched, tasks) = waiting(stuck);
+    let some = |lines: Vec<String>| {
+        let more = lines.len().saturating_sub(WAITING_MAX);
+        let more = (more > 0).then(|| format!("... and {more} more lines of this kind; --json has more"));
+        lines.into_iter().take(WAITING_MAX).chain(more)
+    };
+    some(unmatched).chain(some(tasks)).collect()
+}
+
+/// A graph that did not finish is a fault, unless somebody stopped it.
+fn verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
+    if result.out_of_memory {
+        let after = time(session.machine().clock.nanos(result.last.0 as f64));
+        let message = format!("memory for packets that wait was about to run out after {after} simulated");
+        let help =
+            "what there was until then is shown; send large messages in parts that wait for each other";
+        return Err(Failure::input(message, Some(help.to_owned())));
+    }
+    if result.stopped {
+        return Ok(());
+    }
+    let Some(stuck) = &result.stuck else { return Ok(()) };
+    let what = if stuck.ranks.is_empty() {
+        "the graph has finished, but messages were sent that nobody received"
+    } else {
+        "the graph cannot finish: ranks wait for what will never come"
+    };
+    Err(Failure::Fault(format!("fault: {what}\n  {}", shown_waiting(stuck).join("\n  "))))
+}
+
+/// The text of `result`.
+fn text(session: &Session, workload: &GraphWorkload, job: &GraphJob, result: &GraphResult) -> String {
     let graph = &job.graph;
     let path = result.name.as_ref().unwrap_or(&job.path);
     let clock = session.machine().clock;

@@ -30,6 +30,7 @@ mod run;
 mod seeds;
 mod shell;
 mod table;
+mod task;
 mod together;
 mod trace;
 mod train;

@@ -6,36 +6,21 @@ use crate::chart;
 use crate::experiment;
 use crate::failure::Failure;
 use crate::graph;
-use crate::inputs;
-use crate::layout::{broken, fitted};
 use crate::multicast;
-use crate::output::{Targets, colour, manner, say, warn};
-use crate::progress::{Goal, Line, Pace, stop_flag};
-use crate::remarks;
-use crate::report;
+use crate::output::Targets;
+use crate::progress::Goal;
 use crate::table;
+use crate::task::{Prepared, Shown, Task, prepared, session};
 use crate::together;
-use crate::trace;
 use crate::train;
-use flitway_experiment::result::{Heading, result};
-use flitway_experiment::side_by_side::side_by_side;
-use flitway_experiment::views::Views;
-use flitway_experiment::workload::{
-    GraphFiles, GraphWorkload, Measured, Run, Surroundings, TrafficWorkload, Workload, WorkloadOptions,
-};
-use flitway_machine::{Machine, Origin};
-use flitway_report::graph::{GraphResult, waiting};
-use flitway_report::measure::{Progress, Verdict};
-use flitway_report::memory;
-use flitway_report::page::time;
+use flitway_experiment::workload::{TrafficWorkload, Workload};
+use flitway_machine::Machine;
+use flitway_report::measure::Verdict;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::shown;
 use flitway_report::theory::Theory;
-use flitway_workload::graph::stuck::Stuck;
 use flitway_workload::traffic::Traffic;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs what `arguments` say.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -47,69 +32,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let Prepared { machine, workload, targets } = prepared(arguments, name)?;
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
-        Workload::Graph(work) => run_graph(arguments, machine, work, &targets),
+        Workload::Graph(work) => graph::run(arguments, machine, work, &targets),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
         Workload::Together(work) => together::run(arguments, machine, work, &targets),
         Workload::Train(work) => train::run(arguments, machine, work, &targets),
     }
-}
-
-/// A run whose arguments have been checked.
-pub(crate) struct Prepared {
-    pub(crate) machine: Machine,
-    pub(crate) workload: Workload,
-    pub(crate) targets: Targets,
-}
-
-/// Checks what `arguments` say of a run on the machine `name`.
-pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared, Failure> {
-    let machine = inputs::machine(name, &arguments.set)?;
-    memory::fits_machine(&machine, true).map_err(too_large)?;
-    if !machine.warnings.is_empty() {
-        warn(&machine.warnings.render(colour()));
-    }
-    let options = arguments.workload();
-    let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
-    inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
-    let targets = Targets::new(arguments)?;
-    report::probe(arguments)?;
-    let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
-    let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
-    for remark in idle_settings(&machine, &workload, &options) {
-        warn(&remark);
-    }
-    Ok(Prepared { machine, workload, targets })
-}
-
-/// What `--set` says that has no effect on `workload`.
-fn idle_settings(machine: &Machine, workload: &Workload, options: &WorkloadOptions) -> Vec<String> {
-    let has_overheads = options.overheads.is_some() || matches!(workload, Workload::Graph(_));
-    let tables = [
-        (
-            "switch.barrier.",
-            matches!(workload, Workload::Barrier(_) | Workload::Together(_)),
-            "there are no barriers (--barrier)",
-        ),
-        (
-            "switch.multicast.",
-            matches!(workload, Workload::Multicast(_) | Workload::Barrier(_) | Workload::Together(_)),
-            "there is no multicast (--multicast)",
-        ),
-        ("nic.send_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
-        ("nic.receive_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
-        (
-            "nic.stripe_threshold",
-            matches!(workload, Workload::Graph(_)),
-            "there are no messages of several packets (--graph)",
-        ),
-    ];
-    let set = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
-    let idle = set.filter_map(|set| {
-        let (_, _, why) = tables.iter().find(|(path, used, _)| set.path.starts_with(path) && !used)?;
-        Some(format!("warning: `{}` has no effect in this run: {why}", set.path))
-    });
-    idle.collect()
 }
 
 fn run_traffic(
@@ -138,102 +66,6 @@ fn run_traffic(
     })
 }
 
-/// The machine of a run, ready to run.
-pub(crate) fn session(arguments: &RunArguments, machine: Machine) -> Session {
-    Session::new(machine, arguments.seed(), arguments.threads).with_details(arguments.has_details())
-}
-
-/// Columns before what is left of a line that is too long: those of what a remark is about, and two.
-const REMARK: usize = 21;
-
-/// The same of what theory says.
-const THEORY: usize = 8;
-
-/// How the points of a run are shown.
-pub(crate) struct Shown<'a, T> {
-    /// What is about to be measured, and what theory says of it.
-    pub(crate) header: &'a dyn Fn() -> String,
-    /// The heading of the table.
-    pub(crate) heading: fn() -> String,
-    /// While a point runs, in the progress line.
-    pub(crate) label: fn(&T) -> String,
-    /// As a line of the table.
-    pub(crate) row: fn(&Point) -> String,
-    /// Below the table.
-    pub(crate) summary: &'a dyn Fn(&[Point]) -> String,
-    /// How long a point is measured.
-    pub(crate) goal: Goal,
-    /// What is a fault of the network, beside a deadlock.
-    pub(crate) fault: fn(&[Point]) -> Result<(), Failure>,
-}
-
-/// A run that has been fitted.
-pub(crate) struct Task<'a> {
-    pub(crate) arguments: &'a RunArguments,
-    pub(crate) session: &'a Session,
-    pub(crate) workload: &'a dyn Run,
-    pub(crate) targets: &'a Targets,
-    /// What theory says of it, for the page.
-    pub(crate) theory: Option<&'a Theory>,
-}
-
-impl Task<'_> {
-    /// Measures a point for each of `points`, shows them, and writes what is asked for.
-    pub(crate) fn run_points<T: Sync>(
-        &self,
-        points: &[T],
-        shown: &Shown<'_, T>,
-        measure: impl Fn(&Session, &T, &AtomicBool, &mut dyn FnMut(Progress)) -> Point + Sync,
-    ) -> Result<(), Failure> {
-        let (session, beside) = self.session.dealt(points.len());
-        fits_memory(session.fabric().bytes().saturating_mul(beside as u64))?;
-        trace::probe(self.arguments, self.session)?;
-        let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
-        voice.say(|| broken(&(shown.header)(), THEORY))?;
-        let stop = stop_flag()?;
-        voice.say(shown.heading)?;
-        let measured = measure_points(points, beside, shown, &stop, &mut voice, |point, progress| {
-            measure(&session, point, &stop, progress)
-        })?;
-        voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
-        let rounded = remarks::rounded(&measured, &shown.goal);
-        if !rounded.is_empty() {
-            voice.say(|| broken(&rounded, REMARK))?;
-        }
-        if manner().verbose {
-            voice.say(|| table::cost_of_run(&measured, beside))?;
-        }
-        let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
-        let measured: Vec<Measured> = measured.into_iter().map(Measured::from).collect();
-        self.write(&measured, &stop)?;
-        fault?;
-        voice.end(&stop)
-    }
-
-    /// Writes the result of a run, the page and the trace, as far as they are asked for.
-    pub(crate) fn write(&self, measured: &[Measured], stop: &AtomicBool) -> Result<(), Failure> {
-        let Task { arguments, session, workload, targets, theory } = *self;
-        let command: Vec<String> = std::env::args().collect();
-        let heading =
-            Heading { machine: session.machine(), seed: session.seed(), command: &command, workload };
-        if targets.is_any() {
-            let values = measured.iter().map(|point| point.value.clone()).collect();
-            targets.write(&result(heading, values))?;
-        }
-        let views = Views { heading, session, measured, theory };
-        report::write(arguments, || views.page())?;
-        trace::write(arguments, &views, stop)
-    }
-}
-
-/// A deadlock is a fault, and its ring the witness.
-fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
-    let Some(ring) = points.iter().find_map(|point| point.deadlock.as_ref()) else { return Ok(()) };
-    let lines: Vec<String> = ring.iter().map(ToString::to_string).collect();
-    let what = "packets wait for each other for ever: each of these for the next, and the last for the first";
-    Err(Failure::Fault(format!("fault: {what}\n  {}", lines.join("\n  "))))
-}
-
 /// What is printed below the table of load points.
 fn summary(session: &Session, workload: &TrafficWorkload, traffic: &Traffic, measured: &[Point]) -> String {
     let mut text = table::definitions(session, workload, traffic, measured);
@@ -248,168 +80,4 @@ fn summary(session: &Session, workload: &TrafficWorkload, traffic: &Traffic, mea
         text.push_str(&chart);
     }
     text
-}
-
-/// Prints to standard output, unless the result goes there. When nobody reads any more, a run whose result goes to a file
-/// goes on in silence.
-pub(crate) struct Voice {
-    is_silent: bool,
-    has_target: bool,
-    /// Why it fell silent.
-    failure: Option<Failure>,
-}
-
-impl Voice {
-    pub(crate) fn new(targets: &Targets) -> Self {
-        Voice {
-            is_silent: targets.has_standard() || manner().quiet,
-            has_target: targets.is_any(),
-            failure: None,
-        }
-    }
-
-    /// A report page is a result in a file too.
-    pub(crate) fn with_report(self, has_report: bool) -> Self {
-        Voice { has_target: self.has_target || has_report, ..self }
-    }
-
-    pub(crate) fn say(&mut self, text: impl FnOnce() -> String) -> Result<(), Failure> {
-        if self.is_silent {
-            return Ok(());
-        }
-        match say(&text()) {
-            Err(failure) if self.has_target => {
-                (self.is_silent, self.failure) = (true, Some(failure));
-                Ok(())
-            }
-            said => said,
-        }
-    }
-
-    /// How a run ends whose result has been written.
-    pub(crate) fn end(self, stop: &AtomicBool) -> Result<(), Failure> {
-        match self.failure {
-            Some(failure) => Err(failure),
-            None if stop.load(Ordering::Relaxed) => Err(Failure::Interrupted),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Refuses what is larger than the memory that is left.
-pub(crate) fn fits_memory(needed: u64) -> Result<(), Failure> {
-    memory::fits(needed).map_err(too_large)
-}
-
-/// That there is less memory than a machine needs.
-pub(crate) fn too_large(message: String) -> Failure {
-    let help = "fewer nodes, rails, virtual channels or threads need less; nothing was run";
-    Failure::input(message, Some(help.to_owned()))
-}
-
-/// Measures each of `tasks`, one point each, so many `beside` each other, and shows them as they come in.
-fn measure_points<T: Sync>(
-    tasks: &[T],
-    beside: usize,
-    shown: &Shown<'_, T>,
-    stop: &AtomicBool,
-    voice: &mut Voice,
-    measure: impl Fn(&T, &mut dyn FnMut(Progress)) -> Point + Sync,
-) -> Result<Vec<Point>, Failure> {
-    let line = Line::new();
-    let pace = RefCell::new(Pace::new(tasks.len()));
-    let label = |place: usize| (shown.label)(&tasks[place]);
-    let mut measured = Vec::new();
-    line.begin(&label(0), pace.borrow().far());
-    let progress = |place, progress: Progress| {
-        let mut pace = pace.borrow_mut();
-        pace.reach(place, shown.goal.part(&progress));
-        // The first that is not over stands for those beside it.
-        if place == pace.over() {
-            line.point(&label(place), progress, &shown.goal, pace.far());
-        }
-    };
-    let over = |place, point| {
-        line.clear_for(|| voice.say(|| (shown.row)(&point)))?;
-        measured.push(point);
-        let mut pace = pace.borrow_mut();
-        pace.end(place);
-        if place + 1 < tasks.len() {
-            line.begin(&label(place + 1), pace.far());
-        }
-        Ok::<(), Failure>(())
-    };
-    side_by_side(tasks, beside, stop, measure, progress, over)?;
-    line.clear();
-    Ok(measured)
-}
-
-fn run_graph(
-    arguments: &RunArguments,
-    machine: Machine,
-    workload: &GraphWorkload,
-    targets: &Targets,
-) -> Result<(), Failure> {
-    let session = session(arguments, machine);
-    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
-    fits_memory(session.fabric().bytes())?;
-    trace::probe(arguments, &session)?;
-    let mut voice = Voice::new(targets).with_report(arguments.has_details());
-    let (stop, line) = (stop_flag()?, Line::new());
-    let clock = session.machine().clock;
-    let (mut measured, mut fault) = (Vec::new(), Ok(()));
-    for task in &tasks {
-        let beside = task
-            .background
-            .as_ref()
-            .map_or_else(String::new, |(_, load)| format!(" beside load {}", shown::load(*load, 3)));
-        let results = workload.run_task(&session, task, &stop, |now| {
-            let done = clock.nanos(now.0 as f64) / 1e6;
-            line.message(format!("{}{beside}: {done:.3} ms simulated", workload.written.shown("graph")));
-        });
-        line.clear();
-        for (job, result) in workload.jobs.iter().zip(results) {
-            voice.say(|| fitted(&graph::text(&session, workload, job, &result), 2))?;
-            fault = fault.and(graph_verdict(&session, &result));
-            measured.push(Measured::from(result));
-        }
-    }
-    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
-    fault?;
-    voice.end(&stop)
-}
-
-/// Lines of a kind that are shown of a graph that cannot finish; the JSON has more.
-const WAITING_MAX: usize = 10;
-
-/// What a graph that cannot finish waits for, the cause first: messages that nobody received, then ranks that wait.
-fn shown_waiting(stuck: &Stuck) -> Vec<String> {
-    let (unmatched, tasks) = waiting(stuck);
-    let some = |lines: Vec<String>| {
-        let more = lines.len().saturating_sub(WAITING_MAX);
-        let more = (more > 0).then(|| format!("... and {more} more lines of this kind; --json has more"));
-        lines.into_iter().take(WAITING_MAX).chain(more)
-    };
-    some(unmatched).chain(some(tasks)).collect()
-}
-
-/// A graph that did not finish is a fault, unless somebody stopped it.
-fn graph_verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
-    if result.out_of_memory {
-        let after = time(session.machine().clock.nanos(result.last.0 as f64));
-        let message = format!("memory for packets that wait was about to run out after {after} simulated");
-        let help =
-            "what there was until then is shown; send large messages in parts that wait for each other";
-        return Err(Failure::input(message, Some(help.to_owned())));
-    }
-    if result.stopped {
-        return Ok(());
-    }
-    let Some(stuck) = &result.stuck else { return Ok(()) };
-    let what = if stuck.ranks.is_empty() {
-        "the graph has finished, but messages were sent that nobody received"
-    } else {
-        "the graph cannot finish: ranks wait for what will never come"
-    };
-    Err(Failure::Fault(format!("fault: {what}\n  {}", shown_waiting(stuck).join("\n  "))))
 }

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 pub fn flitway(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_flitway")).args(arguments).output().unwrap()
+    // Whoever runs the tests may have said how wide the terminal is.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flitway"));
+    command.args(arguments).env_remove("COLUMNS").output().unwrap()
 }
 
 pub fn stdout(output: &Output) -> String {
