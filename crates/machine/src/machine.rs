@@ -5,7 +5,7 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::{Routing, RoutingKind, table_bytes};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl Machine {
         /// A port with its end of a link, and a node with its place: measured with meshes and trees.
         const BUILT: [u64; 2] = [80, 100];
         let Size { nodes, switches, ports } = self.size;
-        let tables = if self.routing == RoutingKind::UpDown { 2 * switches * switches } else { 0 };
+        let tables = table_bytes(self.routing, nodes, switches);
         let alike = self.fabric_of(&TopologySettings::Single { nodes: 2 }, RoutingKind::UpDown);
         let [switch_port, nic_port] = alike.bytes_per_port();
         MemoryNeeded {

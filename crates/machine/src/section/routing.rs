@@ -109,25 +109,27 @@ pub(crate) fn build(
     None
 }
 
-/// Up-down routing has tables for every pair of switches.
+/// Up-down routing has tables for every pair of a switch and a node.
 fn check_tables(
     values: &Values,
     routing: RoutingKind,
     topology: Option<&Topology>,
     findings: &mut Diagnostics,
 ) {
-    let Some(topology) = topology.filter(|_| routing == RoutingKind::UpDown) else { return };
-    let (switches, most) = (topology.switches, u64::from(routing::TABLE_SWITCHES_MAX));
-    if switches <= most {
+    let Some(topology) = topology else { return };
+    let bytes = routing::table_bytes(routing, topology.nodes, topology.switches);
+    if bytes <= routing::TABLE_BYTES_MAX {
         return;
     }
-    let gigabytes = 2 * u128::from(switches).pow(2) / 1_000_000_000;
     let message = format!(
-        "`{UP_DOWN}` routing has tables for every pair of switches: those of {switches} switches take {gigabytes} GB"
+        "`{UP_DOWN}` routing has tables for every pair of a switch and a node: those of {} switches and {} nodes take {} GB",
+        topology.switches,
+        topology.nodes,
+        bytes / 1_000_000_000,
     );
     let problem = values
         .conflict(Code::TooLarge, &[&ALGORITHM, &topology::KIND], message)
-        .expected(format!("at most {most} switches for `{UP_DOWN}`"));
+        .expected(format!("tables of at most {} GiB for `{UP_DOWN}`", routing::TABLE_BYTES_MAX >> 30));
     findings.push(match topology.own_routing {
         UP_DOWN => problem,
         own => problem.help(format!("write {} = \"{own}\", which needs no tables", ALGORITHM.key())),

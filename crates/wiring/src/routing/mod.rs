@@ -4,6 +4,7 @@
 //! [`Selection`] chooses among them, in the switches. Sources of a source-routed network walk it once per packet, by its first
 //! candidates, and put the hops into the header; a [`Route`] is that header field.
 
+mod balance;
 mod d_mod_k;
 mod destination_tag;
 mod dimension_order;
@@ -11,6 +12,7 @@ mod header;
 pub mod select;
 mod up_down;
 
+pub use balance::load_of_shortest;
 pub use header::Header;
 pub use select::Selection;
 pub(crate) use up_down::spanning_tree;
@@ -120,8 +122,8 @@ pub enum RoutingError {
     NotStages,
     /// Up*/down* needs links that lead both ways.
     OneWay,
-    /// Up*/down* has tables, for [`TABLE_SWITCHES_MAX`] switches at most.
-    TooManySwitches,
+    /// Up*/down* has tables, of [`TABLE_BYTES_MAX`] at most.
+    TooLarge,
 }
 
 impl std::fmt::Display for RoutingError {
@@ -133,8 +135,8 @@ impl std::fmt::Display for RoutingError {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
             }
             RoutingError::OneWay => f.write_str("up*/down* routing needs links that lead both ways"),
-            RoutingError::TooManySwitches => {
-                write!(f, "up*/down* routing has tables for {TABLE_SWITCHES_MAX} switches at most")
+            RoutingError::TooLarge => {
+                write!(f, "up*/down* routing has tables of at most {TABLE_BYTES_MAX} bytes")
             }
         }
     }
@@ -142,8 +144,20 @@ impl std::fmt::Display for RoutingError {
 
 impl std::error::Error for RoutingError {}
 
-/// The most switches of a fabric with up*/down* routing: its tables take two bytes for each pair of them, and minutes to make.
-pub const TABLE_SWITCHES_MAX: u32 = 1 << 15;
+/// The most that the tables of up*/down* routing take: two bytes for each pair of a switch and a node.
+pub const TABLE_BYTES_MAX: u64 = 1 << 31;
+
+/// Bytes of the tables of `kind` for so many nodes and switches.
+#[must_use]
+pub fn table_bytes(kind: RoutingKind, nodes: u64, switches: u64) -> u64 {
+    match kind {
+        RoutingKind::UpDown => (2 * nodes).saturating_mul(switches),
+        RoutingKind::DModK
+        | RoutingKind::DimensionOrder
+        | RoutingKind::DimensionOrderWithoutDateline
+        | RoutingKind::DestinationTag => 0,
+    }
+}
 
 /// A routing on its topology.
 #[derive(Clone, Debug)]
@@ -182,8 +196,8 @@ impl Routing {
             }
             (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
             (RoutingKind::UpDown, _) if topology.is_one_way() => return Err(RoutingError::OneWay),
-            (RoutingKind::UpDown, _) if topology.switches() > TABLE_SWITCHES_MAX => {
-                return Err(RoutingError::TooManySwitches);
+            _ if table_bytes(kind, topology.nodes().into(), topology.switches().into()) > TABLE_BYTES_MAX => {
+                return Err(RoutingError::TooLarge);
             }
             (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
         };

@@ -205,7 +205,7 @@ fn a_routing_refuses_a_topology_without_its_coordinates() {
     assert_eq!(Routing::new(RoutingKind::UpDown, omega).unwrap_err(), RoutingError::OneWay);
     let large = TopologySettings::Mesh { dimensions: vec![1 << 8, 129], nodes_per_switch: 1 };
     let large = Arc::new(Topology::build(&large).unwrap());
-    assert_eq!(Routing::new(RoutingKind::UpDown, large).unwrap_err(), RoutingError::TooManySwitches);
+    assert_eq!(Routing::new(RoutingKind::UpDown, large).unwrap_err(), RoutingError::TooLarge);
 }
 
 #[test]
