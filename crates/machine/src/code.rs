@@ -141,8 +141,8 @@ codes! {
         => "packet.flit = \"2 B\"\npacket.mtu = \"65535 B\"\nswitch.buffer = \"256 KiB\""
     /// The machine is too large
     TooLarge "FW-M037": "A machine has at most 16777216 nodes and 16777216 switches in a rail. A larger number \
-        is most often a slip in the number of levels or dimensions. up-down routing has tables for every pair of \
-        switches, and therefore at most 32768 of them; the routings of trees, meshes and tori have none.";
+        is most often a slip in the number of levels or dimensions. up-down routing has tables of two bytes for \
+        every pair of a switch and a node, and 2 GiB of them at most; the routings of trees, meshes and tori have none.";
         "topology.levels = 16" => "topology.levels = 3"
     /// A pipeline is too short
     PipelineTooShort "FW-M038": "Show-ahead takes its cycle from the transmitting buffer, which therefore needs two \

@@ -159,7 +159,7 @@ fn dimension_order_takes_the_shortest_way() {
         [hops(&torus, 0, 0), hops(&torus, 0, 7), hops(&torus, 0, 63), hops(&torus, 0, 36)],
         [1, 2, 3, 9]
     );
-    for dimensions in [vec![5, 3], vec![2, 2, 2], vec![4], vec![1, 6]] {
+    for dimensions in [vec![5, 3], vec![2, 2, 2], vec![4], vec![1, 6], vec![3, 1, 2]] {
         let settings = TopologySettings::Torus { dimensions: dimensions.clone(), nodes_per_switch: 2 };
         conformance(&routing(RoutingKind::DimensionOrder, &settings));
         let settings = TopologySettings::Mesh { dimensions, nodes_per_switch: 1 };
@@ -178,6 +178,81 @@ fn up_down_reaches_everything_on_random_graphs_without_cycles() {
         RoutingKind::UpDown,
         &TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 },
     ));
+}
+
+/// The busiest channel between switches when every node sends as much to every other, in packets.
+fn busiest(routing: &Routing) -> f64 {
+    let loads = crate::dependency::Dependencies::of(routing);
+    let is_between = |sender| match sender {
+        End::Switch(switch, port) => {
+            matches!(routing.topology().wire(switch, port), Some((_, End::Switch(..))))
+        }
+        End::Node(_) => false,
+    };
+    let mut by_sender: BTreeMap<End, f64> = BTreeMap::new();
+    for (channel, load) in loads.loads(|_, _| 1.0).filter(|(channel, _)| is_between(channel.sender)) {
+        *by_sender.entry(channel.sender).or_default() += load;
+    }
+    by_sender.into_values().fold(0.0, f64::max)
+}
+
+#[test]
+fn a_ring_of_two_uses_both_of_its_cables_and_a_ring_of_six_both_ways_alike() {
+    let busiest = |dimensions: &[u32], nodes_per_switch| {
+        let settings = TopologySettings::Torus { dimensions: dimensions.to_vec(), nodes_per_switch };
+        busiest(&routing(RoutingKind::DimensionOrder, &settings))
+    };
+    // Of 4 x 4 packets each way, each cable has half.
+    assert_eq!([busiest(&[2], 4), busiest(&[2, 2, 2], 4), busiest(&[2, 2, 2], 2)], [8.0, 32.0, 8.0]);
+    // A node sends over 1 + 2 + 3 / 2 links of a ring of six each way, and over 1 + 2 / 2 links of one of four.
+    assert_eq!(
+        [busiest(&[6], 2), busiest(&[6, 6], 2), busiest(&[4], 1), busiest(&[4, 4], 1)],
+        [18.0, 108.0, 2.0, 8.0]
+    );
+}
+
+#[test]
+fn a_dimension_of_one_is_a_dimension_of_none() {
+    let with = |dimensions: &[u32]| {
+        let settings = TopologySettings::Torus { dimensions: dimensions.to_vec(), nodes_per_switch: 1 };
+        routing(RoutingKind::DimensionOrder, &settings)
+    };
+    let (with_one, without) = (with(&[3, 1, 1, 4]), with(&[3, 4]));
+    for (source, node) in (0..12).flat_map(|source| (0..12).map(move |node| (NodeId(source), NodeId(node)))) {
+        let path = |routing: &Routing| routing.path(source, node).collect::<Vec<_>>();
+        assert_eq!(path(&with_one), path(&without));
+    }
+    assert_eq!(with_one.topology().ports_max(), 5);
+}
+
+#[test]
+fn up_down_is_as_good_as_the_routing_of_a_fat_tree() {
+    for settings in [
+        TopologySettings::FatTree { ports: 8, levels: 3 },
+        TopologySettings::FatTree { ports: 6, levels: 2 },
+        TopologySettings::KaryNTree { arity: 2, levels: 4 },
+    ] {
+        let [up_down, own] =
+            [RoutingKind::UpDown, RoutingKind::DModK].map(|kind| busiest(&routing(kind, &settings)));
+        assert!(up_down <= 1.05 * own, "{settings:?}: {up_down} of {own}");
+    }
+}
+
+#[test]
+fn up_down_uses_parallel_cables_alike() {
+    let end = |switch, port| End::Switch(SwitchId(switch), PortId(port));
+    let node = |node| End::Node(NodeId(node));
+    let pairs = [
+        [node(0), end(0, 0)],
+        [node(1), end(0, 1)],
+        [node(2), end(1, 0)],
+        [node(3), end(1, 1)],
+        [end(0, 2), end(1, 2)],
+        [end(0, 3), end(1, 3)],
+    ];
+    let links = pairs.map(|ends| GraphLink { ends, length_mm: None }).to_vec();
+    let graph = TopologySettings::Graph(Graph { nodes: 4, switches: 2, links });
+    assert_eq!(busiest(&routing(RoutingKind::UpDown, &graph)), 2.0);
 }
 
 #[test]

@@ -26,8 +26,8 @@ pub(crate) static DIMENSIONS: Setting = Setting {
     kind: Kind::Counts { min: 1, max: 65_536, longest: 16 },
     presence: Presence::Required,
     when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links and a ring \
-          of one has none.",
+    doc: "Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links, and both are used; \
+          a dimension of one switch is a dimension of none.",
     example: "[8, 8]",
     source: "the usual definition",
 };
@@ -51,8 +51,7 @@ fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Opti
     let each = if nodes_per_switch == 1 { "a node".to_owned() } else { format!("{nodes_per_switch} nodes") };
     let rule = format!("the {kind} has {} switches with {each} on each", sizes.join(" x "));
     let [nodes, switches] = fits(values, &[&DIMENSIONS], [nodes, switches], &rule, findings)?;
-    // Ports are numbered by dimension; a dimension of one switch wires none, which only shortens the end of the list.
-    let wired = dimensions.iter().rposition(|&size| size > 1).map_or(0, |last| last + 1);
+    let wired = dimensions.iter().filter(|&&size| size > 1).count();
     let ports = u64::from(nodes_per_switch) + 2 * wired as u64;
     let classes = (0..dimensions.len()).map(|dimension| format!("dimension-{dimension}")).collect();
     let wired_classes = (0..dimensions.len())
