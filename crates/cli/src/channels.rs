@@ -174,10 +174,25 @@ pub(crate) fn loads_section(
     };
     format!(
         "Channels\nexpected loads of {pattern} traffic at load 1, if there were room for all of it; 1 is a flit in every cycle\n\
-         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more",
+         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more\n{}",
         named.join(", "),
-        loads.bound
+        loads.bound,
+        shortest(loads)
     )
+}
+
+/// What the routing is held against.
+fn shortest(loads: &ChannelLoads) -> String {
+    /// The part of it that a routing may cost without a word.
+    const MODEST: f64 = 0.1;
+    let bound = loads.shortest_bound;
+    let cost = loads.cost();
+    let costs = if cost > MODEST {
+        format!(": this routing costs {:.0} % of that", 100.0 * cost)
+    } else {
+        String::new()
+    };
+    format!("balanced shortest paths, free of deadlock or not, would be full at load {bound:.4}{costs}")
 }
 
 /// What it means that no packets for one node can wait for each other for ever, and whether copies can.

@@ -9,6 +9,7 @@ use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
 use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
+use flitway_wiring::routing::load_of_shortest;
 use flitway_wiring::topology::{End, Topology};
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
@@ -172,6 +173,9 @@ pub struct ChannelLoads {
     pub max: f64,
     /// The offered load at which the busiest channel is full, at most 1.
     pub bound: f64,
+    /// That load if all ways were shortest ones, balanced, whether or not packets could then wait for each other for ever; no
+    /// less than `bound`.
+    pub shortest_bound: f64,
     /// By class of link and direction, busiest first.
     pub classes: Vec<ClassLoad>,
     /// Some of those that are as busy as the busiest, in order.
@@ -211,18 +215,31 @@ impl ChannelLoads {
                 _ => loads.push((channel.sender, load)),
             }
         }
-        let max = loads.iter().map(|&(_, load)| load).fold(0.0, f64::max);
+        let busiest_of = |of_nodes: bool| {
+            let of = loads.iter().filter(|&&(sender, _)| !of_nodes || is_of_node(topology, sender));
+            of.map(|&(_, load)| load).fold(0.0, f64::max)
+        };
+        let max = busiest_of(false);
+        let bound = (1.0 / max).min(1.0);
+        let shortest = load_of_shortest(topology, weight).max(busiest_of(true));
         let is_busiest = |&&(_, load): &&(End, f64)| load > 0.0 && load >= max * (1.0 - ROUNDING);
         let busiest = || loads.iter().filter(is_busiest).map(|&(sender, _)| sender);
         Some(ChannelLoads {
             channels: loads.len() as u32,
             mean: loads.iter().map(|&(_, load)| load).sum::<f64>() / loads.len() as f64,
             max,
-            bound: (1.0 / max).min(1.0),
+            bound,
+            shortest_bound: (1.0 / shortest).min(1.0).max(bound),
             classes: classes(topology, &loads),
             busiest: busiest().take(BUSIEST).collect(),
             busiest_count: busiest().count() as u32,
         })
+    }
+
+    /// What part of the load that balanced shortest paths would allow the routing does not.
+    #[must_use]
+    pub fn cost(&self) -> f64 {
+        1.0 - self.bound / self.shortest_bound
     }
 
     /// As an object.
@@ -242,10 +259,19 @@ impl ChannelLoads {
             "mean": self.mean,
             "max": self.max,
             "bound": self.bound,
+            "shortest_bound": self.shortest_bound,
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "busiest": self.busiest.iter().copied().map(end_json).collect::<Vec<_>>(),
             "busiest_count": self.busiest_count,
         })
+    }
+}
+
+/// Whether the channel out of `sender` leads from or to a node.
+fn is_of_node(topology: &Topology, sender: End) -> bool {
+    match sender {
+        End::Node(_) => true,
+        End::Switch(switch, port) => matches!(topology.wire(switch, port), Some((_, End::Node(_)))),
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) static ALGORITHM: Setting = Setting {
         Choice {
             name: UP_DOWN,
             doc: "For every topology whose links lead both ways. A shortest path that goes up, then down, in a \
-                  breadth-first order of the switches.",
+                  breadth-first order of the switches. Each node has paths of its own, balanced over equally short ports and \
+                  parallel cables.",
         },
         Choice {
             name: DESTINATION_TAG,

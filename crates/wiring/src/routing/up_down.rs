@@ -5,7 +5,7 @@
 //! is the switch with the smallest greatest distance to any other (the lowest number among equals). Where several next
 //! hops are equally short, each destination node takes what those before it have left free: see [`balance`](super::balance).
 
-use super::balance::{Balance, Link, links};
+use super::balance::{Balance, Link, Table, links};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
 use crate::topology::{End, Topology};
@@ -19,8 +19,8 @@ pub(super) struct UpDown {
     exits: Vec<(SwitchId, PortId)>,
     /// Per switch and port: whether what arrives there has come down.
     arrives_down: Vec<Vec<bool>>,
-    /// `next[(node * 2 + has come down) * switches + here]`: the port to take.
-    next: Vec<u8>,
+    /// By node, and by whether packets have come down, the port to take.
+    next: Table,
 }
 
 /// What a packet may still do at a switch: go up and down, or only down.
@@ -48,27 +48,15 @@ impl UpDown {
 }
 
 /// The ports towards each node, for packets that may still go up and for those that may not.
-fn table(topology: &Topology, links: &[Vec<Link>], rank: &[usize]) -> Vec<u8> {
-    let switches = links.len();
+fn table(topology: &Topology, links: &[Vec<Link>], rank: &[usize]) -> Table {
     let mut balance = Balance::new(links, 2, |before, here, next| match (before, rank[next] < rank[here]) {
         (UP, true) => Some(UP),
         (_, false) => Some(DOWN),
         (_, true) => None,
     });
-    let mut nodes_of = vec![Vec::new(); switches];
-    for node in (0..topology.nodes()).map(NodeId) {
-        nodes_of[topology.exit(node).0.index()].push(node);
-    }
-    let mut next = vec![0; 2 * switches * topology.nodes() as usize];
-    for (target, nodes) in nodes_of.iter().enumerate() {
-        balance.aim(target);
-        for node in nodes {
-            balance.choose(|switch| nodes_of[switch].len() as u64);
-            let table = &mut next[2 * switches * node.index()..][..2 * switches];
-            balance.ports().for_each(|(state, port)| table[state] = port);
-        }
-    }
-    next
+    let mut nodes = vec![0; links.len()];
+    (0..topology.nodes()).for_each(|node| nodes[topology.home(NodeId(node)).0.index()] += 1);
+    Table::new(topology, &mut balance, |_, weights| weights.copy_from_slice(&nodes))
 }
 
 impl Relation for UpDown {
@@ -79,8 +67,8 @@ impl Relation for UpDown {
             return Candidate { hop: Hop { port, class: 0 }, header };
         }
         let down = usize::from(self.arrives_down[here.index()][arrival.port.index()]);
-        let port = self.next[(destination.index() * 2 + down) * self.switches + here.index()];
-        Candidate { hop: Hop { port: PortId(u32::from(port)), class: 0 }, header }
+        let port = self.next.port(destination, down * self.switches + here.index());
+        Candidate { hop: Hop { port, class: 0 }, header }
     }
 }
 
