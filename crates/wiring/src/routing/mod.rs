@@ -8,7 +8,10 @@ mod balance;
 mod d_mod_k;
 mod destination_tag;
 mod dimension_order;
+mod dragonfly;
 mod header;
+mod hyperx;
+mod layered;
 pub mod select;
 mod up_down;
 
@@ -18,7 +21,7 @@ pub use select::Selection;
 pub(crate) use up_down::spanning_tree;
 
 use crate::NodeId;
-use crate::topology::{End, Shape, Topology};
+use crate::topology::{End, Shape, Topology, TopologySettings};
 use crate::{PortId, SwitchId};
 use std::sync::Arc;
 
@@ -101,12 +104,17 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
 pub enum RoutingKind {
     /// Destination modulo k on the way up a fat tree (OQ-D13); the way down is unique.
     DModK,
-    /// One dimension after the other, from 0; with dateline classes on a torus.
+    /// One dimension after the other, from 0, on a mesh, a torus or a HyperX; with dateline classes on a torus.
     DimensionOrder,
     /// The same with one class on a torus too, where packets can then wait for each other for ever.
     DimensionOrderWithoutDateline,
     /// Shortest path of up links followed by down links in a breadth-first order, on any topology whose links lead both ways.
     UpDown,
+    /// Shortest paths: on a dragonfly with a class of virtual channels before and after the global link, on any other topology
+    /// with as many layers of virtual channels as its paths need.
+    Minimal,
+    /// The same with one class, where packets can then wait for each other for ever.
+    MinimalInOneClass,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
     DestinationTag,
 }
@@ -116,13 +124,13 @@ pub enum RoutingKind {
 pub enum RoutingError {
     /// d-mod-k needs a fat tree.
     NotATree,
-    /// Dimension order needs a mesh or torus.
+    /// Dimension order needs a mesh, torus or HyperX.
     NotAGrid,
     /// Destination tags need a unidirectional multistage network.
     NotStages,
-    /// Up*/down* needs links that lead both ways.
+    /// Up*/down* and minimal routing need links that lead both ways.
     OneWay,
-    /// Up*/down* has tables, of [`TABLE_BYTES_MAX`] at most.
+    /// Up*/down* and minimal routing have tables, of [`TABLE_BYTES_MAX`] at most.
     TooLarge,
 }
 
@@ -130,13 +138,17 @@ impl std::fmt::Display for RoutingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RoutingError::NotATree => f.write_str("d-mod-k routing needs a fat tree"),
-            RoutingError::NotAGrid => f.write_str("dimension-order routing needs a mesh or a torus"),
+            RoutingError::NotAGrid => {
+                f.write_str("dimension-order routing needs a mesh, a torus or a HyperX")
+            }
             RoutingError::NotStages => {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
             }
-            RoutingError::OneWay => f.write_str("up*/down* routing needs links that lead both ways"),
+            RoutingError::OneWay => {
+                f.write_str("up*/down* and minimal routing need links that lead both ways")
+            }
             RoutingError::TooLarge => {
-                write!(f, "up*/down* routing has tables of at most {TABLE_BYTES_MAX} bytes")
+                write!(f, "routing tables have at most {TABLE_BYTES_MAX} bytes")
             }
         }
     }
@@ -144,19 +156,59 @@ impl std::fmt::Display for RoutingError {
 
 impl std::error::Error for RoutingError {}
 
-/// The most that the tables of up*/down* routing take: two bytes for each pair of a switch and a node.
+/// The most that the tables of up*/down* and minimal routing take: two bytes for each pair of a switch and a node.
 pub const TABLE_BYTES_MAX: u64 = 1 << 31;
 
-/// Bytes of the tables of `kind` for so many nodes and switches.
+/// Bytes of the tables of a routing that has some, for so many nodes and switches.
 #[must_use]
-pub fn table_bytes(kind: RoutingKind, nodes: u64, switches: u64) -> u64 {
+pub fn table_bytes(nodes: u64, switches: u64) -> u64 {
+    (2 * nodes).saturating_mul(switches)
+}
+
+/// Whether `kind` has tables on what `settings` describe.
+#[must_use]
+pub fn has_tables(kind: RoutingKind, settings: &TopologySettings) -> bool {
     match kind {
-        RoutingKind::UpDown => (2 * nodes).saturating_mul(switches),
-        RoutingKind::DModK
-        | RoutingKind::DimensionOrder
-        | RoutingKind::DimensionOrderWithoutDateline
-        | RoutingKind::DestinationTag => 0,
+        RoutingKind::UpDown => true,
+        RoutingKind::Minimal | RoutingKind::MinimalInOneClass => {
+            !matches!(settings, TopologySettings::Dragonfly(_))
+        }
+        _ => false,
     }
+}
+
+/// The relation of `kind` on `topology`.
+fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>, RoutingError> {
+    let has_classes = kind != RoutingKind::MinimalInOneClass;
+    Ok(match (kind, topology.shape()) {
+        (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, topology)),
+        (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
+        (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
+            Arc::new(dimension_order::DimensionOrder::new(shape))
+        }
+        (RoutingKind::DimensionOrderWithoutDateline, Shape::Grid(shape)) => {
+            Arc::new(dimension_order::DimensionOrder::without_dateline(shape))
+        }
+        (RoutingKind::DimensionOrder, Shape::HyperX(shape)) => Arc::new(hyperx::HyperX::new(shape)),
+        (RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline, _) => {
+            return Err(RoutingError::NotAGrid);
+        }
+        (RoutingKind::DestinationTag, Shape::Stages(shape)) => {
+            Arc::new(destination_tag::DestinationTag::new(shape))
+        }
+        (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
+        (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, Shape::Dragonfly(shape)) => {
+            Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
+        }
+        _ if topology.is_one_way() => return Err(RoutingError::OneWay),
+        _ if table_bytes(topology.nodes().into(), topology.switches().into()) > TABLE_BYTES_MAX => {
+            return Err(RoutingError::TooLarge);
+        }
+        (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(topology)),
+        (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, _) => {
+            Arc::new(layered::Layered::new(topology, has_classes))
+        }
+    })
 }
 
 /// A routing on its topology.
@@ -179,28 +231,7 @@ impl Routing {
     /// # Errors
     /// If the two do not go together.
     pub fn new(kind: RoutingKind, topology: Arc<Topology>) -> Result<Self, RoutingError> {
-        let relation: Arc<dyn Relation> = match (kind, topology.shape()) {
-            (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, &topology)),
-            (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
-            (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
-                Arc::new(dimension_order::DimensionOrder::new(shape))
-            }
-            (RoutingKind::DimensionOrderWithoutDateline, Shape::Grid(shape)) => {
-                Arc::new(dimension_order::DimensionOrder::without_dateline(shape))
-            }
-            (RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline, _) => {
-                return Err(RoutingError::NotAGrid);
-            }
-            (RoutingKind::DestinationTag, Shape::Stages(shape)) => {
-                Arc::new(destination_tag::DestinationTag::new(shape))
-            }
-            (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
-            (RoutingKind::UpDown, _) if topology.is_one_way() => return Err(RoutingError::OneWay),
-            _ if table_bytes(kind, topology.nodes().into(), topology.switches().into()) > TABLE_BYTES_MAX => {
-                return Err(RoutingError::TooLarge);
-            }
-            (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
-        };
+        let relation = relation(kind, &topology)?;
         let selection = Selection::First;
         let mut routing = Routing { kind, topology, relation, selection, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
@@ -368,16 +399,18 @@ impl Routing {
     }
 }
 
-/// The next few hops of a packet, first in the lowest bits: 6 bits of port and one of class each, and above the last a
+/// The next few hops of a packet, first in the lowest bits: 6 bits of port and two of class each, and above the last a
 /// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route(u64);
 
 impl Route {
     /// Hops that fit.
-    pub const HOPS: u32 = 8;
+    pub const HOPS: u32 = 7;
+    /// Classes that fit.
+    pub const CLASSES: u32 = 1 << Self::CLASS_BITS;
     const PORT_BITS: u32 = 6;
-    const CLASS_BITS: u32 = 1;
+    const CLASS_BITS: u32 = 2;
     const DIGIT_BITS: u32 = Self::PORT_BITS + Self::CLASS_BITS;
     const ARRIVED: u64 = 1;
     const CONTINUED: u64 = 2;
@@ -385,7 +418,7 @@ impl Route {
     /// Whether it holds the hops of switches of so many `ports` with so many `classes` of virtual channels.
     #[must_use]
     pub const fn holds(ports: u32, classes: u32) -> bool {
-        ports <= 1 << Self::PORT_BITS && classes <= 1 << Self::CLASS_BITS
+        ports <= 1 << Self::PORT_BITS && classes <= Self::CLASSES
     }
 
     /// The route of these `hops`, at most [`Route::HOPS`], to its end.
@@ -410,7 +443,7 @@ impl Route {
             Self::holds(hop.port.0 + 1, u32::from(hop.class) + 1),
             "a route holds ports below {} and classes below {}: {hop:?}",
             1 << Self::PORT_BITS,
-            1 << Self::CLASS_BITS,
+            Self::CLASSES,
         );
         let digit = u64::from(hop.port.0) | u64::from(hop.class) << Self::PORT_BITS;
         Route(self.0 | digit << (count * Self::DIGIT_BITS))
@@ -427,7 +460,7 @@ impl Route {
     #[must_use]
     pub fn hop(self) -> Hop {
         debug_assert!(!self.has_arrived() && !self.is_continued(), "a spent route has been continued");
-        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 1) as u8 }
+        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 3) as u8 }
     }
 
     /// The route after the next hop.

@@ -1,5 +1,7 @@
 use super::*;
-use crate::topology::{Graph, GraphLink, StageWiring, TopologySettings};
+use crate::topology::{
+    Arrangement, DragonflyShape, Graph, GraphLink, RandomRegular, StageWiring, TopologySettings,
+};
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -285,7 +287,7 @@ fn a_routing_refuses_a_topology_without_its_coordinates() {
 
 #[test]
 fn a_route_gives_its_hops_back() {
-    let hops = [(63, 1), (0, 0), (4, 1), (8, 0)].map(|(port, class)| Hop { port: PortId(port), class });
+    let hops = [(63, 3), (0, 0), (4, 1), (8, 2)].map(|(port, class)| Hop { port: PortId(port), class });
     let mut route = Route::of(hops);
     for hop in hops {
         assert_eq!(route.hop(), hop);
@@ -295,13 +297,156 @@ fn a_route_gives_its_hops_back() {
 }
 
 #[test]
-#[should_panic(expected = "a route holds ports below 64 and classes below 2")]
-fn a_route_refuses_a_third_class() {
-    let _ = Route::of([Hop { port: PortId(4), class: 2 }, Hop { port: PortId(8), class: 0 }]);
+#[should_panic(expected = "a route holds ports below 64 and classes below 4")]
+fn a_route_refuses_a_fifth_class() {
+    let _ = Route::of([Hop { port: PortId(4), class: 4 }, Hop { port: PortId(8), class: 0 }]);
 }
 
 #[test]
-#[should_panic(expected = "a route holds ports below 64 and classes below 2")]
+#[should_panic(expected = "a route holds ports below 64 and classes below 4")]
 fn a_route_refuses_port_64() {
     let _ = Route::of([Hop { port: PortId(64), class: 0 }]);
+}
+
+/// What is true of every topology that is a direct network: who is joined, and that its own routing and two others go.
+fn direct(settings: &TopologySettings, own: RoutingKind, [nodes, switches, links]: [usize; 3]) -> Routing {
+    let routing = routing(own, settings);
+    let topology = routing.topology();
+    assert_eq!(
+        [topology.nodes() as usize, topology.switches() as usize, topology.links().len()],
+        [nodes, switches, links],
+        "{settings:?}"
+    );
+    conformance(&routing);
+    let pairs = (0..topology.nodes()).flat_map(|one| (0..topology.nodes()).map(move |other| (one, other)));
+    let most = pairs.map(|(one, other)| hops(&routing, one, other)).max().unwrap_or(0);
+    assert!(most <= routing.hops_max() as usize, "{most} of {}", routing.hops_max());
+    for kind in [RoutingKind::UpDown, RoutingKind::Minimal] {
+        conformance(&Routing::new(kind, Arc::clone(topology)).unwrap());
+    }
+    routing
+}
+
+fn hyperx(dimensions: &[u32], links: &[u32], nodes_per_switch: u32) -> TopologySettings {
+    TopologySettings::HyperX { dimensions: dimensions.to_vec(), links: links.to_vec(), nodes_per_switch }
+}
+
+#[test]
+fn a_hyperx_takes_a_hop_for_each_dimension() {
+    let own = RoutingKind::DimensionOrder;
+    let routing = direct(&hyperx(&[4, 3], &[1], 2), own, [24, 12, 24 + 3 * 6 + 4 * 3]);
+    assert_eq!([hops(&routing, 0, 1), hops(&routing, 0, 6), hops(&routing, 0, 23)], [1, 2, 3]);
+    direct(&hyperx(&[2, 2, 2], &[1], 1), own, [8, 8, 8 + 12]);
+    direct(&hyperx(&[5], &[2], 3), own, [15, 5, 15 + 20]);
+    direct(&hyperx(&[3, 1, 2], &[1, 1, 3], 1), own, [6, 6, 6 + 6 + 9]);
+    direct(&hyperx(&[1], &[1], 4), own, [4, 1, 4]);
+}
+
+#[test]
+fn a_hyperx_with_as_many_nodes_as_its_sides_are_long_takes_uniform_traffic_in_dimension_order() {
+    // Ahn et al., SC 2009: S = T is full bisection. 7 of 8 coordinates lie elsewhere, 64 packets for each over one channel.
+    let settings = hyperx(&[8, 8], &[1], 8);
+    assert_eq!(busiest(&routing(RoutingKind::DimensionOrder, &settings)), 512.0);
+    // Two cables between two switches have half of it each.
+    let settings = hyperx(&[4, 4], &[2], 4);
+    assert_eq!(busiest(&routing(RoutingKind::DimensionOrder, &settings)), 32.0);
+}
+
+fn dragonfly(groups: u32, [a, p, h]: [u32; 3], arrangement: Arrangement) -> TopologySettings {
+    TopologySettings::Dragonfly(DragonflyShape {
+        groups,
+        switches_per_group: a,
+        nodes_per_switch: p,
+        global_ports: h,
+        arrangement,
+    })
+}
+
+#[test]
+fn a_dragonfly_joins_every_two_groups_and_crosses_one_global_link() {
+    for arrangement in [Arrangement::PalmTree, Arrangement::Absolute] {
+        let own = RoutingKind::Minimal;
+        // Balanced: a = 2 p = 2 h, and a h + 1 groups.
+        let routing = direct(&dragonfly(9, [4, 2, 2], arrangement), own, [72, 36, 72 + 9 * 6 + 36]);
+        assert_eq!([routing.classes(), routing.hops_max()], [2, 4]);
+        // Three links between two groups, two ports of a group are left over; and fewer.
+        direct(&dragonfly(3, [4, 1, 2], arrangement), own, [12, 12, 12 + 3 * 6 + 3 * 4]);
+        direct(&dragonfly(4, [4, 1, 2], arrangement), own, [16, 16, 16 + 4 * 6 + 6 * 2]);
+        direct(&dragonfly(5, [1, 1, 4], arrangement), own, [5, 5, 5 + 10]);
+        direct(&dragonfly(1, [3, 2, 0], arrangement), own, [6, 3, 6 + 3]);
+    }
+}
+
+#[test]
+fn adversarial_traffic_in_a_dragonfly_has_one_link_of_a_group_under_minimal_routing() {
+    // Kim et al., ISCA 2008, section 4.2: each node sends to a node of the next group; the one link between takes all of a p.
+    let routing = routing(RoutingKind::Minimal, &dragonfly(9, [4, 2, 2], Arrangement::PalmTree));
+    let dependencies = crate::dependency::Dependencies::of(&routing);
+    let to_next = |source: NodeId, node: NodeId| f64::from(u8::from((source.0 + 8) % 72 == node.0));
+    let max = dependencies.loads(to_next).map(|(_, load)| load).fold(0.0, f64::max);
+    assert_eq!(max, 8.0);
+}
+
+#[test]
+fn without_a_second_class_a_dragonfly_closes_a_ring() {
+    use crate::dependency::{Dependencies, Verdict};
+    let settings = dragonfly(9, [4, 2, 2], Arrangement::PalmTree);
+    let one = Dependencies::of(&routing(RoutingKind::MinimalInOneClass, &settings));
+    assert!(one.lost().is_none());
+    let Verdict::Cyclic(cycle) = one.verdict() else { panic!("one class closes rings") };
+    assert!(cycle.is_smallest && cycle.dependencies.len() >= 3, "{cycle:?}");
+}
+
+#[test]
+fn random_regular_graphs_are_simple_and_the_same_for_one_seed() {
+    let settings = |switches, degree, seed| {
+        TopologySettings::RandomRegular(RandomRegular { switches, degree, nodes_per_switch: 2, seed })
+    };
+    for (switches, degree) in [(2, 1), (5, 2), (8, 3), (10, 4), (12, 11), (6, 5)] {
+        for seed in 0..8 {
+            let settings = settings(switches, degree, seed);
+            let count = (switches * degree / 2 + 2 * switches) as usize;
+            let sizes = [2 * switches as usize, switches as usize, count];
+            let topology = Arc::clone(direct(&settings, RoutingKind::Minimal, sizes).topology());
+            assert_eq!(topology.links(), Topology::build(&settings).unwrap().links());
+            let pairs: BTreeSet<[End; 2]> =
+                topology.links().iter().skip(2 * switches as usize).map(simple).collect();
+            assert_eq!(pairs.len(), (switches * degree / 2) as usize, "no link is parallel to another");
+        }
+    }
+    let links = |seed| Topology::build(&settings(20, 4, seed)).unwrap().links().to_vec();
+    assert_ne!(links(1), links(2));
+    for (switches, degree) in [(5, 3), (4, 4), (4, 1), (3, 0)] {
+        assert!(Topology::build(&settings(switches, degree, 1)).is_err());
+    }
+}
+
+/// The two switches of a link, without their ports.
+fn simple(link: &crate::topology::Link) -> [End; 2] {
+    let [one, other] = link.ends.map(|end| match end {
+        End::Switch(switch, _) => End::Switch(switch, PortId(0)),
+        End::Node(_) => end,
+    });
+    [one.min(other), one.max(other)]
+}
+
+#[test]
+fn minimal_paths_are_shortest_and_free_of_deadlock_in_layers() {
+    for seed in 0..100 {
+        let mut stream = Stream::new(seed, 3, Purpose::Test);
+        let settings = TopologySettings::Graph(random_graph(&mut stream));
+        let minimal = routing(RoutingKind::Minimal, &settings);
+        conformance(&minimal);
+        let up_down = routing(RoutingKind::UpDown, &settings);
+        let nodes = minimal.topology().nodes();
+        for (one, other) in (0..nodes).flat_map(|one| (0..nodes).map(move |other| (one, other))) {
+            assert!(hops(&minimal, one, other) <= hops(&up_down, one, other));
+        }
+    }
+    // A ring of five needs two layers, as it needs two classes at a dateline.
+    let ring = TopologySettings::Torus { dimensions: vec![5], nodes_per_switch: 1 };
+    assert_eq!(routing(RoutingKind::Minimal, &ring).classes(), 2);
+    let one = crate::dependency::Dependencies::of(&routing(RoutingKind::MinimalInOneClass, &ring));
+    let crate::dependency::Verdict::Cyclic(cycle) = one.verdict() else { panic!("a ring closes") };
+    assert_eq!(cycle.dependencies.len(), 5);
 }

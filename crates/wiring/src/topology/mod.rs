@@ -3,14 +3,20 @@
 //! A [`Topology`] is one rail. Every link belongs to a *class* (`node`, `level-1`, `dimension-0`, ...), so that a
 //! machine can give cable lengths by class. [`Shape`] keeps the coordinates that structured routings compute with.
 
+mod dragonfly;
 mod grid;
+mod hyperx;
+mod random_regular;
 mod stages;
 mod structure;
 mod tree;
 
+pub use dragonfly::{Arrangement, DragonflyShape};
 pub use grid::{Direction, GridShape};
+pub use hyperx::HyperXShape;
+pub use random_regular::RandomRegular;
 pub use stages::{StageShape, StageWiring};
-pub use structure::{Layout, Structure};
+pub use structure::{Layout, Spots, Structure};
 pub use tree::TreeShape;
 
 use crate::NodeId;
@@ -47,6 +53,19 @@ pub enum TopologySettings {
         /// Nodes on every switch.
         nodes_per_switch: u32,
     },
+    /// A HyperX: every row of every dimension is a full mesh.
+    HyperX {
+        /// Switches in each dimension.
+        dimensions: Vec<u32>,
+        /// Links between two switches of a row: a number for each dimension, or one for all.
+        links: Vec<u32>,
+        /// Nodes on every switch.
+        nodes_per_switch: u32,
+    },
+    /// A dragonfly.
+    Dragonfly(DragonflyShape),
+    /// A graph of switches with as many links each, drawn at random.
+    RandomRegular(RandomRegular),
     /// A unidirectional multistage network: `stages` of `arity^(stages-1)` switches, `arity^stages` nodes.
     Stages {
         /// How the stages are wired.
@@ -119,6 +138,10 @@ pub enum Shape {
     Tree(TreeShape),
     /// A mesh or torus.
     Grid(GridShape),
+    /// A HyperX.
+    HyperX(HyperXShape),
+    /// A dragonfly.
+    Dragonfly(DragonflyShape),
     /// A unidirectional multistage network.
     Stages(StageShape),
     /// No structure that a routing could use.
@@ -196,6 +219,11 @@ impl Topology {
             TopologySettings::Torus { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, true)?)
             }
+            TopologySettings::HyperX { dimensions, links, nodes_per_switch } => {
+                hyperx::build(HyperXShape::new(dimensions, links, *nodes_per_switch)?)
+            }
+            TopologySettings::Dragonfly(shape) => dragonfly::build(shape.clone()),
+            TopologySettings::RandomRegular(settings) => random_regular::build(settings),
             TopologySettings::Stages { wiring, arity, stages } => stages::build(*wiring, *arity, *stages),
             TopologySettings::Single { nodes } => single(*nodes),
             TopologySettings::Graph(graph) => explicit(graph),
@@ -301,6 +329,14 @@ impl Builder {
             }
         }
         Ok(Builder { nodes: nodes as u32, switches: switches as u32, classes, links: Vec::new() })
+    }
+
+    /// Links, of class 0, from the first ports of every switch to nodes of its own, which are numbered through the switches.
+    fn nodes(&mut self, per_switch: u32) {
+        for node in 0..self.nodes {
+            let switch = End::Switch(SwitchId(node / per_switch), PortId(node % per_switch));
+            self.link([End::Node(NodeId(node)), switch], 0);
+        }
     }
 
     fn link(&mut self, ends: [End; 2], class: u32) {
