@@ -131,6 +131,7 @@ fn fix(machine: &Machine) -> String {
             "fix: routing.dateline = true and switch.vcs = {}, for its 2 classes; or {up_down}",
             chip.vcs() + 1
         ),
+        RoutingKind::MinimalInOneClass => format!("fix: routing.vc_classes = true; or {up_down}"),
         _ => format!("fix: {up_down}"),
     }
 }

@@ -110,12 +110,13 @@ codes! {
         "switch.vcs" => "switch.vcs = 2"
     /// The routing does not fit the topology
     RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree); dimension-order crosses the dimensions \
-        of a mesh or torus; up-down works on every topology.";
+        of a mesh, a torus or a HyperX; up-down and minimal work on every topology whose links lead both ways.";
         "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
     /// The virtual channels do not suffice for the routing
     TooFewVcs "FW-M031": "In a torus, dimension-order routing moves a packet to a second class of virtual channels \
-        when it crosses the dateline of a ring; without it the ring can deadlock. The virtual channels are split in \
-        two classes of the same size, so their number is even.";
+        when it crosses the dateline of a ring; without it the ring can deadlock. Minimal routing has two classes in a dragonfly, and \
+        elsewhere as many as its paths need. The virtual channels are split in classes of the same size, so their number is a \
+        multiple; packets of HPP Switches tell four classes apart, and links of SP Switches are one virtual channel.";
         "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 3"
         => "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 4"
     /// A switch has too few ports
@@ -142,7 +143,8 @@ codes! {
     /// The machine is too large
     TooLarge "FW-M037": "A machine has at most 16777216 nodes and 16777216 switches in a rail. A larger number \
         is most often a slip in the number of levels or dimensions. up-down routing has tables of two bytes for \
-        every pair of a switch and a node, and 2 GiB of them at most; the routings of trees, meshes and tori have none.";
+        every pair of a switch and a node, and 2 GiB of them at most; minimal routing lays paths for at most 67108864 such pairs; the \
+        routings of trees, grids, HyperX and dragonflies have no tables.";
         "topology.levels = 16" => "topology.levels = 3"
     /// A pipeline is too short
     PipelineTooShort "FW-M038": "Show-ahead takes its cycle from the transmitting buffer, which therefore needs two \

@@ -15,7 +15,9 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
+use flitway_wiring::topology::{
+    Arrangement, DragonflyShape, End, Graph, GraphLink, RandomRegular, Shape, Topology, TopologySettings,
+};
 use flitway_wiring::{Destination, GroupId, NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
 
@@ -48,12 +50,11 @@ pub fn generate(seed: u64) -> Case {
     let mut other_dice = Dice(Stream::new(seed, 1, Purpose::Test));
     let is_long = !sparse && classes == 1 && other_dice.one_in(3);
     let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
-    let (ascent, groups) =
-        if !is_long && classes == 1 && routing != RoutingKind::DimensionOrder && dice.one_in(2) {
-            groups(&mut dice, &topology)
-        } else {
-            (Ascent::Table, Vec::new())
-        };
+    let (ascent, groups) = if !is_long && classes == 1 && has_groups(routing) && dice.one_in(2) {
+        groups(&mut dice, &topology)
+    } else {
+        (Ascent::Table, Vec::new())
+    };
     // They do not share a virtual channel.
     switch.barrier.dedicated |= !groups.is_empty() && switch.multicast.vc == 0;
     let rails = if dice.one_in(4) { 2 } else { 1 };
@@ -107,6 +108,11 @@ fn pauses(dice: &mut Dice, length: u64, are_many: bool) -> Vec<Cycle> {
     let mut pauses: Vec<Cycle> = (0..count).map(|_| Cycle(first + dice.below(reach))).collect();
     pauses.sort_unstable();
     pauses
+}
+
+/// Whether trees of groups go with a routing.
+fn has_groups(routing: RoutingKind) -> bool {
+    matches!(routing, RoutingKind::DModK | RoutingKind::UpDown)
 }
 
 /// Up to five groups, small and large.
@@ -178,6 +184,7 @@ fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
             let (dimensions, nodes_per_switch) = grid(dice);
             (TopologySettings::Mesh { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
         }
+        5 if dice.one_in(2) => return direct(dice),
         5 | 6 => {
             let (dimensions, nodes_per_switch) = grid(dice);
             (TopologySettings::Torus { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
@@ -185,6 +192,35 @@ fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
         _ => (TopologySettings::Graph(graph(dice)), RoutingKind::UpDown),
     };
     (settings, if dice.one_in(4) { RoutingKind::UpDown } else { own })
+}
+
+/// A HyperX, a dragonfly, a random regular graph or any other one, in their own routing or in minimal routing.
+fn direct(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    let nodes_per_switch = dice.scaled(1, 3);
+    let (settings, own) = match dice.below(4) {
+        0 => {
+            let dimensions =
+                dice.pick(&[vec![3], vec![5], vec![2, 2, 2], vec![3, 2], vec![4, 3], vec![2, 1, 3]]);
+            let links = vec![dice.between(1, 2); dimensions.len()];
+            (TopologySettings::HyperX { dimensions, links, nodes_per_switch }, RoutingKind::DimensionOrder)
+        }
+        1 => {
+            let (switches_per_group, global_ports, groups) =
+                dice.pick(&[(1, 2, 3), (2, 1, 3), (2, 2, 3), (3, 1, 4), (3, 2, 3), (4, 1, 5), (2, 1, 2)]);
+            let arrangement = dice.pick(&[Arrangement::PalmTree, Arrangement::Absolute]);
+            let shape =
+                DragonflyShape { groups, switches_per_group, nodes_per_switch, global_ports, arrangement };
+            (TopologySettings::Dragonfly(shape), RoutingKind::Minimal)
+        }
+        2 => {
+            let (switches, degree) = dice.pick(&[(4, 2), (5, 2), (6, 3), (8, 3), (9, 4)]);
+            let seed = dice.below(100);
+            let graph = RandomRegular { switches, degree, nodes_per_switch, seed };
+            (TopologySettings::RandomRegular(graph), RoutingKind::Minimal)
+        }
+        _ => (TopologySettings::Graph(graph(dice)), RoutingKind::Minimal),
+    };
+    (settings, dice.pick(&[own, own, RoutingKind::Minimal, RoutingKind::UpDown]))
 }
 
 /// Sizes of a grid of at most 16 switches, and nodes on each.
@@ -259,7 +295,7 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         transmit_buffer: dice.corner(1 + u32::from(show_ahead), 4),
         transmit: dice.between(1, 2),
     };
-    let vcs = classes * dice.scaled(1, 8 / classes);
+    let vcs = classes * dice.scaled(1, (8 / classes).max(1));
     HppSettings {
         ports: ports.max(2) + dice.pick(&[0, 0, 3]),
         vcs,

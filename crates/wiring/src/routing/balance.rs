@@ -1,10 +1,11 @@
 //! Shortest paths of a graph of states, balanced: for each destination node one way from everywhere, and of equally short
 //! ways the one whose channels the destinations before have left the least to carry.
 //!
-//! Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", Hot Interconnects 2009:
-//! destinations one after the other, and after each the channels that it uses cost as much more as ways go over them. Here
-//! no cost makes a way longer, and every destination takes its ways off and chooses again when all have chosen. A state is a switch and what a packet may still do there; up*/down* has two for each switch,
-//! and shortest paths without a constraint have one.
+//! Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", Hot Interconnects
+//! 2009: destinations one after the other, and after each the channels that it uses cost as much more as ways go over them.
+//! Here no cost makes a way longer, and every destination takes its ways off and chooses again when all have chosen. A
+//! state is a switch and what a packet may still do there; up*/down* has two for each switch, and shortest paths without a
+//! constraint have one.
 //!
 //! Within one destination all ways of a state go on alike, so that a table tells them. Channels count every way: what all
 //! sources send to the destination, each as much as the caller says. Parallel cables are channels of their own.

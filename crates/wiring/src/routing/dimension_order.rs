@@ -1,11 +1,12 @@
 //! Dimension-order routing in meshes and tori: dimension 0 is finished before dimension 1 begins, and so on.
 //!
-//! In a torus the shorter way round is taken. When both are equal, in a ring of even size, one half goes upwards and the other
-//! downwards, so that uniform traffic loads the channels of both directions alike: where the size is a multiple of four, that
-//! is what starts from even coordinates, and from odd ones; elsewhere (a ring of two, with its two cables, of six, of ten)
-//! each switch deals out destinations, by whether the sum of its own coordinate, the coordinates of the destination in all
-//! other dimensions and the place of the node on its switch is even. A packet travels in class 0 of each dimension until it crosses the *dateline*,
-//! the link between the last coordinate and the first, and in class 1 from that link on: no ring of dependencies closes.
+//! In a torus the shorter way round is taken. When both are equal, in a ring of even size, one half goes upwards and the
+//! other downwards, so that uniform traffic loads the channels of both directions alike: where the size is a multiple of
+//! four, that is what starts from even coordinates, and from odd ones; elsewhere (a ring of two, with its two cables, of
+//! six, of ten) each switch deals out destinations, by whether the sum of its own coordinate, the coordinates of the
+//! destination in all other dimensions and the place of the node on its switch is even. A packet travels in class 0 of each
+//! dimension until it crosses the *dateline*, the link between the last coordinate and the first, and in class 1 from that
+//! link on: no ring of dependencies closes.
 //!
 //! Without the dateline there is one class, and a ring of five switches or more closes: for study, since packets can then
 //! wait for each other for ever. (Shorter rings stay open: two hops one way round are taken from even coordinates alone

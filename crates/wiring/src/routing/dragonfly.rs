@@ -2,9 +2,9 @@
 //! the switch of the destination.
 //!
 //! Source: Kim, Dally, Scott and Abts, ISCA 2008, section 4.1. Local channels are of class 0 before the global hop and in
-//! the group of the destination if that is the own one, of class 1 after the global hop; global channels are of class 0. Local
-//! of class 0, global, local of class 1: no ring of dependencies closes. Where several links join two groups, one of the own switch is
-//! taken if there is, and otherwise destinations are dealt out among them by their number in their group.
+//! the group of the destination if that is the own one, of class 1 after the global hop; global channels are of class 0.
+//! Local of class 0, global, local of class 1: no ring of dependencies closes. Where several links join two groups, one of
+//! the own switch is taken if there is, and otherwise destinations are dealt out among them by their number in their group.
 //!
 //! In one class, for study, packets of three groups or more can wait for each other for ever.
 

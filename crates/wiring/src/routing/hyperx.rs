@@ -1,5 +1,5 @@
-//! Dimension-order routing in a HyperX: each dimension takes one hop, dimension 0 first. No channel of a dimension is followed by
-//! one of the same or a lower dimension, and so one class is free of deadlock.
+//! Dimension-order routing in a HyperX: each dimension takes one hop, dimension 0 first. No channel of a dimension is
+//! followed by one of the same or a lower dimension, and so one class is free of deadlock.
 //!
 //! Source: Ahn et al., SC 2009, section 4.1. Of parallel links destinations are dealt out: by the sum of the coordinates of
 //! the destination and of its place on its switch.

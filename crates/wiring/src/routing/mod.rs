@@ -130,7 +130,7 @@ pub enum RoutingError {
     NotStages,
     /// Up*/down* and minimal routing need links that lead both ways.
     OneWay,
-    /// Up*/down* and minimal routing have tables, of [`TABLE_BYTES_MAX`] at most.
+    /// Up*/down* and minimal routing have tables: see [`table_entries_max`].
     TooLarge,
 }
 
@@ -147,39 +147,36 @@ impl std::fmt::Display for RoutingError {
             RoutingError::OneWay => {
                 f.write_str("up*/down* and minimal routing need links that lead both ways")
             }
-            RoutingError::TooLarge => {
-                write!(f, "routing tables have at most {TABLE_BYTES_MAX} bytes")
-            }
+            RoutingError::TooLarge => f.write_str("the tables of this routing are too large"),
         }
     }
 }
 
 impl std::error::Error for RoutingError {}
 
-/// The most that the tables of up*/down* and minimal routing take: two bytes for each pair of a switch and a node.
-pub const TABLE_BYTES_MAX: u64 = 1 << 31;
-
-/// Bytes of the tables of a routing that has some, for so many nodes and switches.
+/// The most pairs of a switch and a node for which `kind` has tables on what `settings` describe; `None` if it has none there.
+/// An entry takes two bytes, and laying a path into a layer more time than finding it.
 #[must_use]
-pub fn table_bytes(nodes: u64, switches: u64) -> u64 {
-    (2 * nodes).saturating_mul(switches)
-}
-
-/// Whether `kind` has tables on what `settings` describe.
-#[must_use]
-pub fn has_tables(kind: RoutingKind, settings: &TopologySettings) -> bool {
+pub fn table_entries_max(kind: RoutingKind, settings: &TopologySettings) -> Option<u64> {
+    let is_dragonfly = matches!(settings, TopologySettings::Dragonfly(_));
     match kind {
-        RoutingKind::UpDown => true,
-        RoutingKind::Minimal | RoutingKind::MinimalInOneClass => {
-            !matches!(settings, TopologySettings::Dragonfly(_))
-        }
-        _ => false,
+        RoutingKind::UpDown => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::Minimal | RoutingKind::MinimalInOneClass if is_dragonfly => None,
+        RoutingKind::MinimalInOneClass => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::Minimal => Some(LAYERED_MAX),
+        _ => None,
     }
 }
+
+/// Pairs of a switch and a node in the largest tables.
+const TABLE_ENTRIES_MAX: u64 = 1 << 30;
+/// The same where paths are laid into layers.
+const LAYERED_MAX: u64 = 1 << 26;
 
 /// The relation of `kind` on `topology`.
 fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>, RoutingError> {
     let has_classes = kind != RoutingKind::MinimalInOneClass;
+    let pairs = u64::from(topology.nodes()) * u64::from(topology.switches());
     Ok(match (kind, topology.shape()) {
         (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, topology)),
         (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
@@ -201,9 +198,8 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
         }
         _ if topology.is_one_way() => return Err(RoutingError::OneWay),
-        _ if table_bytes(topology.nodes().into(), topology.switches().into()) > TABLE_BYTES_MAX => {
-            return Err(RoutingError::TooLarge);
-        }
+        (RoutingKind::Minimal, _) if pairs > LAYERED_MAX => return Err(RoutingError::TooLarge),
+        _ if pairs > TABLE_ENTRIES_MAX => return Err(RoutingError::TooLarge),
         (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(topology)),
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, _) => {
             Arc::new(layered::Layered::new(topology, has_classes))

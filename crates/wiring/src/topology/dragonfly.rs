@@ -4,9 +4,10 @@
 //! switches, a switch *p* nodes and *h* global links; there are up to *a h + 1* groups. Where there are fewer, two groups are
 //! joined by as many links as all pairs can have, `a h / (g - 1)` rounded down, and ports that are left over have none.
 //!
-//! Which global port leads where is the *arrangement* (Camarero, Vallejo and Beivide, *ACM TACO* 11(4), 2014). The global ports
-//! of a group are numbered through its switches, and the first `g - 1`, the next `g - 1` and so on lead to all other groups: in the
-//! *absolute* arrangement by their number, in the *palm tree* to the group before, the one before that, and so on, around.
+//! Which global port leads where is the *arrangement* (Camarero, Vallejo and Beivide, *ACM TACO* 11(4), 2014). The global
+//! ports of a group are numbered through its switches, and the first `g - 1`, the next `g - 1` and so on lead to all other
+//! groups: in the *absolute* arrangement by their number, in the *palm tree* to the group before, the one before that, and
+//! so on, around.
 //!
 //! The first ports of a switch hold its nodes; then come those to the others of its group, by number, then the global ones.
 

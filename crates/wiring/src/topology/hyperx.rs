@@ -1,6 +1,6 @@
-//! HyperX: in every dimension each switch is joined to all others that differ from it there alone. With one link between two
-//! switches and as many nodes as the sides are long it is a flattened butterfly; of one dimension it is a full mesh; with sides of
-//! two it is a hypercube.
+//! HyperX: in every dimension each switch is joined to all others that differ from it there alone. With one link between
+//! two switches and as many nodes as the sides are long it is a flattened butterfly; of one dimension it is a full mesh;
+//! with sides of two it is a hypercube.
 //!
 //! Source: Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks", SC 2009, section 3.1: L
 //! dimensions of S switches, K links between two, T nodes on a switch; S and K may differ by dimension.

@@ -1,8 +1,9 @@
 //! Random regular graphs: every switch has as many links to others, to whom chance decides.
 //!
-//! Source: Singla, Hong, Popa and Godfrey, "Jellyfish: networking data centers randomly", NSDI 2012, section 3. Here all free
-//! ports are paired at random; what pairs a switch with itself or with a neighbour once more is mended by exchanging its ends with
-//! those of a link drawn at random. If the graph is not connected or cannot be mended the next try has other numbers from the same seed.
+//! Source: Singla, Hong, Popa and Godfrey, "Jellyfish: networking data centers randomly", NSDI 2012, section 3. Here all
+//! free ports are paired at random; what pairs a switch with itself or with a neighbour once more is mended by exchanging
+//! its ends with those of a link drawn at random. If the graph is not connected or cannot be mended the next try has other
+//! numbers from the same seed.
 
 use super::{Builder, End, Shape, Topology, TopologyError};
 use crate::{PortId, SwitchId};

@@ -8,8 +8,8 @@ use flitway_wiring::topology::TopologySettings;
 
 const MESH: &str = "mesh";
 const TORUS: &str = "torus";
-/// The kinds of grids.
-pub(crate) const KINDS: &[&str] = &[MESH, TORUS];
+/// The kinds that have dimensions.
+pub(crate) const KINDS: &[&str] = &[MESH, TORUS, super::hyperx::HYPERX];
 
 pub(super) const MESH_CHOICE: Choice =
     Choice { name: MESH, doc: "A grid of switches in any number of dimensions." };
@@ -36,7 +36,7 @@ pub(super) static NODES_PER_SWITCH: Setting = Setting {
     path: "topology.nodes_per_switch",
     kind: Kind::Count { min: 1, max: 62 },
     presence: Presence::Default("1"),
-    when: Some(When { selector: &KIND, values: KINDS }),
+    when: Some(When { selector: &KIND, values: &[MESH, TORUS, "hyperx", "dragonfly", "random-regular"] }),
     doc: "Nodes on each switch.",
     example: "1",
     source: "the usual definition",

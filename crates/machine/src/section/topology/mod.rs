@@ -3,8 +3,11 @@
 //! Each kind has its settings and its checks in one file here, and a line in [`KINDS`], in that of choices, and in the list of
 //! settings, which has the order of the reference page.
 
+pub(crate) mod dragonfly;
 mod graph_file;
 pub(crate) mod grid;
+mod hyperx;
+mod random_regular;
 mod single;
 pub(crate) mod stages;
 pub(crate) mod tree;
@@ -26,6 +29,14 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &tree::LEVELS,
     &stages::STAGES,
     &grid::DIMENSIONS,
+    &hyperx::LINKS,
+    &dragonfly::SWITCHES_PER_GROUP,
+    &dragonfly::GLOBAL_PORTS,
+    &dragonfly::GROUPS,
+    &dragonfly::ARRANGEMENT,
+    &random_regular::SWITCHES,
+    &random_regular::DEGREE,
+    &random_regular::SEED,
     &grid::NODES_PER_SWITCH,
     &single::NODES,
     &graph_file::FILE,
@@ -40,6 +51,9 @@ pub(crate) static KIND: Setting = Setting {
         stages::BUTTERFLY_CHOICE,
         grid::MESH_CHOICE,
         grid::TORUS_CHOICE,
+        hyperx::CHOICE,
+        dragonfly::CHOICE,
+        random_regular::CHOICE,
         single::CHOICE,
         graph_file::CHOICE,
     ]),
@@ -65,8 +79,25 @@ static KINDS: &[KindRow] = &[
     stages::BUTTERFLY_ROW,
     grid::MESH_ROW,
     grid::TORUS_ROW,
+    hyperx::ROW,
+    dragonfly::ROW,
+    random_regular::ROW,
     single::ROW,
     graph_file::ROW,
+];
+
+/// The kinds that have links between switches.
+pub(crate) const OF_SEVERAL_SWITCHES: &[&str] = &[
+    "fat-tree",
+    "k-ary-n-tree",
+    "omega",
+    "butterfly",
+    "mesh",
+    "torus",
+    "hyperx",
+    "dragonfly",
+    "random-regular",
+    "graph",
 ];
 
 static ARITY: Setting = Setting {
