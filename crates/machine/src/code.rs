@@ -109,7 +109,7 @@ codes! {
         file: `--set 'topology={kind=\"single\", nodes=8}'`.";
         "switch.vcs" => "switch.vcs = 2"
     /// The routing does not fit the topology
-    RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree); dimension-order crosses the dimensions \
+    RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree, xgft); dimension-order crosses the dimensions \
         of a mesh, a torus or a HyperX; up-down and minimal work on every topology whose links lead both ways.";
         "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
     /// The virtual channels do not suffice for the routing

@@ -120,6 +120,9 @@ fn build(machine: &Machine) {
         TopologySettings::FatTree { ports, levels } => *ports <= 16 && *levels <= 3,
         TopologySettings::KaryNTree { arity, levels } => *arity <= 8 && *levels <= 3,
         TopologySettings::Stages { arity, stages, .. } => *arity <= 8 && *stages <= 3,
+        TopologySettings::Xgft { down, up, .. } => {
+            [down, up].iter().all(|it| it.iter().map(|&count| u64::from(count)).product::<u64>() <= 1_000)
+        }
         TopologySettings::Dragonfly(shape) => shape.groups * shape.switches_per_group <= 4_096,
         TopologySettings::RandomRegular(graph) => graph.switches <= 1_000,
         TopologySettings::Mesh { dimensions, .. }

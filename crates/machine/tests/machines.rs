@@ -287,7 +287,11 @@ fn the_json_of_a_machine_describes_it_completely() {
 }
 
 /// Settings of direct networks that no built-in machine has, and a machine with them.
-const DIRECT: [(&[&str], &[&str]); 3] = [
+const DIRECT: [(&[&str], &[&str]); 4] = [
+    (
+        &["topology.down", "topology.up"],
+        &["topology={kind=\"xgft\", down=[8, 4], up=[1, 4]}", "routing.algorithm=d-mod-k"],
+    ),
     (
         &["topology.links"],
         &["topology={kind=\"hyperx\", dimensions=[4, 4]}", "routing.algorithm=dimension-order"],

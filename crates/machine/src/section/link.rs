@@ -77,7 +77,7 @@ static LENGTH_LEVEL: Setting = Setting {
     path: "link.length.level-N",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::tree::KINDS }),
+    when: Some(When { selector: &topology::KIND, values: topology::tree::OF_LEVELS }),
     doc: "Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.",
     example: "\"3 m\"",
     source: "Flitway",

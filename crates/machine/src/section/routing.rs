@@ -96,7 +96,7 @@ pub(crate) fn build(
     let name = values.choice(&ALGORITHM)?;
     let is_own = topology.is_none_or(|topology| topology.own_routing == name);
     let (routing, fits, needs) = match name {
-        D_MOD_K => (RoutingKind::DModK, is_own, "a fat-tree or a k-ary-n-tree"),
+        D_MOD_K => (RoutingKind::DModK, is_own, "a fat-tree, a k-ary-n-tree or an xgft"),
         MINIMAL => {
             let has_classes = values.flag(&VC_CLASSES) != Some(false);
             let routing = if has_classes { RoutingKind::Minimal } else { RoutingKind::MinimalInOneClass };

@@ -50,7 +50,7 @@ pub fn generate(seed: u64) -> Case {
     let mut other_dice = Dice(Stream::new(seed, 1, Purpose::Test));
     let is_long = !sparse && classes == 1 && other_dice.one_in(3);
     let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
-    let (ascent, groups) = if !is_long && classes == 1 && has_groups(routing) && dice.one_in(2) {
+    let (ascent, groups) = if !is_long && classes == 1 && has_groups(routing, &topology) && dice.one_in(2) {
         groups(&mut dice, &topology)
     } else {
         (Ascent::Table, Vec::new())
@@ -111,8 +111,11 @@ fn pauses(dice: &mut Dice, length: u64, are_many: bool) -> Vec<Cycle> {
 }
 
 /// Whether trees of groups go with a routing.
-fn has_groups(routing: RoutingKind) -> bool {
-    matches!(routing, RoutingKind::DModK | RoutingKind::UpDown)
+fn has_groups(routing: RoutingKind, topology: &Topology) -> bool {
+    match routing {
+        RoutingKind::DModK => matches!(topology.shape(), Shape::Tree(_)),
+        _ => routing == RoutingKind::UpDown,
+    }
 }
 
 /// Up to five groups, small and large.
@@ -175,6 +178,16 @@ fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
         2 => {
             let (ports, levels) = dice.pick(&[(4, 1), (4, 2), (4, 2), (4, 3), (6, 2), (8, 1), (8, 2)]);
             (TopologySettings::FatTree { ports, levels }, RoutingKind::DModK)
+        }
+        3 if dice.one_in(2) => {
+            let (down, up) = dice.pick(&[
+                (vec![2, 3], vec![1, 2]),
+                (vec![3, 2], vec![1, 3]),
+                (vec![2, 2, 2], vec![1, 2, 1]),
+                (vec![3], vec![1]),
+            ]);
+            let cables = vec![dice.between(1, 2)];
+            (TopologySettings::Xgft { down, up, cables }, RoutingKind::DModK)
         }
         3 => {
             let (arity, levels) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 2), (4, 2)]);

@@ -167,7 +167,7 @@ impl Canvas<'_> {
         );
     }
 
-    /// The same bowed to the right by a part of its length.
+    /// The same bowed to the right by so much times the root of its length.
     fn bowed(&mut self, (from, to): (Spot, Spot), bow: f64, width: f64, sender: End) {
         if bow == 0.0 {
             return self.line(from, to, width, sender);
@@ -175,7 +175,8 @@ impl Canvas<'_> {
         let Some(number) = self.numbers.of(sender) else { return };
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
         // A curve reaches half as far as the point that it is drawn by.
-        let middle = ((from.0 + to.0) / 2.0 - 2.0 * bow * dy, (from.1 + to.1) / 2.0 + 2.0 * bow * dx);
+        let aside = 2.0 * bow / dx.hypot(dy).sqrt().max(1e-9);
+        let middle = ((from.0 + to.0) / 2.0 - aside * dy, (from.1 + to.1) / 2.0 + aside * dx);
         // Writing to a string does not fail.
         let _ = write!(
             self.svg,
@@ -507,19 +508,22 @@ impl Canvas<'_> {
         const EDGE: f64 = 60.0;
         let (across, down) = (WIDTH - 2.0 * EDGE, (WIDTH - 2.0 * EDGE) / spots.ratio);
         let places: Vec<Spot> = spots.at.iter().map(|&[x, y]| (EDGE + x * across, EDGE + y * down)).collect();
-        let side = (0.55 * nearest(&places)).clamp(3.0, 44.0);
-        self.at(&places, side, if spots.is_bowed { 0.16 } else { 0.0 });
+        let pitch = nearest(&places);
+        let side = (if spots.is_bowed { 0.4 } else { 0.55 } * pitch).clamp(3.0, 44.0);
+        // Between two rows there is room for the bows of one.
+        let bow = if spots.is_bowed { 0.42 * pitch / across.sqrt() } else { 0.0 };
+        self.at(&places, side, bow);
         down + 2.0 * EDGE
     }
 
-    /// Switches in these places, as squares of so large a side, and lines between them that are bowed by a part of their
-    /// length.
+    /// Switches in these places, as squares of so large a side, and lines between them that are bowed by so much times the
+    /// root of their length.
     fn at(&mut self, spots: &[Spot], side: f64, bow: f64) {
         let switches = self.topology.switches();
         for switch in 0..switches {
             for (port, next) in self.neighbours(switch) {
                 let (from, to) = (spots[switch as usize], spots[next as usize]);
-                let width = (side * 0.09).clamp(0.6, 4.0);
+                let width = (side * if bow > 0.0 { 0.04 } else { 0.09 }).clamp(0.6, 4.0);
                 self.bowed((from, to), bow, width, End::Switch(SwitchId(switch), port));
             }
         }

@@ -14,6 +14,7 @@ mod hyperx;
 mod layered;
 pub mod select;
 mod up_down;
+mod xgft;
 
 pub use balance::load_of_shortest;
 pub use header::Header;
@@ -179,6 +180,7 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
     let pairs = u64::from(topology.nodes()) * u64::from(topology.switches());
     Ok(match (kind, topology.shape()) {
         (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, topology)),
+        (RoutingKind::DModK, Shape::Xgft(shape)) => Arc::new(xgft::Xgft::new(shape)),
         (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
         (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
             Arc::new(dimension_order::DimensionOrder::new(shape))

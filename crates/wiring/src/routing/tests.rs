@@ -450,3 +450,34 @@ fn minimal_paths_are_shortest_and_free_of_deadlock_in_layers() {
     let crate::dependency::Verdict::Cyclic(cycle) = one.verdict() else { panic!("a ring closes") };
     assert_eq!(cycle.dependencies.len(), 5);
 }
+
+#[test]
+fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_names() {
+    let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::Xgft {
+        down: down.to_vec(),
+        up: up.to_vec(),
+        cables: cables.to_vec(),
+    };
+    let own = RoutingKind::DModK;
+    // FT(8, 3), with the same busiest channel.
+    let settings = xgft(&[4, 4, 8], &[1, 4, 4], &[1]);
+    let tree = routing(own, &settings);
+    let topology = tree.topology();
+    assert_eq!([topology.nodes(), topology.switches(), topology.ports_max()], [128, 80, 8]);
+    let named = TopologySettings::FatTree { ports: 8, levels: 3 };
+    assert_eq!(busiest(&tree), busiest(&routing(own, &named)));
+    assert_eq!(topology.bisection_links(), Topology::build(&named).unwrap().bisection_links());
+    // Leaf-spine: 4 leaves of 4 nodes with 4 spines, 12 of 15 packets leave a leaf. Then two spines by two cables each.
+    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 4], &[1]), own, [16, 8, 32])), 12.0);
+    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 2], &[2]), own, [16, 6, 32])), 12.0);
+    // Tapered two to one, and one spine only.
+    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 2], &[1]), own, [16, 6, 24])), 24.0);
+    direct(&xgft(&[3, 2], &[1, 1], &[1]), own, [6, 3, 8]);
+    direct(&xgft(&[2, 3, 2], &[1, 2, 3], &[1, 1, 2]), own, [12, 6 + 4 + 6, 12 + 12 + 24]);
+    direct(&xgft(&[5], &[1], &[1]), own, [5, 1, 5]);
+    for (down, up, cables) in
+        [(&[2, 2][..], &[2, 2][..], &[1][..]), (&[2], &[1, 1], &[1]), (&[2, 2], &[1, 2], &[2, 1])]
+    {
+        assert!(Topology::build(&xgft(down, up, cables)).is_err());
+    }
+}

@@ -10,6 +10,7 @@ mod random_regular;
 mod stages;
 mod structure;
 mod tree;
+mod xgft;
 
 pub use dragonfly::{Arrangement, DragonflyShape};
 pub use grid::{Direction, GridShape};
@@ -18,6 +19,7 @@ pub use random_regular::RandomRegular;
 pub use stages::{StageShape, StageWiring};
 pub use structure::{Layout, Spots, Structure};
 pub use tree::TreeShape;
+pub use xgft::XgftShape;
 
 use crate::NodeId;
 use crate::{PortId, SwitchId};
@@ -38,6 +40,15 @@ pub enum TopologySettings {
         arity: u32,
         /// Levels of switches.
         levels: u32,
+    },
+    /// An extended generalized fat tree.
+    Xgft {
+        /// What is below a switch, by level.
+        down: Vec<u32>,
+        /// What is above a node, a leaf switch, and so on: 1 first.
+        up: Vec<u32>,
+        /// Cables between two of them: a number for each level, 1 first, or one for all above the nodes.
+        cables: Vec<u32>,
     },
     /// A k-ary n-cube without wrap-around, with `nodes_per_switch` nodes on every switch.
     Mesh {
@@ -136,6 +147,8 @@ pub struct Link {
 pub enum Shape {
     /// A fat tree of either convention.
     Tree(TreeShape),
+    /// An extended generalized fat tree.
+    Xgft(XgftShape),
     /// A mesh or torus.
     Grid(GridShape),
     /// A HyperX.
@@ -213,6 +226,7 @@ impl Topology {
         match settings {
             TopologySettings::FatTree { ports, levels } => tree::fat_tree(*ports, *levels),
             TopologySettings::KaryNTree { arity, levels } => tree::kary_ntree(*arity, *levels),
+            TopologySettings::Xgft { down, up, cables } => xgft::build(XgftShape::new(down, up, cables)?),
             TopologySettings::Mesh { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, false)?)
             }

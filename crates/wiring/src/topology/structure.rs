@@ -102,6 +102,7 @@ impl Shape {
     fn structure(&self) -> &dyn Structure {
         match self {
             Shape::Tree(tree) => tree,
+            Shape::Xgft(tree) => tree,
             Shape::Grid(grid) => grid,
             Shape::HyperX(hyperx) => hyperx,
             Shape::Dragonfly(dragonfly) => dragonfly,

@@ -23,10 +23,11 @@ pub(super) static LINKS: Setting = Setting {
     path: "topology.links",
     kind: Kind::Counts { min: 1, max: 62, longest: 16 },
     presence: Presence::Default("[1]"),
-    when: Some(When { selector: &KIND, values: &[HYPERX] }),
-    doc: "Parallel links between two switches of a row: a number for each dimension, or one for all.",
+    when: Some(When { selector: &KIND, values: &[HYPERX, super::xgft::XGFT] }),
+    doc: "Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a number for each \
+          level, 1 for the links to nodes first, or one for all other levels.",
     example: "[2, 1]",
-    source: "Ahn et al., SC 2009, section 3.1: K",
+    source: "Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p",
 };
 
 fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {

@@ -11,6 +11,7 @@ mod random_regular;
 mod single;
 pub(crate) mod stages;
 pub(crate) mod tree;
+pub(crate) mod xgft;
 
 use flitway_wiring::topology::{MAX_COMPONENTS, TopologySettings};
 
@@ -27,6 +28,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &tree::PORTS,
     &ARITY,
     &tree::LEVELS,
+    &xgft::DOWN,
+    &xgft::UP,
     &stages::STAGES,
     &grid::DIMENSIONS,
     &hyperx::LINKS,
@@ -47,6 +50,7 @@ pub(crate) static KIND: Setting = Setting {
     kind: Kind::Choice(&[
         tree::FAT_CHOICE,
         tree::KARY_CHOICE,
+        xgft::CHOICE,
         stages::OMEGA_CHOICE,
         stages::BUTTERFLY_CHOICE,
         grid::MESH_CHOICE,
@@ -75,6 +79,7 @@ struct KindRow {
 static KINDS: &[KindRow] = &[
     tree::FAT,
     tree::KARY,
+    xgft::ROW,
     stages::OMEGA_ROW,
     stages::BUTTERFLY_ROW,
     grid::MESH_ROW,
@@ -90,6 +95,7 @@ static KINDS: &[KindRow] = &[
 pub(crate) const OF_SEVERAL_SWITCHES: &[&str] = &[
     "fat-tree",
     "k-ary-n-tree",
+    "xgft",
     "omega",
     "butterfly",
     "mesh",
