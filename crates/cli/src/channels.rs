@@ -4,7 +4,7 @@ use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::{Machine, RoutingKind};
-use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting};
+use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;
 use flitway_wiring::topology::End;
@@ -146,6 +146,8 @@ pub(crate) fn loads_section(
     let Some(loads) = loads else {
         let reason = if fabric.nodes() > LOADS_NODES_MAX {
             format!("the machine has more than {LOADS_NODES_MAX} nodes")
+        } else if has_too_many_ways(fabric) {
+            "packets of too many nodes go too many ways".to_owned()
         } else {
             "there is nobody to send to".to_owned()
         };

@@ -20,6 +20,9 @@ const STEPS_MAX: u64 = 1 << 29;
 /// Nodes up to which loads are computed.
 pub const LOADS_NODES_MAX: u32 = 4_096;
 
+/// Ways up to which they are, where packets between two nodes go different ways.
+const WAYS_MAX: u64 = 1 << 28;
+
 /// Channels that are named among the busiest.
 const BUSIEST: usize = 5;
 
@@ -41,7 +44,8 @@ impl Waiting {
     #[must_use]
     pub fn new(fabric: &Fabric) -> Option<Self> {
         let topology = fabric.topology();
-        if u64::from(topology.nodes()) * u64::from(topology.switches()) > STEPS_MAX {
+        let starts = fabric.routing.starts_max();
+        if u64::from(topology.nodes()) * u64::from(topology.switches()) * starts > STEPS_MAX {
             return None;
         }
         let dependencies = Dependencies::of(&fabric.routing);
@@ -199,12 +203,19 @@ pub struct ClassLoad {
     pub max: f64,
 }
 
+/// Whether loads would take too long.
+#[must_use]
+pub fn has_too_many_ways(fabric: &Fabric) -> bool {
+    let nodes = u64::from(fabric.topology().nodes());
+    nodes > LOADS_NODES_MAX.into() || nodes * nodes * fabric.routing.starts_max() > WAYS_MAX
+}
+
 impl ChannelLoads {
     /// The loads of traffic to `destinations`; `None` for a machine that is too large, or whose packets do not all arrive.
     #[must_use]
     pub fn new(waiting: &Waiting, fabric: &Fabric, destinations: &Destinations) -> Option<Self> {
         let topology = fabric.topology();
-        if topology.nodes() > LOADS_NODES_MAX || waiting.lost().is_some() {
+        if has_too_many_ways(fabric) || waiting.lost().is_some() {
             return None;
         }
         let weight = |source: NodeId, node: NodeId| destinations.weight(source, node);

@@ -15,6 +15,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE, &VC_CLASSES];
 const D_MOD_K: &str = "d-mod-k";
 const DIMENSION_ORDER: &str = "dimension-order";
 const MINIMAL: &str = "minimal";
+const VALIANT: &str = "valiant";
 const UP_DOWN: &str = "up-down";
 const DESTINATION_TAG: &str = "destination-tag";
 
@@ -39,6 +40,12 @@ pub(crate) static ALGORITHM: Setting = Setting {
                   each path is laid into a class where it closes no cycle; `flitway check` refuses a machine with too few.",
         },
         Choice {
+            name: VALIANT,
+            doc: "For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn for each packet, \
+                  and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it has three classes of virtual \
+                  channels, in a HyperX two. With `nic.vc = \"by-flow\"` it is drawn once for each pair of nodes.",
+        },
+        Choice {
             name: UP_DOWN,
             doc: "For every topology whose links lead both ways. A shortest path that goes up, then down, in a \
                   breadth-first order of the switches. Each node has paths of its own, balanced over equally short ports and \
@@ -52,7 +59,7 @@ pub(crate) static ALGORITHM: Setting = Setting {
     ]),
     presence: Presence::Required,
     when: None,
-    doc: "How the path of a packet is chosen. Every routing is deterministic: packets between two nodes take one path in each \
+    doc: "How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take one path in each \
           rail. On several virtual channels they may overtake each other there, unless `nic.vc = \"by-flow\"`; and \
           `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the order.",
     example: "\"d-mod-k\"",
@@ -101,6 +108,10 @@ pub(crate) fn build(
             let has_classes = values.flag(&VC_CLASSES) != Some(false);
             let routing = if has_classes { RoutingKind::Minimal } else { RoutingKind::MinimalInOneClass };
             (routing, topology.is_none_or(|it| !it.is_one_way), "a topology whose links lead both ways")
+        }
+        VALIANT => {
+            let fits = topology.is_none_or(Topology::has_intermediates);
+            (RoutingKind::Valiant, fits, "a dragonfly, or a HyperX of up to three dimensions,")
         }
         DIMENSION_ORDER => {
             let routing = if has_dateline {
@@ -164,18 +175,13 @@ fn check_tables(
     false
 }
 
-/// Classes of virtual channels that `routing` needs on `topology`. Only laying the paths tells how many layers they need.
-pub(crate) fn classes(routing: RoutingKind, topology: &Topology) -> u32 {
-    let is_torus = topology.longest_ring.is_some();
-    match routing {
-        RoutingKind::DimensionOrder if is_torus => 2,
-        RoutingKind::Minimal => {
-            let wiring = Wiring::build(&topology.settings).ok();
-            let routing = wiring.and_then(|wiring| Routing::new(routing, Arc::new(wiring)).ok());
-            routing.map_or(1, |routing| routing.classes())
-        }
-        _ => 1,
-    }
+/// Classes of virtual channels that `kind` needs on `topology`. How many layers paths need only laying them tells.
+pub(crate) fn classes(kind: RoutingKind, topology: &Topology) -> u32 {
+    routing::classes(kind, &topology.settings).unwrap_or_else(|| {
+        let wiring = Wiring::build(&topology.settings).ok();
+        let routing = wiring.and_then(|wiring| Routing::new(kind, Arc::new(wiring)).ok());
+        routing.map_or(1, |routing| routing.classes())
+    })
 }
 
 /// Says what comes of a torus whose dateline is switched off.

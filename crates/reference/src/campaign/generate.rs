@@ -38,7 +38,7 @@ pub fn generate(seed: u64) -> Case {
     let (settings, routing) = if sparse {
         (TopologySettings::Single { nodes: dice.between(2, 3) }, RoutingKind::UpDown)
     } else {
-        topology(&mut dice)
+        topology(&mut dice, seed)
     };
     let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
     let classes = Routing::new(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
@@ -172,22 +172,20 @@ impl Dice {
     }
 }
 
-fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+/// A topology and a routing: one of the first ones that there were, or, of another stream, one of those that came later, so
+/// that other cases of older campaigns stay as they were.
+fn topology(dice: &mut Dice, seed: u64) -> (TopologySettings, RoutingKind) {
+    let first = first_topology(dice);
+    let mut later = Dice(Stream::new(seed, 3, Purpose::Test));
+    if later.one_in(5) { later_topology(&mut later) } else { first }
+}
+
+fn first_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     let (settings, own) = match dice.below(8) {
         0 | 1 => (TopologySettings::Single { nodes: dice.between(2, 16) }, RoutingKind::UpDown),
         2 => {
             let (ports, levels) = dice.pick(&[(4, 1), (4, 2), (4, 2), (4, 3), (6, 2), (8, 1), (8, 2)]);
             (TopologySettings::FatTree { ports, levels }, RoutingKind::DModK)
-        }
-        3 if dice.one_in(2) => {
-            let (down, up) = dice.pick(&[
-                (vec![2, 3], vec![1, 2]),
-                (vec![3, 2], vec![1, 3]),
-                (vec![2, 2, 2], vec![1, 2, 1]),
-                (vec![3], vec![1]),
-            ]);
-            let cables = vec![dice.between(1, 2)];
-            (TopologySettings::Xgft { down, up, cables }, RoutingKind::DModK)
         }
         3 => {
             let (arity, levels) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 2), (4, 2)]);
@@ -197,7 +195,6 @@ fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
             let (dimensions, nodes_per_switch) = grid(dice);
             (TopologySettings::Mesh { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
         }
-        5 if dice.one_in(2) => return direct(dice),
         5 | 6 => {
             let (dimensions, nodes_per_switch) = grid(dice);
             (TopologySettings::Torus { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
@@ -207,8 +204,8 @@ fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     (settings, if dice.one_in(4) { RoutingKind::UpDown } else { own })
 }
 
-/// A HyperX, a dragonfly, a random regular graph or any other one, in their own routing or in minimal routing.
-fn direct(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+/// A HyperX, a dragonfly, a random regular graph, a tree of any ports or any graph, in a routing of its own or any other.
+fn later_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     let nodes_per_switch = dice.scaled(1, 3);
     let (settings, own) = match dice.below(4) {
         0 => {
@@ -231,9 +228,22 @@ fn direct(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
             let graph = RandomRegular { switches, degree, nodes_per_switch, seed };
             (TopologySettings::RandomRegular(graph), RoutingKind::Minimal)
         }
+        3 => {
+            let (down, up) = dice.pick(&[
+                (vec![2, 3], vec![1, 2]),
+                (vec![3, 2], vec![1, 3]),
+                (vec![2, 2, 2], vec![1, 2, 1]),
+                (vec![3], vec![1]),
+            ]);
+            let cables = vec![dice.between(1, 2)];
+            (TopologySettings::Xgft { down, up, cables }, RoutingKind::DModK)
+        }
         _ => (TopologySettings::Graph(graph(dice)), RoutingKind::Minimal),
     };
-    (settings, dice.pick(&[own, own, RoutingKind::Minimal, RoutingKind::UpDown]))
+    let has_intermediates =
+        matches!(settings, TopologySettings::HyperX { .. } | TopologySettings::Dragonfly(_));
+    let drawn = if has_intermediates { RoutingKind::Valiant } else { own };
+    (settings, dice.pick(&[own, own, drawn, drawn, RoutingKind::Minimal, RoutingKind::UpDown]))
 }
 
 /// Sizes of a grid of at most 16 switches, and nodes on each.

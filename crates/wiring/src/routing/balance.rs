@@ -219,6 +219,12 @@ impl Balance {
         self.stops.iter().map(|stop| (stop.state as usize, self.chosen[stop.state as usize].port))
     }
 
+    /// Links to the target from the first state that is farthest from it.
+    fn farthest(&self) -> u32 {
+        let first = self.distance[..self.switches].iter();
+        first.copied().filter(|&distance| distance != u32::MAX).max().unwrap_or(0)
+    }
+
     /// What the busiest channel carries.
     fn busiest(&self) -> u64 {
         self.carried.iter().copied().max().unwrap_or(0)
@@ -230,6 +236,8 @@ impl Balance {
 pub(super) struct Table {
     states: usize,
     ports: Vec<u8>,
+    /// The longest way from a first state, in switches.
+    longest: u32,
 }
 
 /// How often each destination chooses, in a table that is not large and in one that is: the first ones know nothing of those
@@ -249,11 +257,12 @@ impl Table {
         let (switches, states) = (balance.switches, balance.distance.len());
         let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
         nodes.sort_by_key(|&node| topology.exit(node).0);
-        let mut table = Table { states, ports: vec![0; states * nodes.len()] };
+        let mut table = Table { states, ports: vec![0; states * nodes.len()], longest: 1 };
         let mut weights = vec![0; switches];
         for pass in 0..PASSES[usize::from(table.ports.len() >= LARGE)] {
             for group in nodes.chunk_by(|&one, &other| topology.exit(one).0 == topology.exit(other).0) {
                 balance.aim(topology.exit(group[0]).0.index());
+                table.longest = table.longest.max(1 + balance.farthest());
                 for &node in group {
                     weight(node, &mut weights);
                     let row = table.row_mut(node);
@@ -266,6 +275,11 @@ impl Table {
             }
         }
         table
+    }
+
+    /// Switches on the longest way.
+    pub(super) fn longest(&self) -> u32 {
+        self.longest
     }
 
     fn row_mut(&mut self, node: NodeId) -> &mut [u8] {

@@ -22,16 +22,16 @@ impl Dragonfly {
     pub(super) fn new(shape: &DragonflyShape, has_classes: bool) -> Self {
         Dragonfly { shape: shape.clone(), has_classes }
     }
+}
 
-    /// The end of the global link that packets at `here` take to `group`, dealt out by `number`.
-    fn exit(&self, here: SwitchId, group: u32, number: u32) -> (SwitchId, PortId) {
-        let (own, copies) = (self.shape.group(here), self.shape.links_between_groups());
-        let end = |copy| self.shape.global_end(own, group, copy);
-        let of_here = || (0..copies).map(end).filter(|&(switch, _)| switch == here);
-        match of_here().count() as u32 {
-            0 => end(number % copies),
-            count => of_here().nth((number % count) as usize).unwrap_or_else(|| end(0)),
-        }
+/// The end of the global link that packets at `here` take to `group`, dealt out by `number`.
+pub(super) fn exit(shape: &DragonflyShape, here: SwitchId, group: u32, number: u32) -> (SwitchId, PortId) {
+    let (own, copies) = (shape.group(here), shape.links_between_groups());
+    let end = |copy| shape.global_end(own, group, copy);
+    let of_here = || (0..copies).map(end).filter(|&(switch, _)| switch == here);
+    match of_here().count() as u32 {
+        0 => end(number % copies),
+        count => of_here().nth((number % count) as usize).unwrap_or_else(|| end(0)),
     }
 }
 
@@ -51,7 +51,7 @@ impl Relation for Dragonfly {
             let class = u8::from(self.has_classes && shape.is_global(arrival.port));
             Hop { port: shape.local_port(here, target), class }
         } else {
-            let (switch, port) = self.exit(here, group, node);
+            let (switch, port) = exit(shape, here, group, node);
             Hop { port: if switch == here { port } else { shape.local_port(here, switch) }, class: 0 }
         };
         Candidate { hop, header }

@@ -21,28 +21,27 @@ impl HyperX {
 
 impl Relation for HyperX {
     fn next(&self, here: SwitchId, _: Arrival, header: Header) -> Candidate {
-        let HyperXShape { dimensions, links, nodes_per_switch } = &self.shape;
         let node = header.destination().0;
-        let place = node % nodes_per_switch;
-        let (mut at, mut target) = (here.0, node / nodes_per_switch);
-        let mut dealt = place;
-        // The dimension of the hop, and its two coordinates; what is finished is not dealt by.
-        let mut hop = None;
-        for (dimension, &size) in dimensions.iter().enumerate() {
-            let (here, there) = (at % size, target % size);
-            (at, target) = (at / size, target / size);
-            match hop {
-                None if here != there => hop = Some((dimension, here, there)),
-                None => {}
-                Some(_) => dealt += there,
-            }
-        }
-        let port = match hop {
-            Some((dimension, here, there)) => {
-                self.shape.port(dimension, here, there, dealt % links[dimension])
-            }
-            None => PortId(place),
-        };
+        let (place, target) = (node % self.shape.nodes_per_switch, node / self.shape.nodes_per_switch);
+        let port = port(&self.shape, here, SwitchId(target), place).unwrap_or(PortId(place));
         Candidate { hop: Hop { port, class: 0 }, header }
     }
+}
+
+/// The port from `here` towards `target`, of parallel links dealt out by `number` too; `None` at the target.
+pub(super) fn port(shape: &HyperXShape, here: SwitchId, target: SwitchId, number: u32) -> Option<PortId> {
+    let (mut at, mut to, mut dealt) = (here.0, target.0, number);
+    // The dimension of the hop, and its two coordinates; what is finished is not dealt by.
+    let mut hop = None;
+    for (dimension, &size) in shape.dimensions.iter().enumerate() {
+        let (here, there) = (at % size, to % size);
+        (at, to) = (at / size, to / size);
+        match hop {
+            None if here != there => hop = Some((dimension, here, there)),
+            None => {}
+            Some(_) => dealt += there,
+        }
+    }
+    let (dimension, here, there) = hop?;
+    Some(shape.port(dimension, here, there, dealt % shape.links[dimension]))
 }

@@ -101,6 +101,10 @@ impl Relation for Layered {
         self.classes
     }
 
+    fn hops_max(&self) -> Option<u32> {
+        Some(self.next.longest())
+    }
+
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let node = header.destination();
         let is_first = self.is_from_node[here.index()][arrival.port.index()];

@@ -14,6 +14,7 @@ mod hyperx;
 mod layered;
 pub mod select;
 mod up_down;
+mod valiant;
 mod xgft;
 
 pub use balance::load_of_shortest;
@@ -72,6 +73,11 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         vec![self.start(source, destination, 0)]
     }
 
+    /// No less than the switches that any way crosses, where the relation knows better than its topology.
+    fn hops_max(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether headers say no more than the destination, on the whole way.
     fn is_plain(&self) -> bool {
         true
@@ -116,6 +122,8 @@ pub enum RoutingKind {
     Minimal,
     /// The same with one class, where packets can then wait for each other for ever.
     MinimalInOneClass,
+    /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, that is drawn for each packet.
+    Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
     DestinationTag,
 }
@@ -129,6 +137,10 @@ pub enum RoutingError {
     NotAGrid,
     /// Destination tags need a unidirectional multistage network.
     NotStages,
+    /// Valiant's routing needs a dragonfly or a HyperX.
+    NoIntermediates,
+    /// A way by an intermediate has more hops than a packet can carry.
+    TooLong,
     /// Up*/down* and minimal routing need links that lead both ways.
     OneWay,
     /// Up*/down* and minimal routing have tables: see [`table_entries_max`].
@@ -144,6 +156,10 @@ impl std::fmt::Display for RoutingError {
             }
             RoutingError::NotStages => {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
+            }
+            RoutingError::NoIntermediates => f.write_str("Valiant routing needs a dragonfly or a HyperX"),
+            RoutingError::TooLong => {
+                write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
             }
             RoutingError::OneWay => {
                 f.write_str("up*/down* and minimal routing need links that lead both ways")
@@ -166,6 +182,19 @@ pub fn table_entries_max(kind: RoutingKind, settings: &TopologySettings) -> Opti
         RoutingKind::MinimalInOneClass => Some(TABLE_ENTRIES_MAX),
         RoutingKind::Minimal => Some(LAYERED_MAX),
         _ => None,
+    }
+}
+
+/// Classes of virtual channels that `kind` needs on what `settings` describe; `None` where only building it tells.
+#[must_use]
+pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
+    match (kind, settings) {
+        (RoutingKind::DimensionOrder, TopologySettings::Torus { .. }) => Some(2),
+        (RoutingKind::Minimal, TopologySettings::Dragonfly(_)) => Some(2),
+        (RoutingKind::Minimal, _) => None,
+        (RoutingKind::Valiant, TopologySettings::Dragonfly(_)) => Some(3),
+        (RoutingKind::Valiant, _) => Some(2),
+        _ => Some(1),
     }
 }
 
@@ -199,6 +228,15 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, Shape::Dragonfly(shape)) => {
             Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
         }
+        (RoutingKind::Valiant, Shape::Dragonfly(shape)) => Arc::new(valiant::ValiantDragonfly::new(shape)),
+        (RoutingKind::Valiant, Shape::HyperX(shape)) => {
+            let relation = valiant::ValiantHyperX::new(shape);
+            if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
+                return Err(RoutingError::TooLong);
+            }
+            Arc::new(relation)
+        }
+        (RoutingKind::Valiant, _) => return Err(RoutingError::NoIntermediates),
         _ if topology.is_one_way() => return Err(RoutingError::OneWay),
         (RoutingKind::Minimal, _) if pairs > LAYERED_MAX => return Err(RoutingError::TooLarge),
         _ if pairs > TABLE_ENTRIES_MAX => return Err(RoutingError::TooLarge),
@@ -234,7 +272,7 @@ impl Routing {
         let mut routing = Routing { kind, topology, relation, selection, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
         let is_small = u64::from(nodes) * u64::from(nodes) <= PAIRS;
-        if is_small && Route::holds(routing.topology.ports_max(), routing.classes()) {
+        if is_small && routing.is_plain() && Route::holds(routing.topology.ports_max(), routing.classes()) {
             let pairs =
                 (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))));
             routing.ways = pairs.map(|(source, node)| routing.walk(source, node)).collect();
@@ -307,6 +345,25 @@ impl Routing {
         take(self.relation.next(here, arrival, header));
     }
 
+    /// The first candidate of a packet with this header.
+    #[must_use]
+    pub fn first(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        self.relation.next(here, arrival, header)
+    }
+
+    /// See [`Relation::start`].
+    #[must_use]
+    pub fn header(&self, source: NodeId, destination: NodeId, draw: u32) -> Header {
+        self.relation.start(source, destination, draw.into())
+    }
+
+    /// How many headers packets between two nodes can start with, at the most.
+    #[must_use]
+    pub fn starts_max(&self) -> u64 {
+        let last = NodeId(self.topology.nodes() - 1);
+        self.starts(NodeId(0), last).len() as u64
+    }
+
     /// See [`Relation::starts`].
     pub(crate) fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
         self.relation.starts(source, destination)
@@ -351,11 +408,22 @@ impl Routing {
         })
     }
 
-    /// No less than the hops of any packet: switches crossed between the two most distant nodes, where the topology
-    /// tells, or its number of switches.
+    /// No less than the hops of any packet: switches crossed between the two most distant nodes, where the relation or the
+    /// topology tells, or its number of switches.
     #[must_use]
     pub fn hops_max(&self) -> u32 {
-        self.topology.hops_max()
+        self.relation.hops_max().unwrap_or_else(|| self.topology.hops_max())
+    }
+
+    /// The way from `source` to `destination` of a packet that has drawn this number, as much of it as a header field holds.
+    #[inline]
+    #[must_use]
+    pub fn way_drawn(&self, source: NodeId, destination: NodeId, draw: u32) -> Route {
+        if self.is_plain() {
+            return self.way(source, destination);
+        }
+        let (here, arrival) = self.start(source);
+        self.route_of(here, arrival, self.header(source, destination, draw))
     }
 
     /// The way from `source` to `destination`, as much of it as a header field holds.

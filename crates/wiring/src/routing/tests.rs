@@ -6,7 +6,9 @@ use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
-    Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()
+    let routing = Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap();
+    assert!(classes(kind, settings).is_none_or(|classes| classes == routing.classes()));
+    routing
 }
 
 fn hops(routing: &Routing, source: u32, destination: u32) -> usize {
@@ -480,4 +482,81 @@ fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_na
     {
         assert!(Topology::build(&xgft(down, up, cables)).is_err());
     }
+}
+
+/// All packets of a routing with intermediates arrive, in as few hops as it says, and cannot wait for each other for ever.
+fn by_intermediates(settings: &TopologySettings) -> Routing {
+    let routing = routing(RoutingKind::Valiant, settings);
+    let dependencies = crate::dependency::Dependencies::of(&routing);
+    assert_eq!(dependencies.lost(), None);
+    assert!(matches!(dependencies.verdict(), crate::dependency::Verdict::Free(_)), "{settings:?}");
+    let nodes = routing.topology().nodes();
+    let mut stream = Stream::new(1, 0, Purpose::Test);
+    for (source, node) in
+        (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))))
+    {
+        let draw = stream.bits() as u32;
+        let header = routing.header(source, node, draw);
+        assert!(routing.starts(source, node).contains(&header), "{header:?}");
+        let (mut at, mut route, mut hops) =
+            (Some(routing.start(source)), routing.way_drawn(source, node, draw), 0);
+        while let Some((here, arrival)) = at {
+            let hop = routing.first(here, arrival, header).hop;
+            assert_eq!(route.hop(), hop);
+            assert!(u32::from(hop.class) < routing.classes());
+            (at, route, hops) = (routing.follow(here, hop), route.rest(), hops + 1);
+        }
+        assert!(route.has_arrived() && hops <= routing.hops_max());
+    }
+    routing
+}
+
+#[test]
+fn valiant_takes_any_traffic_at_half_the_load() {
+    let max = |routing: &Routing, weight: &dyn Fn(NodeId, NodeId) -> f64| {
+        let dependencies = crate::dependency::Dependencies::of(routing);
+        let mut by_sender: BTreeMap<End, f64> = BTreeMap::new();
+        for (channel, load) in dependencies.loads(weight) {
+            *by_sender.entry(channel.sender).or_default() += load;
+        }
+        by_sender.into_values().fold(0.0, f64::max)
+    };
+    // Kim et al., ISCA 2008, section 4.2: minimally the next group has 1 / 8. Of eight links to other groups seven are used
+    // on the way out and seven on the way on, so that each carries 2 x 8 / 7.
+    for arrangement in [Arrangement::PalmTree, Arrangement::Absolute] {
+        let dragonfly = by_intermediates(&dragonfly(9, [4, 2, 2], arrangement));
+        assert_eq!((dragonfly.classes(), dragonfly.hops_max()), (3, 6));
+        let to_next = |source: NodeId, node: NodeId| f64::from(u8::from((source.0 + 8) % 72 == node.0));
+        let load = max(&dragonfly, &to_next);
+        assert!((load - 16.0 / 7.0).abs() < 1e-9, "{load}");
+    }
+    // All nodes of a switch of a HyperX send to the next one of its row: 4 over one channel in dimension order, and by way of
+    // any switch 2 x 4 / 4, all channels alike.
+    let settings = hyperx(&[4, 4], &[1], 4);
+    let to_next = |source: NodeId, node: NodeId| {
+        f64::from(u8::from(source.0 / 16 == node.0 / 16 && (source.0 + 4) % 16 == node.0 % 16))
+    };
+    assert_eq!(max(&routing(RoutingKind::DimensionOrder, &settings), &to_next), 4.0);
+    let load = max(&by_intermediates(&settings), &to_next);
+    assert!((load - 2.0).abs() < 1e-9, "{load}");
+}
+
+#[test]
+fn valiant_goes_on_small_and_uneven_networks_too() {
+    for settings in [
+        dragonfly(2, [2, 1, 1], Arrangement::PalmTree),
+        dragonfly(3, [4, 1, 2], Arrangement::Absolute),
+        dragonfly(1, [3, 2, 1], Arrangement::Absolute),
+        dragonfly(5, [1, 1, 4], Arrangement::PalmTree),
+        hyperx(&[3, 1, 2], &[1, 1, 2], 2),
+        hyperx(&[2, 2, 3], &[1], 1),
+        hyperx(&[1], &[1], 3),
+    ] {
+        by_intermediates(&settings);
+    }
+    let refused = |settings: TopologySettings| {
+        Routing::new(RoutingKind::Valiant, Arc::new(Topology::build(&settings).unwrap())).unwrap_err()
+    };
+    assert_eq!(refused(hyperx(&[2, 2, 2, 2], &[1], 1)), RoutingError::TooLong);
+    assert_eq!(refused(TopologySettings::Single { nodes: 2 }), RoutingError::NoIntermediates);
 }

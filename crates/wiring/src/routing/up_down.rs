@@ -60,6 +60,10 @@ fn table(topology: &Topology, links: &[Vec<Link>], rank: &[usize]) -> Table {
 }
 
 impl Relation for UpDown {
+    fn hops_max(&self) -> Option<u32> {
+        Some(self.next.longest())
+    }
+
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let destination = header.destination();
         let (target, port) = self.exits[destination.index()];

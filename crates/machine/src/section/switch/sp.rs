@@ -386,6 +386,7 @@ fn check_routing(
                     | RoutingKind::DimensionOrderWithoutDateline
                     | RoutingKind::Minimal
                     | RoutingKind::MinimalInOneClass
+                    | RoutingKind::Valiant
             )
         )
     {

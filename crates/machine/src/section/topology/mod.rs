@@ -147,6 +147,17 @@ impl Topology {
         Size { nodes: self.nodes, switches: self.switches, ports }
     }
 
+    /// Whether packets can go by way of an intermediate that is drawn.
+    pub(crate) fn has_intermediates(&self) -> bool {
+        match &self.settings {
+            TopologySettings::Dragonfly(_) => true,
+            TopologySettings::HyperX { dimensions, .. } => {
+                dimensions.iter().filter(|&&size| size > 1).count() <= 3
+            }
+            _ => false,
+        }
+    }
+
     /// One whose links have no classes of their own, and which any routing for graphs goes with.
     fn plain(kind: &'static str, settings: TopologySettings, nodes: u64, switches: u64) -> Self {
         Topology {

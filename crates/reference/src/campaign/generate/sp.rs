@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The case of `seed`.
 pub(super) fn generate(seed: u64) -> Case {
     let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
-    let (topology_settings, kind) = match topology(&mut dice) {
+    let (topology_settings, kind) = match topology(&mut dice, seed) {
         _ if dice.one_in(4) => (stages(&mut dice), RoutingKind::DestinationTag),
         other => other,
     };
