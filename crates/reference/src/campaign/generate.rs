@@ -176,7 +176,7 @@ impl Dice {
 /// that other cases of older campaigns stay as they were.
 fn topology(dice: &mut Dice, seed: u64) -> (TopologySettings, RoutingKind) {
     let first = first_topology(dice);
-    let mut later = Dice(Stream::new(seed, 3, Purpose::Test));
+    let mut later = Dice(Stream::new(seed, 4, Purpose::Test));
     if later.one_in(5) { later_topology(&mut later) } else { first }
 }
 
