@@ -287,7 +287,15 @@ fn the_json_of_a_machine_describes_it_completely() {
 }
 
 /// Settings of direct networks that no built-in machine has, and a machine with them.
-const DIRECT: [(&[&str], &[&str]); 4] = [
+const DIRECT: [(&[&str], &[&str]); 6] = [
+    (&["topology.q"], &["topology={kind=\"slim-fly\", q=5}", "routing.algorithm=minimal"]),
+    (
+        &["topology.leaves", "topology.spines"],
+        &[
+            "topology={kind=\"dragonfly-plus\", leaves=4, spines=4, global_ports=2}",
+            "routing.algorithm=minimal",
+        ],
+    ),
     (
         &["topology.down", "topology.up"],
         &["topology={kind=\"xgft\", down=[8, 4], up=[1, 4]}", "routing.algorithm=d-mod-k"],

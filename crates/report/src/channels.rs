@@ -178,7 +178,7 @@ pub struct ChannelLoads {
     /// The offered load at which the busiest channel is full, at most 1.
     pub bound: f64,
     /// That load if all ways were shortest ones, balanced, whether or not packets could then wait for each other for ever; no
-    /// less than `bound`.
+    /// less than `bound`, unless packets go by way of others.
     pub shortest_bound: f64,
     /// By class of link and direction, busiest first.
     pub classes: Vec<ClassLoad>,
@@ -240,7 +240,13 @@ impl ChannelLoads {
             mean: loads.iter().map(|&(_, load)| load).sum::<f64>() / loads.len() as f64,
             max,
             bound,
-            shortest_bound: (1.0 / shortest).min(1.0).max(bound),
+            // The routing's own ways may be better balanced than a search makes them, but ways by intermediates are not
+            // shortest.
+            shortest_bound: (1.0 / shortest).min(1.0).max(if fabric.routing.is_plain() {
+                bound
+            } else {
+                0.0
+            }),
             classes: classes(topology, &loads),
             busiest: busiest().take(BUSIEST).collect(),
             busiest_count: busiest().count() as u32,

@@ -108,8 +108,8 @@ static LENGTH_LOCAL: Setting = Setting {
     path: "link.length.local",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: &[topology::dragonfly::DRAGONFLY] }),
-    doc: "Length of the links within a group of a dragonfly.",
+    when: Some(When { selector: &topology::KIND, values: topology::dragonfly::KINDS }),
+    doc: "Length of the links within a group of a dragonfly or dragonfly-plus.",
     example: "\"2 m\"",
     source: "Flitway",
 };
@@ -118,8 +118,8 @@ static LENGTH_GLOBAL: Setting = Setting {
     path: "link.length.global",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: &[topology::dragonfly::DRAGONFLY] }),
-    doc: "Length of the links between groups of a dragonfly.",
+    when: Some(When { selector: &topology::KIND, values: topology::dragonfly::KINDS }),
+    doc: "Length of the links between groups of a dragonfly or dragonfly-plus.",
     example: "\"20 m\"",
     source: "Flitway",
 };

@@ -37,7 +37,8 @@ pub(crate) static ALGORITHM: Setting = Setting {
             name: MINIMAL,
             doc: "Shortest paths, for every topology whose links lead both ways. In a dragonfly over one global link, in two \
                   classes of virtual channels: before it, and after it. In others each node has paths of its own, balanced, and \
-                  each path is laid into a class where it closes no cycle; `flitway check` refuses a machine with too few.",
+                  each path is laid into a class where it closes no cycle, or each hop has a class if that takes no more; \
+                  `flitway check` says how many classes that is if there are too few.",
         },
         Choice {
             name: VALIANT,

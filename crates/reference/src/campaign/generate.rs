@@ -16,7 +16,8 @@ use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, LaneChoice, Mu
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{
-    Arrangement, DragonflyShape, End, Graph, GraphLink, RandomRegular, Shape, Topology, TopologySettings,
+    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, Shape, Topology,
+    TopologySettings,
 };
 use flitway_wiring::{Destination, GroupId, NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
@@ -221,6 +222,20 @@ fn later_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
             let shape =
                 DragonflyShape { groups, switches_per_group, nodes_per_switch, global_ports, arrangement };
             (TopologySettings::Dragonfly(shape), RoutingKind::Minimal)
+        }
+        2 if dice.one_in(3) => {
+            (TopologySettings::SlimFly { q: 3, nodes_per_switch: 1 }, RoutingKind::Minimal)
+        }
+        2 if dice.one_in(2) => {
+            let plus = DragonflyPlus {
+                groups: dice.between(2, 3),
+                leaves: dice.between(1, 2),
+                spines: dice.between(1, 2),
+                nodes_per_switch,
+                global_ports: 2,
+                arrangement: Arrangement::Absolute,
+            };
+            (TopologySettings::DragonflyPlus(plus), RoutingKind::Minimal)
         }
         2 => {
             let (switches, degree) = dice.pick(&[(4, 2), (5, 2), (6, 3), (8, 3), (9, 4)]);

@@ -219,10 +219,10 @@ impl Balance {
         self.stops.iter().map(|stop| (stop.state as usize, self.chosen[stop.state as usize].port))
     }
 
-    /// Links to the target from the first state that is farthest from it.
-    fn farthest(&self) -> u32 {
-        let first = self.distance[..self.switches].iter();
-        first.copied().filter(|&distance| distance != u32::MAX).max().unwrap_or(0)
+    /// Links to the target from the farthest of those that send there.
+    fn farthest(&self, weights: &[u64]) -> u32 {
+        let senders = self.distance.iter().zip(weights).filter(|&(_, &weight)| weight > 0);
+        senders.map(|(&distance, _)| distance).max().unwrap_or(0)
     }
 
     /// What the busiest channel carries.
@@ -236,7 +236,7 @@ impl Balance {
 pub(super) struct Table {
     states: usize,
     ports: Vec<u8>,
-    /// The longest way from a first state, in switches.
+    /// The longest way of those that send, in switches.
     longest: u32,
 }
 
@@ -262,9 +262,9 @@ impl Table {
         for pass in 0..PASSES[usize::from(table.ports.len() >= LARGE)] {
             for group in nodes.chunk_by(|&one, &other| topology.exit(one).0 == topology.exit(other).0) {
                 balance.aim(topology.exit(group[0]).0.index());
-                table.longest = table.longest.max(1 + balance.farthest());
                 for &node in group {
                     weight(node, &mut weights);
+                    table.longest = table.longest.max(1 + balance.farthest(&weights));
                     let row = table.row_mut(node);
                     if pass > 0 {
                         balance.lift(&weights, row);

@@ -4,7 +4,9 @@
 //! Domke, Hoefler and Nagel, "Deadlock-free oblivious routing for arbitrary topologies", IPDPS 2011. Paths are balanced as
 //! [`balance`](super::balance) says. A path stays in one class of virtual channels on all of its way: the first one in
 //! whose channel-dependency graph it closes no cycle with the paths before it, which are those of destination 0 from all
-//! switches, the nearest ones first, then those of destination 1, and so on.
+//! switches, the nearest ones first, then those of destination 1, and so on. Where no path has more links between switches
+//! than there would be layers, a packet is in the class of its hop instead: none is followed by one of the same class or a
+//! lower one.
 //!
 //! In one class, for study, all paths are in it, and packets can wait for each other for ever where cycles close.
 
@@ -23,8 +25,18 @@ pub(super) struct Layered {
     /// Per switch and port: whether packets of nodes come in there.
     is_from_node: Vec<Vec<bool>>,
     next: Table,
-    /// `layers[node * switches + here]`: the class of what nodes of `here` send to `node`; empty if there is one class.
-    layers: Vec<u8>,
+    rule: Rule,
+}
+
+/// Which class a packet is in.
+#[derive(Debug)]
+enum Rule {
+    /// The only one.
+    One,
+    /// That of its path: `[node * switches + here]` for what nodes of `here` send to `node`.
+    Layer(Vec<u8>),
+    /// That of its hop.
+    Hop,
 }
 
 impl Layered {
@@ -43,7 +55,7 @@ impl Layered {
             })
             .collect();
         let exits = (0..topology.nodes()).map(|node| topology.exit(NodeId(node))).collect();
-        let mut routing = Layered { switches, classes: 1, exits, is_from_node, next, layers: Vec::new() };
+        let mut routing = Layered { switches, classes: 1, exits, is_from_node, next, rule: Rule::One };
         if has_classes {
             let sources: Vec<SwitchId> = all().filter(|here| nodes[here.index()] > 0).collect();
             routing.lay(topology, &sources);
@@ -78,7 +90,12 @@ impl Layered {
                 layers[node.index() * self.switches + source.index()] = layer as u8;
             }
         }
-        (self.classes, self.layers) = (graphs.len() as u32, layers);
+        let (layers_needed, hops) = (graphs.len() as u32, self.next.longest() - 1);
+        (self.classes, self.rule) = match layers_needed {
+            1 => (1, Rule::One),
+            count if count < hops => (count, Rule::Layer(layers)),
+            _ => (hops, Rule::Hop),
+        };
     }
 
     /// The channels between switches of the path from a switch to a node.
@@ -108,10 +125,12 @@ impl Relation for Layered {
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let node = header.destination();
         let is_first = self.is_from_node[here.index()][arrival.port.index()];
-        let class = match self.layers.get(node.index() * self.switches + here.index()) {
-            Some(&layer) if is_first => layer,
-            Some(_) => arrival.class,
-            None => 0,
+        let class = match &self.rule {
+            Rule::One => 0,
+            Rule::Layer(layers) if is_first => layers[node.index() * self.switches + here.index()],
+            Rule::Layer(_) => arrival.class,
+            Rule::Hop if is_first || here == self.exits[node.index()].0 => arrival.class,
+            Rule::Hop => arrival.class + 1,
         };
         let (target, exit) = self.exits[node.index()];
         let port = if here == target { exit } else { self.next.port(node, here.index()) };

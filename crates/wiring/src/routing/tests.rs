@@ -1,6 +1,7 @@
 use super::*;
 use crate::topology::{
-    Arrangement, DragonflyShape, Graph, GraphLink, RandomRegular, StageWiring, TopologySettings,
+    Arrangement, DragonflyPlus, DragonflyShape, Graph, GraphLink, RandomRegular, StageWiring,
+    TopologySettings,
 };
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -559,4 +560,38 @@ fn valiant_goes_on_small_and_uneven_networks_too() {
     };
     assert_eq!(refused(hyperx(&[2, 2, 2, 2], &[1], 1)), RoutingError::TooLong);
     assert_eq!(refused(TopologySettings::Single { nodes: 2 }), RoutingError::NoIntermediates);
+}
+
+#[test]
+fn a_slim_fly_has_diameter_two() {
+    // Besta and Hoefler, SC 2014: q = 5 is the graph of Hoffman and Singleton, 50 switches of degree 7.
+    for (q, degree) in [(3, 5), (5, 7), (7, 11)] {
+        let settings = TopologySettings::SlimFly { q, nodes_per_switch: 1 };
+        let count = (2 * q * q) as usize;
+        let routing = direct(&settings, RoutingKind::Minimal, [count, count, count + count * degree / 2]);
+        assert_eq!(routing.topology().ports_max() as usize, 1 + degree);
+        assert_eq!((routing.hops_max(), routing.classes()), (3, 2), "by hop");
+    }
+    for q in [1, 2, 4, 9, 15] {
+        assert!(Topology::build(&TopologySettings::SlimFly { q, nodes_per_switch: 1 }).is_err());
+    }
+}
+
+#[test]
+fn a_dragonfly_plus_needs_one_class() {
+    for (arrangement, groups, links) in
+        [(Arrangement::PalmTree, 5, 10), (Arrangement::Absolute, 5, 10), (Arrangement::PalmTree, 3, 3 * 2)]
+    {
+        let settings = TopologySettings::DragonflyPlus(DragonflyPlus {
+            groups,
+            leaves: 3,
+            spines: 2,
+            nodes_per_switch: 2,
+            global_ports: 2,
+            arrangement,
+        });
+        let groups = groups as usize;
+        let routing = direct(&settings, RoutingKind::Minimal, [groups * 6, groups * 5, groups * 12 + links]);
+        assert_eq!((routing.hops_max(), routing.classes()), (4, 1));
+    }
 }

@@ -4,15 +4,18 @@
 //! machine can give cable lengths by class. [`Shape`] keeps the coordinates that structured routings compute with.
 
 mod dragonfly;
+mod dragonfly_plus;
 mod grid;
 mod hyperx;
 mod random_regular;
+mod slim_fly;
 mod stages;
 mod structure;
 mod tree;
 mod xgft;
 
 pub use dragonfly::{Arrangement, DragonflyShape};
+pub use dragonfly_plus::DragonflyPlus;
 pub use grid::{Direction, GridShape};
 pub use hyperx::HyperXShape;
 pub use random_regular::RandomRegular;
@@ -75,6 +78,15 @@ pub enum TopologySettings {
     },
     /// A dragonfly.
     Dragonfly(DragonflyShape),
+    /// A dragonfly whose groups are leaf-spine networks.
+    DragonflyPlus(DragonflyPlus),
+    /// A graph of diameter two.
+    SlimFly {
+        /// An odd prime: there are `2 q^2` switches.
+        q: u32,
+        /// Nodes on every switch.
+        nodes_per_switch: u32,
+    },
     /// A graph of switches with as many links each, drawn at random.
     RandomRegular(RandomRegular),
     /// A unidirectional multistage network: `stages` of `arity^(stages-1)` switches, `arity^stages` nodes.
@@ -237,6 +249,8 @@ impl Topology {
                 hyperx::build(HyperXShape::new(dimensions, links, *nodes_per_switch)?)
             }
             TopologySettings::Dragonfly(shape) => dragonfly::build(shape.clone()),
+            TopologySettings::DragonflyPlus(settings) => dragonfly_plus::build(settings),
+            TopologySettings::SlimFly { q, nodes_per_switch } => slim_fly::build(*q, *nodes_per_switch),
             TopologySettings::RandomRegular(settings) => random_regular::build(settings),
             TopologySettings::Stages { wiring, arity, stages } => stages::build(*wiring, *arity, *stages),
             TopologySettings::Single { nodes } => single(*nodes),

@@ -10,6 +10,9 @@ use crate::values::Values;
 use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
 
 pub(crate) const DRAGONFLY: &str = "dragonfly";
+pub(super) const DRAGONFLY_PLUS: &str = "dragonfly-plus";
+/// The kinds that have groups, and links of classes `local` and `global`.
+pub(crate) const KINDS: &[&str] = &[DRAGONFLY, DRAGONFLY_PLUS];
 
 const PALM_TREE: &str = "palm-tree";
 const ABSOLUTE: &str = "absolute";
@@ -22,13 +25,13 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY, build };
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: &[DRAGONFLY] });
+const WHEN: Option<When> = Some(When { selector: &KIND, values: KINDS });
 
 pub(super) static SWITCHES_PER_GROUP: Setting = Setting {
     path: "topology.switches_per_group",
     kind: Kind::Count { min: 1, max: 63 },
     presence: Presence::Required,
-    when: WHEN,
+    when: Some(When { selector: &KIND, values: &[DRAGONFLY] }),
     doc: "a: the switches of each group of a dragonfly.",
     example: "4",
     source: "Kim et al., ISCA 2008, section 3.1",
@@ -39,7 +42,7 @@ pub(super) static GLOBAL_PORTS: Setting = Setting {
     kind: Kind::Count { min: 1, max: 62 },
     presence: Presence::Required,
     when: WHEN,
-    doc: "h: the ports of each switch for links to other groups.",
+    doc: "h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.",
     example: "2",
     source: "Kim et al., ISCA 2008, section 3.1",
 };
@@ -49,7 +52,7 @@ pub(super) static GROUPS: Setting = Setting {
     kind: Kind::Count { min: 1, max: 65_536 },
     presence: Presence::Optional,
     when: WHEN,
-    doc: "g: the groups, at most a h + 1. Left out, there are as many. Of fewer groups every two are joined by a h / (g - 1) \
+    doc: "g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of fewer groups every two are joined by a h / (g - 1) \
           links, rounded down; global ports that are left over have no link.",
     example: "9",
     source: "Kim et al., ISCA 2008, section 3.1",
@@ -72,28 +75,13 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
     let (per_group, global_ports) = (values.count(&SWITCHES_PER_GROUP), values.count(&GLOBAL_PORTS));
     let (per_group, global_ports, nodes_per_switch) =
         (per_group?, global_ports?, values.count(&NODES_PER_SWITCH)?);
-    let most = per_group * global_ports + 1;
-    let groups = values.count(&GROUPS).unwrap_or(most);
-    if groups > most {
-        let message = format!(
-            "{groups} groups, but the {per_group} x {global_ports} global ports of a group lead to {} others at most",
-            most - 1
-        );
-        let involved = [&GROUPS, &SWITCHES_PER_GROUP, &GLOBAL_PORTS];
-        findings.push(
-            values.conflict(Code::OutOfRange, &involved, message).expected(format!("at most {most} groups")),
-        );
-        return None;
-    }
+    let groups = groups(values, (&SWITCHES_PER_GROUP, per_group), global_ports, findings)?;
     let switches = u64::from(groups) * u64::from(per_group);
     let nodes = switches * u64::from(nodes_per_switch);
     let rule = format!("{groups} groups of {per_group} switches with {nodes_per_switch} nodes on each");
     let [nodes, switches] =
         fits(values, &[&GROUPS, &SWITCHES_PER_GROUP], [Some(nodes), Some(switches)], &rule, findings)?;
-    let arrangement = match values.choice(&ARRANGEMENT)? {
-        PALM_TREE => Arrangement::PalmTree,
-        _ => Arrangement::Absolute,
-    };
+    let arrangement = arrangement(values)?;
     let shape =
         DragonflyShape { groups, switches_per_group: per_group, nodes_per_switch, global_ports, arrangement };
     let wired = [(per_group > 1, "local"), (groups > 1, "global")];
@@ -103,5 +91,34 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
         ports: u64::from(nodes_per_switch + per_group - 1 + if groups > 1 { global_ports } else { 0 }),
         own_routing: "minimal",
         ..Topology::plain(DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
+    })
+}
+
+/// How many groups there are, where each has so many switches with global ports.
+pub(super) fn groups(
+    values: &Values,
+    (setting, switches): (&'static Setting, u32),
+    global_ports: u32,
+    findings: &mut Diagnostics,
+) -> Option<u32> {
+    let most = switches * global_ports + 1;
+    let groups = values.count(&GROUPS).unwrap_or(most);
+    if groups <= most {
+        return Some(groups);
+    }
+    let message = format!(
+        "{groups} groups, but the {switches} x {global_ports} global ports of a group lead to {} others at most",
+        most - 1
+    );
+    let problem = values.conflict(Code::OutOfRange, &[&GROUPS, setting, &GLOBAL_PORTS], message);
+    findings.push(problem.expected(format!("at most {most} groups")));
+    None
+}
+
+/// Which global port leads where.
+pub(super) fn arrangement(values: &Values) -> Option<Arrangement> {
+    Some(match values.choice(&ARRANGEMENT)? {
+        PALM_TREE => Arrangement::PalmTree,
+        _ => Arrangement::Absolute,
     })
 }

@@ -32,12 +32,16 @@ pub(crate) static DIMENSIONS: Setting = Setting {
     source: "the usual definition",
 };
 
+/// The kinds with nodes on each switch, or on each leaf switch.
+const WITH_NODES: &[&str] =
+    &[MESH, TORUS, "hyperx", "dragonfly", "dragonfly-plus", "slim-fly", "random-regular"];
+
 pub(super) static NODES_PER_SWITCH: Setting = Setting {
     path: "topology.nodes_per_switch",
     kind: Kind::Count { min: 1, max: 62 },
     presence: Presence::Default("1"),
-    when: Some(When { selector: &KIND, values: &[MESH, TORUS, "hyperx", "dragonfly", "random-regular"] }),
-    doc: "Nodes on each switch.",
+    when: Some(When { selector: &KIND, values: WITH_NODES }),
+    doc: "Nodes on each switch; of a dragonfly-plus on each leaf switch.",
     example: "1",
     source: "the usual definition",
 };

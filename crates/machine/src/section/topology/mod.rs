@@ -4,11 +4,13 @@
 //! settings, which has the order of the reference page.
 
 pub(crate) mod dragonfly;
+mod dragonfly_plus;
 mod graph_file;
 pub(crate) mod grid;
 mod hyperx;
 mod random_regular;
 mod single;
+mod slim_fly;
 pub(crate) mod stages;
 pub(crate) mod tree;
 pub(crate) mod xgft;
@@ -34,9 +36,12 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &grid::DIMENSIONS,
     &hyperx::LINKS,
     &dragonfly::SWITCHES_PER_GROUP,
+    &dragonfly_plus::LEAVES,
+    &dragonfly_plus::SPINES,
     &dragonfly::GLOBAL_PORTS,
     &dragonfly::GROUPS,
     &dragonfly::ARRANGEMENT,
+    &slim_fly::Q,
     &random_regular::SWITCHES,
     &random_regular::DEGREE,
     &random_regular::SEED,
@@ -57,6 +62,8 @@ pub(crate) static KIND: Setting = Setting {
         grid::TORUS_CHOICE,
         hyperx::CHOICE,
         dragonfly::CHOICE,
+        dragonfly_plus::CHOICE,
+        slim_fly::CHOICE,
         random_regular::CHOICE,
         single::CHOICE,
         graph_file::CHOICE,
@@ -86,6 +93,8 @@ static KINDS: &[KindRow] = &[
     grid::TORUS_ROW,
     hyperx::ROW,
     dragonfly::ROW,
+    dragonfly_plus::ROW,
+    slim_fly::ROW,
     random_regular::ROW,
     single::ROW,
     graph_file::ROW,
@@ -102,6 +111,8 @@ pub(crate) const OF_SEVERAL_SWITCHES: &[&str] = &[
     "torus",
     "hyperx",
     "dragonfly",
+    "dragonfly-plus",
+    "slim-fly",
     "random-regular",
     "graph",
 ];
