@@ -437,7 +437,9 @@ fn a_graph_says_how_busy_channels_were() {
 #[test]
 fn words_of_the_field_are_answered() {
     let words = [
-        ("dragonfly", "topology.file"),
+        ("dragonfly", "topology.groups"),
+        ("leaf-spine", "xgft"),
+        ("hypercube", "hyperx"),
         ("UGAL", "not modelled"),
         ("incast", "hotspot"),
         ("PFC", "credits keep every buffer from overflowing"),
