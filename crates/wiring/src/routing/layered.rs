@@ -71,6 +71,7 @@ impl Layered {
         }
         let channels = first[self.switches];
         let mut graphs = vec![Growing::new(channels)];
+        let hops = self.next.longest() - 1;
         let mut layers = vec![0; self.switches * self.exits.len()];
         for node in (0..topology.nodes()).map(NodeId) {
             let mut paths: Vec<(SwitchId, Vec<u32>)> = sources
@@ -81,21 +82,22 @@ impl Layered {
             paths.sort_by_key(|(source, path)| (path.len(), *source));
             for (source, path) in paths {
                 let place = graphs.iter_mut().position(|graph| graph.add_path(&path));
-                let layer = place.unwrap_or_else(|| {
+                let layer = place.unwrap_or(graphs.len());
+                if place.is_none() {
+                    if graphs.len() as u32 + 1 >= hops {
+                        (self.classes, self.rule) = (hops, Rule::Hop);
+                        return;
+                    }
                     let mut graph = Growing::new(channels);
                     assert!(graph.add_path(&path), "a shortest path does not cross itself");
                     graphs.push(graph);
-                    graphs.len() - 1
-                });
+                }
                 layers[node.index() * self.switches + source.index()] = layer as u8;
             }
         }
-        let (layers_needed, hops) = (graphs.len() as u32, self.next.longest() - 1);
-        (self.classes, self.rule) = match layers_needed {
-            1 => (1, Rule::One),
-            count if count < hops => (count, Rule::Layer(layers)),
-            _ => (hops, Rule::Hop),
-        };
+        if graphs.len() > 1 {
+            (self.classes, self.rule) = (graphs.len() as u32, Rule::Layer(layers));
+        }
     }
 
     /// The channels between switches of the path from a switch to a node.

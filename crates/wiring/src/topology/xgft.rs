@@ -102,6 +102,20 @@ impl XgftShape {
         PortId(self.ports_down(level) + (u64::from(node.0) / self.indices[level] % ports) as u32)
     }
 
+    /// Whether a switch has one port to each of those below it.
+    #[must_use]
+    pub fn is_simple(&self) -> bool {
+        self.cables.iter().all(|&cables| cables == 1)
+    }
+
+    /// The ports up of a switch of `level`; none at the top.
+    #[must_use]
+    pub fn ports_up(&self, level: usize) -> std::ops::Range<u32> {
+        let first = self.ports_down(level);
+        let count = if level < self.levels() { self.up[level] * self.cables[level] } else { 0 };
+        first..first + count
+    }
+
     /// Ports down of a switch of `level`.
     fn ports_down(&self, level: usize) -> u32 {
         self.down[level - 1] * self.cables[level - 1]

@@ -379,6 +379,15 @@ fn check_routing(
         let problem = values.conflict(Code::TooFewVcs, &involved, message);
         findings.push(problem.expected("a routing with one class of virtual channels").help(help));
     } else if settings.worms.bits > 0
+        && surroundings.routing == Some(RoutingKind::DModK)
+        && surroundings.topology.is_some_and(|topology| topology.has_parallel_links())
+    {
+        let message =
+            "worms reach each node through one port of a switch, and over parallel links there are several";
+        let involved = [&BIT_STRING, &topology::KIND, &routing::ALGORITHM];
+        let problem = values.conflict(Code::RoutingMisfit, &involved, message.to_owned());
+        findings.push(problem.expected("no parallel links for d-mod-k, or a bit string of 0").help(help));
+    } else if settings.worms.bits > 0
         && matches!(
             surroundings.routing,
             Some(

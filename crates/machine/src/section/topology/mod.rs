@@ -158,6 +158,11 @@ impl Topology {
         Size { nodes: self.nodes, switches: self.switches, ports }
     }
 
+    /// Whether a switch of a tree has several links to another one.
+    pub(crate) fn has_parallel_links(&self) -> bool {
+        matches!(&self.settings, TopologySettings::Xgft { cables, .. } if cables.iter().any(|&it| it > 1))
+    }
+
     /// Whether packets can go by way of an intermediate that is drawn.
     pub(crate) fn has_intermediates(&self) -> bool {
         match &self.settings {
