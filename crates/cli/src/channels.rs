@@ -4,7 +4,7 @@ use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::{Machine, RoutingKind};
-use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting};
+use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;
 use flitway_wiring::topology::End;
@@ -131,6 +131,7 @@ fn fix(machine: &Machine) -> String {
             "fix: routing.dateline = true and switch.vcs = {}, for its 2 classes; or {up_down}",
             chip.vcs() + 1
         ),
+        RoutingKind::MinimalInOneClass => format!("fix: routing.vc_classes = true; or {up_down}"),
         _ => format!("fix: {up_down}"),
     }
 }
@@ -145,6 +146,8 @@ pub(crate) fn loads_section(
     let Some(loads) = loads else {
         let reason = if fabric.nodes() > LOADS_NODES_MAX {
             format!("the machine has more than {LOADS_NODES_MAX} nodes")
+        } else if has_too_many_ways(fabric) {
+            "packets of too many nodes go too many ways".to_owned()
         } else {
             "there is nobody to send to".to_owned()
         };
@@ -174,10 +177,25 @@ pub(crate) fn loads_section(
     };
     format!(
         "Channels\nexpected loads of {pattern} traffic at load 1, if there were room for all of it; 1 is a flit in every cycle\n\
-         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more",
+         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more\n{}",
         named.join(", "),
-        loads.bound
+        loads.bound,
+        shortest(loads)
     )
+}
+
+/// What the routing is held against.
+fn shortest(loads: &ChannelLoads) -> String {
+    /// The part of it that a routing may cost without a word.
+    const MODEST: f64 = 0.1;
+    let bound = loads.shortest_bound;
+    let cost = loads.cost();
+    let costs = if cost > MODEST {
+        format!(": this routing costs {:.0} % of that", 100.0 * cost)
+    } else {
+        String::new()
+    };
+    format!("balanced shortest paths, free of deadlock or not, would be full at load {bound:.4}{costs}")
 }
 
 /// What it means that no packets for one node can wait for each other for ever, and whether copies can.

@@ -84,7 +84,8 @@ expected loads of uniform traffic at load 1, if there were room for all of it; 1
          all                      10     1.0000    1.0000
 
 busiest: switch 0 port 0, switch 0 port 1, switch 1 port 0, switch 1 port 1, switch 1 port 2 and 5 more
-the busiest channel is full at load 1.0000; beyond that, those who send over it get no more"
+the busiest channel is full at load 1.0000; beyond that, those who send over it get no more
+balanced shortest paths, free of deadlock or not, would be full at load 1.0000"
     );
 }
 
@@ -127,7 +128,8 @@ expected loads of tornado traffic at load 1, if there were room for all of it; 1
          all                      20     1.0000    2.0000
 
 busiest: switch 0 port 1, switch 1 port 1, switch 2 port 1, switch 3 port 1, switch 4 port 1
-the busiest channel is full at load 0.5000; beyond that, those who send over it get no more"
+the busiest channel is full at load 0.5000; beyond that, those who send over it get no more
+balanced shortest paths, free of deadlock or not, would be full at load 0.5000"
     );
     let page = include_str!("../../../docs/checks.md");
     assert!(text.split("\n\n").all(|part| page.contains(part)), "docs/checks.md shows this output");

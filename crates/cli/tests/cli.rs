@@ -459,7 +459,9 @@ fn the_load_of_a_channel_is_over_the_time_of_the_graph() {
 #[test]
 fn words_of_the_field_are_answered() {
     let words = [
-        ("dragonfly", "topology.file"),
+        ("dragonfly", "topology.groups"),
+        ("leaf-spine", "xgft"),
+        ("hypercube", "hyperx"),
         ("UGAL", "not modelled"),
         ("incast", "hotspot"),
         ("PFC", "credits keep every buffer from overflowing"),

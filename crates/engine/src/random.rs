@@ -42,6 +42,8 @@ pub enum Purpose {
     FirstOperation = 15,
     /// By how much a process is late at a barrier.
     Imbalance = 16,
+    /// Which switches a random topology joins.
+    Wiring = 17,
 }
 
 /// A stream of random numbers.

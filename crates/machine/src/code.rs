@@ -109,13 +109,15 @@ codes! {
         file: `--set 'topology={kind=\"single\", nodes=8}'`.";
         "switch.vcs" => "switch.vcs = 2"
     /// The routing does not fit the topology
-    RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree); dimension-order crosses the dimensions \
-        of a mesh or torus; up-down works on every topology.";
+    RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree, xgft); dimension-order crosses the dimensions \
+        of a mesh, a torus or a HyperX; valiant goes by intermediates of a dragonfly or a HyperX; up-down and minimal work on every topology whose links lead both \
+        ways.";
         "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
     /// The virtual channels do not suffice for the routing
     TooFewVcs "FW-M031": "In a torus, dimension-order routing moves a packet to a second class of virtual channels \
-        when it crosses the dateline of a ring; without it the ring can deadlock. The virtual channels are split in \
-        two classes of the same size, so their number is even.";
+        when it crosses the dateline of a ring; without it the ring can deadlock. Minimal routing has two classes in a dragonfly (valiant three), and \
+        elsewhere as many as its paths need. The virtual channels are split in classes of the same size, so their number is a \
+        multiple; packets of HPP Switches tell four classes apart, and links of SP Switches are one virtual channel.";
         "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 3"
         => "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 4"
     /// A switch has too few ports
@@ -141,8 +143,9 @@ codes! {
         => "packet.flit = \"2 B\"\npacket.mtu = \"65535 B\"\nswitch.buffer = \"256 KiB\""
     /// The machine is too large
     TooLarge "FW-M037": "A machine has at most 16777216 nodes and 16777216 switches in a rail. A larger number \
-        is most often a slip in the number of levels or dimensions. up-down routing has tables for every pair of \
-        switches, and therefore at most 32768 of them; the routings of trees, meshes and tori have none.";
+        is most often a slip in the number of levels or dimensions. up-down routing has tables of two bytes for \
+        every pair of a switch and a node, and 2 GiB of them at most; minimal routing lays paths for at most 67108864 such pairs; the \
+        routings of trees, grids, HyperX and dragonflies have no tables.";
         "topology.levels = 16" => "topology.levels = 3"
     /// A pipeline is too short
     PipelineTooShort "FW-M038": "Show-ahead takes its cycle from the transmitting buffer, which therefore needs two \

@@ -5,7 +5,7 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, NicPorts, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::{Routing, RoutingKind, table_entries_max};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -122,6 +122,10 @@ impl Machine {
             format: packet,
             topology: topology.as_ref(),
             routing,
+            vc_classes: topology
+                .as_ref()
+                .zip(routing)
+                .map(|(topology, routing)| routing::classes(routing, topology)),
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);
@@ -194,7 +198,8 @@ impl Machine {
         /// A port with its end of a link, and a node with its place: measured with meshes and trees.
         const BUILT: [u64; 2] = [80, 100];
         let Size { nodes, switches, ports } = self.size;
-        let tables = if self.routing == RoutingKind::UpDown { 2 * switches * switches } else { 0 };
+        let has_tables = table_entries_max(self.routing, &self.topology).is_some();
+        let tables = if has_tables { 2 * nodes * switches } else { 0 };
         let alike = self.fabric_of(&TopologySettings::Single { nodes: 2 }, RoutingKind::UpDown);
         let [switch_port, nic_port] = alike.bytes_per_port();
         MemoryNeeded {

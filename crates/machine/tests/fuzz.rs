@@ -120,7 +120,16 @@ fn build(machine: &Machine) {
         TopologySettings::FatTree { ports, levels } => *ports <= 16 && *levels <= 3,
         TopologySettings::KaryNTree { arity, levels } => *arity <= 8 && *levels <= 3,
         TopologySettings::Stages { arity, stages, .. } => *arity <= 8 && *stages <= 3,
-        TopologySettings::Mesh { dimensions, .. } | TopologySettings::Torus { dimensions, .. } => {
+        TopologySettings::Xgft { down, up, .. } => {
+            [down, up].iter().all(|it| it.iter().map(|&count| u64::from(count)).product::<u64>() <= 1_000)
+        }
+        TopologySettings::Dragonfly(shape) => shape.groups * shape.switches_per_group <= 4_096,
+        TopologySettings::DragonflyPlus(shape) => shape.groups * (shape.leaves + shape.spines) <= 1_000,
+        TopologySettings::SlimFly { q, .. } => *q <= 20,
+        TopologySettings::RandomRegular(graph) => graph.switches <= 1_000,
+        TopologySettings::Mesh { dimensions, .. }
+        | TopologySettings::Torus { dimensions, .. }
+        | TopologySettings::HyperX { dimensions, .. } => {
             dimensions.iter().map(|&size| u64::from(size)).product::<u64>() <= 4_096
         }
         TopologySettings::Single { .. } | TopologySettings::Graph(_) => true,

@@ -286,6 +286,42 @@ fn the_json_of_a_machine_describes_it_completely() {
     );
 }
 
+/// Settings of direct networks that no built-in machine has, and a machine with them.
+const DIRECT: [(&[&str], &[&str]); 6] = [
+    (&["topology.q"], &["topology={kind=\"slim-fly\", q=5}", "routing.algorithm=minimal"]),
+    (
+        &["topology.leaves", "topology.spines"],
+        &[
+            "topology={kind=\"dragonfly-plus\", leaves=4, spines=4, global_ports=2}",
+            "routing.algorithm=minimal",
+        ],
+    ),
+    (
+        &["topology.down", "topology.up"],
+        &["topology={kind=\"xgft\", down=[8, 4], up=[1, 4]}", "routing.algorithm=d-mod-k"],
+    ),
+    (
+        &["topology.links"],
+        &["topology={kind=\"hyperx\", dimensions=[4, 4]}", "routing.algorithm=dimension-order"],
+    ),
+    (
+        &[
+            "topology.switches_per_group",
+            "topology.global_ports",
+            "topology.groups",
+            "topology.arrangement",
+            "link.length.local",
+            "link.length.global",
+            "routing.vc_classes",
+        ],
+        &["topology={kind=\"dragonfly\", switches_per_group=4, global_ports=2}", "routing.algorithm=minimal"],
+    ),
+    (
+        &["topology.switches", "topology.degree", "topology.seed"],
+        &["topology={kind=\"random-regular\", switches=32, degree=6}", "routing.algorithm=up-down"],
+    ),
+];
+
 #[test]
 fn every_setting_can_be_explained_and_its_example_is_accepted() {
     for setting in schema::settings() {
@@ -308,6 +344,17 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
                 _ => "dawning5000",
             },
         };
+        if let Some((_, sets)) = DIRECT.iter().find(|(owned, _)| owned.contains(&path.as_str())) {
+            let own = match path.strip_prefix("topology.") {
+                Some(key) if sets[0].contains(&format!("{key}=")) => sets[0].to_owned(),
+                Some(key) => sets[0].replace('}', &format!(", {key}={}}}", setting.example)),
+                None => format!("{path}={}", setting.example),
+            };
+            let table = if own.starts_with("topology") { own.as_str() } else { sets[0] };
+            let own = if own == table { "name=\"direct\"" } else { own.as_str() };
+            load("mesh-8x8", &[table, sets[1], "switch.vcs=4", own]);
+            continue;
+        }
         let base = if path == "topology.kind" || path == "routing.algorithm" { "dawning5000" } else { base };
         load(base, &[&format!("{path}={}", setting.example)]);
     }

@@ -9,6 +9,7 @@ use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
 use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
+use flitway_wiring::routing::load_of_shortest;
 use flitway_wiring::topology::{End, Topology};
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
@@ -18,6 +19,9 @@ const STEPS_MAX: u64 = 1 << 29;
 
 /// Nodes up to which loads are computed.
 pub const LOADS_NODES_MAX: u32 = 4_096;
+
+/// Ways up to which they are, where packets between two nodes go different ways.
+const WAYS_MAX: u64 = 1 << 28;
 
 /// Channels that are named among the busiest.
 const BUSIEST: usize = 5;
@@ -40,7 +44,8 @@ impl Waiting {
     #[must_use]
     pub fn new(fabric: &Fabric) -> Option<Self> {
         let topology = fabric.topology();
-        if u64::from(topology.nodes()) * u64::from(topology.switches()) > STEPS_MAX {
+        let starts = fabric.routing.starts_max();
+        if u64::from(topology.nodes()) * u64::from(topology.switches()) * starts > STEPS_MAX {
             return None;
         }
         let dependencies = Dependencies::of(&fabric.routing);
@@ -172,6 +177,9 @@ pub struct ChannelLoads {
     pub max: f64,
     /// The offered load at which the busiest channel is full, at most 1.
     pub bound: f64,
+    /// That load if all ways were shortest ones, balanced, whether or not packets could then wait for each other for ever; no
+    /// less than `bound`, unless packets go by way of others.
+    pub shortest_bound: f64,
     /// By class of link and direction, busiest first.
     pub classes: Vec<ClassLoad>,
     /// Some of those that are as busy as the busiest, in order.
@@ -195,12 +203,19 @@ pub struct ClassLoad {
     pub max: f64,
 }
 
+/// Whether loads would take too long.
+#[must_use]
+pub fn has_too_many_ways(fabric: &Fabric) -> bool {
+    let nodes = u64::from(fabric.topology().nodes());
+    nodes > LOADS_NODES_MAX.into() || nodes * nodes * fabric.routing.starts_max() > WAYS_MAX
+}
+
 impl ChannelLoads {
     /// The loads of traffic to `destinations`; `None` for a machine that is too large, or whose packets do not all arrive.
     #[must_use]
     pub fn new(waiting: &Waiting, fabric: &Fabric, destinations: &Destinations) -> Option<Self> {
         let topology = fabric.topology();
-        if topology.nodes() > LOADS_NODES_MAX || waiting.lost().is_some() {
+        if has_too_many_ways(fabric) || waiting.lost().is_some() {
             return None;
         }
         let weight = |source: NodeId, node: NodeId| destinations.weight(source, node);
@@ -211,18 +226,37 @@ impl ChannelLoads {
                 _ => loads.push((channel.sender, load)),
             }
         }
-        let max = loads.iter().map(|&(_, load)| load).fold(0.0, f64::max);
+        let busiest_of = |of_nodes: bool| {
+            let of = loads.iter().filter(|&&(sender, _)| !of_nodes || is_of_node(topology, sender));
+            of.map(|&(_, load)| load).fold(0.0, f64::max)
+        };
+        let max = busiest_of(false);
+        let bound = (1.0 / max).min(1.0);
+        let shortest = load_of_shortest(topology, weight).max(busiest_of(true));
         let is_busiest = |&&(_, load): &&(End, f64)| load > 0.0 && load >= max * (1.0 - ROUNDING);
         let busiest = || loads.iter().filter(is_busiest).map(|&(sender, _)| sender);
         Some(ChannelLoads {
             channels: loads.len() as u32,
             mean: loads.iter().map(|&(_, load)| load).sum::<f64>() / loads.len() as f64,
             max,
-            bound: (1.0 / max).min(1.0),
+            bound,
+            // The routing's own ways may be better balanced than a search makes them, but ways by intermediates are not
+            // shortest.
+            shortest_bound: (1.0 / shortest).min(1.0).max(if fabric.routing.is_plain() {
+                bound
+            } else {
+                0.0
+            }),
             classes: classes(topology, &loads),
             busiest: busiest().take(BUSIEST).collect(),
             busiest_count: busiest().count() as u32,
         })
+    }
+
+    /// What part of the load that balanced shortest paths would allow the routing does not.
+    #[must_use]
+    pub fn cost(&self) -> f64 {
+        1.0 - self.bound / self.shortest_bound
     }
 
     /// As an object.
@@ -242,10 +276,19 @@ impl ChannelLoads {
             "mean": self.mean,
             "max": self.max,
             "bound": self.bound,
+            "shortest_bound": self.shortest_bound,
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "busiest": self.busiest.iter().copied().map(end_json).collect::<Vec<_>>(),
             "busiest_count": self.busiest_count,
         })
+    }
+}
+
+/// Whether the channel out of `sender` leads from or to a node.
+fn is_of_node(topology: &Topology, sender: End) -> bool {
+    match sender {
+        End::Node(_) => true,
+        End::Switch(switch, port) => matches!(topology.wire(switch, port), Some((_, End::Node(_)))),
     }
 }
 

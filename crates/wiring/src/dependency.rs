@@ -222,11 +222,14 @@ impl Dependencies {
     /// for, if there were room for all of it.
     ///
     /// # Panics
-    /// If packets are [lost](Dependencies::lost), or if their headers say more than their destination.
+    /// If packets are [lost](Dependencies::lost).
     pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> impl Iterator<Item = (Channel, f64)> {
         assert!(self.lost.is_none(), "what circles has no load: {:?}", self.lost);
-        assert!(self.routing.is_plain(), "packets for one node go different ways");
-        let loads = loads::loads(&self.map, &self.routing, weight);
+        let loads = if self.routing.is_plain() {
+            loads::loads(&self.map, &self.routing, weight)
+        } else {
+            loads::loads_of_ways(&self.map, &self.routing, weight)
+        };
         let wired = (0..).zip(loads).filter(|&(vertex, _)| self.map.is_wired(vertex));
         wired.map(|(vertex, load)| (self.map.channel(vertex), load))
     }

@@ -1,5 +1,9 @@
 //! Directed graphs: an order without cycles, or a smallest cycle.
 
+mod growing;
+
+pub use growing::Growing;
+
 use std::collections::VecDeque;
 
 /// A directed graph; each vertex has its successors in a row.

@@ -83,8 +83,8 @@ impl std::fmt::Display for GroupError {
                 write!(f, "group {group} has member {node}, which is no node")
             }
             GroupError::Routing => f.write_str(
-                "multicast needs a routing that goes up and then down (`d-mod-k` or `up-down`): its trees and \
-                 dimension-order paths together could deadlock",
+                "multicast needs a routing that goes up and then down (`d-mod-k` of a fat-tree or k-ary-n-tree, or `up-down`): its \
+                 trees and other paths together could deadlock",
             ),
             GroupError::NoRoots => f.write_str("only a fat tree has several roots to choose from"),
             GroupError::TooManyLevels => {
@@ -108,7 +108,11 @@ impl Groups {
     /// # Errors
     /// If a group cannot be laid over the fabric that `routing` routes.
     pub fn new(routing: &Routing, ascent: Ascent, settings: &[GroupSettings]) -> Result<Self, GroupError> {
-        let goes_up_and_down = matches!(routing.kind(), RoutingKind::DModK | RoutingKind::UpDown);
+        // A spanning tree goes up and down in another order than the levels of a tree.
+        let goes_up_and_down = match routing.kind() {
+            RoutingKind::DModK => matches!(routing.topology().shape(), Shape::Tree(_)),
+            kind => kind == RoutingKind::UpDown,
+        };
         if !goes_up_and_down {
             return Err(GroupError::Routing);
         }

@@ -5,7 +5,8 @@
 //! switch below which all of its destinations are, and goes down from there through every port whose string has a bit in
 //! common with its header.
 //!
-//! * **Fat trees**: the ports down are those of the tree; any port up leads to a switch from which as much is reached.
+//! * **Fat trees** without parallel links: the ports down are those of the tree; any port up leads to a switch from which as
+//!   much is reached.
 //! * **Unidirectional multistage networks** have no ports up: every output leads down, the worm is replicated in any stage.
 //! * **Any other topology** takes a spanning tree of up*/down*: down through its links, up to its parents.
 
@@ -42,6 +43,12 @@ impl Reach {
         let topology = routing.topology();
         let parents = match (routing.kind(), topology.shape()) {
             (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),
+            // Over parallel links a node would be reached through several ports.
+            (RoutingKind::DModK, Shape::Xgft(tree)) if tree.is_simple() => {
+                let up = |switch| tree.ports_up(tree.place(SwitchId(switch)).0);
+                let mask = |switch| up(switch).fold(0, |mask, port| mask | 1 << port);
+                (0..topology.switches()).map(mask).collect()
+            }
             (RoutingKind::DestinationTag, Shape::Stages(_)) => vec![0; topology.switches() as usize],
             (RoutingKind::UpDown, _) => {
                 let parent = |it: &Option<(PortId, SwitchId, PortId)>| it.map_or(0, |it| 1 << it.0.0);
@@ -204,6 +211,10 @@ mod tests {
             (TopologySettings::KaryNTree { arity: 4, levels: 2 }, RoutingKind::DModK),
             (TopologySettings::KaryNTree { arity: 2, levels: 4 }, RoutingKind::UpDown),
             (TopologySettings::FatTree { ports: 8, levels: 2 }, RoutingKind::DModK),
+            (
+                TopologySettings::Xgft { down: vec![3, 4], up: vec![1, 2], cables: vec![1] },
+                RoutingKind::DModK,
+            ),
             (TopologySettings::Single { nodes: 16 }, RoutingKind::UpDown),
             (stages(StageWiring::Omega, 3, 2), RoutingKind::DestinationTag),
             (stages(StageWiring::Butterfly, 2, 4), RoutingKind::DestinationTag),

@@ -14,8 +14,17 @@ use crate::section::topology::{self, Topology};
 use crate::units::{self, Dimension};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] =
-    &[&PROPAGATION, &FIXED, &LENGTH_NODE, &LENGTH_SWITCH, &LENGTH_LEVEL, &LENGTH_STAGE, &LENGTH_DIMENSION];
+pub(crate) static SETTINGS: &[&Setting] = &[
+    &PROPAGATION,
+    &FIXED,
+    &LENGTH_NODE,
+    &LENGTH_SWITCH,
+    &LENGTH_LEVEL,
+    &LENGTH_STAGE,
+    &LENGTH_DIMENSION,
+    &LENGTH_LOCAL,
+    &LENGTH_GLOBAL,
+];
 
 /// The longest cable, 100 km, in millimetres.
 const LENGTH_MAX: u64 = 100_000_000;
@@ -58,10 +67,7 @@ static LENGTH_SWITCH: Setting = Setting {
     path: "link.length.switch",
     kind: LENGTH,
     presence: Presence::Required,
-    when: Some(When {
-        selector: &topology::KIND,
-        values: &["fat-tree", "k-ary-n-tree", "omega", "butterfly", "mesh", "torus", "graph"],
-    }),
+    when: Some(When { selector: &topology::KIND, values: topology::OF_SEVERAL_SWITCHES }),
     doc: "Length of the links between switches, where nothing below or in the graph file says another.",
     example: "\"8 m\"",
     source: "hpp-switch.txt section 3.4 (P-HP-075)",
@@ -71,7 +77,7 @@ static LENGTH_LEVEL: Setting = Setting {
     path: "link.length.level-N",
     kind: LENGTH,
     presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::tree::KINDS }),
+    when: Some(When { selector: &topology::KIND, values: topology::tree::OF_LEVELS }),
     doc: "Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.",
     example: "\"3 m\"",
     source: "Flitway",
@@ -93,8 +99,28 @@ static LENGTH_DIMENSION: Setting = Setting {
     kind: LENGTH,
     presence: Presence::Optional,
     when: Some(When { selector: &topology::KIND, values: topology::grid::KINDS }),
-    doc: "Length of the links of dimension N of a mesh or torus, counted from 0.",
+    doc: "Length of the links of dimension N of a mesh, a torus or a HyperX, counted from 0.",
     example: "\"50 cm\"",
+    source: "Flitway",
+};
+
+static LENGTH_LOCAL: Setting = Setting {
+    path: "link.length.local",
+    kind: LENGTH,
+    presence: Presence::Optional,
+    when: Some(When { selector: &topology::KIND, values: topology::dragonfly::KINDS }),
+    doc: "Length of the links within a group of a dragonfly or dragonfly-plus.",
+    example: "\"2 m\"",
+    source: "Flitway",
+};
+
+static LENGTH_GLOBAL: Setting = Setting {
+    path: "link.length.global",
+    kind: LENGTH,
+    presence: Presence::Optional,
+    when: Some(When { selector: &topology::KIND, values: topology::dragonfly::KINDS }),
+    doc: "Length of the links between groups of a dragonfly or dragonfly-plus.",
+    example: "\"20 m\"",
     source: "Flitway",
 };
 
@@ -185,6 +211,12 @@ pub(crate) fn build(
             }
             overrides.push((class, length));
             places.push(location);
+        }
+    }
+    for (class, setting) in [("local", &LENGTH_LOCAL), ("global", &LENGTH_GLOBAL)] {
+        if let Some(length) = values.quantity(setting) {
+            overrides.push((class.to_owned(), length));
+            places.push(values.location(setting));
         }
     }
     let (fixed, propagation) = (values.quantity(&FIXED), values.quantity(&PROPAGATION));

@@ -1,6 +1,8 @@
 //! `[routing]`: which way packets go.
 
-use flitway_wiring::routing::{self, RoutingKind};
+use flitway_wiring::routing::{self, Routing, RoutingKind};
+use flitway_wiring::topology::Topology as Wiring;
+use std::sync::Arc;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -8,10 +10,12 @@ use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::topology::{self, Topology};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE];
+pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE, &VC_CLASSES];
 
 const D_MOD_K: &str = "d-mod-k";
 const DIMENSION_ORDER: &str = "dimension-order";
+const MINIMAL: &str = "minimal";
+const VALIANT: &str = "valiant";
 const UP_DOWN: &str = "up-down";
 const DESTINATION_TAG: &str = "destination-tag";
 
@@ -25,13 +29,28 @@ pub(crate) static ALGORITHM: Setting = Setting {
         },
         Choice {
             name: DIMENSION_ORDER,
-            doc: "For meshes and tori. One dimension after the other, from 0; a torus needs an even number of virtual \
-                  channels for its dateline classes.",
+            doc: "For meshes, tori and HyperX. One dimension after the other, from 0; a torus needs an even number of virtual \
+                  channels for its dateline classes. Of equally long ways round a ring, and of parallel links, uniform traffic \
+                  takes all alike.",
+        },
+        Choice {
+            name: MINIMAL,
+            doc: "Shortest paths, for every topology whose links lead both ways. In a dragonfly over one global link, in two \
+                  classes of virtual channels: before it, and after it. In others each node has paths of its own, balanced, and \
+                  each path is laid into a class where it closes no cycle, or each hop has a class if that takes no more; \
+                  `flitway check` says how many classes that is if there are too few.",
+        },
+        Choice {
+            name: VALIANT,
+            doc: "For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn for each packet, \
+                  and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it has three classes of virtual \
+                  channels, in a HyperX two. With `nic.vc = \"by-flow\"` it is drawn once for each pair of nodes.",
         },
         Choice {
             name: UP_DOWN,
             doc: "For every topology whose links lead both ways. A shortest path that goes up, then down, in a \
-                  breadth-first order of the switches.",
+                  breadth-first order of the switches. Each node has paths of its own, balanced over equally short ports and \
+                  parallel cables.",
         },
         Choice {
             name: DESTINATION_TAG,
@@ -41,11 +60,12 @@ pub(crate) static ALGORITHM: Setting = Setting {
     ]),
     presence: Presence::Required,
     when: None,
-    doc: "How the path of a packet is chosen. Every routing is deterministic: packets between two nodes take one path in each \
+    doc: "How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take one path in each \
           rail. On several virtual channels they may overtake each other there, unless `nic.vc = \"by-flow\"`; and \
           `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the order.",
     example: "\"d-mod-k\"",
-    source: "dawning5000.txt section 3 (P-DN-005); OQ-D13",
+    source: "dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, IPDPS \
+             2002; Domke, Hoefler and Nagel, IPDPS 2011",
 };
 
 static DATELINE: Setting = Setting {
@@ -56,6 +76,18 @@ static DATELINE: Setting = Setting {
     doc: "Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the \
           dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five \
           switches or more can wait for each other for ever; `flitway check` shows how.",
+    example: "true",
+    source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
+};
+
+static VC_CLASSES: Setting = Setting {
+    path: "routing.vc_classes",
+    kind: Kind::Flag,
+    presence: Presence::Default("true"),
+    when: Some(When { selector: &ALGORITHM, values: &[MINIMAL] }),
+    doc: "Whether minimal routing divides virtual channels into the classes that keep it free of deadlock. Without, for study, all \
+          virtual channels are one class, and packets can wait for each other for ever where rings close; `flitway check` shows \
+          whether they do, and how.",
     example: "true",
     source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
 };
@@ -72,14 +104,23 @@ pub(crate) fn build(
     let name = values.choice(&ALGORITHM)?;
     let is_own = topology.is_none_or(|topology| topology.own_routing == name);
     let (routing, fits, needs) = match name {
-        D_MOD_K => (RoutingKind::DModK, is_own, "a fat-tree or a k-ary-n-tree"),
+        D_MOD_K => (RoutingKind::DModK, is_own, "a fat-tree, a k-ary-n-tree or an xgft"),
+        MINIMAL => {
+            let has_classes = values.flag(&VC_CLASSES) != Some(false);
+            let routing = if has_classes { RoutingKind::Minimal } else { RoutingKind::MinimalInOneClass };
+            (routing, topology.is_none_or(|it| !it.is_one_way), "a topology whose links lead both ways")
+        }
+        VALIANT => {
+            let fits = topology.is_none_or(Topology::has_intermediates);
+            (RoutingKind::Valiant, fits, "a dragonfly, or a HyperX of up to three dimensions,")
+        }
         DIMENSION_ORDER => {
             let routing = if has_dateline {
                 RoutingKind::DimensionOrder
             } else {
                 RoutingKind::DimensionOrderWithoutDateline
             };
-            (routing, is_own, "a mesh or a torus")
+            (routing, is_own, "a mesh, a torus or a HyperX")
         }
         DESTINATION_TAG => (RoutingKind::DestinationTag, is_own, "an omega network or a butterfly"),
         _ => {
@@ -91,8 +132,8 @@ pub(crate) fn build(
         if !has_dateline {
             check_dateline(values, routing, topology, findings);
         }
-        check_tables(values, routing, topology, findings);
-        return Some(routing);
+        let has_room = topology.is_none_or(|topology| check_tables(values, routing, topology, findings));
+        return has_room.then_some(routing);
     }
     let kind = topology.map_or("", |topology| topology.kind);
     let other = topology.map_or(UP_DOWN, |topology| topology.own_routing);
@@ -109,29 +150,39 @@ pub(crate) fn build(
     None
 }
 
-/// Up-down routing has tables for every pair of switches.
+/// Up-down and minimal routing have tables for every pair of a switch and a node. Whether there is room for them.
 fn check_tables(
     values: &Values,
     routing: RoutingKind,
-    topology: Option<&Topology>,
+    topology: &Topology,
     findings: &mut Diagnostics,
-) {
-    let Some(topology) = topology.filter(|_| routing == RoutingKind::UpDown) else { return };
-    let (switches, most) = (topology.switches, u64::from(routing::TABLE_SWITCHES_MAX));
-    if switches <= most {
-        return;
-    }
-    let gigabytes = 2 * u128::from(switches).pow(2) / 1_000_000_000;
+) -> bool {
+    let most = match routing::table_entries_max(routing, &topology.settings) {
+        Some(most) if topology.nodes.saturating_mul(topology.switches) > most => most,
+        _ => return true,
+    };
+    let name = values.choice(&ALGORITHM).unwrap_or_default();
     let message = format!(
-        "`{UP_DOWN}` routing has tables for every pair of switches: those of {switches} switches take {gigabytes} GB"
+        "`{name}` routing has tables for every pair of a switch and a node: {} switches and {} nodes are too many",
+        topology.switches, topology.nodes,
     );
     let problem = values
         .conflict(Code::TooLarge, &[&ALGORITHM, &topology::KIND], message)
-        .expected(format!("at most {most} switches for `{UP_DOWN}`"));
+        .expected(format!("at most {most} pairs for `{name}`"));
     findings.push(match topology.own_routing {
-        UP_DOWN => problem,
-        own => problem.help(format!("write {} = \"{own}\", which needs no tables", ALGORITHM.key())),
+        own if own == name || own == MINIMAL => problem,
+        own => problem.help(format!("write {} = \"{own}\"", ALGORITHM.key())),
     });
+    false
+}
+
+/// Classes of virtual channels that `kind` needs on `topology`. How many layers paths need only laying them tells.
+pub(crate) fn classes(kind: RoutingKind, topology: &Topology) -> u32 {
+    routing::classes(kind, &topology.settings).unwrap_or_else(|| {
+        let wiring = Wiring::build(&topology.settings).ok();
+        let routing = wiring.and_then(|wiring| Routing::new(kind, Arc::new(wiring)).ok());
+        routing.map_or(1, |routing| routing.classes())
+    })
 }
 
 /// Says what comes of a torus whose dateline is switched off.

@@ -17,7 +17,10 @@ use flitway_switch::hpp::{AdvertSettings, Gathering, HppSettings, LaneChoice, Mu
 use flitway_test_kit::nic::NicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{End, Graph, GraphLink, Shape, Topology, TopologySettings};
+use flitway_wiring::topology::{
+    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, Shape, Topology,
+    TopologySettings,
+};
 use flitway_wiring::{Destination, GroupId, NodeId, PortId, RailId, SwitchId};
 use std::sync::Arc;
 
@@ -41,7 +44,7 @@ pub fn generate(seed: u64) -> Case {
     let (settings, routing) = if sparse {
         (TopologySettings::Single { nodes: dice.between(2, 3) }, RoutingKind::UpDown)
     } else {
-        topology(&mut dice)
+        topology(&mut dice, seed)
     };
     let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
     let classes = Routing::new(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
@@ -53,12 +56,11 @@ pub fn generate(seed: u64) -> Case {
     let mut other_dice = Dice(Stream::new(seed, 1, Purpose::Test));
     let is_long = !sparse && classes == 1 && other_dice.one_in(3);
     let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
-    let (ascent, groups) =
-        if !is_long && classes == 1 && routing != RoutingKind::DimensionOrder && dice.one_in(2) {
-            groups(&mut dice, &topology)
-        } else {
-            (Ascent::Table, Vec::new())
-        };
+    let (ascent, groups) = if !is_long && classes == 1 && has_groups(routing, &topology) && dice.one_in(2) {
+        groups(&mut dice, &topology)
+    } else {
+        (Ascent::Table, Vec::new())
+    };
     // They do not share a virtual channel.
     switch.barrier.dedicated |= !groups.is_empty() && switch.multicast.vc == 0;
     let rails = if dice.one_in(4) { 2 } else { 1 };
@@ -122,6 +124,14 @@ fn pauses(dice: &mut Dice, length: u64, are_many: bool) -> Vec<Cycle> {
     pauses
 }
 
+/// Whether trees of groups go with a routing.
+fn has_groups(routing: RoutingKind, topology: &Topology) -> bool {
+    match routing {
+        RoutingKind::DModK => matches!(topology.shape(), Shape::Tree(_)),
+        _ => routing == RoutingKind::UpDown,
+    }
+}
+
 /// Up to five groups, small and large.
 fn groups(dice: &mut Dice, topology: &Topology) -> (Ascent, Vec<GroupSettings>) {
     let is_tree = matches!(topology.shape(), Shape::Tree(_));
@@ -176,7 +186,15 @@ impl Dice {
     }
 }
 
-fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+/// A topology and a routing: one of the first ones that there were, or, of another stream, one of those that came later, so
+/// that other cases of older campaigns stay as they were.
+fn topology(dice: &mut Dice, seed: u64) -> (TopologySettings, RoutingKind) {
+    let first = first_topology(dice);
+    let mut later = Dice(Stream::new(seed, 4, Purpose::Test));
+    if later.one_in(5) { later_topology(&mut later) } else { first }
+}
+
+fn first_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     let (settings, own) = match dice.below(8) {
         0 | 1 => (TopologySettings::Single { nodes: dice.between(2, 16) }, RoutingKind::UpDown),
         2 => {
@@ -198,6 +216,62 @@ fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
         _ => (TopologySettings::Graph(graph(dice)), RoutingKind::UpDown),
     };
     (settings, if dice.one_in(4) { RoutingKind::UpDown } else { own })
+}
+
+/// A HyperX, a dragonfly, a random regular graph, a tree of any ports or any graph, in a routing of its own or any other.
+fn later_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    let nodes_per_switch = dice.scaled(1, 3);
+    let (settings, own) = match dice.below(4) {
+        0 => {
+            let dimensions =
+                dice.pick(&[vec![3], vec![5], vec![2, 2, 2], vec![3, 2], vec![4, 3], vec![2, 1, 3]]);
+            let links = vec![dice.between(1, 2); dimensions.len()];
+            (TopologySettings::HyperX { dimensions, links, nodes_per_switch }, RoutingKind::DimensionOrder)
+        }
+        1 => {
+            let (switches_per_group, global_ports, groups) =
+                dice.pick(&[(1, 2, 3), (2, 1, 3), (2, 2, 3), (3, 1, 4), (3, 2, 3), (4, 1, 5), (2, 1, 2)]);
+            let arrangement = dice.pick(&[Arrangement::PalmTree, Arrangement::Absolute]);
+            let shape =
+                DragonflyShape { groups, switches_per_group, nodes_per_switch, global_ports, arrangement };
+            (TopologySettings::Dragonfly(shape), RoutingKind::Minimal)
+        }
+        2 if dice.one_in(3) => {
+            (TopologySettings::SlimFly { q: 3, nodes_per_switch: 1 }, RoutingKind::Minimal)
+        }
+        2 if dice.one_in(2) => {
+            let plus = DragonflyPlus {
+                groups: dice.between(2, 3),
+                leaves: dice.between(1, 2),
+                spines: dice.between(1, 2),
+                nodes_per_switch,
+                global_ports: 2,
+                arrangement: Arrangement::Absolute,
+            };
+            (TopologySettings::DragonflyPlus(plus), RoutingKind::Minimal)
+        }
+        2 => {
+            let (switches, degree) = dice.pick(&[(4, 2), (5, 2), (6, 3), (8, 3), (9, 4)]);
+            let seed = dice.below(100);
+            let graph = RandomRegular { switches, degree, nodes_per_switch, seed };
+            (TopologySettings::RandomRegular(graph), RoutingKind::Minimal)
+        }
+        3 => {
+            let (down, up) = dice.pick(&[
+                (vec![2, 3], vec![1, 2]),
+                (vec![3, 2], vec![1, 3]),
+                (vec![2, 2, 2], vec![1, 2, 1]),
+                (vec![3], vec![1]),
+            ]);
+            let cables = vec![dice.between(1, 2)];
+            (TopologySettings::Xgft { down, up, cables }, RoutingKind::DModK)
+        }
+        _ => (TopologySettings::Graph(graph(dice)), RoutingKind::Minimal),
+    };
+    let has_intermediates =
+        matches!(settings, TopologySettings::HyperX { .. } | TopologySettings::Dragonfly(_));
+    let drawn = if has_intermediates { RoutingKind::Valiant } else { own };
+    (settings, dice.pick(&[own, own, drawn, drawn, RoutingKind::Minimal, RoutingKind::UpDown]))
 }
 
 /// Sizes of a grid of at most 16 switches, and nodes on each.
@@ -272,7 +346,7 @@ fn switch(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         transmit_buffer: dice.corner(1 + u32::from(show_ahead), 4),
         transmit: dice.between(1, 2),
     };
-    let vcs = classes * dice.scaled(1, 8 / classes);
+    let vcs = classes * dice.scaled(1, (8 / classes).max(1));
     HppSettings {
         ports: ports.max(2) + dice.pick(&[0, 0, 3]),
         vcs,

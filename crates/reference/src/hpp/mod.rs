@@ -55,7 +55,7 @@ use flitway_fabric::{BarrierId, Barriers, Endpoint, Fabric, Outgoing, Packet, Ti
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::hpp::LaneChoice;
 use flitway_test_kit::nic::TestNic;
-use flitway_wiring::routing::Routing;
+use flitway_wiring::routing::{Arrival, Hop, Routing};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, Groups, NodeId, PortId, RailId, SwitchId};
 use nic::Nic;
@@ -143,6 +143,28 @@ impl World {
             Destination::Group(..) => self.settings.multicast.vc as usize,
             Destination::Nodes(_) => panic!("HPP Switches have no reachability strings"),
         }
+    }
+}
+
+impl World {
+    /// The hop that `packet`, which is for `node`, takes from where it is: the next one of the way that its source has drawn.
+    fn routed(&self, packet: &Travelling, node: NodeId, here: (SwitchId, Arrival)) -> Hop {
+        if self.routing.is_plain() {
+            return self.routing.next(here.0, here.1, node);
+        }
+        let draw = match self.settings.lanes {
+            LaneChoice::ByPacket => packet.packet.lane,
+            LaneChoice::ByFlow => 0,
+        };
+        let mut at = self.routing.start(packet.source);
+        let mut header = self.routing.header(packet.source, node, draw);
+        for _ in 0..packet.hops {
+            let next = self.routing.first(at.0, at.1, header);
+            header = next.header;
+            at = self.routing.follow(at.0, next.hop).expect("it has not arrived yet");
+        }
+        assert_eq!(at, here, "it is where its way leads");
+        self.routing.first(at.0, at.1, header).hop
     }
 }
 

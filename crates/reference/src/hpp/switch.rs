@@ -233,7 +233,7 @@ impl Switch {
         let packet = &world.packets[number];
         let arrival = Arrival { port: PortId::new(input), class: (vc / world.lanes()) as u8 };
         let hop = match packet.packet.destination {
-            Destination::Node(node) => world.routing.next(self.id, arrival, node),
+            Destination::Node(node) => world.routed(packet, node, (self.id, arrival)),
             Destination::Nodes(_) => unreachable!("it was refused when it was handed over"),
             Destination::Group(..) => match world.way_up(packet) {
                 Some(hop) => hop,

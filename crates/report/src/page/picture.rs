@@ -9,7 +9,7 @@
 use crate::stages::{self, ChannelEnds};
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::{End, GridShape, Layout, StageShape, Topology};
+use flitway_wiring::topology::{End, GridShape, Layout, Spots, StageShape, Topology};
 use flitway_wiring::{PortId, SwitchId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -69,10 +69,11 @@ pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
     }
     let mut canvas = Canvas { topology, numbers, svg: String::new() };
     let layout = topology.layout();
-    let height = match layout {
+    let height = match &layout {
         Layout::Levels => canvas.tree(),
         Layout::Grid(shape) => canvas.grid(shape),
         Layout::Columns(shape) => canvas.stages(shape),
+        Layout::Spots(spots) => canvas.spots(spots),
         Layout::Star => canvas.star(),
         Layout::Springs => canvas.graph(),
     };
@@ -107,6 +108,14 @@ pub(super) fn caption(topology: &Topology) -> String {
         Layout::Columns(_) => {
             "A line is a channel, from the left to the right. Every node stands on both sides: it sends on the left and \
              receives on the right."
+        }
+        Layout::Spots(spots) if spots.is_bowed => {
+            "A line is a channel between switches, bowed the more the longer it is; in a switch are its nodes, each with two \
+             halves: into it (above) and out of it."
+        }
+        Layout::Spots(_) => {
+            "A line is a channel between switches, those of a group in a circle of their own; in a switch are its nodes, each with \
+             two halves: into it (above) and out of it."
         }
         Layout::Star => {
             "One switch with its nodes around it: of the two lines of each node one is the channel into it, the other that \
@@ -155,6 +164,25 @@ impl Canvas<'_> {
             from.1 + oy,
             to.0 + ox,
             to.1 + oy
+        );
+    }
+
+    /// The same bowed to the right by so much times the root of its length.
+    fn bowed(&mut self, (from, to): (Spot, Spot), bow: f64, width: f64, sender: End) {
+        if bow == 0.0 {
+            return self.line(from, to, width, sender);
+        }
+        let Some(number) = self.numbers.of(sender) else { return };
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        // A curve reaches half as far as the point that it is drawn by.
+        let aside = 2.0 * bow / dx.hypot(dy).sqrt().max(1e-9);
+        let middle = ((from.0 + to.0) / 2.0 - aside * dy, (from.1 + to.1) / 2.0 + aside * dx);
+        // Writing to a string does not fail.
+        let _ = write!(
+            self.svg,
+            "<path class=\"ch\" stroke-width=\"{width:.1}\" d=\"M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}\" \
+             data-c=\"{number}\"/>",
+            from.0, from.1, middle.0, middle.1, to.0, to.1
         );
     }
 
@@ -470,11 +498,33 @@ impl Canvas<'_> {
         let height = 620.0;
         let switches = self.topology.switches();
         let spots = spread(&(0..switches).map(|switch| self.neighbours(switch)).collect::<Vec<_>>(), height);
-        let side = (260.0 / f64::from(switches).sqrt()).clamp(8.0, 44.0);
+        self.at(&spots, (260.0 / f64::from(switches).sqrt()).clamp(8.0, 44.0), 0.0);
+        height
+    }
+
+    /// Switches where the topology puts them.
+    fn spots(&mut self, spots: &Spots) -> f64 {
+        /// Room at the edge.
+        const EDGE: f64 = 60.0;
+        let (across, down) = (WIDTH - 2.0 * EDGE, (WIDTH - 2.0 * EDGE) / spots.ratio);
+        let places: Vec<Spot> = spots.at.iter().map(|&[x, y]| (EDGE + x * across, EDGE + y * down)).collect();
+        let pitch = nearest(&places);
+        let side = (if spots.is_bowed { 0.4 } else { 0.55 } * pitch).clamp(3.0, 44.0);
+        // Between two rows there is room for the bows of one.
+        let bow = if spots.is_bowed { 0.42 * pitch / across.sqrt() } else { 0.0 };
+        self.at(&places, side, bow);
+        down + 2.0 * EDGE
+    }
+
+    /// Switches in these places, as squares of so large a side, and lines between them that are bowed by so much times the
+    /// root of their length.
+    fn at(&mut self, spots: &[Spot], side: f64, bow: f64) {
+        let switches = self.topology.switches();
         for switch in 0..switches {
             for (port, next) in self.neighbours(switch) {
                 let (from, to) = (spots[switch as usize], spots[next as usize]);
-                self.line(from, to, (side * 0.09).clamp(1.2, 4.0), End::Switch(SwitchId(switch), port));
+                let width = (side * if bow > 0.0 { 0.04 } else { 0.09 }).clamp(0.6, 4.0);
+                self.bowed((from, to), bow, width, End::Switch(SwitchId(switch), port));
             }
         }
         let homes = self.homes();
@@ -490,8 +540,15 @@ impl Canvas<'_> {
                 self.text((x, y - side / 2.0 - 3.0), "no", &switch.to_string());
             }
         }
-        height
     }
+}
+
+/// The distance of the two nearest of `spots`, of a few hundred at the most.
+fn nearest(spots: &[Spot]) -> f64 {
+    let pairs = spots.iter().enumerate().flat_map(|(place, one)| {
+        spots[..place].iter().map(move |other| (one.0 - other.0).hypot(one.1 - other.1))
+    });
+    pairs.fold(WIDTH / 4.0, f64::min)
 }
 
 /// Where to put switches that are joined as `neighbours` say: they start on a circle, push each other away and are pulled

@@ -36,6 +36,9 @@
 //! `f = (e xor (e >> 15)) * g mod 2^32` and `g = 0x9E3779B1`, the number `f >> 16` modulo the number of lanes. Then packets of
 //! a pair keep their order in a rail.
 //!
+//! **Ways.** The source writes the way of a packet into its header. Where the routing draws a way for each packet, a packet
+//! draws by the number that it names for its lane ([`Routing::way_drawn`]), or all of a pair by 0 where lanes are by flow.
+//!
 //! **Cycle `t`**, in this order:
 //!
 //! 1. *Credits.* An advert whose last flit was on the wire in cycle `t - receive` replaces the sender's limit of its VC.

@@ -545,7 +545,8 @@ impl PortModel<Hpp> for Port {
         let (route, to, vc, kind) = match packet.destination {
             Destination::Node(node) => {
                 let vc = timing.lane_choice.lane(source, node, packet.lane, timing.lanes);
-                (shared.routing.way(source, node), node.0, vc, Kind::Single)
+                let draw = timing.lane_choice.draw(packet.lane);
+                (shared.routing.way_drawn(source, node, draw), node.0, vc, Kind::Single)
             }
             Destination::Group(group, root) => {
                 let way = shared.groups.way_up(source, group, root);

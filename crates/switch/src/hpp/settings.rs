@@ -65,6 +65,18 @@ impl LaneChoice {
     }
 }
 
+impl LaneChoice {
+    /// What a packet that names `drawn` draws its way by, where the routing has several.
+    #[inline]
+    #[must_use]
+    pub const fn draw(self, drawn: u32) -> u32 {
+        match self {
+            LaneChoice::ByPacket => drawn,
+            LaneChoice::ByFlow => 0,
+        }
+    }
+}
+
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipeline {

@@ -4,6 +4,37 @@ use super::walk::{Along, Map, Walker};
 use crate::NodeId;
 use crate::routing::Routing;
 
+/// The same where headers say by way of whom a packet goes, each of them as often as any other: way by way.
+pub(super) fn loads_of_ways(
+    map: &Map,
+    routing: &Routing,
+    weight: impl Fn(NodeId, NodeId) -> f64,
+) -> Vec<f64> {
+    let nodes = || (0..map.nodes()).map(NodeId);
+    let mut loads = vec![0.0; map.vertices() as usize];
+    for (source, destination) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
+        let weight = if source == destination { 0.0 } else { weight(source, destination) };
+        if weight == 0.0 {
+            continue;
+        }
+        loads[map.injection(source) as usize] += weight;
+        let headers = routing.starts(source, destination);
+        let part = weight / headers.len() as f64;
+        for mut header in headers {
+            let mut at = Some(routing.start(source));
+            while let Some((here, arrival)) = at {
+                let next = routing.first(here, arrival, header);
+                header = next.header;
+                if let Some((hop, _)) = map.hop(here, next.hop) {
+                    loads[hop as usize] += part;
+                }
+                at = routing.follow(here, next.hop);
+            }
+        }
+    }
+    loads
+}
+
 /// For each channel of `map` the sum of `weight` over the pairs of different nodes whose packets take it.
 pub(super) fn loads(map: &Map, routing: &Routing, weight: impl Fn(NodeId, NodeId) -> f64) -> Vec<f64> {
     let mut walker = Walker::new(map, routing);

@@ -1,14 +1,19 @@
 //! Dimension-order routing in meshes and tori: dimension 0 is finished before dimension 1 begins, and so on.
 //!
-//! In a torus the shorter way round is taken; when both are equal, even coordinates start upwards and odd ones
-//! downwards, which spreads the load. A packet travels in class 0 of each dimension until it crosses the *dateline*,
-//! the link between the last coordinate and the first, and in class 1 from that link on: no ring of dependencies closes.
+//! In a torus the shorter way round is taken. When both are equal, in a ring of even size, one half goes upwards and the
+//! other downwards, so that uniform traffic loads the channels of both directions alike: where the size is a multiple of
+//! four, that is what starts from even coordinates, and from odd ones; elsewhere (a ring of two, with its two cables, of
+//! six, of ten) each switch deals out destinations, by whether the sum of its own coordinate, the coordinates of the
+//! destination in all other dimensions and the place of the node on its switch is even. A packet travels in class 0 of each
+//! dimension until it crosses the *dateline*, the link between the last coordinate and the first, and in class 1 from that
+//! link on: no ring of dependencies closes.
 //!
 //! Without the dateline there is one class, and a ring of five switches or more closes: for study, since packets can then
 //! wait for each other for ever. (Shorter rings stay open: two hops one way round are taken from even coordinates alone
 //! in a ring of four, and from none in a smaller one.)
 
 use super::{Arrival, Candidate, Header, Hop, Relation};
+use crate::NodeId;
 use crate::topology::{Direction, GridShape};
 use crate::{PortId, SwitchId};
 
@@ -28,7 +33,8 @@ impl DimensionOrder {
         DimensionOrder { shape: shape.clone(), has_dateline: false }
     }
 
-    fn direction(&self, here: u32, there: u32, size: u32) -> Direction {
+    /// The way from coordinate `here` to `there` of a row of `size`, on which packets for `destination` are.
+    fn direction(&self, here: u32, there: u32, size: u32, destination: NodeId) -> Direction {
         if !self.shape.wraps {
             return if there > here { Direction::Higher } else { Direction::Lower };
         }
@@ -36,9 +42,23 @@ impl DimensionOrder {
         match (2 * up).cmp(&size) {
             std::cmp::Ordering::Less => Direction::Higher,
             std::cmp::Ordering::Greater => Direction::Lower,
-            std::cmp::Ordering::Equal if here.is_multiple_of(2) => Direction::Higher,
-            std::cmp::Ordering::Equal => Direction::Lower,
+            std::cmp::Ordering::Equal => {
+                // Modulo two a sum without `there` is one with it.
+                let dealt = if size.is_multiple_of(4) { 0 } else { self.sum(destination) + there };
+                if (here + dealt).is_multiple_of(2) { Direction::Higher } else { Direction::Lower }
+            }
         }
+    }
+
+    /// The sum of all coordinates of a node and of its place on its switch.
+    fn sum(&self, node: NodeId) -> u32 {
+        let GridShape { dimensions, nodes_per_switch, .. } = &self.shape;
+        let (mut sum, mut rest) = (node.0 % nodes_per_switch, node.0 / nodes_per_switch);
+        for size in dimensions {
+            sum += rest % size;
+            rest /= size;
+        }
+        sum
     }
 }
 
@@ -57,7 +77,7 @@ impl Relation for DimensionOrder {
             if at == to {
                 continue;
             }
-            let direction = self.direction(at, to, size);
+            let direction = self.direction(at, to, size, destination);
             let crosses = match direction {
                 Direction::Higher => at + 1 == size,
                 Direction::Lower => at == 0,

@@ -4,19 +4,26 @@
 //! [`Selection`] chooses among them, in the switches. Sources of a source-routed network walk it once per packet, by its first
 //! candidates, and put the hops into the header; a [`Route`] is that header field.
 
+mod balance;
 mod d_mod_k;
 mod destination_tag;
 mod dimension_order;
+mod dragonfly;
 mod header;
+mod hyperx;
+mod layered;
 pub mod select;
 mod up_down;
+mod valiant;
+mod xgft;
 
+pub use balance::load_of_shortest;
 pub use header::Header;
 pub use select::Selection;
 pub(crate) use up_down::spanning_tree;
 
 use crate::NodeId;
-use crate::topology::{End, Shape, Topology};
+use crate::topology::{End, Shape, Topology, TopologySettings};
 use crate::{PortId, SwitchId};
 use std::sync::Arc;
 
@@ -66,6 +73,11 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         vec![self.start(source, destination, 0)]
     }
 
+    /// No less than the switches that any way crosses, where the relation knows better than its topology.
+    fn hops_max(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether headers say no more than the destination, on the whole way.
     fn is_plain(&self) -> bool {
         true
@@ -99,12 +111,19 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
 pub enum RoutingKind {
     /// Destination modulo k on the way up a fat tree (OQ-D13); the way down is unique.
     DModK,
-    /// One dimension after the other, from 0; with dateline classes on a torus.
+    /// One dimension after the other, from 0, on a mesh, a torus or a HyperX; with dateline classes on a torus.
     DimensionOrder,
     /// The same with one class on a torus too, where packets can then wait for each other for ever.
     DimensionOrderWithoutDateline,
     /// Shortest path of up links followed by down links in a breadth-first order, on any topology whose links lead both ways.
     UpDown,
+    /// Shortest paths: on a dragonfly with a class of virtual channels before and after the global link, on any other topology
+    /// with as many layers of virtual channels as its paths need.
+    Minimal,
+    /// The same with one class, where packets can then wait for each other for ever.
+    MinimalInOneClass,
+    /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, that is drawn for each packet.
+    Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
     DestinationTag,
 }
@@ -114,36 +133,119 @@ pub enum RoutingKind {
 pub enum RoutingError {
     /// d-mod-k needs a fat tree.
     NotATree,
-    /// Dimension order needs a mesh or torus.
+    /// Dimension order needs a mesh, torus or HyperX.
     NotAGrid,
     /// Destination tags need a unidirectional multistage network.
     NotStages,
-    /// Up*/down* needs links that lead both ways.
+    /// Valiant's routing needs a dragonfly or a HyperX.
+    NoIntermediates,
+    /// A way by an intermediate has more hops than a packet can carry.
+    TooLong,
+    /// Up*/down* and minimal routing need links that lead both ways.
     OneWay,
-    /// Up*/down* has tables, for [`TABLE_SWITCHES_MAX`] switches at most.
-    TooManySwitches,
+    /// Up*/down* and minimal routing have tables: see [`table_entries_max`].
+    TooLarge,
 }
 
 impl std::fmt::Display for RoutingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RoutingError::NotATree => f.write_str("d-mod-k routing needs a fat tree"),
-            RoutingError::NotAGrid => f.write_str("dimension-order routing needs a mesh or a torus"),
+            RoutingError::NotAGrid => {
+                f.write_str("dimension-order routing needs a mesh, a torus or a HyperX")
+            }
             RoutingError::NotStages => {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
             }
-            RoutingError::OneWay => f.write_str("up*/down* routing needs links that lead both ways"),
-            RoutingError::TooManySwitches => {
-                write!(f, "up*/down* routing has tables for {TABLE_SWITCHES_MAX} switches at most")
+            RoutingError::NoIntermediates => f.write_str("Valiant routing needs a dragonfly or a HyperX"),
+            RoutingError::TooLong => {
+                write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
             }
+            RoutingError::OneWay => {
+                f.write_str("up*/down* and minimal routing need links that lead both ways")
+            }
+            RoutingError::TooLarge => f.write_str("the tables of this routing are too large"),
         }
     }
 }
 
 impl std::error::Error for RoutingError {}
 
-/// The most switches of a fabric with up*/down* routing: its tables take two bytes for each pair of them, and minutes to make.
-pub const TABLE_SWITCHES_MAX: u32 = 1 << 15;
+/// The most pairs of a switch and a node for which `kind` has tables on what `settings` describe; `None` if it has none there.
+/// An entry takes two bytes, and laying a path into a layer more time than finding it.
+#[must_use]
+pub fn table_entries_max(kind: RoutingKind, settings: &TopologySettings) -> Option<u64> {
+    let is_dragonfly = matches!(settings, TopologySettings::Dragonfly(_));
+    match kind {
+        RoutingKind::UpDown => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::Minimal | RoutingKind::MinimalInOneClass if is_dragonfly => None,
+        RoutingKind::MinimalInOneClass => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::Minimal => Some(LAYERED_MAX),
+        _ => None,
+    }
+}
+
+/// Classes of virtual channels that `kind` needs on what `settings` describe; `None` where only building it tells.
+#[must_use]
+pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
+    match (kind, settings) {
+        (RoutingKind::DimensionOrder, TopologySettings::Torus { .. }) => Some(2),
+        (RoutingKind::Minimal, TopologySettings::Dragonfly(_)) => Some(2),
+        (RoutingKind::Minimal, _) => None,
+        (RoutingKind::Valiant, TopologySettings::Dragonfly(_)) => Some(3),
+        (RoutingKind::Valiant, _) => Some(2),
+        _ => Some(1),
+    }
+}
+
+/// Pairs of a switch and a node in the largest tables.
+const TABLE_ENTRIES_MAX: u64 = 1 << 30;
+/// The same where paths are laid into layers.
+const LAYERED_MAX: u64 = 1 << 26;
+
+/// The relation of `kind` on `topology`.
+fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>, RoutingError> {
+    let has_classes = kind != RoutingKind::MinimalInOneClass;
+    let pairs = u64::from(topology.nodes()) * u64::from(topology.switches());
+    Ok(match (kind, topology.shape()) {
+        (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, topology)),
+        (RoutingKind::DModK, Shape::Xgft(shape)) => Arc::new(xgft::Xgft::new(shape)),
+        (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
+        (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
+            Arc::new(dimension_order::DimensionOrder::new(shape))
+        }
+        (RoutingKind::DimensionOrderWithoutDateline, Shape::Grid(shape)) => {
+            Arc::new(dimension_order::DimensionOrder::without_dateline(shape))
+        }
+        (RoutingKind::DimensionOrder, Shape::HyperX(shape)) => Arc::new(hyperx::HyperX::new(shape)),
+        (RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline, _) => {
+            return Err(RoutingError::NotAGrid);
+        }
+        (RoutingKind::DestinationTag, Shape::Stages(shape)) => {
+            Arc::new(destination_tag::DestinationTag::new(shape))
+        }
+        (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
+        (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, Shape::Dragonfly(shape)) => {
+            Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
+        }
+        (RoutingKind::Valiant, Shape::Dragonfly(shape)) => Arc::new(valiant::ValiantDragonfly::new(shape)),
+        (RoutingKind::Valiant, Shape::HyperX(shape)) => {
+            let relation = valiant::ValiantHyperX::new(shape);
+            if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
+                return Err(RoutingError::TooLong);
+            }
+            Arc::new(relation)
+        }
+        (RoutingKind::Valiant, _) => return Err(RoutingError::NoIntermediates),
+        _ if topology.is_one_way() => return Err(RoutingError::OneWay),
+        (RoutingKind::Minimal, _) if pairs > LAYERED_MAX => return Err(RoutingError::TooLarge),
+        _ if pairs > TABLE_ENTRIES_MAX => return Err(RoutingError::TooLarge),
+        (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(topology)),
+        (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, _) => {
+            Arc::new(layered::Layered::new(topology, has_classes))
+        }
+    })
+}
 
 /// A routing on its topology.
 #[derive(Clone, Debug)]
@@ -165,33 +267,12 @@ impl Routing {
     /// # Errors
     /// If the two do not go together.
     pub fn new(kind: RoutingKind, topology: Arc<Topology>) -> Result<Self, RoutingError> {
-        let relation: Arc<dyn Relation> = match (kind, topology.shape()) {
-            (RoutingKind::DModK, Shape::Tree(shape)) => Arc::new(d_mod_k::DModK::new(shape, &topology)),
-            (RoutingKind::DModK, _) => return Err(RoutingError::NotATree),
-            (RoutingKind::DimensionOrder, Shape::Grid(shape)) => {
-                Arc::new(dimension_order::DimensionOrder::new(shape))
-            }
-            (RoutingKind::DimensionOrderWithoutDateline, Shape::Grid(shape)) => {
-                Arc::new(dimension_order::DimensionOrder::without_dateline(shape))
-            }
-            (RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline, _) => {
-                return Err(RoutingError::NotAGrid);
-            }
-            (RoutingKind::DestinationTag, Shape::Stages(shape)) => {
-                Arc::new(destination_tag::DestinationTag::new(shape))
-            }
-            (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
-            (RoutingKind::UpDown, _) if topology.is_one_way() => return Err(RoutingError::OneWay),
-            (RoutingKind::UpDown, _) if topology.switches() > TABLE_SWITCHES_MAX => {
-                return Err(RoutingError::TooManySwitches);
-            }
-            (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(&topology)),
-        };
+        let relation = relation(kind, &topology)?;
         let selection = Selection::First;
         let mut routing = Routing { kind, topology, relation, selection, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
         let is_small = u64::from(nodes) * u64::from(nodes) <= PAIRS;
-        if is_small && Route::holds(routing.topology.ports_max(), routing.classes()) {
+        if is_small && routing.is_plain() && Route::holds(routing.topology.ports_max(), routing.classes()) {
             let pairs =
                 (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))));
             routing.ways = pairs.map(|(source, node)| routing.walk(source, node)).collect();
@@ -264,6 +345,25 @@ impl Routing {
         take(self.relation.next(here, arrival, header));
     }
 
+    /// The first candidate of a packet with this header.
+    #[must_use]
+    pub fn first(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        self.relation.next(here, arrival, header)
+    }
+
+    /// See [`Relation::start`].
+    #[must_use]
+    pub fn header(&self, source: NodeId, destination: NodeId, draw: u32) -> Header {
+        self.relation.start(source, destination, draw.into())
+    }
+
+    /// How many headers packets between two nodes can start with, at the most.
+    #[must_use]
+    pub fn starts_max(&self) -> u64 {
+        let last = NodeId(self.topology.nodes() - 1);
+        self.starts(NodeId(0), last).len() as u64
+    }
+
     /// See [`Relation::starts`].
     pub(crate) fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
         self.relation.starts(source, destination)
@@ -308,11 +408,22 @@ impl Routing {
         })
     }
 
-    /// No less than the hops of any packet: switches crossed between the two most distant nodes, where the topology
-    /// tells, or its number of switches.
+    /// No less than the hops of any packet: switches crossed between the two most distant nodes, where the relation or the
+    /// topology tells, or its number of switches.
     #[must_use]
     pub fn hops_max(&self) -> u32 {
-        self.topology.hops_max()
+        self.relation.hops_max().unwrap_or_else(|| self.topology.hops_max())
+    }
+
+    /// The way from `source` to `destination` of a packet that has drawn this number, as much of it as a header field holds.
+    #[inline]
+    #[must_use]
+    pub fn way_drawn(&self, source: NodeId, destination: NodeId, draw: u32) -> Route {
+        if self.is_plain() {
+            return self.way(source, destination);
+        }
+        let (here, arrival) = self.start(source);
+        self.route_of(here, arrival, self.header(source, destination, draw))
     }
 
     /// The way from `source` to `destination`, as much of it as a header field holds.
@@ -354,16 +465,18 @@ impl Routing {
     }
 }
 
-/// The next few hops of a packet, first in the lowest bits: 6 bits of port and one of class each, and above the last a
+/// The next few hops of a packet, first in the lowest bits: 6 bits of port and two of class each, and above the last a
 /// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route(u64);
 
 impl Route {
     /// Hops that fit.
-    pub const HOPS: u32 = 8;
+    pub const HOPS: u32 = 7;
+    /// Classes that fit.
+    pub const CLASSES: u32 = 1 << Self::CLASS_BITS;
     const PORT_BITS: u32 = 6;
-    const CLASS_BITS: u32 = 1;
+    const CLASS_BITS: u32 = 2;
     const DIGIT_BITS: u32 = Self::PORT_BITS + Self::CLASS_BITS;
     const ARRIVED: u64 = 1;
     const CONTINUED: u64 = 2;
@@ -371,7 +484,7 @@ impl Route {
     /// Whether it holds the hops of switches of so many `ports` with so many `classes` of virtual channels.
     #[must_use]
     pub const fn holds(ports: u32, classes: u32) -> bool {
-        ports <= 1 << Self::PORT_BITS && classes <= 1 << Self::CLASS_BITS
+        ports <= 1 << Self::PORT_BITS && classes <= Self::CLASSES
     }
 
     /// The route of these `hops`, at most [`Route::HOPS`], to its end.
@@ -396,7 +509,7 @@ impl Route {
             Self::holds(hop.port.0 + 1, u32::from(hop.class) + 1),
             "a route holds ports below {} and classes below {}: {hop:?}",
             1 << Self::PORT_BITS,
-            1 << Self::CLASS_BITS,
+            Self::CLASSES,
         );
         let digit = u64::from(hop.port.0) | u64::from(hop.class) << Self::PORT_BITS;
         Route(self.0 | digit << (count * Self::DIGIT_BITS))
@@ -413,7 +526,7 @@ impl Route {
     #[must_use]
     pub fn hop(self) -> Hop {
         debug_assert!(!self.has_arrived() && !self.is_continued(), "a spent route has been continued");
-        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 1) as u8 }
+        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 3) as u8 }
     }
 
     /// The route after the next hop.

@@ -1,10 +1,15 @@
 use super::*;
-use crate::topology::{Graph, GraphLink, StageWiring, TopologySettings};
+use crate::topology::{
+    Arrangement, DragonflyPlus, DragonflyShape, Graph, GraphLink, RandomRegular, StageWiring,
+    TopologySettings,
+};
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
-    Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()
+    let routing = Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap();
+    assert!(classes(kind, settings).is_none_or(|classes| classes == routing.classes()));
+    routing
 }
 
 fn hops(routing: &Routing, source: u32, destination: u32) -> usize {
@@ -159,7 +164,7 @@ fn dimension_order_takes_the_shortest_way() {
         [hops(&torus, 0, 0), hops(&torus, 0, 7), hops(&torus, 0, 63), hops(&torus, 0, 36)],
         [1, 2, 3, 9]
     );
-    for dimensions in [vec![5, 3], vec![2, 2, 2], vec![4], vec![1, 6]] {
+    for dimensions in [vec![5, 3], vec![2, 2, 2], vec![4], vec![1, 6], vec![3, 1, 2]] {
         let settings = TopologySettings::Torus { dimensions: dimensions.clone(), nodes_per_switch: 2 };
         conformance(&routing(RoutingKind::DimensionOrder, &settings));
         let settings = TopologySettings::Mesh { dimensions, nodes_per_switch: 1 };
@@ -178,6 +183,81 @@ fn up_down_reaches_everything_on_random_graphs_without_cycles() {
         RoutingKind::UpDown,
         &TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 },
     ));
+}
+
+/// The busiest channel between switches when every node sends as much to every other, in packets.
+fn busiest(routing: &Routing) -> f64 {
+    let loads = crate::dependency::Dependencies::of(routing);
+    let is_between = |sender| match sender {
+        End::Switch(switch, port) => {
+            matches!(routing.topology().wire(switch, port), Some((_, End::Switch(..))))
+        }
+        End::Node(_) => false,
+    };
+    let mut by_sender: BTreeMap<End, f64> = BTreeMap::new();
+    for (channel, load) in loads.loads(|_, _| 1.0).filter(|(channel, _)| is_between(channel.sender)) {
+        *by_sender.entry(channel.sender).or_default() += load;
+    }
+    by_sender.into_values().fold(0.0, f64::max)
+}
+
+#[test]
+fn a_ring_of_two_uses_both_of_its_cables_and_a_ring_of_six_both_ways_alike() {
+    let busiest = |dimensions: &[u32], nodes_per_switch| {
+        let settings = TopologySettings::Torus { dimensions: dimensions.to_vec(), nodes_per_switch };
+        busiest(&routing(RoutingKind::DimensionOrder, &settings))
+    };
+    // Of 4 x 4 packets each way, each cable has half.
+    assert_eq!([busiest(&[2], 4), busiest(&[2, 2, 2], 4), busiest(&[2, 2, 2], 2)], [8.0, 32.0, 8.0]);
+    // A node sends over 1 + 2 + 3 / 2 links of a ring of six each way, and over 1 + 2 / 2 links of one of four.
+    assert_eq!(
+        [busiest(&[6], 2), busiest(&[6, 6], 2), busiest(&[4], 1), busiest(&[4, 4], 1)],
+        [18.0, 108.0, 2.0, 8.0]
+    );
+}
+
+#[test]
+fn a_dimension_of_one_is_a_dimension_of_none() {
+    let with = |dimensions: &[u32]| {
+        let settings = TopologySettings::Torus { dimensions: dimensions.to_vec(), nodes_per_switch: 1 };
+        routing(RoutingKind::DimensionOrder, &settings)
+    };
+    let (with_one, without) = (with(&[3, 1, 1, 4]), with(&[3, 4]));
+    for (source, node) in (0..12).flat_map(|source| (0..12).map(move |node| (NodeId(source), NodeId(node)))) {
+        let path = |routing: &Routing| routing.path(source, node).collect::<Vec<_>>();
+        assert_eq!(path(&with_one), path(&without));
+    }
+    assert_eq!(with_one.topology().ports_max(), 5);
+}
+
+#[test]
+fn up_down_is_as_good_as_the_routing_of_a_fat_tree() {
+    for settings in [
+        TopologySettings::FatTree { ports: 8, levels: 3 },
+        TopologySettings::FatTree { ports: 6, levels: 2 },
+        TopologySettings::KaryNTree { arity: 2, levels: 4 },
+    ] {
+        let [up_down, own] =
+            [RoutingKind::UpDown, RoutingKind::DModK].map(|kind| busiest(&routing(kind, &settings)));
+        assert!(up_down <= 1.05 * own, "{settings:?}: {up_down} of {own}");
+    }
+}
+
+#[test]
+fn up_down_uses_parallel_cables_alike() {
+    let end = |switch, port| End::Switch(SwitchId(switch), PortId(port));
+    let node = |node| End::Node(NodeId(node));
+    let pairs = [
+        [node(0), end(0, 0)],
+        [node(1), end(0, 1)],
+        [node(2), end(1, 0)],
+        [node(3), end(1, 1)],
+        [end(0, 2), end(1, 2)],
+        [end(0, 3), end(1, 3)],
+    ];
+    let links = pairs.map(|ends| GraphLink { ends, length_mm: None }).to_vec();
+    let graph = TopologySettings::Graph(Graph { nodes: 4, switches: 2, links });
+    assert_eq!(busiest(&routing(RoutingKind::UpDown, &graph)), 2.0);
 }
 
 #[test]
@@ -205,12 +285,12 @@ fn a_routing_refuses_a_topology_without_its_coordinates() {
     assert_eq!(Routing::new(RoutingKind::UpDown, omega).unwrap_err(), RoutingError::OneWay);
     let large = TopologySettings::Mesh { dimensions: vec![1 << 8, 129], nodes_per_switch: 1 };
     let large = Arc::new(Topology::build(&large).unwrap());
-    assert_eq!(Routing::new(RoutingKind::UpDown, large).unwrap_err(), RoutingError::TooManySwitches);
+    assert_eq!(Routing::new(RoutingKind::UpDown, large).unwrap_err(), RoutingError::TooLarge);
 }
 
 #[test]
 fn a_route_gives_its_hops_back() {
-    let hops = [(63, 1), (0, 0), (4, 1), (8, 0)].map(|(port, class)| Hop { port: PortId(port), class });
+    let hops = [(63, 3), (0, 0), (4, 1), (8, 2)].map(|(port, class)| Hop { port: PortId(port), class });
     let mut route = Route::of(hops);
     for hop in hops {
         assert_eq!(route.hop(), hop);
@@ -220,13 +300,298 @@ fn a_route_gives_its_hops_back() {
 }
 
 #[test]
-#[should_panic(expected = "a route holds ports below 64 and classes below 2")]
-fn a_route_refuses_a_third_class() {
-    let _ = Route::of([Hop { port: PortId(4), class: 2 }, Hop { port: PortId(8), class: 0 }]);
+#[should_panic(expected = "a route holds ports below 64 and classes below 4")]
+fn a_route_refuses_a_fifth_class() {
+    let _ = Route::of([Hop { port: PortId(4), class: 4 }, Hop { port: PortId(8), class: 0 }]);
 }
 
 #[test]
-#[should_panic(expected = "a route holds ports below 64 and classes below 2")]
+#[should_panic(expected = "a route holds ports below 64 and classes below 4")]
 fn a_route_refuses_port_64() {
     let _ = Route::of([Hop { port: PortId(64), class: 0 }]);
+}
+
+/// What is true of every topology that is a direct network: who is joined, and that its own routing and two others go.
+fn direct(settings: &TopologySettings, own: RoutingKind, [nodes, switches, links]: [usize; 3]) -> Routing {
+    let routing = routing(own, settings);
+    let topology = routing.topology();
+    assert_eq!(
+        [topology.nodes() as usize, topology.switches() as usize, topology.links().len()],
+        [nodes, switches, links],
+        "{settings:?}"
+    );
+    conformance(&routing);
+    let pairs = (0..topology.nodes()).flat_map(|one| (0..topology.nodes()).map(move |other| (one, other)));
+    let most = pairs.map(|(one, other)| hops(&routing, one, other)).max().unwrap_or(0);
+    assert!(most <= routing.hops_max() as usize, "{most} of {}", routing.hops_max());
+    for kind in [RoutingKind::UpDown, RoutingKind::Minimal] {
+        conformance(&Routing::new(kind, Arc::clone(topology)).unwrap());
+    }
+    routing
+}
+
+fn hyperx(dimensions: &[u32], links: &[u32], nodes_per_switch: u32) -> TopologySettings {
+    TopologySettings::HyperX { dimensions: dimensions.to_vec(), links: links.to_vec(), nodes_per_switch }
+}
+
+#[test]
+fn a_hyperx_takes_a_hop_for_each_dimension() {
+    let own = RoutingKind::DimensionOrder;
+    let routing = direct(&hyperx(&[4, 3], &[1], 2), own, [24, 12, 24 + 3 * 6 + 4 * 3]);
+    assert_eq!([hops(&routing, 0, 1), hops(&routing, 0, 6), hops(&routing, 0, 23)], [1, 2, 3]);
+    direct(&hyperx(&[2, 2, 2], &[1], 1), own, [8, 8, 8 + 12]);
+    direct(&hyperx(&[5], &[2], 3), own, [15, 5, 15 + 20]);
+    direct(&hyperx(&[3, 1, 2], &[1, 1, 3], 1), own, [6, 6, 6 + 6 + 9]);
+    direct(&hyperx(&[1], &[1], 4), own, [4, 1, 4]);
+}
+
+#[test]
+fn a_hyperx_with_as_many_nodes_as_its_sides_are_long_takes_uniform_traffic_in_dimension_order() {
+    // Ahn et al., SC 2009: S = T is full bisection. 7 of 8 coordinates lie elsewhere, 64 packets for each over one channel.
+    let settings = hyperx(&[8, 8], &[1], 8);
+    assert_eq!(busiest(&routing(RoutingKind::DimensionOrder, &settings)), 512.0);
+    // Two cables between two switches have half of it each.
+    let settings = hyperx(&[4, 4], &[2], 4);
+    assert_eq!(busiest(&routing(RoutingKind::DimensionOrder, &settings)), 32.0);
+}
+
+fn dragonfly(groups: u32, [a, p, h]: [u32; 3], arrangement: Arrangement) -> TopologySettings {
+    TopologySettings::Dragonfly(DragonflyShape {
+        groups,
+        switches_per_group: a,
+        nodes_per_switch: p,
+        global_ports: h,
+        arrangement,
+    })
+}
+
+#[test]
+fn a_dragonfly_joins_every_two_groups_and_crosses_one_global_link() {
+    for arrangement in [Arrangement::PalmTree, Arrangement::Absolute] {
+        let own = RoutingKind::Minimal;
+        // Balanced: a = 2 p = 2 h, and a h + 1 groups.
+        let routing = direct(&dragonfly(9, [4, 2, 2], arrangement), own, [72, 36, 72 + 9 * 6 + 36]);
+        assert_eq!([routing.classes(), routing.hops_max()], [2, 4]);
+        // Three links between two groups, two ports of a group are left over; and fewer.
+        direct(&dragonfly(3, [4, 1, 2], arrangement), own, [12, 12, 12 + 3 * 6 + 3 * 4]);
+        direct(&dragonfly(4, [4, 1, 2], arrangement), own, [16, 16, 16 + 4 * 6 + 6 * 2]);
+        direct(&dragonfly(5, [1, 1, 4], arrangement), own, [5, 5, 5 + 10]);
+        direct(&dragonfly(1, [3, 2, 0], arrangement), own, [6, 3, 6 + 3]);
+    }
+}
+
+#[test]
+fn adversarial_traffic_in_a_dragonfly_has_one_link_of_a_group_under_minimal_routing() {
+    // Kim et al., ISCA 2008, section 4.2: each node sends to a node of the next group; the one link between takes all of a p.
+    let routing = routing(RoutingKind::Minimal, &dragonfly(9, [4, 2, 2], Arrangement::PalmTree));
+    let dependencies = crate::dependency::Dependencies::of(&routing);
+    let to_next = |source: NodeId, node: NodeId| f64::from(u8::from((source.0 + 8) % 72 == node.0));
+    let max = dependencies.loads(to_next).map(|(_, load)| load).fold(0.0, f64::max);
+    assert_eq!(max, 8.0);
+}
+
+#[test]
+fn without_a_second_class_a_dragonfly_closes_a_ring() {
+    use crate::dependency::{Dependencies, Verdict};
+    let settings = dragonfly(9, [4, 2, 2], Arrangement::PalmTree);
+    let one = Dependencies::of(&routing(RoutingKind::MinimalInOneClass, &settings));
+    assert!(one.lost().is_none());
+    let Verdict::Cyclic(cycle) = one.verdict() else { panic!("one class closes rings") };
+    assert!(cycle.is_smallest && cycle.dependencies.len() >= 3, "{cycle:?}");
+}
+
+#[test]
+fn random_regular_graphs_are_simple_and_the_same_for_one_seed() {
+    let settings = |switches, degree, seed| {
+        TopologySettings::RandomRegular(RandomRegular { switches, degree, nodes_per_switch: 2, seed })
+    };
+    for (switches, degree) in [(2, 1), (5, 2), (8, 3), (10, 4), (12, 11), (6, 5)] {
+        for seed in 0..8 {
+            let settings = settings(switches, degree, seed);
+            let count = (switches * degree / 2 + 2 * switches) as usize;
+            let sizes = [2 * switches as usize, switches as usize, count];
+            let topology = Arc::clone(direct(&settings, RoutingKind::Minimal, sizes).topology());
+            assert_eq!(topology.links(), Topology::build(&settings).unwrap().links());
+            let pairs: BTreeSet<[End; 2]> =
+                topology.links().iter().skip(2 * switches as usize).map(simple).collect();
+            assert_eq!(pairs.len(), (switches * degree / 2) as usize, "no link is parallel to another");
+        }
+    }
+    let links = |seed| Topology::build(&settings(20, 4, seed)).unwrap().links().to_vec();
+    assert_ne!(links(1), links(2));
+    for (switches, degree) in [(5, 3), (4, 4), (4, 1), (3, 0)] {
+        assert!(Topology::build(&settings(switches, degree, 1)).is_err());
+    }
+}
+
+/// The two switches of a link, without their ports.
+fn simple(link: &crate::topology::Link) -> [End; 2] {
+    let [one, other] = link.ends.map(|end| match end {
+        End::Switch(switch, _) => End::Switch(switch, PortId(0)),
+        End::Node(_) => end,
+    });
+    [one.min(other), one.max(other)]
+}
+
+#[test]
+fn minimal_paths_are_shortest_and_free_of_deadlock_in_layers() {
+    for seed in 0..100 {
+        let mut stream = Stream::new(seed, 3, Purpose::Test);
+        let settings = TopologySettings::Graph(random_graph(&mut stream));
+        let minimal = routing(RoutingKind::Minimal, &settings);
+        conformance(&minimal);
+        let up_down = routing(RoutingKind::UpDown, &settings);
+        let nodes = minimal.topology().nodes();
+        for (one, other) in (0..nodes).flat_map(|one| (0..nodes).map(move |other| (one, other))) {
+            assert!(hops(&minimal, one, other) <= hops(&up_down, one, other));
+        }
+    }
+    // A ring of five needs two layers, as it needs two classes at a dateline.
+    let ring = TopologySettings::Torus { dimensions: vec![5], nodes_per_switch: 1 };
+    assert_eq!(routing(RoutingKind::Minimal, &ring).classes(), 2);
+    let one = crate::dependency::Dependencies::of(&routing(RoutingKind::MinimalInOneClass, &ring));
+    let crate::dependency::Verdict::Cyclic(cycle) = one.verdict() else { panic!("a ring closes") };
+    assert_eq!(cycle.dependencies.len(), 5);
+}
+
+#[test]
+fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_names() {
+    let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::Xgft {
+        down: down.to_vec(),
+        up: up.to_vec(),
+        cables: cables.to_vec(),
+    };
+    let own = RoutingKind::DModK;
+    // FT(8, 3), with the same busiest channel.
+    let settings = xgft(&[4, 4, 8], &[1, 4, 4], &[1]);
+    let tree = routing(own, &settings);
+    let topology = tree.topology();
+    assert_eq!([topology.nodes(), topology.switches(), topology.ports_max()], [128, 80, 8]);
+    let named = TopologySettings::FatTree { ports: 8, levels: 3 };
+    assert_eq!(busiest(&tree), busiest(&routing(own, &named)));
+    assert_eq!(topology.bisection_links(), Topology::build(&named).unwrap().bisection_links());
+    // Leaf-spine: 4 leaves of 4 nodes with 4 spines, 12 of 15 packets leave a leaf. Then two spines by two cables each.
+    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 4], &[1]), own, [16, 8, 32])), 12.0);
+    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 2], &[2]), own, [16, 6, 32])), 12.0);
+    // Tapered two to one, and one spine only.
+    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 2], &[1]), own, [16, 6, 24])), 24.0);
+    direct(&xgft(&[3, 2], &[1, 1], &[1]), own, [6, 3, 8]);
+    direct(&xgft(&[2, 3, 2], &[1, 2, 3], &[1, 1, 2]), own, [12, 6 + 4 + 6, 12 + 12 + 24]);
+    direct(&xgft(&[5], &[1], &[1]), own, [5, 1, 5]);
+    for (down, up, cables) in
+        [(&[2, 2][..], &[2, 2][..], &[1][..]), (&[2], &[1, 1], &[1]), (&[2, 2], &[1, 2], &[2, 1])]
+    {
+        assert!(Topology::build(&xgft(down, up, cables)).is_err());
+    }
+}
+
+/// All packets of a routing with intermediates arrive, in as few hops as it says, and cannot wait for each other for ever.
+fn by_intermediates(settings: &TopologySettings) -> Routing {
+    let routing = routing(RoutingKind::Valiant, settings);
+    let dependencies = crate::dependency::Dependencies::of(&routing);
+    assert_eq!(dependencies.lost(), None);
+    assert!(matches!(dependencies.verdict(), crate::dependency::Verdict::Free(_)), "{settings:?}");
+    let nodes = routing.topology().nodes();
+    let mut stream = Stream::new(1, 0, Purpose::Test);
+    for (source, node) in
+        (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))))
+    {
+        let draw = stream.bits() as u32;
+        let header = routing.header(source, node, draw);
+        assert!(routing.starts(source, node).contains(&header), "{header:?}");
+        let (mut at, mut route, mut hops) =
+            (Some(routing.start(source)), routing.way_drawn(source, node, draw), 0);
+        while let Some((here, arrival)) = at {
+            let hop = routing.first(here, arrival, header).hop;
+            assert_eq!(route.hop(), hop);
+            assert!(u32::from(hop.class) < routing.classes());
+            (at, route, hops) = (routing.follow(here, hop), route.rest(), hops + 1);
+        }
+        assert!(route.has_arrived() && hops <= routing.hops_max());
+    }
+    routing
+}
+
+#[test]
+fn valiant_takes_any_traffic_at_half_the_load() {
+    let max = |routing: &Routing, weight: &dyn Fn(NodeId, NodeId) -> f64| {
+        let dependencies = crate::dependency::Dependencies::of(routing);
+        let mut by_sender: BTreeMap<End, f64> = BTreeMap::new();
+        for (channel, load) in dependencies.loads(weight) {
+            *by_sender.entry(channel.sender).or_default() += load;
+        }
+        by_sender.into_values().fold(0.0, f64::max)
+    };
+    // Kim et al., ISCA 2008, section 4.2: minimally the next group has 1 / 8. Of eight links to other groups seven are used
+    // on the way out and seven on the way on, so that each carries 2 x 8 / 7.
+    for arrangement in [Arrangement::PalmTree, Arrangement::Absolute] {
+        let dragonfly = by_intermediates(&dragonfly(9, [4, 2, 2], arrangement));
+        assert_eq!((dragonfly.classes(), dragonfly.hops_max()), (3, 6));
+        let to_next = |source: NodeId, node: NodeId| f64::from(u8::from((source.0 + 8) % 72 == node.0));
+        let load = max(&dragonfly, &to_next);
+        assert!((load - 16.0 / 7.0).abs() < 1e-9, "{load}");
+    }
+    // All nodes of a switch of a HyperX send to the next one of its row: 4 over one channel in dimension order, and by way of
+    // any switch 2 x 4 / 4, all channels alike.
+    let settings = hyperx(&[4, 4], &[1], 4);
+    let to_next = |source: NodeId, node: NodeId| {
+        f64::from(u8::from(source.0 / 16 == node.0 / 16 && (source.0 + 4) % 16 == node.0 % 16))
+    };
+    assert_eq!(max(&routing(RoutingKind::DimensionOrder, &settings), &to_next), 4.0);
+    let load = max(&by_intermediates(&settings), &to_next);
+    assert!((load - 2.0).abs() < 1e-9, "{load}");
+}
+
+#[test]
+fn valiant_goes_on_small_and_uneven_networks_too() {
+    for settings in [
+        dragonfly(2, [2, 1, 1], Arrangement::PalmTree),
+        dragonfly(3, [4, 1, 2], Arrangement::Absolute),
+        dragonfly(1, [3, 2, 1], Arrangement::Absolute),
+        dragonfly(5, [1, 1, 4], Arrangement::PalmTree),
+        hyperx(&[3, 1, 2], &[1, 1, 2], 2),
+        hyperx(&[2, 2, 3], &[1], 1),
+        hyperx(&[1], &[1], 3),
+    ] {
+        by_intermediates(&settings);
+    }
+    let refused = |settings: TopologySettings| {
+        Routing::new(RoutingKind::Valiant, Arc::new(Topology::build(&settings).unwrap())).unwrap_err()
+    };
+    assert_eq!(refused(hyperx(&[2, 2, 2, 2], &[1], 1)), RoutingError::TooLong);
+    assert_eq!(refused(TopologySettings::Single { nodes: 2 }), RoutingError::NoIntermediates);
+}
+
+#[test]
+fn a_slim_fly_has_diameter_two() {
+    // Besta and Hoefler, SC 2014: q = 5 is the graph of Hoffman and Singleton, 50 switches of degree 7.
+    for (q, degree) in [(3, 5), (5, 7), (7, 11)] {
+        let settings = TopologySettings::SlimFly { q, nodes_per_switch: 1 };
+        let count = (2 * q * q) as usize;
+        let routing = direct(&settings, RoutingKind::Minimal, [count, count, count + count * degree / 2]);
+        assert_eq!(routing.topology().ports_max() as usize, 1 + degree);
+        assert_eq!((routing.hops_max(), routing.classes()), (3, 2), "by hop");
+    }
+    for q in [1, 2, 4, 9, 15] {
+        assert!(Topology::build(&TopologySettings::SlimFly { q, nodes_per_switch: 1 }).is_err());
+    }
+}
+
+#[test]
+fn a_dragonfly_plus_needs_one_class() {
+    for (arrangement, groups, links) in
+        [(Arrangement::PalmTree, 5, 10), (Arrangement::Absolute, 5, 10), (Arrangement::PalmTree, 3, 3 * 2)]
+    {
+        let settings = TopologySettings::DragonflyPlus(DragonflyPlus {
+            groups,
+            leaves: 3,
+            spines: 2,
+            nodes_per_switch: 2,
+            global_ports: 2,
+            arrangement,
+        });
+        let groups = groups as usize;
+        let routing = direct(&settings, RoutingKind::Minimal, [groups * 6, groups * 5, groups * 12 + links]);
+        assert_eq!((routing.hops_max(), routing.classes()), (4, 1));
+    }
 }

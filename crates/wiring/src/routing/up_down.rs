@@ -3,8 +3,9 @@
 //!
 //! *Up* is towards the root in breadth-first order: the end with the smaller (distance from the root, number). The root
 //! is the switch with the smallest greatest distance to any other (the lowest number among equals). Where several next
-//! hops are equally short, destinations are dealt out among them.
+//! hops are equally short, each destination node takes what those before it have left free: see [`balance`](super::balance).
 
+use super::balance::{Balance, Link, Table, links};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
 use crate::topology::{End, Topology};
@@ -14,72 +15,74 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct UpDown {
     switches: usize,
-    homes: Vec<(SwitchId, PortId)>,
+    /// Per node: the switch and port that send to it.
+    exits: Vec<(SwitchId, PortId)>,
     /// Per switch and port: whether what arrives there has come down.
     arrives_down: Vec<Vec<bool>>,
-    /// `next[(target * 2 + has come down) * switches + here]`: the port to take.
-    next: Vec<u8>,
+    /// By node, and by whether packets have come down, the port to take.
+    next: Table,
 }
 
-/// A link end as seen from a switch: its port and the switch behind it.
-type Neighbour = (PortId, usize);
+/// What a packet may still do at a switch: go up and down, or only down.
+const UP: usize = 0;
+const DOWN: usize = 1;
 
 impl UpDown {
     pub(super) fn new(topology: &Topology) -> Self {
         let switches = topology.switches() as usize;
-        let neighbours = neighbours(topology);
-        let rank = ranks(&neighbours);
+        let links = links(topology);
+        let rank = ranks(&links);
         let arrives_down = (0..switches)
             .map(|switch| {
                 let mut down = vec![false; topology.ports(SwitchId::new(switch)) as usize];
-                for &(port, other) in &neighbours[switch] {
-                    down[port.index()] = rank[other] < rank[switch];
+                for link in &links[switch] {
+                    down[link.port.index()] = rank[link.next] < rank[switch];
                 }
                 down
             })
             .collect();
-        let homes = (0..topology.nodes()).map(|node| topology.home(NodeId(node))).collect();
-        let mut next = vec![0; 2 * switches * switches];
-        for (target, table) in next.chunks_exact_mut(2 * switches).enumerate() {
-            fill(target, &neighbours, &rank, table);
-        }
-        UpDown { switches, homes, arrives_down, next }
+        let exits = (0..topology.nodes()).map(|node| topology.exit(NodeId(node))).collect();
+        let next = table(topology, &links, &rank);
+        UpDown { switches, exits, arrives_down, next }
     }
 }
 
+/// The ports towards each node, for packets that may still go up and for those that may not.
+fn table(topology: &Topology, links: &[Vec<Link>], rank: &[usize]) -> Table {
+    let mut balance = Balance::new(links, 2, |before, here, next| match (before, rank[next] < rank[here]) {
+        (UP, true) => Some(UP),
+        (_, false) => Some(DOWN),
+        (_, true) => None,
+    });
+    let mut nodes = vec![0; links.len()];
+    (0..topology.nodes()).for_each(|node| nodes[topology.home(NodeId(node)).0.index()] += 1);
+    Table::new(topology, &mut balance, |_, weights| weights.copy_from_slice(&nodes))
+}
+
 impl Relation for UpDown {
+    fn hops_max(&self) -> Option<u32> {
+        Some(self.next.longest())
+    }
+
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let destination = header.destination();
-        let (target, port) = self.homes[destination.index()];
+        let (target, port) = self.exits[destination.index()];
         if target == here {
             return Candidate { hop: Hop { port, class: 0 }, header };
         }
         let down = usize::from(self.arrives_down[here.index()][arrival.port.index()]);
-        let port = self.next[(target.index() * 2 + down) * self.switches + here.index()];
-        Candidate { hop: Hop { port: PortId(u32::from(port)), class: 0 }, header }
+        let port = self.next.port(destination, down * self.switches + here.index());
+        Candidate { hop: Hop { port, class: 0 }, header }
     }
-}
-
-/// The links of every switch to others.
-fn neighbours(topology: &Topology) -> Vec<Vec<Neighbour>> {
-    let of = |switch: u32| {
-        let ports = (0..topology.ports(SwitchId(switch))).map(PortId);
-        let neighbour = |port| match topology.wire(SwitchId(switch), port) {
-            Some((_, End::Switch(next, _))) => Some((port, next.index())),
-            _ => None,
-        };
-        ports.filter_map(neighbour).collect()
-    };
-    (0..topology.switches()).map(of).collect()
 }
 
 /// A tree of up links that reaches every switch: for each but the root its port up, the switch there, and the port it
 /// arrives at.
 pub(crate) fn spanning_tree(topology: &Topology) -> Vec<Option<(PortId, SwitchId, PortId)>> {
-    let neighbours = neighbours(topology);
-    let rank = ranks(&neighbours);
-    let parent = |(switch, links): (usize, &Vec<Neighbour>)| {
-        let &(port, next) = links.iter().min_by_key(|&&(port, next)| (rank[next], port))?;
+    let links = links(topology);
+    let rank = ranks(&links);
+    let parent = |(switch, links): (usize, &Vec<Link>)| {
+        let &Link { port, next } = links.iter().min_by_key(|link| (rank[link.next], link.port))?;
         if rank[next] > rank[switch] {
             return None;
         }
@@ -88,16 +91,13 @@ pub(crate) fn spanning_tree(topology: &Topology) -> Vec<Option<(PortId, SwitchId
             _ => None,
         }
     };
-    neighbours.iter().enumerate().map(parent).collect()
+    links.iter().enumerate().map(parent).collect()
 }
 
 /// (distance from the root, number) of every switch, as one number to compare: its place in that order.
-fn ranks(neighbours: &[Vec<Neighbour>]) -> Vec<usize> {
-    let eccentricity = |root| distances(root, neighbours).into_iter().max().unwrap_or(0);
-    // The exact centre of a large graph takes as long as its routing tables; that is what we compute anyway.
-    let root = (0..neighbours.len()).min_by_key(|&root| eccentricity(root)).unwrap_or(0);
-    let distance = distances(root, neighbours);
-    let mut order: Vec<usize> = (0..neighbours.len()).collect();
+fn ranks(links: &[Vec<Link>]) -> Vec<usize> {
+    let distance = distances(centre(links), links);
+    let mut order: Vec<usize> = (0..links.len()).collect();
     order.sort_by_key(|&switch| (distance[switch], switch));
     let mut rank = vec![0; order.len()];
     for (place, switch) in order.into_iter().enumerate() {
@@ -106,61 +106,38 @@ fn ranks(neighbours: &[Vec<Neighbour>]) -> Vec<usize> {
     rank
 }
 
-fn distances(root: usize, neighbours: &[Vec<Neighbour>]) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; neighbours.len()];
+/// The switch with the smallest greatest distance to any other; of several, that with the lowest number.
+fn centre(links: &[Vec<Link>]) -> usize {
+    // By switch: no more than its greatest distance. Whoever is next to a known one has nearly the same.
+    let mut least = vec![0; links.len()];
+    let mut is_open = vec![true; links.len()];
+    let mut best: Option<(u32, usize)> = None;
+    while let Some(switch) = (0..links.len()).filter(|&it| is_open[it]).min_by_key(|&it| (least[it], it)) {
+        if best.is_some_and(|best| best < (least[switch], switch)) {
+            break;
+        }
+        let distance = distances(switch, links);
+        let greatest = distance.iter().copied().max().unwrap_or(0);
+        best = Some(best.map_or((greatest, switch), |best| best.min((greatest, switch))));
+        is_open[switch] = false;
+        for (least, distance) in least.iter_mut().zip(distance) {
+            *least = (*least).max(distance).max(greatest - distance);
+        }
+    }
+    best.map_or(0, |(_, switch)| switch)
+}
+
+fn distances(root: usize, links: &[Vec<Link>]) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; links.len()];
     let mut queue = VecDeque::from([root]);
     distance[root] = 0;
     while let Some(switch) = queue.pop_front() {
-        for &(_, next) in &neighbours[switch] {
-            if distance[next] == u32::MAX {
-                distance[next] = distance[switch] + 1;
-                queue.push_back(next);
+        for link in &links[switch] {
+            if distance[link.next] == u32::MAX {
+                distance[link.next] = distance[switch] + 1;
+                queue.push_back(link.next);
             }
         }
     }
     distance
-}
-
-/// Fills the ports towards `target` for packets that may still go up (first half) and that may not (second half).
-fn fill(target: usize, neighbours: &[Vec<Neighbour>], rank: &[usize], table: &mut [u8]) {
-    let switches = neighbours.len();
-    // Breadth-first, backwards from the target, over the states (switch, has come down).
-    let mut distance = vec![u32::MAX; 2 * switches];
-    let mut queue = VecDeque::from([target, switches + target]);
-    distance[target] = 0;
-    distance[switches + target] = 0;
-    while let Some(state) = queue.pop_front() {
-        let (here, down) = (state % switches, state >= switches);
-        for &(_, before) in &neighbours[here] {
-            // The hop before -> here goes up if `here` ranks lower; after it the packet is in state (here, down).
-            let goes_up = rank[here] < rank[before];
-            let from: &[usize] = match (goes_up, down) {
-                (true, false) => &[before],
-                (false, true) => &[before, switches + before],
-                _ => &[],
-            };
-            for &from in from {
-                if distance[from] == u32::MAX {
-                    distance[from] = distance[state] + 1;
-                    queue.push_back(from);
-                }
-            }
-        }
-    }
-    for state in 0..2 * switches {
-        let (here, down) = (state % switches, state >= switches);
-        if here == target || distance[state] == u32::MAX {
-            continue;
-        }
-        let shortest: Vec<PortId> = neighbours[here]
-            .iter()
-            .filter(|&&(_, next)| {
-                let goes_up = rank[next] < rank[here];
-                let after = if goes_up { next } else { switches + next };
-                !(goes_up && down) && distance[after] == distance[state] - 1
-            })
-            .map(|&(port, _)| port)
-            .collect();
-        table[state] = shortest[target % shortest.len()].0 as u8;
-    }
 }

@@ -2,8 +2,8 @@
 //!
 //! Switch `x + X (y + Y (z + ...))` has coordinates `(x, y, z, ...)`. Its first ports hold its nodes; then come, for
 //! dimension `i`, port `c + 2i` towards the next higher coordinate and port `c + 2i + 1` towards the next lower, where
-//! `c` is the number of nodes on a switch. In a torus the last coordinate is next to the first; a ring of two has two
-//! links, a ring of one has none.
+//! `c` is the number of nodes on a switch. A dimension of one switch is a dimension of none: it has no links, no ports, and no
+//! place among those that are counted here. In a torus the last coordinate is next to the first; a ring of two has two links.
 
 use super::{Builder, End, Layout, Shape, Structure, Topology, TopologyError};
 use crate::NodeId;
@@ -33,13 +33,16 @@ impl GridShape {
     /// The port of a switch in `direction` of `dimension`.
     #[must_use]
     pub fn port(&self, dimension: usize, direction: Direction) -> PortId {
-        PortId(self.nodes_per_switch + 2 * dimension as u32 + u32::from(direction == Direction::Lower))
+        let before = self.dimensions[..dimension].iter().filter(|&&size| size > 1).count() as u32;
+        PortId(self.nodes_per_switch + 2 * before + u32::from(direction == Direction::Lower))
     }
 
     /// The dimension that `port` lies in; `None` for a node's port.
     #[must_use]
     pub fn dimension_of(&self, port: PortId) -> Option<usize> {
-        port.0.checked_sub(self.nodes_per_switch).map(|port| (port / 2) as usize)
+        let place = port.0.checked_sub(self.nodes_per_switch)? / 2;
+        let mut wired = (0..self.dimensions.len()).filter(|&dimension| self.dimensions[dimension] > 1);
+        wired.nth(place as usize)
     }
 
     fn longest(&self) -> u32 {

@@ -3,15 +3,26 @@
 //! A [`Topology`] is one rail. Every link belongs to a *class* (`node`, `level-1`, `dimension-0`, ...), so that a
 //! machine can give cable lengths by class. [`Shape`] keeps the coordinates that structured routings compute with.
 
+mod dragonfly;
+mod dragonfly_plus;
 mod grid;
+mod hyperx;
+mod random_regular;
+mod slim_fly;
 mod stages;
 mod structure;
 mod tree;
+mod xgft;
 
+pub use dragonfly::{Arrangement, DragonflyShape};
+pub use dragonfly_plus::DragonflyPlus;
 pub use grid::{Direction, GridShape};
+pub use hyperx::HyperXShape;
+pub use random_regular::RandomRegular;
 pub use stages::{StageShape, StageWiring};
-pub use structure::{Layout, Structure};
+pub use structure::{Layout, Spots, Structure};
 pub use tree::TreeShape;
+pub use xgft::XgftShape;
 
 use crate::NodeId;
 use crate::{PortId, SwitchId};
@@ -33,6 +44,15 @@ pub enum TopologySettings {
         /// Levels of switches.
         levels: u32,
     },
+    /// An extended generalized fat tree.
+    Xgft {
+        /// What is below a switch, by level.
+        down: Vec<u32>,
+        /// What is above a node, a leaf switch, and so on: 1 first.
+        up: Vec<u32>,
+        /// Cables between two of them: a number for each level, 1 first, or one for all above the nodes.
+        cables: Vec<u32>,
+    },
     /// A k-ary n-cube without wrap-around, with `nodes_per_switch` nodes on every switch.
     Mesh {
         /// Switches in each dimension.
@@ -47,6 +67,28 @@ pub enum TopologySettings {
         /// Nodes on every switch.
         nodes_per_switch: u32,
     },
+    /// A HyperX: every row of every dimension is a full mesh.
+    HyperX {
+        /// Switches in each dimension.
+        dimensions: Vec<u32>,
+        /// Links between two switches of a row: a number for each dimension, or one for all.
+        links: Vec<u32>,
+        /// Nodes on every switch.
+        nodes_per_switch: u32,
+    },
+    /// A dragonfly.
+    Dragonfly(DragonflyShape),
+    /// A dragonfly whose groups are leaf-spine networks.
+    DragonflyPlus(DragonflyPlus),
+    /// A graph of diameter two.
+    SlimFly {
+        /// An odd prime: there are `2 q^2` switches.
+        q: u32,
+        /// Nodes on every switch.
+        nodes_per_switch: u32,
+    },
+    /// A graph of switches with as many links each, drawn at random.
+    RandomRegular(RandomRegular),
     /// A unidirectional multistage network: `stages` of `arity^(stages-1)` switches, `arity^stages` nodes.
     Stages {
         /// How the stages are wired.
@@ -117,8 +159,14 @@ pub struct Link {
 pub enum Shape {
     /// A fat tree of either convention.
     Tree(TreeShape),
+    /// An extended generalized fat tree.
+    Xgft(XgftShape),
     /// A mesh or torus.
     Grid(GridShape),
+    /// A HyperX.
+    HyperX(HyperXShape),
+    /// A dragonfly.
+    Dragonfly(DragonflyShape),
     /// A unidirectional multistage network.
     Stages(StageShape),
     /// No structure that a routing could use.
@@ -190,12 +238,20 @@ impl Topology {
         match settings {
             TopologySettings::FatTree { ports, levels } => tree::fat_tree(*ports, *levels),
             TopologySettings::KaryNTree { arity, levels } => tree::kary_ntree(*arity, *levels),
+            TopologySettings::Xgft { down, up, cables } => xgft::build(XgftShape::new(down, up, cables)?),
             TopologySettings::Mesh { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, false)?)
             }
             TopologySettings::Torus { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, true)?)
             }
+            TopologySettings::HyperX { dimensions, links, nodes_per_switch } => {
+                hyperx::build(HyperXShape::new(dimensions, links, *nodes_per_switch)?)
+            }
+            TopologySettings::Dragonfly(shape) => dragonfly::build(shape.clone()),
+            TopologySettings::DragonflyPlus(settings) => dragonfly_plus::build(settings),
+            TopologySettings::SlimFly { q, nodes_per_switch } => slim_fly::build(*q, *nodes_per_switch),
+            TopologySettings::RandomRegular(settings) => random_regular::build(settings),
             TopologySettings::Stages { wiring, arity, stages } => stages::build(*wiring, *arity, *stages),
             TopologySettings::Single { nodes } => single(*nodes),
             TopologySettings::Graph(graph) => explicit(graph),
@@ -301,6 +357,14 @@ impl Builder {
             }
         }
         Ok(Builder { nodes: nodes as u32, switches: switches as u32, classes, links: Vec::new() })
+    }
+
+    /// Links, of class 0, from the first ports of every switch to nodes of its own, which are numbered through the switches.
+    fn nodes(&mut self, per_switch: u32) {
+        for node in 0..self.nodes {
+            let switch = End::Switch(SwitchId(node / per_switch), PortId(node % per_switch));
+            self.link([End::Node(NodeId(node)), switch], 0);
+        }
     }
 
     fn link(&mut self, ends: [End; 2], class: u32) {

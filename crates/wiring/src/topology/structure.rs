@@ -36,7 +36,7 @@ pub trait Structure {
 }
 
 /// How a topology is drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Layout<'a> {
     /// A row for each level of switches, nodes below.
     Levels,
@@ -44,10 +44,44 @@ pub enum Layout<'a> {
     Grid(&'a GridShape),
     /// A column for each stage, from the left to the right.
     Columns(&'a StageShape),
+    /// Switches where the topology says.
+    Spots(Spots),
     /// One switch with its nodes around it.
     Star,
     /// Pulled into shape by the links.
     Springs,
+}
+
+/// Where switches stand: across and down, from 0 to 1.
+#[derive(Clone, Debug)]
+pub struct Spots {
+    /// By switch.
+    pub at: Vec<[f64; 2]>,
+    /// Width by height.
+    pub ratio: f64,
+    /// Whether links are bowed, the longer the more, since many lie on one line.
+    pub is_bowed: bool,
+}
+
+impl Spots {
+    /// Of any coordinates.
+    #[must_use]
+    pub fn new(mut at: Vec<[f64; 2]>, is_bowed: bool) -> Self {
+        let reach = [0, 1].map(|axis| {
+            let all = || at.iter().map(|spot| spot[axis]);
+            let (low, high) = (all().fold(f64::MAX, f64::min), all().fold(f64::MIN, f64::max));
+            (low, high - low)
+        });
+        for spot in &mut at {
+            // What does not reach at all stands in the middle.
+            *spot = [0, 1].map(|axis| match reach[axis] {
+                (low, size) if size > 0.0 => (spot[axis] - low) / size,
+                _ => 0.5,
+            });
+        }
+        let ratio = (reach[0].1 / reach[1].1.max(1e-9)).clamp(1.0, 4.0);
+        Spots { at, ratio, is_bowed }
+    }
 }
 
 /// No structure.
@@ -68,7 +102,10 @@ impl Shape {
     fn structure(&self) -> &dyn Structure {
         match self {
             Shape::Tree(tree) => tree,
+            Shape::Xgft(tree) => tree,
             Shape::Grid(grid) => grid,
+            Shape::HyperX(hyperx) => hyperx,
+            Shape::Dragonfly(dragonfly) => dragonfly,
             Shape::Stages(stages) => stages,
             Shape::Irregular => &Irregular,
         }

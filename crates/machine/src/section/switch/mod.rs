@@ -8,7 +8,7 @@ pub(crate) mod sp;
 use flitway_engine::Clock;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
-use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::routing::{Route, RoutingKind};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -49,6 +49,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) format: Option<PacketFormat>,
     pub(crate) topology: Option<&'a Topology>,
     pub(crate) routing: Option<RoutingKind>,
+    /// Classes of virtual channels that the routing needs.
+    pub(crate) vc_classes: Option<u32>,
     pub(crate) link: Option<&'a LinkSettings>,
 }
 
@@ -94,15 +96,25 @@ fn check_vcs(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let torus = surroundings.topology.is_some_and(|topology| topology.longest_ring.is_some());
-    let datelines = torus && surroundings.routing == Some(RoutingKind::DimensionOrder);
-    if datelines && !vcs.is_multiple_of(2) {
-        let message = format!("dimension-order routing on a torus cannot use {vcs} virtual channels");
-        findings.push(
-            values
-                .conflict(Code::TooFewVcs, &[setting, &topology::KIND, &routing::ALGORITHM], message)
-                .expected("an even number, for two dateline classes of the same size")
-                .help(format!("write {} = {}", setting.key(), vcs + 1)),
-        );
+    let (Some(classes), Some(topology)) = (surroundings.vc_classes, surroundings.topology) else { return };
+    if classes > Route::CLASSES || !vcs.is_multiple_of(classes) {
+        let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
+        let involved = [setting, &topology::KIND, &routing::ALGORITHM];
+        let conflict = |message| values.conflict(Code::TooFewVcs, &involved, message);
+        findings.push(if classes > Route::CLASSES {
+            let message = format!(
+                "{routing} routing needs {classes} classes of virtual channels on this {}",
+                topology.kind
+            );
+            let expected = format!("{} classes, which is what the route of a packet holds", Route::CLASSES);
+            let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
+            conflict(message).expected(expected).help(help)
+        } else {
+            let message =
+                format!("{routing} routing on a {} cannot use {vcs} virtual channels", topology.kind);
+            let expected = format!("a multiple of {classes}, for {classes} classes of the same size");
+            let help = format!("write {} = {}", setting.key(), vcs.next_multiple_of(classes));
+            conflict(message).expected(expected).help(help)
+        });
     }
 }

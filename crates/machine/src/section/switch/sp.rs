@@ -367,23 +367,43 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let torus = surroundings.topology.is_some_and(|topology| topology.longest_ring.is_some());
     let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
-    if torus && surroundings.routing == Some(RoutingKind::DimensionOrder) {
-        let message =
-            "dimension-order routing on a torus needs two virtual channels, and a link of this switch is one";
+    let classes = surroundings.vc_classes.unwrap_or(1);
+    if classes > 1 {
+        let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
+        let kind = surroundings.topology.map_or("", |topology| topology.kind);
+        let message = format!(
+            "{routing} routing on a {kind} needs {classes} virtual channels, and a link of this switch is one"
+        );
         let involved = [&ARCHITECTURE_SETTING, &topology::KIND, &routing::ALGORITHM];
-        let problem = values.conflict(Code::TooFewVcs, &involved, message.to_owned());
-        findings.push(problem.expected("a routing without dateline").help(help));
+        let problem = values.conflict(Code::TooFewVcs, &involved, message);
+        findings.push(problem.expected("a routing with one class of virtual channels").help(help));
+    } else if settings.worms.bits > 0
+        && surroundings.routing == Some(RoutingKind::DModK)
+        && surroundings.topology.is_some_and(|topology| topology.has_parallel_links())
+    {
+        let message =
+            "worms reach each node through one port of a switch, and over parallel links there are several";
+        let involved = [&BIT_STRING, &topology::KIND, &routing::ALGORITHM];
+        let problem = values.conflict(Code::RoutingMisfit, &involved, message.to_owned());
+        findings.push(problem.expected("no parallel links for d-mod-k, or a bit string of 0").help(help));
     } else if settings.worms.bits > 0
         && matches!(
             surroundings.routing,
-            Some(RoutingKind::DimensionOrder | RoutingKind::DimensionOrderWithoutDateline)
+            Some(
+                RoutingKind::DimensionOrder
+                    | RoutingKind::DimensionOrderWithoutDateline
+                    | RoutingKind::Minimal
+                    | RoutingKind::MinimalInOneClass
+                    | RoutingKind::Valiant
+            )
         )
     {
-        let message = "worms climb a tree of links and are replicated on their way down: dimension-order routing has none";
-        let problem =
-            values.conflict(Code::RoutingMisfit, &[&BIT_STRING, &routing::ALGORITHM], message.to_owned());
+        let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
+        let message = format!(
+            "worms climb a tree of links and are replicated on their way down: {routing} routing has none"
+        );
+        let problem = values.conflict(Code::RoutingMisfit, &[&BIT_STRING, &routing::ALGORITHM], message);
         findings.push(problem.expected("d-mod-k or up-down, or a bit string of 0").help(help));
     }
 }

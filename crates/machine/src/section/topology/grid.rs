@@ -8,8 +8,8 @@ use flitway_wiring::topology::TopologySettings;
 
 const MESH: &str = "mesh";
 const TORUS: &str = "torus";
-/// The kinds of grids.
-pub(crate) const KINDS: &[&str] = &[MESH, TORUS];
+/// The kinds that have dimensions.
+pub(crate) const KINDS: &[&str] = &[MESH, TORUS, super::hyperx::HYPERX];
 
 pub(super) const MESH_CHOICE: Choice =
     Choice { name: MESH, doc: "A grid of switches in any number of dimensions." };
@@ -26,18 +26,22 @@ pub(crate) static DIMENSIONS: Setting = Setting {
     kind: Kind::Counts { min: 1, max: 65_536, longest: 16 },
     presence: Presence::Required,
     when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links and a ring \
-          of one has none.",
+    doc: "Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links, and both are used; \
+          a dimension of one switch is a dimension of none.",
     example: "[8, 8]",
     source: "the usual definition",
 };
+
+/// The kinds with nodes on each switch, or on each leaf switch.
+const WITH_NODES: &[&str] =
+    &[MESH, TORUS, "hyperx", "dragonfly", "dragonfly-plus", "slim-fly", "random-regular"];
 
 pub(super) static NODES_PER_SWITCH: Setting = Setting {
     path: "topology.nodes_per_switch",
     kind: Kind::Count { min: 1, max: 62 },
     presence: Presence::Default("1"),
-    when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "Nodes on each switch.",
+    when: Some(When { selector: &KIND, values: WITH_NODES }),
+    doc: "Nodes on each switch; of a dragonfly-plus on each leaf switch.",
     example: "1",
     source: "the usual definition",
 };
@@ -51,8 +55,7 @@ fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Opti
     let each = if nodes_per_switch == 1 { "a node".to_owned() } else { format!("{nodes_per_switch} nodes") };
     let rule = format!("the {kind} has {} switches with {each} on each", sizes.join(" x "));
     let [nodes, switches] = fits(values, &[&DIMENSIONS], [nodes, switches], &rule, findings)?;
-    // Ports are numbered by dimension; a dimension of one switch wires none, which only shortens the end of the list.
-    let wired = dimensions.iter().rposition(|&size| size > 1).map_or(0, |last| last + 1);
+    let wired = dimensions.iter().filter(|&&size| size > 1).count();
     let ports = u64::from(nodes_per_switch) + 2 * wired as u64;
     let classes = (0..dimensions.len()).map(|dimension| format!("dimension-{dimension}")).collect();
     let wired_classes = (0..dimensions.len())

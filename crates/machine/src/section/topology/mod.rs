@@ -3,11 +3,17 @@
 //! Each kind has its settings and its checks in one file here, and a line in [`KINDS`], in that of choices, and in the list of
 //! settings, which has the order of the reference page.
 
+pub(crate) mod dragonfly;
+mod dragonfly_plus;
 mod graph_file;
 pub(crate) mod grid;
+mod hyperx;
+mod random_regular;
 mod single;
+mod slim_fly;
 pub(crate) mod stages;
 pub(crate) mod tree;
+pub(crate) mod xgft;
 
 use flitway_wiring::topology::{MAX_COMPONENTS, TopologySettings};
 
@@ -24,8 +30,21 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &tree::PORTS,
     &ARITY,
     &tree::LEVELS,
+    &xgft::DOWN,
+    &xgft::UP,
     &stages::STAGES,
     &grid::DIMENSIONS,
+    &hyperx::LINKS,
+    &dragonfly::SWITCHES_PER_GROUP,
+    &dragonfly_plus::LEAVES,
+    &dragonfly_plus::SPINES,
+    &dragonfly::GLOBAL_PORTS,
+    &dragonfly::GROUPS,
+    &dragonfly::ARRANGEMENT,
+    &slim_fly::Q,
+    &random_regular::SWITCHES,
+    &random_regular::DEGREE,
+    &random_regular::SEED,
     &grid::NODES_PER_SWITCH,
     &single::NODES,
     &graph_file::FILE,
@@ -36,10 +55,16 @@ pub(crate) static KIND: Setting = Setting {
     kind: Kind::Choice(&[
         tree::FAT_CHOICE,
         tree::KARY_CHOICE,
+        xgft::CHOICE,
         stages::OMEGA_CHOICE,
         stages::BUTTERFLY_CHOICE,
         grid::MESH_CHOICE,
         grid::TORUS_CHOICE,
+        hyperx::CHOICE,
+        dragonfly::CHOICE,
+        dragonfly_plus::CHOICE,
+        slim_fly::CHOICE,
+        random_regular::CHOICE,
         single::CHOICE,
         graph_file::CHOICE,
     ]),
@@ -61,12 +86,35 @@ struct KindRow {
 static KINDS: &[KindRow] = &[
     tree::FAT,
     tree::KARY,
+    xgft::ROW,
     stages::OMEGA_ROW,
     stages::BUTTERFLY_ROW,
     grid::MESH_ROW,
     grid::TORUS_ROW,
+    hyperx::ROW,
+    dragonfly::ROW,
+    dragonfly_plus::ROW,
+    slim_fly::ROW,
+    random_regular::ROW,
     single::ROW,
     graph_file::ROW,
+];
+
+/// The kinds that have links between switches.
+pub(crate) const OF_SEVERAL_SWITCHES: &[&str] = &[
+    "fat-tree",
+    "k-ary-n-tree",
+    "xgft",
+    "omega",
+    "butterfly",
+    "mesh",
+    "torus",
+    "hyperx",
+    "dragonfly",
+    "dragonfly-plus",
+    "slim-fly",
+    "random-regular",
+    "graph",
 ];
 
 static ARITY: Setting = Setting {
@@ -108,6 +156,22 @@ impl Topology {
         let ports =
             self.graph.as_ref().map_or(self.ports * self.switches, |it| 2 * it.graph.links.len() as u64);
         Size { nodes: self.nodes, switches: self.switches, ports }
+    }
+
+    /// Whether a switch of a tree has several links to another one.
+    pub(crate) fn has_parallel_links(&self) -> bool {
+        matches!(&self.settings, TopologySettings::Xgft { cables, .. } if cables.iter().any(|&it| it > 1))
+    }
+
+    /// Whether packets can go by way of an intermediate that is drawn.
+    pub(crate) fn has_intermediates(&self) -> bool {
+        match &self.settings {
+            TopologySettings::Dragonfly(_) => true,
+            TopologySettings::HyperX { dimensions, .. } => {
+                dimensions.iter().filter(|&&size| size > 1).count() <= 3
+            }
+            _ => false,
+        }
     }
 
     /// One whose links have no classes of their own, and which any routing for graphs goes with.

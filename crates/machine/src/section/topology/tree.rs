@@ -10,6 +10,8 @@ use flitway_wiring::topology::TopologySettings;
 
 const FAT_TREE: &str = "fat-tree";
 const KARY_N_TREE: &str = "k-ary-n-tree";
+/// The kinds whose links are of levels.
+pub(crate) const OF_LEVELS: &[&str] = &[FAT_TREE, KARY_N_TREE, super::xgft::XGFT];
 /// The kinds of trees.
 pub(crate) const KINDS: &[&str] = &[FAT_TREE, KARY_N_TREE];
 

@@ -21,14 +21,15 @@ use std::sync::Arc;
 /// The case of `seed`.
 pub(super) fn generate(seed: u64) -> Case {
     let mut dice = Dice(Stream::new(seed, 0, Purpose::Test));
-    let (topology_settings, kind) = match topology(&mut dice) {
+    let (topology_settings, kind) = match topology(&mut dice, seed) {
         _ if dice.one_in(4) => (stages(&mut dice), RoutingKind::DestinationTag),
-        // One virtual channel leaves no dateline.
-        (settings @ TopologySettings::Torus { .. }, _) => (settings, RoutingKind::UpDown),
         other => other,
     };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
-    let routing = Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
+    let routing = |kind| Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
+    // One virtual channel leaves no dateline, and no layers.
+    let kind = if routing(kind).classes() > 1 { RoutingKind::UpDown } else { kind };
+    let routing = routing(kind);
     let has_worms = Reach::new(&routing).is_some() && dice.below(4) > 0;
     let nodes = topology.nodes();
     let bits = if has_worms { nodes + dice.pick(&[0, 0, 1, 40]) } else { 0 };

@@ -1,0 +1,124 @@
+//! Dragonflies.
+
+use super::grid::NODES_PER_SWITCH;
+use super::{KIND, KindRow, Topology, fits};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
+
+pub(crate) const DRAGONFLY: &str = "dragonfly";
+pub(super) const DRAGONFLY_PLUS: &str = "dragonfly-plus";
+/// The kinds that have groups, and links of classes `local` and `global`.
+pub(crate) const KINDS: &[&str] = &[DRAGONFLY, DRAGONFLY_PLUS];
+
+const PALM_TREE: &str = "palm-tree";
+const ABSOLUTE: &str = "absolute";
+
+pub(super) const CHOICE: Choice = Choice {
+    name: DRAGONFLY,
+    doc: "Groups of switches: each is joined to all others of its group, and every group to every other by global links. Balanced \
+          it has twice as many switches in a group as nodes, and as global ports, on a switch.",
+};
+
+pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY, build };
+
+const WHEN: Option<When> = Some(When { selector: &KIND, values: KINDS });
+
+pub(super) static SWITCHES_PER_GROUP: Setting = Setting {
+    path: "topology.switches_per_group",
+    kind: Kind::Count { min: 1, max: 63 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: &[DRAGONFLY] }),
+    doc: "a: the switches of each group of a dragonfly.",
+    example: "4",
+    source: "Kim et al., ISCA 2008, section 3.1",
+};
+
+pub(super) static GLOBAL_PORTS: Setting = Setting {
+    path: "topology.global_ports",
+    kind: Kind::Count { min: 1, max: 62 },
+    presence: Presence::Required,
+    when: WHEN,
+    doc: "h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.",
+    example: "2",
+    source: "Kim et al., ISCA 2008, section 3.1",
+};
+
+pub(super) static GROUPS: Setting = Setting {
+    path: "topology.groups",
+    kind: Kind::Count { min: 1, max: 65_536 },
+    presence: Presence::Optional,
+    when: WHEN,
+    doc: "g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of fewer groups every two are joined by a h / (g - 1) \
+          links, rounded down; global ports that are left over have no link.",
+    example: "9",
+    source: "Kim et al., ISCA 2008, section 3.1",
+};
+
+pub(super) static ARRANGEMENT: Setting = Setting {
+    path: "topology.arrangement",
+    kind: Kind::Choice(&[
+        Choice { name: PALM_TREE, doc: "To the group before, to the one before that, and so on, around." },
+        Choice { name: ABSOLUTE, doc: "To the other groups by their number, 0 first." },
+    ]),
+    presence: Presence::Default("\"palm-tree\""),
+    when: WHEN,
+    doc: "To which groups the global ports of a group lead, numbered through its switches.",
+    example: "\"palm-tree\"",
+    source: "Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014",
+};
+
+fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (per_group, global_ports) = (values.count(&SWITCHES_PER_GROUP), values.count(&GLOBAL_PORTS));
+    let (per_group, global_ports, nodes_per_switch) =
+        (per_group?, global_ports?, values.count(&NODES_PER_SWITCH)?);
+    let groups = groups(values, (&SWITCHES_PER_GROUP, per_group), global_ports, findings)?;
+    let switches = u64::from(groups) * u64::from(per_group);
+    let nodes = switches * u64::from(nodes_per_switch);
+    let rule = format!("{groups} groups of {per_group} switches with {nodes_per_switch} nodes on each");
+    let [nodes, switches] =
+        fits(values, &[&GROUPS, &SWITCHES_PER_GROUP], [Some(nodes), Some(switches)], &rule, findings)?;
+    let arrangement = arrangement(values)?;
+    let shape =
+        DragonflyShape { groups, switches_per_group: per_group, nodes_per_switch, global_ports, arrangement };
+    let wired = [(per_group > 1, "local"), (groups > 1, "global")];
+    Some(Topology {
+        classes: wired.iter().map(|(_, class)| (*class).to_owned()).collect(),
+        wired_classes: wired.iter().filter(|it| it.0).map(|(_, class)| (*class).to_owned()).collect(),
+        ports: u64::from(nodes_per_switch + per_group - 1 + if groups > 1 { global_ports } else { 0 }),
+        own_routing: "minimal",
+        ..Topology::plain(DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
+    })
+}
+
+/// How many groups there are, where each has so many switches with global ports.
+pub(super) fn groups(
+    values: &Values,
+    (setting, switches): (&'static Setting, u32),
+    global_ports: u32,
+    findings: &mut Diagnostics,
+) -> Option<u32> {
+    let most = switches * global_ports + 1;
+    let groups = values.count(&GROUPS).unwrap_or(most);
+    if groups <= most {
+        return Some(groups);
+    }
+    let message = format!(
+        "{groups} groups, but the {switches} x {global_ports} global ports of a group lead to {} others at most",
+        most - 1
+    );
+    let problem = values.conflict(Code::OutOfRange, &[&GROUPS, setting, &GLOBAL_PORTS], message);
+    findings.push(problem.expected(format!("at most {most} groups")));
+    None
+}
+
+/// Which global port leads where.
+pub(super) fn arrangement(values: &Values) -> Option<Arrangement> {
+    Some(match values.choice(&ARRANGEMENT)? {
+        PALM_TREE => Arrangement::PalmTree,
+        _ => Arrangement::Absolute,
+    })
+}

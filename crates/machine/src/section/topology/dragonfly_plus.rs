@@ -1,0 +1,66 @@
+//! Dragonfly+.
+
+use super::dragonfly::{DRAGONFLY_PLUS, GLOBAL_PORTS, arrangement, groups};
+use super::grid::NODES_PER_SWITCH;
+use super::{KIND, KindRow, Topology, fits};
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::{DragonflyPlus, TopologySettings};
+
+pub(super) const CHOICE: Choice = Choice {
+    name: DRAGONFLY_PLUS,
+    doc: "Groups that are leaf-spine networks, every group joined to every other by links of its spines.",
+};
+
+pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY_PLUS, build };
+
+const WHEN: Option<When> = Some(When { selector: &KIND, values: &[DRAGONFLY_PLUS] });
+
+pub(super) static LEAVES: Setting = Setting {
+    path: "topology.leaves",
+    kind: Kind::Count { min: 1, max: 62 },
+    presence: Presence::Required,
+    when: WHEN,
+    doc: "The leaf switches of each group of a dragonfly+, which have the nodes.",
+    example: "4",
+    source: "Shpiner et al., HiPINEB 2017",
+};
+
+pub(super) static SPINES: Setting = Setting {
+    path: "topology.spines",
+    kind: Kind::Count { min: 1, max: 62 },
+    presence: Presence::Required,
+    when: WHEN,
+    doc: "The spines of each of its groups, which have the global ports.",
+    example: "4",
+    source: "Shpiner et al., HiPINEB 2017",
+};
+
+fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (leaves, spines, global_ports) =
+        (values.count(&LEAVES), values.count(&SPINES), values.count(&GLOBAL_PORTS));
+    let (leaves, spines, global_ports) = (leaves?, spines?, global_ports?);
+    let nodes_per_switch = values.count(&NODES_PER_SWITCH)?;
+    let groups = groups(values, (&SPINES, spines), global_ports, findings)?;
+    let switches = u64::from(groups) * u64::from(leaves + spines);
+    let nodes = u64::from(groups) * u64::from(leaves) * u64::from(nodes_per_switch);
+    let rule = format!("{groups} groups of {leaves} leaf switches with {nodes_per_switch} nodes on each");
+    let [nodes, switches] =
+        fits(values, &[&LEAVES, &SPINES], [Some(nodes), Some(switches)], &rule, findings)?;
+    let arrangement = arrangement(values)?;
+    let settings = DragonflyPlus { groups, leaves, spines, nodes_per_switch, global_ports, arrangement };
+    let ports = (nodes_per_switch + spines).max(leaves + if groups > 1 { global_ports } else { 0 });
+    let classes = |has_global: bool| {
+        let names = [Some("local"), has_global.then_some("global")];
+        names.into_iter().flatten().map(str::to_owned).collect()
+    };
+    Some(Topology {
+        classes: classes(true),
+        wired_classes: classes(groups > 1),
+        ports: ports.into(),
+        own_routing: "minimal",
+        ..Topology::plain(DRAGONFLY_PLUS, TopologySettings::DragonflyPlus(settings), nodes, switches)
+    })
+}

@@ -1,0 +1,65 @@
+//! HyperX, and with it flattened butterflies, full meshes and hypercubes.
+
+use super::grid::{DIMENSIONS, NODES_PER_SWITCH};
+use super::{KIND, KindRow, Topology, fits};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::TopologySettings;
+
+pub(super) const HYPERX: &str = "hyperx";
+
+pub(super) const CHOICE: Choice = Choice {
+    name: HYPERX,
+    doc: "In every dimension each switch is joined to all others of its row. One dimension is a full mesh, sides of two make a \
+          hypercube, and a flattened butterfly has as many nodes on a switch as its sides are long.",
+};
+
+pub(super) const ROW: KindRow = KindRow { name: HYPERX, build };
+
+pub(super) static LINKS: Setting = Setting {
+    path: "topology.links",
+    kind: Kind::Counts { min: 1, max: 62, longest: 16 },
+    presence: Presence::Default("[1]"),
+    when: Some(When { selector: &KIND, values: &[HYPERX, super::xgft::XGFT] }),
+    doc: "Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a number for each \
+          level, 1 for the links to nodes first, or one for all other levels.",
+    example: "[2, 1]",
+    source: "Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p",
+};
+
+fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (dimensions, links) = (values.counts(&DIMENSIONS), values.counts(&LINKS));
+    let (dimensions, links, nodes_per_switch) = (dimensions?, links?, values.count(&NODES_PER_SWITCH)?);
+    if links.len() != 1 && links.len() != dimensions.len() {
+        let message =
+            format!("`{}` has {} numbers for {} dimensions", LINKS.path, links.len(), dimensions.len());
+        let problem = values.conflict(Code::OutOfRange, &[&LINKS, &DIMENSIONS], message);
+        findings.push(problem.expected("a number for each dimension, or one for all"));
+        return None;
+    }
+    let links_of = |dimension: usize| links[dimension % links.len()];
+    let switches = dimensions.iter().try_fold(1_u64, |product, &size| product.checked_mul(u64::from(size)));
+    let nodes = switches.and_then(|count| count.checked_mul(u64::from(nodes_per_switch)));
+    let sizes: Vec<String> = dimensions.iter().map(u32::to_string).collect();
+    let rule = format!("the HyperX has {} switches with {nodes_per_switch} nodes on each", sizes.join(" x "));
+    let [nodes, switches] = fits(values, &[&DIMENSIONS], [nodes, switches], &rule, findings)?;
+    let ports = |(dimension, &size): (usize, &u32)| u64::from(size - 1) * u64::from(links_of(dimension));
+    let ports = u64::from(nodes_per_switch) + dimensions.iter().enumerate().map(ports).sum::<u64>();
+    let class = |dimension: usize| format!("dimension-{dimension}");
+    let wired = (0..dimensions.len()).filter(|&dimension| dimensions[dimension] > 1);
+    Some(Topology {
+        classes: (0..dimensions.len()).map(class).collect(),
+        wired_classes: wired.map(class).collect(),
+        ports,
+        own_routing: "dimension-order",
+        ..Topology::plain(
+            HYPERX,
+            TopologySettings::HyperX { dimensions, links, nodes_per_switch },
+            nodes,
+            switches,
+        )
+    })
+}

@@ -1,0 +1,96 @@
+//! Random regular graphs.
+
+use super::grid::NODES_PER_SWITCH;
+use super::{KIND, KindRow, Topology, fits};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::{RandomRegular, Topology as Wiring, TopologySettings};
+
+pub(super) const RANDOM_REGULAR: &str = "random-regular";
+
+pub(super) const CHOICE: Choice = Choice {
+    name: RANDOM_REGULAR,
+    doc: "Jellyfish: every switch has as many links, to switches that chance draws; the same for the same seed.",
+};
+
+pub(super) const ROW: KindRow = KindRow { name: RANDOM_REGULAR, build };
+
+const WHEN: Option<When> = Some(When { selector: &KIND, values: &[RANDOM_REGULAR] });
+
+pub(super) static SWITCHES: Setting = Setting {
+    path: "topology.switches",
+    kind: Kind::Count { min: 2, max: 65_536 },
+    presence: Presence::Required,
+    when: WHEN,
+    doc: "The switches of a random regular graph.",
+    example: "32",
+    source: "Singla et al., NSDI 2012, section 3: N",
+};
+
+pub(super) static DEGREE: Setting = Setting {
+    path: "topology.degree",
+    kind: Kind::Count { min: 1, max: 62 },
+    presence: Presence::Required,
+    when: WHEN,
+    doc: "The links of each of its switches to others, no two of them to the same one.",
+    example: "6",
+    source: "Singla et al., NSDI 2012, section 3: r",
+};
+
+pub(super) static SEED: Setting = Setting {
+    path: "topology.seed",
+    kind: Kind::Count { min: 0, max: u32::MAX },
+    presence: Presence::Default("1"),
+    when: WHEN,
+    doc: "What its links are drawn by. It is part of the machine: `--seed` does not change it.",
+    example: "1",
+    source: "Flitway",
+};
+
+fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (switches, degree) = (values.count(&SWITCHES), values.count(&DEGREE));
+    let (switches, degree, seed) = (switches?, degree?, values.count(&SEED)?);
+    let nodes_per_switch = values.count(&NODES_PER_SWITCH)?;
+    let problem = if degree >= switches {
+        Some((
+            format!("{degree} links of a switch to {} others", switches - 1),
+            format!("at most {}", switches - 1),
+        ))
+    } else if !(u64::from(switches) * u64::from(degree)).is_multiple_of(2) {
+        let message = format!("{switches} switches with {degree} links each have an odd number of ends");
+        Some((message, "an even number of switches, or of links".to_owned()))
+    } else if degree < 2 && switches > 2 {
+        Some(("a link of each switch joins no more than two".to_owned(), "2 links or more".to_owned()))
+    } else {
+        None
+    };
+    if let Some((message, expected)) = problem {
+        let problem = values.conflict(Code::OutOfRange, &[&DEGREE, &SWITCHES], message);
+        findings.push(problem.expected(expected));
+        return None;
+    }
+    let nodes = u64::from(switches) * u64::from(nodes_per_switch);
+    let rule = format!("{switches} switches with {nodes_per_switch} nodes on each");
+    let [nodes, count] =
+        fits(values, &[&SWITCHES], [Some(nodes), Some(u64::from(switches))], &rule, findings)?;
+    let settings = TopologySettings::RandomRegular(RandomRegular {
+        switches,
+        degree,
+        nodes_per_switch,
+        seed: seed.into(),
+    });
+    // Whether it is connected only drawing it tells.
+    if let Err(error) = Wiring::build(&settings) {
+        let problem = values.conflict(Code::OutOfRange, &[&SEED, &DEGREE, &SWITCHES], error.to_string());
+        findings.push(problem.expected("another seed, or more links"));
+        return None;
+    }
+    Some(Topology {
+        ports: u64::from(nodes_per_switch + degree),
+        own_routing: "minimal",
+        ..Topology::plain(RANDOM_REGULAR, settings, nodes, count)
+    })
+}

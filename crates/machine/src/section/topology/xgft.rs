@@ -1,0 +1,93 @@
+//! Extended generalized fat trees, and with them tapered trees and leaf-spine.
+
+use super::hyperx::LINKS;
+use super::{KIND, KindRow, Topology, fits};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::values::Values;
+use flitway_wiring::topology::TopologySettings;
+
+pub(crate) const XGFT: &str = "xgft";
+
+pub(super) const CHOICE: Choice = Choice {
+    name: XGFT,
+    doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and parallel \
+          links. Tapered trees and leaf-spine are such trees.",
+};
+
+pub(super) const ROW: KindRow = KindRow { name: XGFT, build };
+
+pub(super) static DOWN: Setting = Setting {
+    path: "topology.down",
+    kind: Kind::Counts { min: 1, max: 512, longest: 8 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: &[XGFT] }),
+    doc: "m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and so on.",
+    example: "[8, 4]",
+    source: "Öhring et al., IPPS 1995",
+};
+
+pub(super) static UP: Setting = Setting {
+    path: "topology.up",
+    kind: Kind::Counts { min: 1, max: 512, longest: 8 },
+    presence: Presence::Required,
+    when: Some(When { selector: &KIND, values: &[XGFT] }),
+    doc: "w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on. With fewer \
+          links up than down the tree is tapered.",
+    example: "[1, 4]",
+    source: "Öhring et al., IPPS 1995",
+};
+
+fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let (down, up, links) = (values.counts(&DOWN), values.counts(&UP), values.counts(&LINKS));
+    let (down, up, links) = (down?, up?, links?);
+    let levels = down.len();
+    let problem = if up.len() != levels {
+        let message =
+            format!("`{}` is a list of {}, and `{}` is one of {levels}", UP.path, up.len(), DOWN.path);
+        Some((&UP, message, "as many numbers"))
+    } else if up[0] != 1 {
+        let message = format!("`{}` begins with {}, and a node has one port in each rail", UP.path, up[0]);
+        Some((&UP, message, "1 first; more NIC ports of a node are `rails`"))
+    } else if links.len() != 1 && (links.len() != levels || links[0] != 1) {
+        let message = format!("`{}` has {} numbers for {levels} levels", LINKS.path, links.len());
+        Some((
+            &LINKS,
+            message,
+            "a number for each level, of which the first is 1, or one for all above the nodes",
+        ))
+    } else {
+        None
+    };
+    if let Some((setting, message, expected)) = problem {
+        findings.push(values.conflict(Code::OutOfRange, &[setting, &DOWN], message).expected(expected));
+        return None;
+    }
+    let links_at = |level: usize| if level == 0 { 1 } else { links[level % links.len()] };
+    let product = |numbers: &[u32]| {
+        numbers.iter().try_fold(1_u64, |product, &count| product.checked_mul(u64::from(count)))
+    };
+    let nodes = product(&down);
+    let of_level = |level: usize| product(&down[level..])?.checked_mul(product(&up[..level])?);
+    let switches = (1..=levels).try_fold(0_u64, |sum, level| sum.checked_add(of_level(level)?));
+    let rule = format!(
+        "{} nodes below, level by level",
+        down.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
+    );
+    let [nodes, switches] = fits(values, &[&DOWN, &UP], [nodes, switches], &rule, findings)?;
+    let ports = |level: usize| {
+        let above = if level + 1 < levels { up[level + 1] * links_at(level + 1) } else { 0 };
+        u64::from(down[level] * links_at(level) + above)
+    };
+    let ports = (0..levels).map(ports).max().unwrap_or(0);
+    let classes: Vec<String> = (1..levels).map(|level| format!("level-{level}")).collect();
+    Some(Topology {
+        wired_classes: classes.clone(),
+        classes,
+        ports,
+        own_routing: "d-mod-k",
+        ..Topology::plain(XGFT, TopologySettings::Xgft { down, up, cables: links }, nodes, switches)
+    })
+}

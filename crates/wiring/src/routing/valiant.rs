@@ -1,0 +1,169 @@
+//! Valiant's routing in dragonflies and HyperX: minimally to an intermediate that is drawn for each packet, and minimally
+//! on from there. Whatever the traffic, what the channels carry is as for uniform traffic twice over.
+//!
+//! Sources: Valiant, "A scheme for fast parallel communication", *SIAM J. Computing* 11(2), 1982; Kim, Dally, Scott and
+//! Abts, ISCA 2008, section 4.1 (VAL); Ahn et al., SC 2009, section 4.1.
+//!
+//! The header names the intermediate from the source on, and how far a packet has come its virtual channel says. In a
+//! **dragonfly** the intermediate is a group, neither that of the source nor that of the destination, and traffic within a
+//! group goes straight. Local channels are of class 0 in the first group, of class 1 in the second, of class 2 in the
+//! third; global ones of class 0 and 1: each hop is of a higher place in the order local 0, global 0, local 1, global 1,
+//! local 2. In a **HyperX** the intermediate is any switch; dimension order has class 0 on the way there and class 1 from
+//! there.
+
+use super::dragonfly::exit;
+use super::{Arrival, Candidate, Header, Hop, Relation};
+use crate::NodeId;
+use crate::topology::{DragonflyShape, HyperXShape};
+use crate::{PortId, SwitchId};
+
+/// A number below `bound` from what a packet has drawn, and from where it goes.
+fn drawn(source: NodeId, destination: NodeId, draw: u64, bound: u32) -> u32 {
+    // SplitMix64 of all three.
+    let key = draw ^ u64::from(source.0) << 40 ^ u64::from(destination.0) << 20;
+    let mut state = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^= state >> 31;
+    ((u128::from(state) * u128::from(bound)) >> u64::BITS) as u32
+}
+
+#[derive(Debug)]
+pub(super) struct ValiantDragonfly {
+    shape: DragonflyShape,
+}
+
+impl ValiantDragonfly {
+    pub(super) fn new(shape: &DragonflyShape) -> Self {
+        ValiantDragonfly { shape: shape.clone() }
+    }
+
+    fn group_of(&self, node: NodeId) -> u32 {
+        self.shape.group(SwitchId(node.0 / self.shape.nodes_per_switch))
+    }
+
+    /// The groups that packets can go by way of, in order: all but their own two, or the second of these if there is no other.
+    fn ways(&self, source: NodeId, destination: NodeId) -> Ways {
+        let ends = [self.group_of(source), self.group_of(destination)];
+        let others = (0..self.shape.groups).filter(|group| !ends.contains(group)).count() as u32;
+        // Within a group nobody goes out of it.
+        let others = if ends[0] == ends[1] { 0 } else { others };
+        Ways { low: ends[0].min(ends[1]), high: ends[0].max(ends[1]), destination: ends[1], others }
+    }
+}
+
+/// Groups to go by way of.
+struct Ways {
+    low: u32,
+    high: u32,
+    destination: u32,
+    others: u32,
+}
+
+impl Ways {
+    /// The `number`th of them.
+    fn group(&self, number: u32) -> u32 {
+        if self.others == 0 {
+            return self.destination;
+        }
+        let number = number + u32::from(number >= self.low);
+        number + u32::from(number >= self.high)
+    }
+}
+
+impl Relation for ValiantDragonfly {
+    fn classes(&self) -> u32 {
+        3
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn hops_max(&self) -> Option<u32> {
+        Some(6)
+    }
+
+    fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
+        let ways = self.ways(source, destination);
+        let number = drawn(source, destination, draw, ways.others.max(1));
+        Header::to(destination).by_way_of(ways.group(number))
+    }
+
+    fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
+        let ways = self.ways(source, destination);
+        let header = |number| Header::to(destination).by_way_of(ways.group(number));
+        (0..ways.others.max(1)).map(header).collect()
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let (shape, node) = (&self.shape, header.destination());
+        let target = SwitchId(node.0 / shape.nodes_per_switch);
+        let (own, last) = (shape.group(here), shape.group(target));
+        let is_from_node = arrival.port.0 < shape.nodes_per_switch;
+        // The class of a local hop: how many groups a packet has left behind.
+        let left = match () {
+            () if is_from_node => 0,
+            () if shape.is_global(arrival.port) => arrival.class + 1,
+            () => arrival.class,
+        };
+        let hop = if here == target {
+            Hop { port: PortId(node.0 % shape.nodes_per_switch), class: arrival.class }
+        } else if own == last {
+            Hop { port: shape.local_port(here, target), class: left }
+        } else {
+            let next = if left == 0 { header.via() } else { last };
+            let (switch, port) = exit(shape, here, next, node.0);
+            Hop { port: if switch == here { port } else { shape.local_port(here, switch) }, class: left }
+        };
+        Candidate { hop, header }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ValiantHyperX {
+    shape: HyperXShape,
+    switches: u32,
+}
+
+impl ValiantHyperX {
+    pub(super) fn new(shape: &HyperXShape) -> Self {
+        ValiantHyperX { shape: shape.clone(), switches: shape.dimensions.iter().product() }
+    }
+}
+
+impl Relation for ValiantHyperX {
+    fn classes(&self) -> u32 {
+        2
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn hops_max(&self) -> Option<u32> {
+        Some(1 + 2 * self.shape.dimensions.iter().filter(|&&size| size > 1).count() as u32)
+    }
+
+    fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
+        Header::to(destination).by_way_of(drawn(source, destination, draw, self.switches))
+    }
+
+    fn starts(&self, _: NodeId, destination: NodeId) -> Vec<Header> {
+        (0..self.switches).map(|switch| Header::to(destination).by_way_of(switch)).collect()
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let node = header.destination().0;
+        let is_from_node = arrival.port.0 < self.shape.nodes_per_switch;
+        let was_there = !is_from_node && arrival.class == 1;
+        let (class, target) = if was_there || here.0 == header.via() {
+            (1, node / self.shape.nodes_per_switch)
+        } else {
+            (0, header.via())
+        };
+        let place = node % self.shape.nodes_per_switch;
+        let port = super::hyperx::port(&self.shape, here, SwitchId(target), place);
+        Candidate { hop: Hop { port: port.unwrap_or(PortId(place)), class }, header }
+    }
+}
