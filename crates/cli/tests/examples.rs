@@ -68,6 +68,7 @@ gallery! {
     multicast_in_software_or_hardware "05-multicast"
     what_the_network_costs_lammps "06-lammps"
     which_of_two_fabrics "07-two-fabrics"
+    whether_minimal_routing_is_enough "08-dragonfly"
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! switch below which all of its destinations are, and goes down from there through every port whose string has a bit in
 //! common with its header.
 //!
-//! * **Fat trees** without parallel links: the ports down are those of the tree; any port up leads to a switch from which as
-//!   much is reached.
+//! * **Fat trees** without parallel links: the ports down are those of the tree; any port up leads to a switch from which
+//!   as much is reached.
 //! * **Unidirectional multistage networks** have no ports up: every output leads down, the worm is replicated in any stage.
 //! * **Any other topology** takes a spanning tree of up*/down*: down through its links, up to its parents.
 
