@@ -49,8 +49,8 @@ class WorkloadOptions(TypedDict, total=False):
     lose: str | Iterable[str]
     train: str
     count: int
-    graph: _File
-    placement: _File
+    graph: _File | Iterable[_File]
+    placement: _File | Iterable[_File]
 
 
 WorkloadOptions.__module__ = "flitway"

@@ -36,6 +36,8 @@ def option(name: str, value: Option) -> str:
 
     >>> option("load", 0.3), option("load", [0.1, 1e-5]), option("overheads", True)
     ('0.3', '0.1,0.00001', 'true')
+    >>> option("graph", ["a.goal", "b.goal"])
+    'a.goal\\nb.goal'
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -46,7 +48,7 @@ def option(name: str, value: Option) -> str:
     if name == "traffic":
         raise TypeError("`traffic`: expected text; `flitway.write_traffic` makes a pattern of a matrix or a function")
     if isinstance(value, Iterable):
-        separator = "; " if name == "lose" else ","
+        separator = {"lose": "; ", "graph": "\n", "placement": "\n"}.get(name, ",")
         return separator.join(option(name, one) for one in value)
     return number(value)
 

@@ -5,6 +5,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use flitway_experiment::WorkloadOptions;
+use flitway_experiment::workload::joined;
 use flitway_machine::schema::named;
 use flitway_machine::{Dimension, printable, show};
 
@@ -178,17 +179,17 @@ const OF_A_RUN: [&str; 25] = [
 #[command(next_help_heading = "Synthetic traffic")]
 pub(crate) struct TrafficArguments {
     /// To whom: uniform (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)
-    #[arg(long, value_name = "PATTERN", conflicts_with = "graph")]
+    #[arg(long, value_name = "PATTERN")]
     pub(crate) traffic: Option<String>,
     /// How large: 256B (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)
-    #[arg(long, value_name = "SIZE", conflicts_with = "graph", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) packet: Option<String>,
     /// When: bernoulli (unless given), exponential, bursts(...), periodic, saturating
-    #[arg(long, value_name = "ARRIVAL", conflicts_with = "graph")]
+    #[arg(long, value_name = "ARRIVAL")]
     pub(crate) arrival: Option<String>,
     /// Offered load as a fraction of a node's injection rate: one (0.3), a range (0.1..0.9:0.1, unless given), several of
     /// both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)
-    #[arg(long, value_name = "LOAD", conflicts_with = "graph", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
     pub(crate) load: Option<String>,
     /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
     /// given
@@ -274,12 +275,14 @@ pub(crate) struct TrainArguments {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Task graph")]
 pub(crate) struct GraphArguments {
-    /// Run a task graph (GOAL text, plain or gzip; `-`: from standard input) instead of synthetic traffic
+    /// Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is given;
+    /// several run side by side
     #[arg(long, value_name = "FILE")]
-    pub(crate) graph: Option<String>,
-    /// Where ranks run: linear (unless given), random, or a file with a node number for each rank
+    pub(crate) graph: Vec<String>,
+    /// Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number for
+    /// each rank; one for all graphs, or one for each
     #[arg(long, value_name = "PLACEMENT")]
-    pub(crate) placement: Option<String>,
+    pub(crate) placement: Vec<String>,
 }
 
 /// An experiment.
@@ -293,6 +296,11 @@ pub(crate) struct ExperimentArguments {
     /// Folder for the data of its plots and for finished points, which a second run finds there; results/NAME unless given
     #[arg(long, value_name = "FOLDER", requires = "experiment", conflicts_with_all = OF_A_RUN)]
     pub(crate) out: Option<String>,
+}
+
+/// The values of an option that can be given several times, if it is given.
+fn several(values: Vec<String>) -> Option<String> {
+    (!values.is_empty()).then(|| joined(values))
 }
 
 impl RunArguments {
@@ -336,8 +344,8 @@ impl RunArguments {
             train,
             count,
             lose: (!lose.is_empty()).then(|| lose.join("; ")),
-            graph,
-            placement,
+            graph: several(graph),
+            placement: several(placement),
         }
     }
 

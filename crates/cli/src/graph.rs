@@ -1,12 +1,15 @@
 //! What a run of a task graph came to, for people: the ranks that matter, never a line for each of many.
 
 use crate::output::manner;
-use crate::table::{bare_table, cost_line, named};
+use crate::table::{bare_table, cost_line, named, plural};
+use flitway_experiment::workload::GraphWorkload;
+use flitway_experiment::workload::graph::GraphJob;
+use flitway_experiment::workload::traffic::TRAFFIC_DEFAULT;
 use flitway_report::graph::GraphResult;
 use flitway_report::session::Session;
-use flitway_report::shown::Unit;
+use flitway_report::shown::{self, Unit};
 use flitway_report::stages::{Stage, Stages};
-use flitway_workload::graph::{RankSummary, TaskGraph};
+use flitway_workload::graph::RankSummary;
 use std::fmt::Write;
 
 /// Up to so many ranks each has its line.
@@ -16,18 +19,27 @@ const ALL: usize = 16;
 const SOME: usize = 3;
 
 /// The text of `result`.
-pub(crate) fn text(session: &Session, path: &str, graph: &TaskGraph, result: &GraphResult) -> String {
+pub(crate) fn text(
+    session: &Session,
+    workload: &GraphWorkload,
+    job: &GraphJob,
+    result: &GraphResult,
+) -> String {
+    let graph = &job.graph;
+    let path = result.name.as_ref().unwrap_or(&job.path);
     let clock = session.machine().clock;
     let nanos = |cycles: u64| clock.nanos(cycles as f64);
     let summary = &result.summary;
     let mut text = format!(
-        "{}: {path}, {} ranks, {} tasks\n{} messages, {} bytes, {} packets\n",
+        "{}: {path}, {} ranks, {} tasks{}\n{} messages, {} bytes, {} packets{}\n",
         named(session.machine()),
         graph.ranks(),
         graph.tasks(),
+        beside(workload, result),
         summary.messages,
         summary.bytes,
-        result.counters.packets_delivered
+        result.counters.packets_delivered,
+        if is_alone(workload) { "" } else { " of all that ran" }
     );
     // Writing to a string does not fail.
     let _ = match summary.completion {
@@ -64,6 +76,26 @@ pub(crate) fn text(session: &Session, path: &str, graph: &TaskGraph, result: &Gr
         let _ = write!(text, "\n{cost}");
     }
     text
+}
+
+/// Whether nothing runs beside the graph.
+fn is_alone(workload: &GraphWorkload) -> bool {
+    workload.jobs.len() == 1 && workload.beside.is_none()
+}
+
+/// What runs beside a graph, for the end of a sentence.
+fn beside(workload: &GraphWorkload, result: &GraphResult) -> String {
+    let others = match workload.jobs.len() - 1 {
+        0 => String::new(),
+        others => format!(", beside {}", plural(others as u32, "graph", "s")),
+    };
+    let Some(load) = result.offered_load else { return others };
+    let pattern = match workload.written.text("traffic") {
+        "" => TRAFFIC_DEFAULT,
+        pattern => pattern,
+    };
+    let and = if others.is_empty() { ", beside" } else { " and" };
+    format!("{others}{and} {pattern} traffic at load {}", shown::load(load, 3))
 }
 
 /// How busy the channels were: each stage, and the busiest of each.

@@ -350,23 +350,30 @@ fn run_graph(
     workload: &GraphWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let (path, tasks) = (&workload.path, &workload.graph);
     let session = session(arguments, machine);
-    let placement = workload.placement(&session).map_err(Failure::workload)?;
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
     let mut voice = Voice::new(targets).with_report(arguments.has_details());
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
-    let result = session
-        .graph(tasks, placement, &stop, |now| {
-            line.message(format!("{path}: {:.3} ms simulated", clock.nanos(now.0 as f64) / 1e6));
-        })
-        .map_err(|error| Failure::workload(vec![workload.misfit(error)]))?;
-    line.clear();
-    voice.say(|| fitted(&graph::text(&session, path, tasks, &result), 2))?;
-    let fault = graph_verdict(&session, &result);
-    let measured = [Measured { value: result.to_json(), details: result.details }];
+    let (mut measured, mut fault) = (Vec::new(), Ok(()));
+    for task in &tasks {
+        let beside = task
+            .background
+            .as_ref()
+            .map_or_else(String::new, |(_, load)| format!(" beside load {}", shown::load(*load, 3)));
+        let results = workload.run_task(&session, task, &stop, |now| {
+            let done = clock.nanos(now.0 as f64) / 1e6;
+            line.message(format!("{}{beside}: {done:.3} ms simulated", workload.written.shown("graph")));
+        });
+        line.clear();
+        for (job, result) in workload.jobs.iter().zip(results) {
+            voice.say(|| fitted(&graph::text(&session, workload, job, &result), 2))?;
+            fault = fault.and(graph_verdict(&session, &result));
+            measured.push(Measured::from(result));
+        }
+    }
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     fault?;
     voice.end(&stop)

@@ -77,6 +77,69 @@ fn multicasts_and_barriers_run_together_beside_traffic() {
     }
 }
 
+/// Two task graphs side by side do on disjoint nodes what one does that is both of them, written by hand.
+#[test]
+fn graphs_side_by_side_are_as_one_that_is_both() {
+    let part = |first: u32| {
+        format!(
+            "rank {first} {{\na: send 50000b to {}\nb: recv 3000b from {0}\nb requires a\n}}\n\
+             rank {0} {{\na: recv 50000b from {first}\nb: calc 700\nc: send 3000b to {first}\n\
+             b requires a\nc requires b\n}}\n",
+            first + 1
+        )
+    };
+    let one = scratch("one.goal", &format!("num_ranks 2\n{}", part(0)));
+    let both = scratch("both.goal", &format!("num_ranks 4\n{}{}", part(0), part(2)));
+    let run =
+        |arguments: &[&str]| json(&[&["run", "hpp-switch", "--set", "switch.vcs=1"], arguments].concat());
+    let ends = |point: &serde_json::Value| -> Vec<f64> {
+        let ranks = point["graph"]["ranks"].as_array().unwrap();
+        ranks.iter().map(|rank| rank["completion_ns"].as_f64().unwrap()).collect()
+    };
+    let (one, both) = (one.to_str().unwrap(), both.to_str().unwrap());
+    let apart = run(&["--graph", one, "--graph", one]);
+    let points = apart["points"].as_array().unwrap();
+    assert_eq!([ends(&points[0]), ends(&points[1])].concat(), ends(&run(&["--graph", both])["points"][0]));
+    assert_eq!(points[1]["graph"]["name"], format!("{one} (2)"));
+    assert_eq!(apart["workload"]["graph"], serde_json::json!([one, one]));
+    // Traffic beside them holds them up, more of it more, on any number of threads.
+    let beside = |threads: &str| {
+        reproducible(run(&["--graph", one, "--graph", one, "--load", "0.2,0.8", "--threads", threads]))
+    };
+    let loaded = beside("1");
+    let slowest = |point: &serde_json::Value| ends(point).into_iter().fold(0.0, f64::max);
+    let slow: Vec<f64> = loaded["points"].as_array().unwrap().iter().map(slowest).collect();
+    assert!(slow.len() == 4 && slowest(&points[0]) < slow[0] && slow[0] < slow[2], "{slow:?}");
+    assert_eq!(loaded["points"][2]["offered_load"], 0.8);
+    assert_eq!(loaded, beside("3"));
+}
+
+#[test]
+fn a_graph_that_cannot_finish_ends_though_traffic_goes_on() {
+    let goal = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\n}\nrank 1 {\nb: calc 5\n}\n";
+    let stuck = scratch("stuck-beside.goal", goal);
+    let output = flitway(&["run", "hpp-switch", "--graph", stuck.to_str().unwrap(), "--load", "0.3"]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("rank 0 a: recv 8b from 1 tag 1"), "{message}");
+}
+
+#[test]
+fn graphs_that_do_not_go_together_are_refused() {
+    let others: String = (2..9).map(|rank| format!("rank {rank} {{\n}}\n")).collect();
+    let pair = "rank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n";
+    let goal = scratch("pair.goal", &format!("num_ranks 9\n{pair}{others}"));
+    let goal = goal.to_str().unwrap();
+    let with = |more: &[&str], says: &[&str]| {
+        assert_refused(&[(&[&["run", "hpp-switch", "--graph", goal], more].concat()[..], says)]);
+    };
+    with(&["--graph", goal], &["--placement", "9 ranks do not fit 7 free nodes"]);
+    with(&["--placement", "linear", "--placement", "random"], &["--placement: 2 are given", "one for each"]);
+    with(&["--packet", "64B"], &["--packet", "--load 0.3"]);
+    with(&["--graph", "nowhere.goal"], &["--graph: nowhere.goal: cannot open"]);
+    with(&["--graph", goal].repeat(8), &["--graph: 9 graphs: at most 7 run side by side"]);
+}
+
 #[test]
 fn multicasts_and_barriers_that_do_not_go_together_are_refused() {
     let both = ["run", "hpp-switch", "--multicast", "broadcast", "--barrier", "all"];

@@ -32,6 +32,8 @@ pub struct MessengerCounts {
     pub packets: u64,
     /// Messages within the node.
     pub local_messages: u64,
+    /// Packets that have come from other nodes.
+    pub packets_received: u64,
 }
 
 /// The ranks of a task graph on one node; there may be none.
@@ -158,6 +160,7 @@ impl Messenger {
 
     /// Puts a packet where it belongs and tells the ranks.
     fn arrive(&mut self, delivery: &Delivery) {
+        self.counts.packets_received += 1;
         let numbered = Numbered::of(delivery.flow);
         let message = self.exchange.message(delivery.source, self.node, numbered.number);
         let (_, envelope) = self.envelope(message);
@@ -255,7 +258,7 @@ mod tests {
         let graph = Arc::new(goal::read(goal).unwrap());
         let nodes = 64;
         let placement = match placement {
-            "" => Placement::linear(graph.ranks(), nodes).unwrap(),
+            "" => Placement::linear(graph.ranks(), &Placement::everywhere(nodes)).unwrap(),
             text => Placement::from_text(text, graph.ranks(), nodes).unwrap(),
         };
         let clock = Clock::new(1_000_000_000).unwrap();
@@ -299,7 +302,7 @@ mod tests {
         assert_eq!(packets, [(3, 0, 64), (3, 1, 64), (3, 0, 64), (3, 1, 8)]);
         // The last byte comes by the slow rail.
         assert_eq!(completions(&nodes), [Some(3), Some(38)]);
-        let counts = MessengerCounts { messages: 1, packets: 4, local_messages: 0 };
+        let counts = MessengerCounts { messages: 1, packets: 4, ..MessengerCounts::default() };
         assert_eq!(nodes[0].counts(), counts);
     }
 
@@ -379,7 +382,10 @@ mod tests {
         assert_eq!(sent.len(), 1);
         // Rank 0: 3, 6, then o_r of its own message. Rank 1: 3 + 5, + 3. Rank 2: 11 + 10 + 5.
         assert_eq!(completions(&nodes), [Some(11), Some(11), Some(26)]);
-        assert_eq!(nodes[4].counts(), MessengerCounts { messages: 1, packets: 1, local_messages: 2 });
+        assert_eq!(
+            nodes[4].counts(),
+            MessengerCounts { messages: 1, packets: 1, local_messages: 2, packets_received: 1 }
+        );
         assert!(nodes[0].is_finished() && nodes[0].ranks().is_empty());
     }
 

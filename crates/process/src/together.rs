@@ -79,6 +79,14 @@ impl Together {
         })
     }
 
+    /// Whether a rank of a task graph has something to do at some time, without a message.
+    #[must_use]
+    pub fn has_ranks_to_wake(&self) -> bool {
+        let processes = self.processes.iter().zip(&self.wakes);
+        let mut ranks = processes.filter(|(process, _)| matches!(process, Process::Messenger(_)));
+        ranks.any(|(_, wake)| wake.is_some())
+    }
+
     /// The process at `place` does what `act` says.
     fn act(
         &mut self,

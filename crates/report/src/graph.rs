@@ -12,10 +12,14 @@ use std::time::Duration;
 /// A run of a task graph.
 #[derive(Clone, Debug)]
 pub struct GraphResult {
+    /// The graph, where there are several in the run.
+    pub name: Option<String>,
     /// What all ranks came to.
     pub summary: GraphSummary,
     /// What is left undone; `None` if every task has completed and every message was received.
     pub stuck: Option<Stuck>,
+    /// The load of synthetic traffic beside it, if there was some.
+    pub offered_load: Option<f64>,
     /// Whether somebody stopped it, or memory ran out.
     pub stopped: bool,
     /// Whether it was ended since memory for packets that wait was about to run out.
@@ -91,6 +95,9 @@ impl GraphResult {
             "communication_share": { "min": least, "mean": mean, "max": most },
             "ranks": ranks,
         });
+        if let Some(name) = &self.name {
+            graph["name"] = json!(name);
+        }
         if self.out_of_memory {
             graph["out_of_memory"] = json!(true);
         }
@@ -110,6 +117,9 @@ impl GraphResult {
             "adverts": self.counters.adverts,
             "wall_s": self.wall.as_secs_f64(),
         });
+        if let Some(load) = self.offered_load {
+            point["offered_load"] = json!(load);
+        }
         if let Some((_, value)) = &self.stages {
             point["channel_load"] = value.clone();
         }

@@ -7,36 +7,29 @@
 pub mod barrier;
 pub mod follow;
 mod forwarding;
+mod graph;
 mod job;
 pub mod multicast;
 pub mod operations;
 pub mod train;
 
 use crate::details::Details;
-use crate::graph::GraphResult;
-use crate::latencies::latencies;
-use crate::measure::{Measurement, Plan, Progress, sent_flits};
-use crate::memory::{Guard, peak_rss_bytes};
+use crate::measure::{Measurement, Plan, Progress};
 use crate::point::{Point, Scale};
-use crate::stages::Stages;
 use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::Cycle;
-use flitway_engine::window::Outcome;
-use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{Fabric, Simulation};
+use flitway_fabric::Fabric;
 use flitway_machine::Machine;
-use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings};
-use flitway_switch::{AnyFabric, on_architecture};
+use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::Fraction;
-use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
 use job::{Injectors, Job};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
+pub use graph::Graphs;
 pub use job::Background;
 
 /// A machine, built.
@@ -226,137 +219,6 @@ impl Session {
             duration: patience.duration.map(|cycles| cycles.0),
             batches_max: BATCHES_MAX,
         }
-    }
-
-    /// Fits `graph` to the machine.
-    ///
-    /// # Errors
-    /// If the graph does not go with the placement or the machine.
-    pub fn exchange(
-        &self,
-        graph: &Arc<TaskGraph>,
-        placement: Placement,
-    ) -> Result<Arc<Exchange>, ExchangeError> {
-        let settings = MessengerSettings {
-            rails: self.fabric.rails,
-            mtu: self.machine.packet.mtu_bytes as u16,
-            whole_up_to: self.machine.nic.stripe_threshold_bytes,
-            costs: RankCosts {
-                clock: self.machine.clock,
-                send_overhead: self.machine.nic.send_overhead,
-                receive_overhead: self.machine.nic.receive_overhead,
-            },
-            seed: self.seed,
-        };
-        Ok(Arc::new(Exchange::new(Arc::clone(graph), placement, settings)?))
-    }
-
-    /// Runs `graph` to its end.
-    ///
-    /// # Errors
-    /// If the graph does not go with the placement or the machine.
-    pub fn graph(
-        &self,
-        graph: &Arc<TaskGraph>,
-        placement: Placement,
-        stop: &AtomicBool,
-        progress: impl FnMut(Cycle),
-    ) -> Result<GraphResult, ExchangeError> {
-        let exchange = self.exchange(graph, placement)?;
-        Ok(on_architecture!(&self.fabric, A, fabric => self.graph_on::<A>(fabric, &exchange, stop, progress)))
-    }
-
-    fn graph_on<A: Architecture>(
-        &self,
-        fabric: &Fabric<A::Chip>,
-        exchange: &Arc<Exchange>,
-        stop: &AtomicBool,
-        mut progress: impl FnMut(Cycle),
-    ) -> GraphResult {
-        /// Cycles between two looks at the clock on the wall.
-        const STRIDE: u64 = 1 << 14;
-        let started = Instant::now();
-        let watch = Watch::slowest(self.has_details).with_latencies();
-        let mut simulation = self.exchange_of::<A>(fabric, exchange, &watch);
-        let mut guard = Guard::new();
-        let outcome = loop {
-            let outcome = simulation.run_stride(STRIDE, stop);
-            if outcome != Outcome::Reached {
-                break outcome;
-            }
-            if guard.is_exhausted() {
-                break Outcome::Stopped;
-            }
-            progress(simulation.now());
-        };
-        simulation.settle();
-        let wall = started.elapsed();
-        let summary = flitway_process::summary(simulation.endpoints());
-        let stopped = outcome == Outcome::Stopped;
-        // A graph that cannot finish has no end that its channels were busy until.
-        let has_end = stopped || summary.completion.is_some();
-        let end = summary.completion.unwrap_or_else(|| simulation.now());
-        let load = |sent: Vec<u64>| -> Vec<f64> {
-            sent.iter().map(|&flits| flits as f64 / end.0.max(1) as f64).collect()
-        };
-        let load_of = sent_flits(&simulation).filter(|_| has_end).map(load);
-        let stages = load_of
-            .as_ref()
-            .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
-        GraphResult {
-            summary,
-            stuck: flitway_process::stuck(simulation.endpoints(), GraphResult::STUCK_MAX),
-            stopped,
-            last: simulation.now(),
-            out_of_memory: guard.is_exhausted(),
-            counters: simulation.counters(),
-            books: simulation.audit(),
-            stages,
-            details: self
-                .has_details
-                .then(|| self.graph_details(fabric, &mut simulation, exchange, (load_of, end), stop)),
-            wall,
-            peak_rss_bytes: peak_rss_bytes(),
-            clock: self.machine.clock,
-        }
-    }
-
-    fn exchange_of<A: Architecture>(
-        &self,
-        fabric: &Fabric<A::Chip>,
-        exchange: &Arc<Exchange>,
-        watch: &Watch,
-    ) -> Simulation<A, Messenger, Watch> {
-        let messengers =
-            (0..self.fabric.nodes()).map(|node| Messenger::new(exchange, NodeId(node))).collect();
-        Simulation::new(fabric, messengers, self.shards(), || watch.clone())
-    }
-
-    /// The details of a run of a task graph, which is over.
-    fn graph_details<A: Architecture>(
-        &self,
-        fabric: &Fabric<A::Chip>,
-        simulation: &mut Simulation<A, Messenger, Watch>,
-        exchange: &Arc<Exchange>,
-        (load_of, end): (Option<Vec<f64>>, Cycle),
-        stop: &AtomicBool,
-    ) -> Box<Details> {
-        let (mut slowest, mut latencies) = (Slowest::default(), latencies());
-        for watch in simulation.observers_mut() {
-            slowest.add(&watch.take_slowest());
-            let part = watch.latencies().map(|part| latencies.add(part));
-            part.transpose().expect("histograms of one precision that grow as needed can be added");
-        }
-        let stories = stories(&self.fabric, &slowest, |watch, until| {
-            let mut again = self.exchange_of::<A>(fabric, exchange, &watch);
-            again.run_until(until, stop);
-            again.observers_mut().filter_map(Watch::take_steps).collect()
-        });
-        let span = [Cycle::ZERO, end];
-        let mut details = Details { load_of, stories, span, ..Details::default() };
-        let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
-        details.add("packet", &latencies, max, self.machine.clock);
-        Box::new(details)
     }
 }
 

@@ -11,7 +11,7 @@ use flitway_machine::Machine;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
 use flitway_report::session::train::{TrainChoice, TrainResult};
-use flitway_report::session::{Patience, Session};
+use flitway_report::session::{Graphs, Patience, Session};
 use flitway_workload::Fraction;
 use flitway_workload::graph::{Placement, goal};
 use flitway_workload::traffic::size::SizeChoice;
@@ -49,9 +49,10 @@ fn every_number_of_a_task_graph_is_its_own() {
                 rank 2 {\ncalc 5000\n}\n";
     let graph = Arc::new(goal::read(text.as_bytes()).unwrap());
     let session = session();
-    let placement = Placement::linear(graph.ranks(), 16).unwrap();
-    let result = session.graph(&graph, placement, &AtomicBool::new(false), |_| {}).unwrap();
-    let object = result.to_json();
+    let placement = Placement::linear(graph.ranks(), &Placement::everywhere(16)).unwrap();
+    let exchange = session.exchange(&graph, placement, 0).unwrap();
+    let graphs = Graphs { exchanges: &[exchange], background: None };
+    let object = session.graphs(graphs, &AtomicBool::new(false), |_| {})[0].to_json();
     // 1000 and 5000 ns are 313 and 1563 cycles, the overheads of 0.63 us and 0.7 us 197 and 219.
     let [calc, long, overhead, receive] = [313.0, 1_563.0, 197.0, 219.0];
     let flits = 512.0 + 5.0;

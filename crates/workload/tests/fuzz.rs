@@ -164,7 +164,7 @@ fn use_graph(graph: TaskGraph) {
         send_overhead: Picos(700_000),
         receive_overhead: Picos(700_000),
     };
-    assert!(Placement::linear(graph.ranks(), graph.ranks()).is_ok());
+    assert!(Placement::linear(graph.ranks(), &Placement::everywhere(graph.ranks())).is_ok());
     let graph = Arc::new(graph);
     for rank in (0..graph.ranks()).map(RankId) {
         for task in (0..graph.tasks_of(rank)).map(TaskId) {

@@ -1,14 +1,22 @@
-//! A task graph: a file in the GOAL text format, and where its ranks run.
+//! Task graphs side by side: files in the GOAL text format, and where their ranks run; alone or beside synthetic traffic.
 
-use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
+use super::beside::{self, Beside, Task};
+use super::{
+    Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, Written, joined,
+    several,
+};
 use crate::digest::Digest;
+use flitway_engine::Cycle;
+use flitway_fabric::PROCESSES_MAX;
 use flitway_machine::input;
+use flitway_process::Exchange;
 use flitway_report::graph::GraphResult;
 use flitway_report::memory::{self, Guard};
-use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
+use flitway_report::session::{Graphs, Session};
 use flitway_report::stages::Stages;
 use flitway_report::watch;
+use flitway_wiring::NodeId;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
 use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
 use serde_json::{Value, json};
@@ -25,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["graph"],
     example: "app.goal",
     of_a_point: None,
-    options: &["graph", "placement"],
+    options: &["graph", "placement", "traffic", "packet", "arrival", "load"],
     fields: &[GraphResult::FIELDS, Stages::FIELDS],
     check,
 };
@@ -36,9 +44,20 @@ const STANDARD_INPUT: &str = "-";
 /// Where ranks run, unless it is said.
 pub const PLACEMENT_DEFAULT: &str = "linear";
 
-/// A task graph, checked.
+/// Task graphs that run side by side, checked.
 #[derive(Clone, Debug)]
 pub struct GraphWorkload {
+    /// The options, as written or by default.
+    pub written: Written,
+    /// The graphs; never empty.
+    pub jobs: Vec<GraphJob>,
+    /// The traffic beside them.
+    pub beside: Option<Beside>,
+}
+
+/// A task graph, and where its ranks run.
+#[derive(Clone, Debug)]
+pub struct GraphJob {
     /// The path of the file, as written.
     pub path: String,
     /// The graph.
@@ -49,6 +68,9 @@ pub struct GraphWorkload {
     /// What the file says that the placement names.
     list: Option<String>,
 }
+
+/// One run: graphs as fitted to a machine, and the traffic beside them.
+pub type GraphTask = Task<Vec<Arc<Exchange>>>;
 
 /// A task graph that has been read, and the digest of its file.
 type GraphFile = (Arc<TaskGraph>, String);
@@ -66,46 +88,81 @@ impl GraphFiles {
 }
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
-    let path = options.graph.clone().unwrap_or_default();
-    let placement = options.placement.clone().unwrap_or_else(|| PLACEMENT_DEFAULT.to_owned());
-    let file = around.graphs.get(&path);
-    let list = match placement.as_str() {
+    let mut problems = Vec::new();
+    let paths = several(options.get("graph"));
+    let placements = several(options.get("placement"));
+    if placements.len() > 1 && placements.len() != paths.len() {
+        let message = format!("{} are given, and `--graph` {} times", placements.len(), paths.len());
+        problems.push(Problem::new("placement", message).help("give one for all of them, or one for each"));
+    }
+    let mut jobs = Vec::new();
+    for (number, path) in paths.iter().enumerate() {
+        let placement = placements.get(number).or(placements.first()).copied().unwrap_or(PLACEMENT_DEFAULT);
+        match (around.graphs.get(path), list_of(placement)) {
+            (Ok((graph, digest)), Ok(list)) => {
+                jobs.push(GraphJob {
+                    path: (*path).to_owned(),
+                    graph,
+                    digest,
+                    placement: placement.to_owned(),
+                    list,
+                });
+            }
+            (file, list) => problems.extend(file.err().into_iter().chain(list.err())),
+        }
+    }
+    if jobs.len() >= usize::from(PROCESSES_MAX) {
+        let message = format!("{} graphs: at most {} run side by side", jobs.len(), PROCESSES_MAX - 1);
+        problems.push(Problem::new("graph", message).help("merge some of them into one file"));
+    }
+    let beside = beside::check(options, &mut problems);
+    match beside {
+        Some(beside) if problems.is_empty() => {
+            let written = Written::new(&KIND, options, default);
+            Ok(Workload::Graph(GraphWorkload { written, jobs, beside }))
+        }
+        _ => Err(problems),
+    }
+}
+
+/// What an option says unless it is given.
+fn default(name: &str) -> Option<&'static str> {
+    (name == "placement").then_some(PLACEMENT_DEFAULT)
+}
+
+/// What the file says that `placement` names, if it names one.
+fn list_of(placement: &str) -> Result<Option<String>, Problem> {
+    match placement {
         "linear" | "random" => Ok(None),
         file => input::read_text(Path::new(file), input::MADE_MAX).map(Some).map_err(|error| {
             let help = "expected `linear`, `random` or a file with a node number for each rank";
             Problem::new("placement", format!("{file}: cannot read: it {error}")).help(help)
         }),
-    };
-    match (file, list) {
-        (Ok((graph, digest)), Ok(list)) => {
-            Ok(Workload::Graph(GraphWorkload { path, graph, digest, placement, list }))
-        }
-        (file, list) => Err(file.err().into_iter().chain(list.err()).collect()),
     }
 }
 
 /// The files that the options name.
 pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
-    let named = |option| options.get(option).map(|path| (option, PathBuf::from(path)));
-    let placement = named("placement").filter(|_| !is_way(options.get("placement")));
-    named("graph")
-        .filter(|(_, path)| path.as_os_str() != STANDARD_INPUT)
-        .into_iter()
-        .chain(placement)
-        .collect()
+    let graphs = several(options.get("graph")).into_iter().filter(|path| *path != STANDARD_INPUT);
+    let placements = several(options.get("placement")).into_iter().filter(|text| !is_way(text));
+    let named = |option| move |path: &str| (option, PathBuf::from(path));
+    graphs.map(named("graph")).chain(placements.map(named("placement"))).collect()
 }
 
 /// Whether a placement is a way to place ranks, and no file.
-fn is_way(placement: Option<&str>) -> bool {
-    matches!(placement, Some("linear" | "random"))
+fn is_way(placement: &str) -> bool {
+    matches!(placement, "linear" | "random")
 }
 
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     let place = |path: &str| folder.join(path).display().to_string();
-    options.graph = options.graph.as_deref().map(place);
-    options.placement =
-        options.placement.take().map(|text| if is_way(Some(&text)) { text } else { place(&text) });
+    let placed = |text: &str| if is_way(text) { text.to_owned() } else { place(text) };
+    let all = |text: &Option<String>, place: &dyn Fn(&str) -> String| {
+        text.as_deref().map(|text| joined(several(Some(text)).into_iter().map(place)))
+    };
+    options.graph = all(&options.graph, &place);
+    options.placement = all(&options.placement, &placed);
 }
 
 fn read(path: &str) -> Result<GraphFile, Problem> {
@@ -182,7 +239,7 @@ fn picture(path: &str, mistakes: &Mistakes) -> String {
     text
 }
 
-impl GraphWorkload {
+impl GraphJob {
     /// Refuses a graph whose messages have more packets than memory can hold. The packets of a message are there at once, and
     /// each rank may send its largest one while the others do.
     fn fits_memory(&self, session: &Session) -> Result<(), Problem> {
@@ -203,45 +260,87 @@ impl GraphWorkload {
         })
     }
 
-    /// Puts the ranks on the nodes of `session`.
-    ///
-    /// # Errors
-    /// If there are not as many places as ranks, or messages are larger than memory.
-    pub fn placement(&self, session: &Session) -> Result<Placement, Vec<Problem>> {
+    /// Puts the ranks on nodes of `session`, on those that are `free` where nothing else is said.
+    fn place(&self, session: &Session, free: &[NodeId]) -> Result<Placement, Vec<Problem>> {
         self.fits_memory(session).map_err(|problem| vec![problem])?;
         let (ranks, nodes) = (self.graph.ranks(), session.fabric().nodes());
         let placed = match (&self.list, self.placement.as_str()) {
             (Some(list), _) => Placement::from_text(list, ranks, nodes),
-            (None, "random") => Placement::random(ranks, nodes, session.seed()).map_err(|error| vec![error]),
-            (None, _) => Placement::linear(ranks, nodes).map_err(|error| vec![error]),
+            (None, "random") => Placement::random(ranks, free, session.seed()).map_err(|error| vec![error]),
+            (None, _) => Placement::linear(ranks, free).map_err(|error| vec![error]),
         };
         placed.map_err(|errors| {
             let problem = |error| Problem::new("placement", format!("{}: {error}", self.placement));
             errors.iter().map(problem).collect()
         })
     }
+}
 
-    /// That the graph does not go with the machine.
-    #[must_use]
-    pub fn misfit(&self, error: impl std::fmt::Display) -> Problem {
-        Problem::new("graph", format!("{}: {error}", self.path))
+impl GraphWorkload {
+    /// Fits the graphs, one after the other, and the traffic beside them to the machine of `session`, at each of its loads.
+    ///
+    /// # Errors
+    /// If there are not as many places as ranks, messages are larger than memory, or the traffic does not fit.
+    pub fn tasks(&self, session: &Session) -> Result<Vec<GraphTask>, Vec<Problem>> {
+        let mut free = Placement::everywhere(session.fabric().nodes());
+        let mut run = Vec::new();
+        for (number, job) in self.jobs.iter().enumerate() {
+            let placement = job.place(session, &free)?;
+            placement.occupy(&mut free);
+            let exchange = session.exchange(&job.graph, placement, number);
+            let misfit = |error| vec![Problem::new("graph", format!("{}: {error}", job.path))];
+            run.push(exchange.map_err(misfit)?);
+        }
+        let backgrounds = beside::fit(self.beside.as_ref(), session).map_err(|problem| vec![problem])?;
+        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
     }
+
+    /// Runs `task`: what each graph came to.
+    pub fn run_task(
+        &self,
+        session: &Session,
+        task: &GraphTask,
+        stop: &AtomicBool,
+        tell: impl FnMut(Cycle),
+    ) -> Vec<GraphResult> {
+        let mut results = session.graphs(graphs(task), stop, tell);
+        if self.jobs.len() > 1 {
+            for (number, result) in results.iter_mut().enumerate() {
+                result.name = Some(self.name(number));
+            }
+        }
+        results
+    }
+
+    /// What tells graph `number` from the others: its path, and which one it is of those with that.
+    fn name(&self, number: usize) -> String {
+        let path = &self.jobs[number].path;
+        match self.jobs[..number].iter().filter(|job| job.path == *path).count() {
+            0 => path.clone(),
+            before => format!("{path} ({})", before + 1),
+        }
+    }
+}
+
+/// The graphs of `task`, as a session takes them.
+fn graphs(task: &GraphTask) -> Graphs<'_> {
+    Graphs { exchanges: &task.run, background: task.background() }
 }
 
 impl Run for GraphWorkload {
     fn to_json(&self) -> Value {
-        json!({ "graph": self.path, "placement": self.placement })
+        self.written.to_json()
     }
 
     fn identity(&self) -> Value {
         // Not the path: a graph that has moved is the same.
-        let list = self.list.as_deref().unwrap_or(&self.placement);
-        json!({ "graph": self.digest, "placement": list })
+        let of = |job: &GraphJob| json!([job.digest, job.list.as_deref().unwrap_or(&job.placement)]);
+        let background = self.beside.as_ref().map(|beside| json!([self.to_json(), beside.identity()]));
+        json!({ "graphs": self.jobs.iter().map(of).collect::<Vec<_>>(), "background": background })
     }
 
     fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        let placement = self.placement(session)?;
-        session.exchange(&self.graph, placement).map(drop).map_err(|error| vec![self.misfit(error)])
+        self.tasks(session).map(drop)
     }
 
     fn run(
@@ -250,10 +349,17 @@ impl Run for GraphWorkload {
         stop: &AtomicBool,
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let placement = self.placement(session)?;
-        let result = session.graph(&self.graph, placement, stop, |now| tell(Step::first(now)));
-        let result = result.map_err(|error| vec![self.misfit(error)])?;
-        Ok((!result.stopped).then(|| vec![Measured { value: result.to_json(), details: result.details }]))
+        let tasks = self.tasks(session)?;
+        let mut points = Vec::new();
+        for (done, task) in tasks.iter().enumerate() {
+            let step = |now| Step { done, all: tasks.len(), now, precision: None };
+            let results = self.run_task(session, task, stop, |now| tell(step(now)));
+            if results.iter().any(|result| result.stopped) {
+                return Ok(None);
+            }
+            points.extend(results.into_iter().map(Measured::from));
+        }
+        Ok(Some(points))
     }
 
     fn follow(
@@ -263,8 +369,13 @@ impl Run for GraphWorkload {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<(Vec<watch::Step>, u64)> {
-        debug_assert!(place == 0, "a graph is one point");
-        let exchange = session.exchange(&self.graph, self.placement(session).ok()?).ok()?;
-        Some(session.follow_graph(&exchange, follow, stop))
+        let task = self.tasks(session).ok()?.into_iter().nth(place / self.jobs.len())?;
+        Some(session.follow_graphs(graphs(&task), follow, stop))
+    }
+}
+
+impl From<GraphResult> for Measured {
+    fn from(result: GraphResult) -> Self {
+        Measured { value: result.to_json(), details: result.details }
     }
 }

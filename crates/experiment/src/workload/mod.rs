@@ -115,10 +115,21 @@ options! {
     train
     /// How many.
     count
-    /// The file of a task graph.
+    /// The files of task graphs that run side by side, a line each.
     graph
-    /// Where its ranks run.
+    /// Where their ranks run: for all of them, or a line each.
     placement
+}
+
+/// The values of an option that can be given several times: a line each.
+fn several(text: Option<&str>) -> Vec<&str> {
+    text.map_or_else(Vec::new, |text| text.split('\n').collect())
+}
+
+/// The values of such an option as one text.
+#[must_use]
+pub fn joined(values: impl IntoIterator<Item = String>) -> String {
+    values.into_iter().collect::<Vec<_>>().join("\n")
 }
 
 impl WorkloadOptions {

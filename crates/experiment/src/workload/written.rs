@@ -1,6 +1,6 @@
 //! The options of a workload as text: what a result repeats.
 
-use super::{Kind, WorkloadOptions};
+use super::{Kind, WorkloadOptions, several};
 use serde_json::{Map, Value, json};
 
 /// Every option of a kind that is given or has a default, as text.
@@ -37,9 +37,20 @@ impl Written {
         self.given.contains(&option)
     }
 
+    /// The text of `option` in one line.
+    #[must_use]
+    pub fn shown(&self, option: &str) -> String {
+        several(Some(self.text(option))).join(", ")
+    }
+
     pub(super) fn to_json(&self) -> Value {
+        // Of an option that is given several times a list.
+        let of = |text: &str| match &several(Some(text))[..] {
+            [_] => json!(text),
+            texts => json!(texts),
+        };
         Value::Object(
-            self.options.iter().map(|(name, text)| ((*name).to_owned(), json!(text))).collect::<Map<_, _>>(),
+            self.options.iter().map(|(name, text)| ((*name).to_owned(), of(text))).collect::<Map<_, _>>(),
         )
     }
 }

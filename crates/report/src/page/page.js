@@ -203,7 +203,7 @@ const paintStories = () => {
 const rankParts = [["computing_ns", "var(--s1)", "computing"], ["overhead_ns", "var(--s2)", "overhead"], ["waiting_ns", "var(--s3)", "waiting"]];
 const paintRanks = () => {
   if (!byId("rank-bars")) return;
-  const graph = points[0].graph;
+  const graph = points[chosen].graph;
   const most = Math.max(1, ...graph.ranks.map((it) => rankParts.reduce((sum, [key]) => sum + it[key], 0)));
   const shown = graph.ranks.slice(0, 256);
   bars("rank-bars", shown.map((it) => bar("rank " + it.rank, rankParts.map(([key, colour, name]) =>
@@ -253,7 +253,7 @@ const figures = {
       stay.left_ns, ...Object.keys(waits).map((name) => stay.waits.filter((it) => it.for === name)
         .reduce((sum, it) => sum + it.until_ns - it.from_ns, 0))]))],
   "fig-ranks": () => [["rank", "computing_ns", "overhead_ns", "waiting_ns", "completion_ns"],
-    ...points[0].graph.ranks.map((it) => [it.rank, it.computing_ns, it.overhead_ns, it.waiting_ns, it.completion_ns])],
+    ...points[chosen].graph.ranks.map((it) => [it.rank, it.computing_ns, it.overhead_ns, it.waiting_ns, it.completion_ns])],
 };
 const shown = (value) => value === undefined || value === null ? "" : typeof value === "number" && !Number.isInteger(value)
   ? String(Number(value.toPrecision(6))) : String(value);
@@ -285,6 +285,7 @@ const choose = (place) => {
   for (const drawing of document.querySelectorAll(".of-point")) drawing.hidden = Number(drawing.dataset.of) !== chosen;
   for (const row of document.querySelectorAll("tr[data-row]")) row.classList.toggle("chosen", Number(row.dataset.row) === chosen);
   if (byId("point")) byId("point").value = String(chosen);
+  paintRanks();
   paintStages();
   paintChannels();
   paintRibbons();
@@ -299,7 +300,6 @@ listen("rail", "change", () => { rail = byId("rail").value; paintChannels(); });
 for (const button of document.querySelectorAll("button[data-point]")) {
   button.addEventListener("click", () => choose(Number(button.dataset.point)));
 }
-paintRanks();
 // The highest load that is steady says most of a network; what is beyond it is told in words.
 const steady = points.map((it, place) => [it.verdict, place]).filter(([verdict]) => verdict === "steady");
 choose(steady.length ? steady[steady.length - 1][1] : points.length - 1);

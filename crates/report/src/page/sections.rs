@@ -35,15 +35,21 @@ pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
 }
 
 fn workload(page: &Page<'_>) -> String {
-    let of = |key: &str| page.result["workload"][key].as_str().map(str::to_owned);
-    if let Some(graph) = of("graph") {
-        return format!("Task graph {graph}, placement {}", of("placement").unwrap_or_default());
-    }
+    let of = |key: &str| match &page.result["workload"][key] {
+        Value::String(text) => Some(text.clone()),
+        // Of an option that was given several times.
+        Value::Array(texts) => Some(texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
+        _ => None,
+    };
     let traffic = || {
         let packet = of("packet").unwrap_or_else(|| "256B".to_owned());
         format!("{} traffic, {packet} packets", of("traffic").unwrap_or_else(|| "uniform".to_owned()))
     };
     let beside = || if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
+    if let Some(graph) = of("graph") {
+        let placement = of("placement").unwrap_or_default();
+        return format!("Task graph {graph}, placement {placement}{}", beside());
+    }
     let by = |part: &str| of("by").or_else(|| of(part)).unwrap_or_default();
     let multicast = of("multicast").map(|multicast| {
         let packet = of("multicast_packet").unwrap_or_default();
@@ -316,18 +322,25 @@ fn chosen_point(page: &Page<'_>) -> String {
     let mut options = String::new();
     for (place, point) in points.iter().enumerate() {
         // Writing to a string does not fail.
-        let _ = write!(
-            options,
-            "<option value=\"{place}\">load {}, {}</option>",
-            words::load(point),
-            point["verdict"].as_str().unwrap_or("")
-        );
+        let _ = write!(options, "<option value=\"{place}\">{}</option>", escape(&point_name(point)));
     }
     format!(
         "<div class=\"choice\"><label for=\"point\">One point in detail</label> <select id=\"point\">{options}</select>\
          <button type=\"button\" id=\"earlier\" aria-label=\"Lower load\">‹</button>\
          <button type=\"button\" id=\"later\" aria-label=\"Higher load\">›</button></div>\n"
     )
+}
+
+/// What tells a point from others.
+fn point_name(point: &Value) -> String {
+    let load = || format!("load {}", words::load(point));
+    let Some(graph) = point.get("graph") else {
+        return format!("{}, {}", load(), point["verdict"].as_str().unwrap_or(""));
+    };
+    let name = graph["name"].as_str().map(str::to_owned);
+    let beside = point.get("offered_load").map(|_| format!("beside {}", load()));
+    let parts: Vec<String> = name.into_iter().chain(beside).collect();
+    parts.join(" ")
 }
 
 fn stages() -> String {
@@ -395,9 +408,41 @@ fn slowest() -> String {
     )
 }
 
+/// What each of several graphs, or runs of one, came to.
+fn graph_table(points: &[Value]) -> String {
+    let mut rows = String::new();
+    for (place, point) in points.iter().enumerate() {
+        let graph = &point["graph"];
+        let completion = graph["completion_ns"].as_f64().map_or("not completed".to_owned(), words::time);
+        let share = graph["communication_share"]["mean"].as_f64().unwrap_or(0.0) * 100.0;
+        // Writing to a string does not fail.
+        let _ = write!(
+            rows,
+            "<tr data-row=\"{place}\"><td>{}</td><td>{completion}</td><td>{}</td><td>{}</td><td>{share:.1} %</td></tr>",
+            escape(&point_name(point)),
+            graph["ranks"].as_array().map_or(0, Vec::len),
+            words::count(graph["messages"].as_u64().unwrap_or(0)),
+        );
+    }
+    format!(
+        "<div class=\"scroll\"><table class=\"points\"><thead><tr><th>graph</th><th>completed after</th><th>ranks</th>\
+         <th>messages</th><th>communication</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
 fn graph_summary(page: &Page<'_>) -> String {
     let graph = &page.points()[0]["graph"];
     let mut tiles = size_tile(page);
+    if page.points().len() > 1 {
+        let tiles = format!("<div class=\"tiles\">{tiles}</div>");
+        let faults = page.points().iter().filter(|point| point["graph"]["completed"] != true);
+        let faults: String = faults.map(|point| graph_verdict(&point["graph"])).collect();
+        return format!(
+            "<section id=\"summary\"><h2>What came out</h2>{tiles}<ul class=\"verdicts\">{faults}</ul>{}{}</section>\n",
+            graph_table(page.points()),
+            rank_figure("Of the one that is shown in detail: time")
+        );
+    }
     if let Some(nanos) = graph["completion_ns"].as_f64() {
         tiles.push_str(&tile("Completed after", &words::time(nanos), "simulated time"));
     }
@@ -411,22 +456,35 @@ fn graph_summary(page: &Page<'_>) -> String {
             "mean share of the ranks' time",
         ));
     }
-    let verdict = if graph["completed"] == true {
-        "<li class=\"verdict steady\"><span>Completed: every task was done and every message received.</span></li>".to_owned()
-    } else {
-        let waiting = graph["waiting"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let waiting: String = waiting.map(|line| format!("<li>{}</li>", escape(line))).collect();
-        format!("<li class=\"verdict deadlock\"><span>Not completed.</span><ul>{waiting}</ul></li>")
-    };
     format!(
-        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div><ul class=\"verdicts\">{verdict}</ul>{}\
+        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div><ul class=\"verdicts\">{}</ul>{}\
          </section>\n",
-        figure(
-            "fig-ranks",
-            "What the ranks did",
-            "Time of each rank until its last task: computing, overhead of sending and receiving, waiting for messages.",
-            "<div id=\"rank-bars\"></div>"
-        )
+        graph_verdict(graph),
+        rank_figure("Time")
+    )
+}
+
+/// Whether a graph was completed, and if not, what it waits for.
+fn graph_verdict(graph: &Value) -> String {
+    if graph["completed"] == true {
+        return "<li class=\"verdict steady\"><span>Completed: every task was done and every message received.</span></li>"
+            .to_owned();
+    }
+    let name = graph["name"].as_str().map_or(String::new(), |name| format!(": {}", escape(name)));
+    let waiting = graph["waiting"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let waiting: String = waiting.map(|line| format!("<li>{}</li>", escape(line))).collect();
+    format!("<li class=\"verdict deadlock\"><span>Not completed{name}.</span><ul>{waiting}</ul></li>")
+}
+
+/// What the ranks did, in a sentence that begins so.
+fn rank_figure(begins: &str) -> String {
+    figure(
+        "fig-ranks",
+        "What the ranks did",
+        &format!(
+            "{begins} of each rank until its last task: computing, overhead of sending and receiving, waiting for messages."
+        ),
+        "<div id=\"rank-bars\"></div>",
     )
 }
 

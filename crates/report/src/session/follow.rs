@@ -1,13 +1,12 @@
 //! Runs that are made again to see more of them: the steps of chosen packets.
 
-use super::Session;
 use super::barrier::BarrierRun;
 use super::job::{Injectors, Job};
 use super::multicast::MulticastRun;
 use super::operations::{Operations, OperationsRun};
+use super::{Graphs, Session};
 use crate::watch::{Selection, Step, Steps, Watch};
 use flitway_engine::Cycle;
-use flitway_process::Exchange;
 use flitway_switch::on_architecture;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
@@ -43,16 +42,11 @@ impl Session {
         self.follow(&Injectors::new(self, traffic), follow, stop)
     }
 
-    /// The same of a task graph.
+    /// The same of task graphs.
     #[must_use]
-    pub fn follow_graph(
-        &self,
-        exchange: &Arc<Exchange>,
-        follow: &Follow,
-        stop: &AtomicBool,
-    ) -> (Vec<Step>, u64) {
+    pub fn follow_graphs(&self, graphs: Graphs<'_>, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
         on_architecture!(self.fabric(), A, fabric => {
-            let mut simulation = self.exchange_of::<A>(fabric, exchange, &self.watch(follow));
+            let mut simulation = self.graphs_of::<A>(fabric, graphs, &self.watch(follow));
             simulation.run_until(follow.until, stop);
             Steps::join(simulation.observers_mut().filter_map(Watch::take_steps).collect())
         })

@@ -1,7 +1,7 @@
 //! Which rank runs on which node.
 //!
-//! Linear: rank r on node r. Random: drawn from the seed, each node at most once. From a file: a node number for each
-//! rank, in order, with `#` comments; only a file may put several ranks on one node.
+//! Linear: rank r on the node number r of those that are free. Random: drawn from the seed, each free node at most once. From
+//! a file: a node number for each rank, in order, with `#` comments; only a file may put several ranks on one node.
 
 use super::RankId;
 use flitway_engine::random::{Purpose, Stream};
@@ -23,7 +23,7 @@ pub enum PlacementError {
     TooFewNodes {
         /// Ranks to place.
         ranks: u32,
-        /// Nodes of the machine.
+        /// Nodes that are free.
         nodes: u32,
     },
     /// A file that does not have a node for each rank.
@@ -57,7 +57,7 @@ impl fmt::Display for PlacementError {
             PlacementError::TooFewNodes { ranks, nodes } => {
                 write!(
                     f,
-                    "{ranks} ranks do not fit {nodes} nodes, one on each; a file may put several on a node"
+                    "{ranks} ranks do not fit {nodes} free nodes, one on each; a file may put several on a node"
                 )
             }
             PlacementError::WrongCount { ranks, listed } => {
@@ -76,23 +76,23 @@ impl fmt::Display for PlacementError {
 impl std::error::Error for PlacementError {}
 
 impl Placement {
-    /// Rank r on node r.
+    /// Rank r on the node number r of those that are `free`.
     ///
     /// # Errors
     /// If there are more ranks than nodes.
-    pub fn linear(ranks: u32, nodes: u32) -> Result<Self, PlacementError> {
-        fits(ranks, nodes)?;
-        Ok(Self::new((0..ranks).map(NodeId).collect()))
+    pub fn linear(ranks: u32, free: &[NodeId]) -> Result<Self, PlacementError> {
+        fits(ranks, free)?;
+        Ok(Self::new(free[..ranks as usize].to_vec()))
     }
 
-    /// Each rank on a node of its own, all choices equally likely.
+    /// Each rank on a node of its own among those that are `free`, all choices equally likely.
     ///
     /// # Errors
     /// If there are more ranks than nodes.
-    pub fn random(ranks: u32, nodes: u32, seed: u64) -> Result<Self, PlacementError> {
-        fits(ranks, nodes)?;
+    pub fn random(ranks: u32, free: &[NodeId], seed: u64) -> Result<Self, PlacementError> {
+        fits(ranks, free)?;
         let mut stream = Stream::new(seed, 0, Purpose::Placement);
-        let mut all: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+        let mut all = free.to_vec();
         for rank in 0..ranks as usize {
             let other = rank + stream.below((all.len() - rank) as u64) as usize;
             all.swap(rank, other);
@@ -126,6 +126,12 @@ impl Placement {
         if errors.is_empty() { Ok(Self::new(placed)) } else { Err(errors) }
     }
 
+    /// All nodes of a machine: those that are free where nothing has been placed.
+    #[must_use]
+    pub fn everywhere(nodes: u32) -> Vec<NodeId> {
+        (0..nodes).map(NodeId).collect()
+    }
+
     fn new(nodes: Vec<NodeId>) -> Self {
         let mut by_node: Vec<(NodeId, RankId)> =
             nodes.iter().enumerate().map(|(rank, &node)| (node, RankId::new(rank))).collect();
@@ -146,6 +152,11 @@ impl Placement {
         self.nodes[rank.index()]
     }
 
+    /// Takes the nodes on which it puts ranks out of those that are `free`.
+    pub fn occupy(&self, free: &mut Vec<NodeId>) {
+        free.retain(|&node| self.ranks_on(node).next().is_none());
+    }
+
     /// The ranks of a node, in order.
     pub fn ranks_on(&self, node: NodeId) -> impl Iterator<Item = RankId> + '_ {
         let first = self.by_node.partition_point(|&(other, _)| other < node);
@@ -153,7 +164,8 @@ impl Placement {
     }
 }
 
-fn fits(ranks: u32, nodes: u32) -> Result<(), PlacementError> {
+fn fits(ranks: u32, free: &[NodeId]) -> Result<(), PlacementError> {
+    let nodes = free.len() as u32;
     if ranks <= nodes { Ok(()) } else { Err(PlacementError::TooFewNodes { ranks, nodes }) }
 }
 
@@ -167,16 +179,16 @@ mod tests {
 
     #[test]
     fn linear_and_random_use_each_node_once() {
-        assert_eq!(nodes(&Placement::linear(3, 8).unwrap()), [0, 1, 2]);
-        let random = Placement::random(8, 8, 1).unwrap();
+        assert_eq!(nodes(&Placement::linear(3, &Placement::everywhere(8)).unwrap()), [0, 1, 2]);
+        let random = Placement::random(8, &Placement::everywhere(8), 1).unwrap();
         let mut sorted = nodes(&random);
         sorted.sort_unstable();
         assert_eq!(sorted, [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(random, Placement::random(8, 8, 1).unwrap());
-        assert_ne!(random, Placement::random(8, 8, 2).unwrap());
+        assert_eq!(random, Placement::random(8, &Placement::everywhere(8), 1).unwrap());
+        assert_ne!(random, Placement::random(8, &Placement::everywhere(8), 2).unwrap());
         let error = PlacementError::TooFewNodes { ranks: 9, nodes: 8 };
-        assert_eq!(Placement::linear(9, 8), Err(error.clone()));
-        assert_eq!(Placement::random(9, 8, 1), Err(error));
+        assert_eq!(Placement::linear(9, &Placement::everywhere(8)), Err(error.clone()));
+        assert_eq!(Placement::random(9, &Placement::everywhere(8), 1), Err(error));
     }
 
     #[test]

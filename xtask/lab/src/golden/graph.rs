@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::files::{Made, root};
 use flitway_machine::Machine;
 use flitway_report::graph::GraphResult;
-use flitway_report::session::Session;
+use flitway_report::session::{Graphs, Session};
 use flitway_workload::graph::{Placement, goal};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -34,10 +34,12 @@ fn on_machine(name: &str, machine: &str) -> Outcome<String> {
         goal::read(std::io::BufReader::new(file)).map_err(|mistakes| format!("{name}.goal: {mistakes}"))?;
     let machine = Machine::load(machine, &[]).map_err(|problems| problems.to_string())?;
     let session = Session::new(machine, 1, 1);
-    let placement =
-        Placement::linear(graph.ranks(), session.fabric().nodes()).map_err(|error| error.to_string())?;
-    let result = session.graph(&Arc::new(graph), placement, &AtomicBool::new(false), |_| {});
-    result.map(|result| rows(&session, &result)).map_err(|error| error.to_string())
+    let placement = Placement::linear(graph.ranks(), &Placement::everywhere(session.fabric().nodes()))
+        .map_err(|error| error.to_string())?;
+    let exchange = session.exchange(&Arc::new(graph), placement, 0).map_err(|error| error.to_string())?;
+    let graphs = Graphs { exchanges: &[exchange], background: None };
+    let results = session.graphs(graphs, &AtomicBool::new(false), |_| {});
+    Ok(results.iter().map(|result| rows(&session, result)).collect())
 }
 
 fn rows(session: &Session, result: &GraphResult) -> String {

@@ -1,0 +1,217 @@
+//! Task graphs on a machine, side by side, alone or beside synthetic traffic.
+
+use super::job::Background;
+use super::{Session, stories};
+use crate::details::Details;
+use crate::graph::GraphResult;
+use crate::latencies::latencies;
+use crate::measure::sent_flits;
+use crate::memory::{Guard, peak_rss_bytes};
+use crate::stages::Stages;
+use crate::watch::{Slowest, Steps, Watch};
+use flitway_engine::Cycle;
+use flitway_engine::window::Outcome;
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{Fabric, Simulation};
+use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
+use flitway_switch::on_architecture;
+use flitway_wiring::NodeId;
+use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
+use flitway_workload::traffic::Traffic;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Task graphs in one run, fitted to a machine, with the traffic beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Graphs<'a> {
+    /// The graphs; never empty.
+    pub exchanges: &'a [Arc<Exchange>],
+    /// The traffic, with its offered load.
+    pub background: Background<'a>,
+}
+
+impl Graphs<'_> {
+    fn traffic(&self) -> Option<&Arc<Traffic>> {
+        self.background.map(|(traffic, _)| traffic)
+    }
+}
+
+impl Session {
+    /// Fits `graph`, number `job` of those that run together, to the machine.
+    ///
+    /// # Errors
+    /// If the graph does not go with the placement or the machine.
+    pub fn exchange(
+        &self,
+        graph: &Arc<TaskGraph>,
+        placement: Placement,
+        job: usize,
+    ) -> Result<Arc<Exchange>, ExchangeError> {
+        let settings = MessengerSettings {
+            rails: self.fabric.rails,
+            mtu: self.machine.packet.mtu_bytes as u16,
+            whole_up_to: self.machine.nic.stripe_threshold_bytes,
+            costs: RankCosts {
+                clock: self.machine.clock,
+                send_overhead: self.machine.nic.send_overhead,
+                receive_overhead: self.machine.nic.receive_overhead,
+            },
+            // Graphs on one node draw lanes of their own.
+            seed: self.seed.wrapping_add(job as u64),
+        };
+        Ok(Arc::new(Exchange::new(Arc::clone(graph), placement, settings)?))
+    }
+
+    /// Runs `graphs` until all of them are over: what each came to. Packets, channels and costs are those of the whole run.
+    pub fn graphs(
+        &self,
+        graphs: Graphs<'_>,
+        stop: &AtomicBool,
+        progress: impl FnMut(Cycle),
+    ) -> Vec<GraphResult> {
+        on_architecture!(&self.fabric, A, fabric => self.graphs_on::<A>(fabric, graphs, stop, progress))
+    }
+
+    fn graphs_on<A: Architecture>(
+        &self,
+        fabric: &Fabric<A::Chip>,
+        graphs: Graphs<'_>,
+        stop: &AtomicBool,
+        mut progress: impl FnMut(Cycle),
+    ) -> Vec<GraphResult> {
+        /// Cycles between two looks at the clock on the wall; and where traffic goes on for ever, whether all graphs are over.
+        const STRIDES: [u64; 2] = [1 << 14, 1 << 10];
+        let started = Instant::now();
+        let has_traffic = graphs.background.is_some();
+        let watch = Watch::slowest(self.has_details).with_latencies();
+        let mut simulation = self.graphs_of::<A>(fabric, graphs, &watch);
+        let mut guard = Guard::new();
+        let outcome = loop {
+            let stride = STRIDES[usize::from(has_traffic)];
+            let outcome = simulation.run_stride(stride, stop);
+            if outcome != Outcome::Reached || (has_traffic && are_over(&simulation)) {
+                break outcome;
+            }
+            if guard.is_exhausted() {
+                break Outcome::Stopped;
+            }
+            progress(simulation.now());
+        };
+        simulation.settle();
+        let wall = started.elapsed();
+        let stopped = outcome == Outcome::Stopped;
+        // Graphs that cannot finish have no end that channels were busy until.
+        let end = self.end_of(&simulation, graphs.exchanges.len(), has_traffic || stopped);
+        let load = |end: Cycle| {
+            let load = |&flits: &u64| flits as f64 / end.0.max(1) as f64;
+            Some(sent_flits(&simulation)?.iter().map(load).collect::<Vec<f64>>())
+        };
+        let load_of = end.and_then(load);
+        let stages = load_of
+            .as_ref()
+            .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
+        let result = |job: usize| {
+            let messengers = || simulation.endpoints().filter_map(move |it| it.messengers().nth(job));
+            GraphResult {
+                name: None,
+                summary: flitway_process::summary(messengers()),
+                stuck: flitway_process::stuck(messengers(), GraphResult::STUCK_MAX),
+                offered_load: graphs.background.map(|(_, load)| load),
+                stopped,
+                last: simulation.now(),
+                out_of_memory: guard.is_exhausted(),
+                counters: simulation.counters(),
+                books: simulation.audit(),
+                stages: stages.clone(),
+                details: None,
+                wall,
+                peak_rss_bytes: peak_rss_bytes(),
+                clock: self.machine.clock,
+            }
+        };
+        let mut results: Vec<GraphResult> = (0..graphs.exchanges.len()).map(result).collect();
+        if self.has_details {
+            // They saw the same network.
+            let end = end.unwrap_or_else(|| simulation.now());
+            let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);
+            results.iter_mut().for_each(|result| result.details = Some(details.clone()));
+        }
+        results
+    }
+
+    /// When the last of so many graphs has finished; nothing if one has not. Channels that are busy until a run `ends_now` are
+    /// so up to its end.
+    fn end_of<A: Architecture>(
+        &self,
+        simulation: &Simulation<A, Together, Watch>,
+        graphs: usize,
+        ends_now: bool,
+    ) -> Option<Cycle> {
+        if ends_now {
+            return Some(simulation.now());
+        }
+        let completion = |job: usize| {
+            flitway_process::summary(simulation.endpoints().filter_map(|it| it.messengers().nth(job)))
+                .completion
+        };
+        (0..graphs).try_fold(Cycle::ZERO, |end, job| Some(end.max(completion(job)?)))
+    }
+
+    pub(super) fn graphs_of<A: Architecture>(
+        &self,
+        fabric: &Fabric<A::Chip>,
+        graphs: Graphs<'_>,
+        watch: &Watch,
+    ) -> Simulation<A, Together, Watch> {
+        let endpoint = |node| {
+            let injector = graphs.traffic().map(|traffic| Process::Injector(self.injector(traffic, node)));
+            let messenger =
+                |exchange: &Arc<Exchange>| Process::Messenger(Box::new(Messenger::new(exchange, node)));
+            Together::new(injector.into_iter().chain(graphs.exchanges.iter().map(messenger)).collect())
+        };
+        let endpoints = (0..self.fabric.nodes()).map(|node| endpoint(NodeId(node))).collect();
+        Simulation::new(fabric, endpoints, self.shards(), || watch.clone())
+    }
+
+    /// The details of a run of task graphs, which is over.
+    fn graph_details<A: Architecture>(
+        &self,
+        fabric: &Fabric<A::Chip>,
+        simulation: &mut Simulation<A, Together, Watch>,
+        graphs: Graphs<'_>,
+        (load_of, end): (Option<Vec<f64>>, Cycle),
+        stop: &AtomicBool,
+    ) -> Box<Details> {
+        let (mut slowest, mut latencies) = (Slowest::default(), latencies());
+        for watch in simulation.observers_mut() {
+            slowest.add(&watch.take_slowest());
+            let part = watch.latencies().map(|part| latencies.add(part));
+            part.transpose().expect("histograms of one precision that grow as needed can be added");
+        }
+        let stories = stories(&self.fabric, &slowest, |watch, until| {
+            let mut again = self.graphs_of::<A>(fabric, graphs, &watch);
+            again.run_until(until, stop);
+            again.observers_mut().filter_map(Watch::take_steps).collect::<Vec<Steps>>()
+        });
+        let span = [Cycle::ZERO, end];
+        let mut details = Details { load_of, stories, span, ..Details::default() };
+        let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
+        details.add("packet", &latencies, max, self.machine.clock);
+        Box::new(details)
+    }
+}
+
+/// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
+fn are_over<A: Architecture>(simulation: &Simulation<A, Together, Watch>) -> bool {
+    let mut under_way = 0_i64;
+    for together in simulation.endpoints() {
+        if together.has_ranks_to_wake() {
+            return false;
+        }
+        for counts in together.messengers().map(Messenger::counts) {
+            under_way += counts.packets as i64 - counts.packets_received as i64;
+        }
+    }
+    under_way == 0
+}
