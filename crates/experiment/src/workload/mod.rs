@@ -307,6 +307,11 @@ impl Kind {
         listed(self.selectors.iter().map(|name| format!("`{name}`")), "with")
     }
 
+    /// Whether it is asked for by one option, or no kind that is takes the option `name`.
+    fn asks_first(&self, name: &str) -> bool {
+        self.selectors.len() == 1 || !KINDS.iter().any(|kind| kind.selectors.len() == 1 && kind.takes(name))
+    }
+
     /// Whether it takes the option `name`.
     #[must_use]
     pub fn takes(&self, name: &str) -> bool {
@@ -354,7 +359,8 @@ impl Workload {
             .given()
             .filter(|(name, _)| !kind.takes(name))
             .map(|(name, _)| {
-                let takers = || KINDS.iter().filter(|kind| kind.takes(name));
+                // Kinds that are asked for together have the options of each.
+                let takers = || KINDS.iter().filter(|kind| kind.takes(name) && kind.asks_first(name));
                 let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
                 let message = format!("`{name}` is an option of {names}, not of {}", kind.name);
                 let parts = kind.options.iter().filter(|option| option.ends_with(&format!("_{name}")));

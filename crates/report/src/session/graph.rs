@@ -16,7 +16,7 @@ use flitway_fabric::{Fabric, Simulation};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
 use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
-use flitway_workload::graph::{Placement, RankCosts, TaskGraph};
+use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -100,23 +100,26 @@ impl Session {
         };
         simulation.settle();
         let wall = started.elapsed();
+        let completion = |job| summary_of(&simulation, job).completion;
+        let completions: Option<Vec<Cycle>> = (0..graphs.exchanges.len()).map(completion).collect();
         let stopped = outcome == Outcome::Stopped;
-        // Graphs that cannot finish have no end that channels were busy until.
-        let end = self.end_of(&simulation, graphs.exchanges.len(), has_traffic || stopped);
-        let load = |end: Cycle| {
-            let load = |&flits: &u64| flits as f64 / end.0.max(1) as f64;
-            Some(sent_flits(&simulation)?.iter().map(load).collect::<Vec<f64>>())
+        // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
+        let has_end = has_traffic || stopped || completions.is_some();
+        let last = completions.filter(|_| !has_traffic).and_then(|completions| completions.into_iter().max());
+        let end = last.unwrap_or_else(|| simulation.now());
+        let load = |sent: Vec<u64>| -> Vec<f64> {
+            sent.iter().map(|&flits| flits as f64 / end.0.max(1) as f64).collect()
         };
-        let load_of = end.and_then(load);
+        let load_of = sent_flits(&simulation).filter(|_| has_end).map(load);
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
         let result = |job: usize| {
-            let messengers = || simulation.endpoints().filter_map(move |it| it.messengers().nth(job));
+            let messengers = simulation.endpoints().filter_map(|it| it.messengers().nth(job));
             GraphResult {
                 name: None,
-                summary: flitway_process::summary(messengers()),
-                stuck: flitway_process::stuck(messengers(), GraphResult::STUCK_MAX),
+                summary: summary_of(&simulation, job),
+                stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
                 offered_load: graphs.background.map(|(_, load)| load),
                 stopped,
                 last: simulation.now(),
@@ -133,29 +136,10 @@ impl Session {
         let mut results: Vec<GraphResult> = (0..graphs.exchanges.len()).map(result).collect();
         if self.has_details {
             // They saw the same network.
-            let end = end.unwrap_or_else(|| simulation.now());
             let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);
             results.iter_mut().for_each(|result| result.details = Some(details.clone()));
         }
         results
-    }
-
-    /// When the last of so many graphs has finished; nothing if one has not. Channels that are busy until a run `ends_now` are
-    /// so up to its end.
-    fn end_of<A: Architecture>(
-        &self,
-        simulation: &Simulation<A, Together, Watch>,
-        graphs: usize,
-        ends_now: bool,
-    ) -> Option<Cycle> {
-        if ends_now {
-            return Some(simulation.now());
-        }
-        let completion = |job: usize| {
-            flitway_process::summary(simulation.endpoints().filter_map(|it| it.messengers().nth(job)))
-                .completion
-        };
-        (0..graphs).try_fold(Cycle::ZERO, |end, job| Some(end.max(completion(job)?)))
     }
 
     pub(super) fn graphs_of<A: Architecture>(
@@ -214,4 +198,9 @@ fn are_over<A: Architecture>(simulation: &Simulation<A, Together, Watch>) -> boo
         }
     }
     under_way == 0
+}
+
+/// What graph `job` has come to.
+fn summary_of<A: Architecture>(simulation: &Simulation<A, Together, Watch>, job: usize) -> GraphSummary {
+    flitway_process::summary(simulation.endpoints().filter_map(|it| it.messengers().nth(job)))
 }
