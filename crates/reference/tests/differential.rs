@@ -88,6 +88,7 @@ fn an_output_that_is_kept_is_certain_for_nobody() {
     case.ascent = Ascent::Table;
     case.groups = vec![GroupSettings { members: [1, 2, 3].map(NodeId).to_vec(), root: 0 }];
     (case.barriers, case.arrivals) = (Vec::new(), vec![Vec::new(); 6]);
+    case.test_nics = None;
     (case.faults, case.pauses, case.threads) = (Faults::default(), Vec::new(), 1);
     (case.limit, case.margin) = (Cycle(2_000), 50);
     for created in 1..300 {
@@ -122,6 +123,7 @@ fn nic_ports_post_when_a_board_reaches_as_far() {
     let is_of_node = |link: &Link| link.ends.iter().any(|end| matches!(end, End::Node(_)));
     (case.rails, case.promises, case.threads, case.ascent) = (1, true, 1, Ascent::Table);
     (case.groups, case.barriers, case.arrivals) = (Vec::new(), Vec::new(), vec![Vec::new(); 8]);
+    case.test_nics = None;
     (case.faults, case.limit, case.margin) = (Faults::default(), Cycle(6_000), 50);
     case.pauses = (1..20).map(|pause| Cycle(pause * 37)).collect();
     let packet = |node: u32, number: u64| Packet {
@@ -170,6 +172,7 @@ fn a_look_from_outside_does_not_change_stretches() {
     case.settings.multicast = MulticastSettings::published(0);
     (case.rails, case.latencies, case.promises, case.threads) = (1, vec![13; 4], true, 1);
     (case.groups, case.barriers, case.arrivals) = (Vec::new(), Vec::new(), vec![Vec::new(); 4]);
+    case.test_nics = None;
     (case.faults, case.limit, case.margin) = (Faults::default(), Cycle(2_000), 50);
     case.pauses = (1..500).map(Cycle).collect();
     for created in 0..64 {
