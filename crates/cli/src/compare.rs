@@ -15,7 +15,8 @@ use flitway_experiment::{VERSION, schema};
 use flitway_report::shown::load;
 use input::{Entry, Input};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 /// Compares the results that `arguments` name.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
@@ -261,6 +262,12 @@ fn nothing_in_common(first: &Input, other: &Input) -> String {
         }
     };
     format!("nothing to compare: {} has {}, {} has {}", first.name, what(first), other.name, what(other))
+}
+
+/// What tells a point from others, as a table has it: `shown`, of the task graph of that name if there are several.
+pub(crate) fn of_graph(name: Option<&str>, shown: String) -> String {
+    let file = name.map(|name| Path::new(name).file_name().and_then(OsStr::to_str).unwrap_or(name));
+    file.map_or(shown.clone(), |file| format!("{file} {shown}").trim_end().to_owned())
 }
 
 /// The loads of a point, that of synthetic traffic and that of multicast operations, as the table has them.

@@ -110,6 +110,10 @@ fn graphs_side_by_side_are_as_one_that_is_both() {
     let slowest = |point: &serde_json::Value| ends(point).into_iter().fold(0.0, f64::max);
     let slow: Vec<f64> = loaded["points"].as_array().unwrap().iter().map(slowest).collect();
     assert!(slow.len() == 4 && slowest(&points[0]) < slow[0] && slow[0] < slow[2], "{slow:?}");
+    let result = run(&["--graph", one, "--graph", one, "--load", "0.2,0.8"]);
+    let results = scratch("side-by-side.json", &result.to_string());
+    let compared = stdout(&flitway(&["compare", results.to_str().unwrap(), results.to_str().unwrap()]));
+    assert!(compared.contains("one.goal (2) 0.800") && compared.matches("1.000").count() == 4, "{compared}");
     assert_eq!(loaded["points"][2]["offered_load"], 0.8);
     assert_eq!(loaded, beside("3"));
 }

@@ -47,9 +47,11 @@ pub fn spread(runs: &[(u64, Vec<Value>)]) -> (Vec<Value>, Vec<Value>) {
 /// The spread over `points` that differ in their seed alone.
 fn of_a_load(points: &[&Value]) -> Value {
     let mut object = json!({ "seeds": points.len() });
-    for (key, path) in
-        [("offered_load", "/offered_load"), ("multicast_offered_load", "/multicast/offered_load")]
-    {
+    for (key, path) in [
+        ("offered_load", "/offered_load"),
+        ("multicast_offered_load", "/multicast/offered_load"),
+        ("graph", "/graph/name"),
+    ] {
         if let Some(load) = points.first().and_then(|point| point.pointer(path)) {
             object[key] = load.clone();
         }

@@ -1,7 +1,7 @@
 //! What is compared: the points of results and of results of experiments.
 
 use super::estimate::Estimate;
-use super::{Difference, offered};
+use super::{Difference, of_graph, offered};
 use crate::failure::Failure;
 use flitway_experiment::schema;
 use flitway_machine::input;
@@ -39,6 +39,8 @@ pub(super) struct Entry {
     spread: Option<Value>,
     /// What was run on what.
     description: Value,
+    /// How many points before it in the file look like it: graphs that run side by side.
+    nth: usize,
 }
 
 /// Reads `paths`, and names each file by what tells it from the others.
@@ -86,11 +88,15 @@ fn read(path: &str, name: String) -> Result<Input, Failure> {
         return Err(refused(format!("this does not pass `docs/{file}.schema.json`:\n  {some}{more}")));
     }
     let named = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or("?").to_owned();
-    let (of, entries) = if schema == "flitway/experiment/1" {
+    let (of, mut entries) = if schema == "flitway/experiment/1" {
         (format!("experiment {}", named("/experiment/name")), of_experiment(&value))
     } else {
         (named("/machine/name"), of_result(&value, &Map::new()))
     };
+    for place in 1..entries.len() {
+        entries[place].nth =
+            entries[..place].iter().filter(|before| before.looks_like(&entries[place])).count();
+    }
     Ok(Input { path: path.to_owned(), name, schema, of, entries })
 }
 
@@ -123,6 +129,7 @@ fn of_result(result: &Value, values: &Map<String, Value>) -> Vec<Entry> {
         point: point.clone(),
         spread,
         description: description.clone(),
+        nth: 0,
     };
     match result.get("spread").and_then(Value::as_array) {
         Some(spread) => {
@@ -167,12 +174,18 @@ impl Entry {
 
     /// The same point of `other`.
     pub(super) fn partner<'a>(&self, other: &'a Input) -> Option<&'a Entry> {
-        let kind =
-            |entry: &Entry| ["graph", "train", "multicast"].map(|kind| entry.point.get(kind).is_some());
-        other
-            .entries
-            .iter()
-            .find(|it| it.loads() == self.loads() && kind(it) == kind(self) && it.values == self.values)
+        other.entries.iter().find(|it| it.looks_like(self) && it.nth == self.nth)
+    }
+
+    /// Whether nothing but its place tells it from `other`.
+    fn looks_like(&self, other: &Entry) -> bool {
+        let kind = |it: &Entry| ["graph", "train", "multicast"].map(|kind| it.point.get(kind).is_some());
+        self.loads() == other.loads() && kind(self) == kind(other) && self.values == other.values
+    }
+
+    /// The task graph, where there are several in a run.
+    fn graph(&self) -> Option<&str> {
+        self.point.pointer("/graph/name")?.as_str()
     }
 
     /// The number at `path`.
@@ -208,7 +221,8 @@ impl Entry {
     /// As the first column of a table has it.
     pub(super) fn offered(&self) -> String {
         let varied = self.varied();
-        if varied.is_empty() { offered(self.loads()) } else { varied }
+        let shown = if varied.is_empty() { offered(self.loads()) } else { varied };
+        of_graph(self.graph(), shown)
     }
 
     /// What tells it from others, as JSON.
@@ -221,6 +235,9 @@ impl Entry {
             if let Some(load) = load {
                 object[*key] = load.clone();
             }
+        }
+        if let Some(graph) = self.graph() {
+            object["graph"] = json!(graph);
         }
         object
     }
