@@ -253,7 +253,9 @@ fn remarks(inputs: &[Input]) -> Vec<String> {
 
 fn nothing_in_common(first: &Input, other: &Input) -> String {
     let what = |input: &Input| {
-        let names: Vec<String> = input.entries.iter().map(Entry::named).collect();
+        let mut names: Vec<String> = input.entries.iter().map(Entry::named).collect();
+        // Graphs that run side by side have the same load beside them.
+        names.dedup();
         let loads: Option<Vec<&str>> = names.iter().map(|name| name.strip_prefix("load ")).collect();
         match loads {
             _ if names.is_empty() => "no points".to_owned(),

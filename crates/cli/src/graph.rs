@@ -90,12 +90,13 @@ fn verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
         return Ok(());
     }
     let Some(stuck) = &result.stuck else { return Ok(()) };
+    let name = result.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
     let what = if stuck.ranks.is_empty() {
         "the graph has finished, but messages were sent that nobody received"
     } else {
         "the graph cannot finish: ranks wait for what will never come"
     };
-    Err(Failure::Fault(format!("fault: {what}\n  {}", shown_waiting(stuck).join("\n  "))))
+    Err(Failure::Fault(format!("fault: {name}{what}\n  {}", shown_waiting(stuck).join("\n  "))))
 }
 
 /// The text of `result`.

@@ -53,3 +53,21 @@ fn a_setting_without_effect_in_this_run_is_said() {
     assert!(said(&["--set", "nic.send_overhead=1 us"]).contains("nic.send_overhead"));
     assert_eq!(said(&["--set", "switch.vcs=2"]), "");
 }
+
+/// What `run` says of the busiest channel is what `check` says, also where each packet draws its way.
+#[test]
+fn the_channel_bound_of_drawn_ways_is_that_of_check() {
+    let machine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/08-dragonfly/dragonfly-72.toml");
+    for (routing, bound) in [("valiant", 7.0 / 24.0), ("minimal", 0.125)] {
+        let set = format!("routing.algorithm={routing}");
+        let of = [machine, "--set", &set, "--traffic", "tornado"];
+        let checked = json(&[&["check"], &of[..]].concat());
+        let run = ["--load", "0.05", "--duration", "10us", "--warm-up", "1us"];
+        let measured = json(&[&["run"], &of[..], &run].concat());
+        let [checked, measured] =
+            [&checked["channel_loads"]["bound"], &measured["points"][0]["theory"]["channel_bound"]];
+        for said in [checked, measured] {
+            assert!((said.as_f64().unwrap() - bound).abs() < 1e-9, "{routing}: {checked}, {measured}");
+        }
+    }
+}

@@ -1,9 +1,9 @@
 //! What theory says of synthetic traffic on a machine, to stand beside what is measured.
 //!
 //! * **Zero-load latency**: the closed form, weighted with the traffic matrix; a packet of mean size.
-//! * **Channel bound**: routes are fixed, so the traffic matrix gives the load of every channel; this is the offered load at
-//!   which the busiest one is full (header and trailer count, adverts do not; channels into nodes are among them). Beyond
-//!   it, nodes behind that channel get no more; others may, so the mean accepted load can rise further.
+//! * **Channel bound**: routes are fixed, or drawn with equal chances, so the traffic matrix gives the load of every channel;
+//!   this is the offered load at which the busiest one is full (header and trailer count, adverts do not; channels into nodes
+//!   are among them). Beyond it, nodes behind that channel get no more; others may, so the mean accepted load can rise further.
 //! * **Bisection bound**: the offered load at which the links between the two halves of the nodes would be full, if routes
 //!   shared them evenly; above 1 they never are. No routing does better, so the channel bound is at most this. Unknown for
 //!   an irregular topology.
@@ -95,14 +95,15 @@ impl Theory {
                 if weight == 0.0 {
                     continue;
                 }
-                latency += weight * ways.cycles(destination) as f64;
+                latency += weight * ways.cycles(destination);
                 weights += weight;
                 sent += weight;
                 if upper[source.index()] != upper[destination.index()] {
                     across[usize::from(upper[source.index()])] += weight;
                 }
-                for &channel in ways.to(destination) {
-                    channels[channel as usize] += weight;
+                let (taken, chance) = ways.to(destination);
+                for &channel in taken {
+                    channels[channel as usize] += weight * chance;
                 }
             }
             injection = injection.max(sent);
@@ -128,11 +129,12 @@ struct Ways<'a> {
     switch: Option<SwitchId>,
     /// Cycles on the link from the node that sends.
     injection: u64,
-    /// By destination: where its way begins in `taken`, and at the end where the last one ends.
+    /// By destination: where its ways begin in `taken`, and at the end where the last one ends.
     begins: Vec<u32>,
     taken: Vec<u32>,
-    /// By destination: cycles from the switch on, when nothing is in the way, those of the NIC port included.
-    cycles: Vec<u64>,
+    /// By destination: cycles from the switch on, when nothing is in the way, those of the NIC port included; the mean over its
+    /// ways, and the chance of each.
+    cycles: Vec<(f64, f64)>,
 }
 
 impl<'a> Ways<'a> {
@@ -161,26 +163,31 @@ impl<'a> Ways<'a> {
         }
         (self.begins, self.taken, self.cycles) = (vec![0], Vec::new(), Vec::new());
         for destination in (0..topology.nodes()).map(NodeId) {
-            let (mut links, mut hops) = (0, 0);
-            for (switch, hop) in self.fabric.routing.path(source, destination) {
-                self.taken.push(self.first[switch.index()] + hop.port.0);
-                links += topology.wire(switch, hop.port).map_or(0, |(link, _)| latency(link));
-                hops += 1;
+            let paths = self.fabric.routing.paths(source, destination);
+            let (count, mut cycles) = (paths.len() as f64, 0);
+            for path in paths {
+                let mut hops = 0;
+                for (switch, hop) in path {
+                    self.taken.push(self.first[switch.index()] + hop.port.0);
+                    cycles += topology.wire(switch, hop.port).map_or(0, |(link, _)| latency(link));
+                    hops += 1;
+                }
+                cycles += self.fabric.chip.zero_load_cycles(hops, self.payload);
             }
             self.begins.push(self.taken.len() as u32);
-            self.cycles.push(links + self.fabric.chip.zero_load_cycles(hops, self.payload));
+            self.cycles.push((cycles as f64 / count, count.recip()));
         }
     }
 
     /// Packet latency when nothing is in the way.
-    fn cycles(&self, destination: NodeId) -> u64 {
-        self.injection + self.cycles[destination.index()]
+    fn cycles(&self, destination: NodeId) -> f64 {
+        self.injection as f64 + self.cycles[destination.index()].0
     }
 
-    /// The channels out of switches on the way.
-    fn to(&self, destination: NodeId) -> &[u32] {
+    /// The channels out of switches on its ways, and the chance of each way.
+    fn to(&self, destination: NodeId) -> (&[u32], f64) {
         let [begin, end] = [destination.index(), destination.index() + 1].map(|at| self.begins[at] as usize);
-        &self.taken[begin..end]
+        (&self.taken[begin..end], self.cycles[destination.index()].1)
     }
 }
 

@@ -368,6 +368,10 @@ impl Workload {
                 if !parts.is_empty() {
                     return Problem::new(name, message).help(format!("use {}", parts.join(" and ")));
                 }
+                if let Some((_, alone)) = name.rsplit_once('_').filter(|(_, alone)| kind.takes(alone)) {
+                    let help = format!("use `{}`, since nothing runs beside it", argument(alone));
+                    return Problem::new(name, message).help(help);
+                }
                 let selectors = listed(takers().map(|kind| kind.asked_by()), "or");
                 let example =
                     takers().next().filter(|_| takers().count() == 1).map_or_else(String::new, |kind| {

@@ -48,7 +48,8 @@ fn workload(page: &Page<'_>) -> String {
     let beside = || if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
     if let Some(graph) = of("graph") {
         let placement = of("placement").unwrap_or_default();
-        return format!("Task graph {graph}, placement {placement}{}", beside());
+        let several = if page.result["workload"]["graph"].is_array() { "s" } else { "" };
+        return format!("Task graph{several} {graph}, placement {placement}{}", beside());
     }
     let by = |part: &str| of("by").or_else(|| of(part)).unwrap_or_default();
     let multicast = of("multicast").map(|multicast| {
@@ -426,7 +427,8 @@ fn graph_table(points: &[Value]) -> String {
     }
     format!(
         "<div class=\"scroll\"><table class=\"points\"><thead><tr><th>graph</th><th>completed after</th><th>ranks</th>\
-         <th>messages</th><th>communication</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th>messages</th><th>communication</th></tr></thead><tbody>{rows}</tbody></table></div><p class=\"note\">Below, \
+         channels, latencies and packets are those of the whole run that a graph was part of.</p>"
     )
 }
 

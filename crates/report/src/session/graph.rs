@@ -107,8 +107,9 @@ impl Session {
         let has_end = has_traffic || stopped || completions.is_some();
         let last = completions.filter(|_| !has_traffic).and_then(|completions| completions.into_iter().max());
         let end = last.unwrap_or_else(|| simulation.now());
+        // A packet counts when its link has chosen it: what is still to be sent at the end takes its time, too.
         let load = |sent: Vec<u64>| -> Vec<f64> {
-            sent.iter().map(|&flits| flits as f64 / end.0.max(1) as f64).collect()
+            sent.iter().map(|&flits| flits as f64 / end.0.max(flits).max(1) as f64).collect()
         };
         let load_of = sent_flits(&simulation).filter(|_| has_end).map(load);
         let stages = load_of

@@ -398,8 +398,20 @@ impl Routing {
 
     /// The hops of a packet from `source` to `destination`, by first candidates.
     pub fn path(&self, source: NodeId, destination: NodeId) -> impl Iterator<Item = (SwitchId, Hop)> {
+        self.path_of(source, self.relation.start(source, destination, 0))
+    }
+
+    /// The same of every header that a packet can start with, each as likely as the others.
+    pub fn paths(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+    ) -> impl ExactSizeIterator<Item = impl Iterator<Item = (SwitchId, Hop)>> {
+        self.starts(source, destination).into_iter().map(move |header| self.path_of(source, header))
+    }
+
+    fn path_of(&self, source: NodeId, mut header: Header) -> impl Iterator<Item = (SwitchId, Hop)> {
         let mut at = Some(self.start(source));
-        let mut header = self.relation.start(source, destination, 0);
         std::iter::from_fn(move || {
             let (here, arrival) = at?;
             let next = self.relation.next(here, arrival, header);

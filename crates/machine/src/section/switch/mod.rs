@@ -113,7 +113,10 @@ fn check_vcs(
             let message =
                 format!("{routing} routing on a {} cannot use {vcs} virtual channels", topology.kind);
             let expected = format!("a multiple of {classes}, for {classes} classes of the same size");
-            let help = format!("write {} = {}", setting.key(), vcs.next_multiple_of(classes));
+            let more = vcs.next_multiple_of(classes);
+            let most = if let Kind::Count { max, .. } = setting.kind { max } else { u32::MAX };
+            let fitting = if more > most { most / classes * classes } else { more };
+            let help = format!("write {} = {fitting}", setting.key());
             conflict(message).expected(expected).help(help)
         });
     }
