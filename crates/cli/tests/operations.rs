@@ -157,7 +157,7 @@ fn multicasts_and_barriers_that_do_not_go_together_are_refused() {
     with(&shared, &["--barrier-by", "switch.vcs=2"]);
     with(&["--load", "x"], &["--load: `x`"]);
     let alone = ["run", "hpp-switch", "--multicast", "broadcast", "--multicast-by", "binomial"];
-    assert_refused(&[(&alone[..], &["not of multicast", "--multicast broadcast --barrier all"])]);
+    assert_refused(&[(&alone[..], &["not of multicast", "use `--by`"])]);
 }
 
 /// With overheads an operation is over when the processor of the last node has taken its copy in.
