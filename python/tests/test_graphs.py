@@ -26,6 +26,14 @@ def test_a_generator_for_each_rank_is_a_task_graph(tmp_path: Path) -> None:
     assert point.fault is None
 
 
+def test_graphs_run_side_by_side(tmp_path: Path) -> None:
+    path = tmp_path / "ring.goal"
+    path.write_text(flitway.task_graph(ring, 4))
+    result = flitway.run("hpp-switch", graph=[path, path], placement=["linear", "random"], load=0.2)
+    assert [point["graph.name"] for point in result.points] == [str(path), f"{path} (2)"]
+    assert all(point["graph.completed"] and point["offered_load"] == 0.2 for point in result.points)
+
+
 def test_a_graph_of_networkx_is_a_topology(tmp_path: Path) -> None:
     graph = networkx.petersen_graph()
     graph.edges[0, 1]["length"] = "12 m"

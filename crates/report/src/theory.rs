@@ -15,7 +15,8 @@
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::{End, LinkId, Topology};
+use flitway_wiring::routing::Hop;
+use flitway_wiring::topology::{End, Topology};
 use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
 use serde_json::{Value, json};
@@ -155,28 +156,40 @@ impl<'a> Ways<'a> {
     /// From now on ways are those from `source`.
     fn begin_at(&mut self, source: NodeId) {
         let topology = self.fabric.topology();
-        let latency = |link: LinkId| u64::from(self.fabric.latencies[link.index()]);
-        self.injection = latency(topology.node_link(source));
+        self.injection = u64::from(self.fabric.latencies[topology.node_link(source).index()]);
         let home = topology.home(source).0;
         if self.switch.replace(home) == Some(home) {
             return;
         }
         (self.begins, self.taken, self.cycles) = (vec![0], Vec::new(), Vec::new());
         for destination in (0..topology.nodes()).map(NodeId) {
-            let paths = self.fabric.routing.paths(source, destination);
-            let (count, mut cycles) = (paths.len() as f64, 0);
-            for path in paths {
-                let mut hops = 0;
-                for (switch, hop) in path {
-                    self.taken.push(self.first[switch.index()] + hop.port.0);
-                    cycles += topology.wire(switch, hop.port).map_or(0, |(link, _)| latency(link));
-                    hops += 1;
+            let routing = &self.fabric.routing;
+            let (mut count, mut cycles) = (1, 0);
+            if routing.is_plain() {
+                cycles += self.walk(routing.path(source, destination));
+            } else {
+                let paths = routing.paths(source, destination);
+                count = paths.len();
+                for path in paths {
+                    cycles += self.walk(path);
                 }
-                cycles += self.fabric.chip.zero_load_cycles(hops, self.payload);
             }
             self.begins.push(self.taken.len() as u32);
-            self.cycles.push((cycles as f64 / count, count.recip()));
+            self.cycles.push((cycles as f64 / count as f64, (count as f64).recip()));
         }
+    }
+
+    /// Notes the channels of `path`. Returns its cycles from the first switch on, when nothing is in the way.
+    fn walk(&mut self, path: impl Iterator<Item = (SwitchId, Hop)>) -> u64 {
+        let topology = self.fabric.topology();
+        let (mut links, mut hops) = (0, 0);
+        for (switch, hop) in path {
+            self.taken.push(self.first[switch.index()] + hop.port.0);
+            let link = topology.wire(switch, hop.port);
+            links += link.map_or(0, |(link, _)| u64::from(self.fabric.latencies[link.index()]));
+            hops += 1;
+        }
+        links + self.fabric.chip.zero_load_cycles(hops, self.payload)
     }
 
     /// Packet latency when nothing is in the way.
