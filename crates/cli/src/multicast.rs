@@ -101,7 +101,6 @@ fn heading() -> String {
 fn row(point: &Point) -> String {
     let Some(multicast) = &point.multicast else { return String::new() };
     let last = &multicast.last_copy_latency;
-    let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
     let cells = [
         load(multicast.offered_load, 3),
         load(multicast.accepted_load, 4),
@@ -110,12 +109,20 @@ fn row(point: &Point) -> String {
         of(last, |latency| format!("{:.0}", latency.p99)),
         of(&multicast.mean_copy_latency, |latency| format!("{:.1}", latency.mean)),
         multicast.operations.to_string(),
+    ];
+    layout::line(&COLUMNS, cells.iter().chain(&beside_and_verdict(point)).map(String::as_str))
+}
+
+/// The last four cells of a row: load offered and accepted beside operations and mean latency, where there is some, and what
+/// became of the point, unless it is steady.
+pub(crate) fn beside_and_verdict(point: &Point) -> [String; 4] {
+    let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
+    [
         unicast(load(point.offered_load, 3)),
         unicast(load(point.accepted_load, 4)),
         unicast(of(&point.packet_latency, |latency| format!("{:.1}", latency.mean))),
         if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
-    ];
-    layout::line(&COLUMNS, cells.iter().map(String::as_str))
+    ]
 }
 
 /// A latency as `show` shows it, or that there is none.
@@ -131,14 +138,16 @@ pub(crate) fn mean_with_interval(latency: &Latency) -> String {
     }
 }
 
+/// What load and last copy mean.
+pub(crate) const LEGEND: &str = "
+offered, accepted  flits of copies to be delivered, delivered; fraction of what the nodes can receive
+last copy          beginning of an operation to its last copy at a NIC (with --overheads, taken in); mean
+                   +-half of the 95 % interval, where known";
+
 /// What the numbers of the table mean.
 fn definitions(points: &[Point]) -> String {
-    let mut text = String::from(
-        "\noffered, accepted  flits of copies to be delivered, delivered; fraction of what the nodes can receive\n\
-         last copy          beginning of an operation to its last copy at a NIC (with --overheads, taken in); mean\n\
-         \x20                  +-half of the 95 % interval, where known\n\
-         a copy             the same in the mean over the copies of an operation",
-    );
+    let mut text =
+        format!("{LEGEND}\na copy             the same in the mean over the copies of an operation");
     if points.iter().any(|point| point.offered_load > 0.0) {
         text.push_str("\nunicast            load offered and accepted beside it, mean packet latency");
     }

@@ -4,7 +4,7 @@ use crate::args::RunArguments;
 use crate::barrier::{self, some_barriers, without_effect};
 use crate::failure::Failure;
 use crate::layout::{self, Column};
-use crate::multicast::{self, mean_with_interval, missed, of};
+use crate::multicast::{self, LEGEND, beside_and_verdict, mean_with_interval, missed, of};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::table::{sizes_of, verdicts};
@@ -12,7 +12,6 @@ use crate::task::{Shown, Task, session};
 use flitway_experiment::workload::TogetherWorkload;
 use flitway_experiment::workload::together::TogetherTask;
 use flitway_machine::Machine;
-use flitway_report::measure::Verdict;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::shown::load;
@@ -75,7 +74,6 @@ fn heading() -> String {
 
 fn row(point: &Point) -> String {
     let (Some(multicast), Some(barrier)) = (&point.multicast, &point.barrier) else { return String::new() };
-    let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
     let cells = [
         load(multicast.offered_load, 3),
         load(multicast.accepted_load, 4),
@@ -84,22 +82,13 @@ fn row(point: &Point) -> String {
         of(&barrier.latency, mean_with_interval),
         of(&barrier.latency, |latency| format!("{:.0}", latency.p99)),
         barrier.operations.to_string(),
-        unicast(load(point.offered_load, 3)),
-        unicast(load(point.accepted_load, 4)),
-        unicast(of(&point.packet_latency, |latency| format!("{:.1}", latency.mean))),
-        if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
     ];
-    layout::line(&COLUMNS, cells.iter().map(String::as_str))
+    layout::line(&COLUMNS, cells.iter().chain(&beside_and_verdict(point)).map(String::as_str))
 }
 
 /// What the numbers of the table mean.
 fn definitions(workload: &TogetherWorkload, points: &[Point]) -> String {
-    let mut text = String::from(
-        "\noffered, accepted  flits of copies to be delivered, delivered; fraction of what the nodes can receive\n\
-         last copy          beginning of an operation to its last copy at a NIC (with --overheads, taken in); mean\n\
-         \x20                  +-half of the 95 % interval, where known\n\
-         barrier            last arrival to last release; the same",
-    );
+    let mut text = format!("{LEGEND}\nbarrier            last arrival to last release; the same");
     if points.iter().any(|point| point.offered_load > 0.0) {
         text.push_str("\nunicast            load offered and accepted beside both, mean packet latency");
     }

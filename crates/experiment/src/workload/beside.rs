@@ -28,6 +28,12 @@ pub struct Task<R> {
 }
 
 impl<R> Task<R> {
+    /// The traffic, without its load.
+    #[must_use]
+    pub fn traffic(&self) -> Option<&Arc<Traffic>> {
+        self.background.as_ref().map(|(traffic, _)| traffic)
+    }
+
     /// The traffic, as a session takes it.
     #[must_use]
     pub fn background(&self) -> session::Background<'_> {

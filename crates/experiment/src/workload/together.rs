@@ -165,7 +165,6 @@ impl Run for TogetherWorkload {
         stop: &AtomicBool,
     ) -> Option<(Vec<watch::Step>, u64)> {
         let task = self.tasks(session).ok()?.into_iter().nth(place)?;
-        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
-        Some(session.follow_operations(&task.run, traffic, follow, stop))
+        Some(session.follow_operations(&task.run, task.traffic(), follow, stop))
     }
 }

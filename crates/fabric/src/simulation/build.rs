@@ -159,6 +159,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
 ) -> Simulation<A, E, O> {
     assert_eq!(endpoints.len(), fabric.nodes() as usize, "every node has an endpoint");
     let is_bounded = fabric.nic_ports == NicPorts::Bounded;
+    const { assert!(E::REACTS || !E::BOUNDED, "who drains NIC ports hears of deliveries") };
     assert_eq!(E::BOUNDED, is_bounded, "who drains NIC ports has bounded ones, and the other way round");
     assert_eq!(fabric.latencies.len(), fabric.topology().links().len(), "every link has a latency");
     let shards = threads.clamp(1, fabric.topology().switches());

@@ -100,8 +100,9 @@ impl Session {
         };
         simulation.settle();
         let wall = started.elapsed();
-        let completion = |job| summary_of(&simulation, job).completion;
-        let completions: Option<Vec<Cycle>> = (0..graphs.exchanges.len()).map(completion).collect();
+        let jobs = 0..graphs.exchanges.len();
+        let summaries: Vec<GraphSummary> = jobs.map(|job| summary_of(&simulation, job)).collect();
+        let completions: Option<Vec<Cycle>> = summaries.iter().map(|summary| summary.completion).collect();
         let stopped = outcome == Outcome::Stopped;
         // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
         let has_end = has_traffic || stopped || completions.is_some();
@@ -115,11 +116,11 @@ impl Session {
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
-        let result = |job: usize| {
+        let result = |(job, summary): (usize, GraphSummary)| {
             let messengers = simulation.endpoints().filter_map(|it| it.messengers().nth(job));
             GraphResult {
                 name: None,
-                summary: summary_of(&simulation, job),
+                summary,
                 stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
                 offered_load: graphs.background.map(|(_, load)| load),
                 stopped,
@@ -134,7 +135,7 @@ impl Session {
                 clock: self.machine.clock,
             }
         };
-        let mut results: Vec<GraphResult> = (0..graphs.exchanges.len()).map(result).collect();
+        let mut results: Vec<GraphResult> = summaries.into_iter().enumerate().map(result).collect();
         if self.has_details {
             // They saw the same network.
             let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);

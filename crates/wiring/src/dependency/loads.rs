@@ -18,17 +18,11 @@ pub(super) fn loads_of_ways(
             continue;
         }
         loads[map.injection(source) as usize] += weight;
-        let headers = routing.starts(source, destination);
-        let part = weight / headers.len() as f64;
-        for mut header in headers {
-            let mut at = Some(routing.start(source));
-            while let Some((here, arrival)) = at {
-                let next = routing.first(here, arrival, header);
-                header = next.header;
-                if let Some((hop, _)) = map.hop(here, next.hop) {
-                    loads[hop as usize] += part;
-                }
-                at = routing.follow(here, next.hop);
+        let paths = routing.paths(source, destination);
+        let part = weight / paths.len() as f64;
+        for (here, hop) in paths.flatten() {
+            if let Some((hop, _)) = map.hop(here, hop) {
+                loads[hop as usize] += part;
             }
         }
     }

@@ -200,7 +200,6 @@ impl Run for BarrierWorkload {
         stop: &AtomicBool,
     ) -> Option<(Vec<watch::Step>, u64)> {
         let task = self.tasks(session).ok()?.into_iter().nth(place)?;
-        let traffic = task.background.as_ref().map(|(traffic, _)| traffic);
-        Some(session.follow_barriers(&task.run, traffic, follow, stop))
+        Some(session.follow_barriers(&task.run, task.traffic(), follow, stop))
     }
 }
