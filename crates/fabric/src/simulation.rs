@@ -6,6 +6,7 @@
 
 mod build;
 mod counters;
+mod gather;
 mod sides;
 
 pub use build::Plan;
@@ -13,13 +14,13 @@ pub use build::{NodePart, SwitchPart};
 pub use counters::{BarrierCounters, Conservation, Counters};
 
 use crate::chip::Chip;
-use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
+use crate::deadlock::Waiting;
 use crate::observer::Observer;
 use crate::{Fabric, Rate};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Shard, Windows};
-use flitway_wiring::topology::{End, Topology};
-use flitway_wiring::{NodeId, PortId, SwitchId};
+use flitway_wiring::topology::Topology;
+use flitway_wiring::{NodeId, PortId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -52,14 +53,11 @@ pub const CACHES: [u64; 2] = if cfg!(debug_assertions) { [4 << 10, 12 << 10] } e
 
 /// A shard of a fabric, as a simulation asks it. Components are named by their place in it.
 pub trait ShardModel<E, O>: Shard + Sized {
-    /// The endpoint of the node at `place`.
-    fn endpoint(&self, place: u32) -> &E;
-
-    /// The endpoints, in no particular order.
-    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_>;
+    /// Its nodes with their endpoints, in no particular order.
+    fn endpoints(&mut self) -> Box<dyn Iterator<Item = (NodeId, &mut E)> + '_>;
 
     /// The observer.
-    fn observer_mut(&mut self) -> &mut O;
+    fn observer(&mut self) -> &mut O;
 
     /// Totals since the start.
     fn counters(&self) -> Counters;
@@ -191,116 +189,6 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         self.windows.next_work()
     }
 
-    /// The endpoint of `node`.
-    #[must_use]
-    pub fn endpoint(&self, node: NodeId) -> &E {
-        let address = self.nodes[node.index()];
-        self.windows.shards()[address.shard as usize].endpoint(address.place)
-    }
-
-    /// The endpoints, by node.
-    pub fn endpoints(&self) -> impl Iterator<Item = &E> {
-        (0..self.nodes.len()).map(|node| self.endpoint(NodeId::new(node)))
-    }
-
-    /// The endpoints, in no particular order.
-    pub fn endpoints_mut(&mut self) -> impl Iterator<Item = &mut E> {
-        self.windows.shards_mut().iter_mut().flat_map(ShardModel::endpoints_mut)
-    }
-
-    /// A ring of packets that wait for each other for ever, if there is one.
-    #[must_use]
-    pub fn deadlock(&self) -> Option<Deadlock> {
-        let now = self.now();
-        let shard = |at: &Address| &self.windows.shards()[at.shard as usize];
-        let waiting: Vec<Waiting> =
-            self.switches.iter().flat_map(|at| shard(at).waiting(at.place, now)).collect();
-        deadlock::find(&waiting, |packet, need| match *need {
-            Need::Output { by, .. } => Some(Fifo { port: by, side: Side::Input, ..packet.fifo }),
-            Need::Queue { output } | Need::Room { output } => {
-                Some(Fifo { port: output, side: Side::Output, ..packet.fifo })
-            }
-            Need::Space { output, vc, units, sent } => {
-                let switches = self.topology.switches();
-                let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
-                let (_, End::Switch(next, port)) = self.topology.wire(SwitchId(here), output)? else {
-                    return None;
-                };
-                let switch = rail * switches + next.0;
-                let at = &self.switches[switch as usize];
-                let position = shard(at).position(at.place, port, vc, now);
-                // Otherwise there is space, and an advert that says so is on its way.
-                (position.wrapping_sub(sent) < units).then_some(Fifo { switch, port, vc, side: Side::Input })
-            }
-            Need::Flits { input, received } => {
-                let switches = self.topology.switches();
-                let (rail, here) = (packet.fifo.switch / switches, packet.fifo.switch % switches);
-                let (_, End::Switch(before, output)) = self.topology.feeder(SwitchId(here), input)? else {
-                    return None;
-                };
-                let switch = rail * switches + before.0;
-                let at = &self.switches[switch as usize];
-                let sent = shard(at).sent_flits(at.place, output);
-                // Otherwise they are on their way.
-                if sent.is_some_and(|sent| sent as u32 != received) {
-                    return None;
-                }
-                let feeds = |it: &&Waiting| it.fifo.switch == switch && it.feeds >> output.0 & 1 == 1;
-                waiting.iter().find(feeds).map(|it| it.fifo)
-            }
-        })
-    }
-
-    /// The load of each switch, of rail 0, of rail 1, ...: flits of the packets in it that no link has chosen.
-    pub fn queued_flits(&self) -> impl Iterator<Item = u64> {
-        let now = self.now();
-        self.switches
-            .iter()
-            .map(move |at| self.windows.shards()[at.shard as usize].queued_flits(at.place, now))
-    }
-
-    /// Number of channels, of all rails: of the ports of switches, wired or not, and of NIC ports.
-    #[must_use]
-    pub fn channels(&self) -> usize {
-        let switches = self.topology.switches();
-        let ports: usize = (0..switches).map(|switch| self.topology.ports(SwitchId(switch)) as usize).sum();
-        self.switches.len() / switches as usize * (ports + self.nodes.len())
-    }
-
-    /// What each channel has carried: flits of the packets that links have chosen since the start. First the ports of the
-    /// switches of rail 0, of rail 1, ..., then the rails of each node. `None` from an architecture that does not count.
-    #[must_use]
-    pub fn sent_flits(&self) -> Option<Vec<u64>> {
-        let ports = |switch: usize| {
-            let switch = SwitchId(switch as u32 % self.topology.switches());
-            (0..self.topology.ports(switch)).map(PortId)
-        };
-        let of_switches = self.switches.iter().enumerate().flat_map(|(number, at)| {
-            let shard = &self.windows.shards()[at.shard as usize];
-            ports(number).map(move |port| shard.sent_flits(at.place, port))
-        });
-        of_switches.chain(self.sent_flits_of_nodes()).collect()
-    }
-
-    /// What the NIC ports have sent: flits of the packets that their links have chosen since the start. `None` from an
-    /// architecture that does not count.
-    #[must_use]
-    pub fn injected_flits(&self) -> Option<u64> {
-        self.sent_flits_of_nodes().sum()
-    }
-
-    fn sent_flits_of_nodes(&self) -> impl Iterator<Item = Option<u64>> {
-        self.nodes.iter().flat_map(|at| {
-            let shard = &self.windows.shards()[at.shard as usize];
-            (0..self.rails).map(move |rail| shard.sent_flits(at.place, PortId(rail)))
-        })
-    }
-
-    /// The observers of all shards.
-    pub fn observers_mut(&mut self) -> impl Iterator<Item = &mut O> {
-        self.windows.shards_mut().iter_mut().map(ShardModel::observer_mut)
-    }
-
     /// Brings everything up to this moment: what nobody has looked at is put off, adverts above all. Counters and
     /// observers are complete after it; what happens later is not changed by it.
     pub fn settle(&mut self) {
@@ -308,18 +196,5 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         for shard in self.windows.shards_mut() {
             shard.settle(now);
         }
-    }
-
-    /// Totals since the start; see [`Simulation::settle`].
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.windows.shards().iter().map(ShardModel::counters).sum()
-    }
-
-    /// The books at this moment: every flit is somewhere, every credit unit is somewhere.
-    #[must_use]
-    pub fn audit(&self) -> Conservation {
-        let now = self.now();
-        self.windows.shards().iter().map(|shard| shard.audit(now)).sum()
     }
 }

@@ -35,7 +35,7 @@ macro_rules! ask {
 }
 
 /// The processes of a node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Together {
     processes: Vec<Process>,
     /// When each wants to be woken.

@@ -160,7 +160,7 @@ pub trait Course<A: Architecture, E: Endpoint> {
         stop: &AtomicBool,
         (guard, tell): (&mut Guard, &mut dyn FnMut(Cycle)),
     ) -> Outcome {
-        let nodes = simulation.endpoints().count().max(1) as u64;
+        let nodes = simulation.nodes().max(1) as u64;
         let stride = (STRIDE / nodes).max(1).next_multiple_of(simulation.window_length());
         loop {
             if guard.is_exhausted() {
@@ -330,7 +330,7 @@ impl Snapshot {
     /// With what each channel has sent by now, if there is room for that.
     fn with_channels<A: Architecture, E: Endpoint>(
         self,
-        simulation: &Simulation<A, E, Recorder>,
+        simulation: &mut Simulation<A, E, Recorder>,
     ) -> Snapshot {
         Snapshot { sent_of: sent_flits(simulation), ..self }
     }
@@ -338,7 +338,7 @@ impl Snapshot {
 
 /// What each channel has sent by now, if there is room for that.
 pub(crate) fn sent_flits<A: Architecture, E: Endpoint, O: Observer>(
-    simulation: &Simulation<A, E, O>,
+    simulation: &mut Simulation<A, E, O>,
 ) -> Option<Vec<u64>> {
     if simulation.channels() <= CHANNELS_MAX { simulation.sent_flits() } else { None }
 }
@@ -356,9 +356,7 @@ impl Series<'_> {
         course: &mut impl Course<A, E>,
     ) -> Batch {
         let mut batch = Batch::default();
-        for recorder in simulation.observers_mut() {
-            batch.add(&recorder.take());
-        }
+        simulation.gather_observers(Recorder::take).iter().for_each(|part| batch.add(part));
         // Where nobody counts what is sent, it is what comes.
         let injected = simulation.injected_flits().unwrap_or(self.injected + batch.delivered_flits);
         batch.injected_flits = injected - std::mem::replace(&mut self.injected, injected);
@@ -458,8 +456,7 @@ fn sums<A: Architecture, E: Endpoint>(
     of: fn(&Recorder) -> &[u64],
 ) -> Vec<u64> {
     let mut sums: Vec<u64> = Vec::new();
-    for recorder in simulation.observers_mut() {
-        let part = of(recorder);
+    for part in simulation.gather_observers(|recorder| of(recorder).to_vec()) {
         sums.resize(part.len(), 0);
         sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
     }

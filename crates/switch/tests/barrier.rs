@@ -98,7 +98,7 @@ fn run(fabric: &Fabric<HppSettings>, nodes: Vec<Node>, threads: u32, end: u64) -
         assert!(simulation.audit().holds(), "{:?}", simulation.audit());
     }
     let mut all = Watch::default();
-    for watch in simulation.observers_mut() {
+    for mut watch in simulation.gather_observers(std::mem::take) {
         all.arrivals.append(&mut watch.arrivals);
         all.releases.append(&mut watch.releases);
         all.completions.append(&mut watch.completions);
@@ -364,7 +364,11 @@ fn groups_without_operations_change_nothing_for_others() {
         let mut simulation =
             Simulation::<Hpp, _, _>::new(fabric, nodes.clone(), 1, common::Deliveries::default);
         simulation.run_until(Cycle(1 << 30), &AtomicBool::new(false));
-        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect::<Vec<_>>()
+        simulation
+            .gather_observers(|observer| std::mem::take(&mut observer.0))
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
     };
     let by_place = |mut deliveries: Vec<Delivery>| {
         deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.flow.tag));

@@ -29,7 +29,8 @@ fn run(fabric: &Fabric<HppSettings>, scripts: Vec<Script>) -> (Vec<u64>, u64, Op
     simulation.settle();
     let books = simulation.audit();
     assert!(books.holds(), "{books:?}");
-    let deliveries = simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0));
+    let deliveries =
+        simulation.gather_observers(|observer| std::mem::take(&mut observer.0)).into_iter().flatten();
     let mut times: Vec<u64> = deliveries.map(|delivery| delivery.delivered.0).collect();
     times.sort_unstable();
     let ring = simulation.deadlock().map(|deadlock| deadlock.ring.len());

@@ -46,8 +46,11 @@ fn run_and_look(
     simulation.settle();
     let books = simulation.audit();
     assert_eq!((books.delivered, books.in_network, books.units_held), (packets as u64, 0, 0));
-    let mut deliveries: Vec<Delivery> =
-        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+    let mut deliveries: Vec<Delivery> = simulation
+        .gather_observers(|observer| std::mem::take(&mut observer.0))
+        .into_iter()
+        .flatten()
+        .collect();
     deliveries.sort_by_key(|delivery| {
         (delivery.delivered, delivery.destination, delivery.source, delivery.flow.tag)
     });
@@ -63,8 +66,11 @@ fn run_copies(
     assert_eq!(simulation.run_until(FOREVER, &AtomicBool::new(false)), Outcome::Idle);
     simulation.settle();
     assert!(simulation.audit().holds(), "{:?}", simulation.audit());
-    let deliveries =
-        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+    let deliveries = simulation
+        .gather_observers(|observer| std::mem::take(&mut observer.0))
+        .into_iter()
+        .flatten()
+        .collect();
     (deliveries, simulation.counters(), simulation.deadlock())
 }
 
@@ -272,8 +278,7 @@ fn what_observers_hear_of_a_packet_joins_up_from_creation_to_delivery() {
     let packets: usize = scripts.iter().map(|script| script.packets.len()).sum();
     let mut simulation = Simulation::<Hpp, _, _>::new(&fabric, scripts, 1, Journeys::default);
     simulation.run_until(FOREVER, &AtomicBool::new(false));
-    let Journeys { departures, passages, deliveries } =
-        std::mem::take(simulation.observers_mut().next().unwrap());
+    let Journeys { departures, passages, deliveries } = simulation.gather_observers(std::mem::take).remove(0);
     let switches = fabric.topology().switches();
     let first_node = fabric.rails * switches;
     let (mut waited, mut hops) = ([0_u64; 4], 0);

@@ -115,8 +115,11 @@ fn run(fabric: &Fabric<SpSettings>, scripts: &[Script], threads: u32) -> (Vec<De
     let mut simulation = Simulation::<Sp, _, _>::new(fabric, scripts.to_vec(), threads, Deliveries::default);
     assert_eq!(simulation.run_until(FOREVER, &AtomicBool::new(false)), Outcome::Idle);
     assert!(simulation.audit().holds(), "{:?}", simulation.audit());
-    let mut deliveries: Vec<Delivery> =
-        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+    let mut deliveries: Vec<Delivery> = simulation
+        .gather_observers(|observer| std::mem::take(&mut observer.0))
+        .into_iter()
+        .flatten()
+        .collect();
     deliveries.sort_by_key(|it| (it.delivered, it.destination, it.source, it.flow.tag));
     (deliveries, simulation.deadlock())
 }
@@ -437,7 +440,7 @@ impl Journeys {
 fn journeys(fabric: &Fabric<SpSettings>, scripts: &[Script]) -> Journeys {
     let mut simulation = Simulation::<Sp, _, _>::new(fabric, scripts.to_vec(), 1, Journeys::default);
     assert_eq!(simulation.run_until(FOREVER, &AtomicBool::new(false)), Outcome::Idle);
-    std::mem::take(simulation.observers_mut().next().unwrap())
+    simulation.gather_observers(std::mem::take).remove(0)
 }
 
 /// In a ring without dateline packets for one node wait for each other: in input FIFOs, and through full central buffers.

@@ -9,7 +9,7 @@ use crate::simulation::{Conservation, Counters, NodePart, Plan, ShardModel};
 use crate::{Endpoint, Fabric, Outgoing};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
-use flitway_wiring::{PortId, RailId};
+use flitway_wiring::{NodeId, PortId, RailId};
 
 /// A shard of switches and nodes that run one after the other, each through a whole window.
 #[derive(Debug)]
@@ -104,15 +104,11 @@ impl<A: Components, E: Endpoint, O: Observer> FabricShard<A, E, O> {
 }
 
 impl<A: Components, E: Endpoint, O: Observer> ShardModel<E, O> for FabricShard<A, E, O> {
-    fn endpoint(&self, place: u32) -> &E {
-        &self.nodes[place as usize - self.switches.len()].endpoint
+    fn endpoints(&mut self) -> Box<dyn Iterator<Item = (NodeId, &mut E)> + '_> {
+        Box::new(self.nodes.iter_mut().map(|node| (node.id, &mut node.endpoint)))
     }
 
-    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_> {
-        Box::new(self.nodes.iter_mut().map(|node| &mut node.endpoint))
-    }
-
-    fn observer_mut(&mut self) -> &mut O {
+    fn observer(&mut self) -> &mut O {
         &mut self.observer
     }
 

@@ -13,7 +13,7 @@ mod plan;
 mod root;
 
 pub use plan::{Copying, Method, MulticastPlan, OperationTag, PlanSettings};
-pub use root::{Loads, Manager, RootPolicy};
+pub use root::{Loads, Manager, Request, RootPolicy};
 
 use crate::processor::Processor;
 use flitway_engine::Cycle;
@@ -22,7 +22,7 @@ use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
 use flitway_workload::multicast::{Operation, OperationSource};
-use root::{Request, RootChooser};
+use root::RootChooser;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -131,13 +131,13 @@ impl Multicaster {
     }
 
     /// What management has decided is void.
-    fn forget_roots(&mut self) {
+    pub fn forget_roots(&mut self) {
         self.managed =
             Managed { ahead: self.operations.clone(), rail: self.next_rail, roots: VecDeque::new() };
     }
 
     /// The packets of operations that begin before `until` and on which management has not decided.
-    fn requests(&mut self, until: Cycle) -> Vec<Request> {
+    pub fn requests(&mut self, until: Cycle) -> Vec<Request> {
         let (plan, node) = (&self.plan, self.node);
         let Managed { ahead, rail, .. } = &mut self.managed;
         let mut requests = Vec::new();
@@ -151,9 +151,9 @@ impl Multicaster {
         requests
     }
 
-    /// Management has decided on the root of the next packet without one.
-    fn learn_root(&mut self, root: u32) {
-        self.managed.roots.push_back(root);
+    /// Management has decided on the roots of the next packets without one.
+    pub fn learn_roots(&mut self, roots: &[u32]) {
+        self.managed.roots.extend(roots);
     }
 
     /// Hands over what the processor has made by now.

@@ -4,10 +4,11 @@
 //! out-of-band management tells everybody from time to time: between two tellings the load is stale, and all nodes that
 //! decide in between know the same. With LLP_EC management decides itself ([`Manager`]), and counts what it has issued since.
 
-use super::{MulticastPlan, Multicaster};
+use super::MulticastPlan;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_wiring::{GroupId, NodeId, RailId, SwitchId};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a root is chosen.
@@ -131,7 +132,7 @@ pub struct Manager {
 
 /// A packet of an operation to come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
+pub struct Request {
     pub(super) created: Cycle,
     pub(super) node: NodeId,
     pub(super) rail: RailId,
@@ -145,34 +146,30 @@ impl Manager {
         Manager { issued: vec![0; plan.loads().flits.len()], until: Cycle::ZERO }
     }
 
-    /// The load of switches is known anew: what `nodes` have not begun yet is decided once more.
-    pub fn learn<'a>(&mut self, nodes: impl Iterator<Item = &'a mut Multicaster>) {
+    /// The load of switches is known anew: what nodes have not begun yet is decided once more, when they have
+    /// [forgotten](super::Multicaster::forget_roots) the roots that they know.
+    pub fn learn(&mut self) {
         self.issued.fill(0);
         self.until = Cycle::ZERO;
-        nodes.for_each(Multicaster::forget_roots);
     }
 
-    /// Decides on all operations of `nodes` that begin before `until`. Nobody may be running.
-    pub fn issue<'a>(
-        &mut self,
-        plan: &MulticastPlan,
-        nodes: impl Iterator<Item = &'a mut Multicaster>,
-        until: Cycle,
-    ) {
-        if until <= self.until {
-            return;
-        }
-        self.until = until;
-        let mut nodes: Vec<&mut Multicaster> = nodes.collect();
-        let mut requests = Vec::new();
-        for (place, node) in nodes.iter_mut().enumerate() {
-            requests.extend(node.requests(until).into_iter().map(|request| (place, request)));
-        }
+    /// Whether operations that begin before `until` have no root yet. If so they get one now.
+    pub fn is_to_decide(&mut self, until: Cycle) -> bool {
+        let is_later = until > self.until;
+        self.until = self.until.max(until);
+        is_later
+    }
+
+    /// The roots of `requests`, those of all nodes, by node.
+    #[must_use]
+    pub fn decide(&mut self, plan: &MulticastPlan, mut requests: Vec<Request>) -> BTreeMap<NodeId, Vec<u32>> {
         // Those of one node are in order.
-        requests.sort_by_key(|(_, request)| (request.created, request.node));
-        for (place, request) in requests {
-            nodes[place].learn_root(self.choose(plan, request));
+        requests.sort_by_key(|request| (request.created, request.node));
+        let mut roots: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
+        for request in requests {
+            roots.entry(request.node).or_default().push(self.choose(plan, request));
         }
+        roots
     }
 
     fn choose(&mut self, plan: &MulticastPlan, request: Request) -> u32 {

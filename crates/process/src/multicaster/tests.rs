@@ -151,9 +151,14 @@ fn managed(loads: [u32; 4], nodes: &[u32], stops: &[u64]) -> Vec<(u32, u32)> {
     flits[16..20].copy_from_slice(&loads);
     flits[36..].copy_from_slice(&loads);
     plan.loads().tell(flits);
-    manager.learn(all.iter_mut());
+    all.iter_mut().for_each(Multicaster::forget_roots);
     for &stop in stops {
-        manager.issue(&plan, all.iter_mut(), Cycle(stop));
+        assert!(manager.is_to_decide(Cycle(stop)));
+        let requests = all.iter_mut().flat_map(|node| node.requests(Cycle(stop))).collect();
+        let roots = manager.decide(&plan, requests);
+        for node in &mut all {
+            node.learn_roots(roots.get(&node.node).map_or(&[], Vec::as_slice));
+        }
     }
     let mut sent = Vec::new();
     for node in &mut all {

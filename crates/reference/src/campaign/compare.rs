@@ -237,7 +237,7 @@ fn run_engine<A: Architecture, E: Endpoint>(
         }
     }
     let mut record = Record::default();
-    simulation.observers_mut().for_each(|observer| record.append(observer));
+    simulation.gather_observers(std::mem::take).iter_mut().for_each(|part| record.append(part));
     Ok(EngineRun { now: simulation.now(), record, counters: simulation.counters() })
 }
 

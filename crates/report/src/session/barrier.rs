@@ -11,7 +11,7 @@ use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{BarrierId, Simulation};
 use flitway_process::synchroniser::{BarrierPlan, Method, PlanSettings};
-use flitway_process::{PlanError, Together};
+use flitway_process::{PlanError, Synchroniser, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
@@ -295,12 +295,13 @@ impl Watched {
         simulation: &mut Simulation<A, Together, Recorder>,
         batch: &mut Batch,
     ) {
-        for recorder in simulation.observers_mut() {
-            self.book.enter_signs(recorder.take_signs());
+        for signs in simulation.gather_observers(Recorder::take_signs) {
+            self.book.enter_signs(signs);
         }
-        for synchroniser in simulation.endpoints_mut().filter_map(Together::synchroniser_mut) {
-            synchroniser.take_passages().into_iter().for_each(|passage| self.book.enter(passage));
-        }
+        let passages = simulation.gather_endpoints(|_, together| {
+            together.synchroniser_mut().map(Synchroniser::take_passages).unwrap_or_default()
+        });
+        passages.into_iter().flatten().for_each(|passage| self.book.enter(passage));
         self.book.close(&mut batch.barriers);
     }
 }

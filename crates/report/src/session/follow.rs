@@ -48,7 +48,7 @@ impl Session {
         on_architecture!(self.fabric(), A, fabric => {
             let mut simulation = self.graphs_of::<A>(fabric, graphs, &self.watch(follow));
             simulation.run_until(follow.until, stop);
-            Steps::join(simulation.observers_mut().filter_map(Watch::take_steps).collect())
+            Steps::join(simulation.gather_observers(Watch::take_steps).into_iter().flatten().collect())
         })
     }
 

@@ -11,7 +11,7 @@ use crate::stages::Stages;
 use crate::watch::{Slowest, Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
-use flitway_fabric::simulation::Architecture;
+use flitway_fabric::simulation::{Architecture, ShardModel};
 use flitway_fabric::{Fabric, Simulation};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
 use flitway_switch::on_architecture;
@@ -90,7 +90,7 @@ impl Session {
         let outcome = loop {
             let stride = STRIDES[usize::from(has_traffic)];
             let outcome = simulation.run_stride(stride, stop);
-            if outcome != Outcome::Reached || (has_traffic && are_over(&simulation)) {
+            if outcome != Outcome::Reached || (has_traffic && are_over(&mut simulation)) {
                 break outcome;
             }
             if guard.is_exhausted() {
@@ -100,8 +100,12 @@ impl Session {
         };
         simulation.settle();
         let wall = started.elapsed();
-        let jobs = 0..graphs.exchanges.len();
-        let summaries: Vec<GraphSummary> = jobs.map(|job| summary_of(&simulation, job)).collect();
+        // The run is over: nodes give up what they have run.
+        let nodes = simulation.gather_endpoints(|_, together| std::mem::take(together));
+        let messengers = |job| nodes.iter().filter_map(move |together| together.messengers().nth(job));
+        let summary = |job| flitway_process::summary(messengers(job));
+        let summaries: Vec<GraphSummary> = (0..graphs.exchanges.len()).map(summary).collect();
+        let (counters, books) = (simulation.counters(), simulation.audit());
         let completions: Option<Vec<Cycle>> = summaries.iter().map(|summary| summary.completion).collect();
         let stopped = outcome == Outcome::Stopped;
         // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
@@ -109,31 +113,27 @@ impl Session {
         let last = completions.filter(|_| !has_traffic).and_then(|completions| completions.into_iter().max());
         let end = last.unwrap_or_else(|| simulation.now());
         // A packet counts when its link has chosen it: what is still to be sent at the end takes its time, too.
-        let load = |sent: Vec<u64>| -> Vec<f64> {
-            sent.iter().map(|&flits| flits as f64 / end.0.max(flits).max(1) as f64).collect()
-        };
-        let load_of = sent_flits(&simulation).filter(|_| has_end).map(load);
+        let load = |flits: &u64| *flits as f64 / end.0.max(*flits).max(1) as f64;
+        let load_of = sent_flits(&mut simulation).filter(|_| has_end);
+        let load_of = load_of.map(|sent| sent.iter().map(load).collect::<Vec<f64>>());
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
-        let result = |(job, summary): (usize, GraphSummary)| {
-            let messengers = simulation.endpoints().filter_map(|it| it.messengers().nth(job));
-            GraphResult {
-                name: None,
-                summary,
-                stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
-                offered_load: graphs.background.map(|(_, load)| load),
-                stopped,
-                last: simulation.now(),
-                out_of_memory: guard.is_exhausted(),
-                counters: simulation.counters(),
-                books: simulation.audit(),
-                stages: stages.clone(),
-                details: None,
-                wall,
-                peak_rss_bytes: peak_rss_bytes(),
-                clock: self.machine.clock,
-            }
+        let result = |(job, summary): (usize, GraphSummary)| GraphResult {
+            name: None,
+            summary,
+            stuck: flitway_process::stuck(messengers(job), GraphResult::STUCK_MAX),
+            offered_load: graphs.background.map(|(_, load)| load),
+            stopped,
+            last: simulation.now(),
+            out_of_memory: guard.is_exhausted(),
+            counters,
+            books,
+            stages: stages.clone(),
+            details: None,
+            wall,
+            peak_rss_bytes: peak_rss_bytes(),
+            clock: self.machine.clock,
         };
         let mut results: Vec<GraphResult> = summaries.into_iter().enumerate().map(result).collect();
         if self.has_details {
@@ -170,15 +170,18 @@ impl Session {
         stop: &AtomicBool,
     ) -> Box<Details> {
         let (mut slowest, mut latencies) = (Slowest::default(), latencies());
-        for watch in simulation.observers_mut() {
-            slowest.add(&watch.take_slowest());
-            let part = watch.latencies().map(|part| latencies.add(part));
+        for (part, of_packets) in
+            simulation.gather_observers(|watch| (watch.take_slowest(), watch.latencies().cloned()))
+        {
+            slowest.add(&part);
+            let part = of_packets.map(|part| latencies.add(part));
             part.transpose().expect("histograms of one precision that grow as needed can be added");
         }
         let stories = stories(&self.fabric, &slowest, |watch, until| {
             let mut again = self.graphs_of::<A>(fabric, graphs, &watch);
             again.run_until(until, stop);
-            again.observers_mut().filter_map(Watch::take_steps).collect::<Vec<Steps>>()
+            let steps = again.gather_observers(Watch::take_steps);
+            steps.into_iter().flatten().collect::<Vec<Steps>>()
         });
         let span = [Cycle::ZERO, end];
         let mut details = Details { load_of, stories, span, ..Details::default() };
@@ -189,20 +192,14 @@ impl Session {
 }
 
 /// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
-fn are_over<A: Architecture>(simulation: &Simulation<A, Together, Watch>) -> bool {
-    let mut under_way = 0_i64;
-    for together in simulation.endpoints() {
-        if together.has_ranks_to_wake() {
-            return false;
-        }
-        for counts in together.messengers().map(Messenger::counts) {
-            under_way += counts.packets as i64 - counts.packets_received as i64;
-        }
-    }
-    under_way == 0
-}
-
-/// What graph `job` has come to.
-fn summary_of<A: Architecture>(simulation: &Simulation<A, Together, Watch>, job: usize) -> GraphSummary {
-    flitway_process::summary(simulation.endpoints().filter_map(|it| it.messengers().nth(job)))
+fn are_over<A: Architecture>(simulation: &mut Simulation<A, Together, Watch>) -> bool {
+    let under_way = simulation.gather(|shard| {
+        let of_node = |together: &mut Together| {
+            let counts = together.messengers().map(Messenger::counts);
+            let under_way = counts.map(|it| it.packets as i64 - it.packets_received as i64).sum::<i64>();
+            (!together.has_ranks_to_wake()).then_some(under_way)
+        };
+        shard.endpoints().map(|(_, together)| of_node(together)).sum::<Option<i64>>()
+    });
+    under_way.into_iter().sum::<Option<i64>>() == Some(0)
 }

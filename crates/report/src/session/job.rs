@@ -107,7 +107,8 @@ impl Session {
         on_architecture!(job.fabric(), A, fabric => {
             let mut again = self.simulation_of::<A, J>(job, fabric, watch);
             job.course().advance(&mut again, until, stop);
-            again.observers_mut().filter_map(|recorder| recorder.watch_mut().take_steps()).collect()
+            let steps = again.gather_observers(|recorder| recorder.watch_mut().take_steps());
+            steps.into_iter().flatten().collect()
         })
     }
 

@@ -19,8 +19,8 @@ use flitway_process::multicaster::{
 };
 use flitway_process::{Multicaster, PlanError, Together};
 use flitway_switch::AnyFabric;
-use flitway_wiring::GroupId;
 use flitway_wiring::multicast::Ascent;
+use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
 use std::fmt;
@@ -363,18 +363,16 @@ impl Managed {
         }
         loop {
             let end = until.min(self.due);
-            if let Some(manager) = &mut self.manager {
-                // A run may pass its end by a window, and nodes of one side may be ahead.
-                let certain = end + 4 * simulation.window_length();
-                manager.issue(&self.plan, multicasters(simulation), certain);
-            }
+            // A run may pass its end by a window, and nodes of one side may be ahead.
+            self.decide(simulation, end + 4 * simulation.window_length());
             let outcome = simulation.run_until(end, stop);
             if simulation.now() >= self.due {
                 let loads = simulation.queued_flits();
-                self.plan.loads().tell(loads.map(|flits| flits.try_into().unwrap_or(u32::MAX)));
+                self.plan.loads().tell(loads.into_iter().map(|flits| flits.try_into().unwrap_or(u32::MAX)));
                 self.due += self.period;
                 if let Some(manager) = &mut self.manager {
-                    manager.learn(multicasters(simulation));
+                    manager.learn();
+                    of_multicasters(simulation, |_, multicaster| multicaster.forget_roots());
                 }
             }
             if outcome != Outcome::Reached || simulation.now() >= until {
@@ -383,26 +381,41 @@ impl Managed {
         }
     }
 
+    /// Decides on the roots of operations that begin before `until`, if management does.
+    fn decide<A: Architecture>(&mut self, simulation: &mut Simulation<A, Together, Recorder>, until: Cycle) {
+        let Some(manager) = &mut self.manager else { return };
+        if !manager.is_to_decide(until) {
+            return;
+        }
+        let requests = of_multicasters(simulation, |_, multicaster| multicaster.requests(until));
+        let roots = manager.decide(&self.plan, requests.concat());
+        of_multicasters(simulation, |node, multicaster| {
+            multicaster.learn_roots(roots.get(&node).map_or(&[], Vec::as_slice));
+        });
+    }
+
     /// Adds the operations that are over to `batch`.
     pub(super) fn collect<A: Architecture>(
         &mut self,
         simulation: &mut Simulation<A, Together, Recorder>,
         batch: &mut Batch,
     ) {
-        for recorder in simulation.observers_mut() {
-            self.copies.merge(recorder.take_copies(), &self.plan, &mut batch.operations);
+        for copies in simulation.gather_observers(Recorder::take_copies) {
+            self.copies.merge(copies, &self.plan, &mut batch.operations);
         }
         let mut received = Copies::default();
-        for multicaster in multicasters(simulation) {
-            multicaster.take_receipts().into_iter().for_each(|receipt| received.enter(receipt));
-        }
+        let receipts = of_multicasters(simulation, |_, multicaster| multicaster.take_receipts());
+        receipts.into_iter().flatten().for_each(|receipt| received.enter(receipt));
         self.copies.merge(received, &self.plan, &mut batch.operations);
     }
 }
 
-/// The multicast operations of all nodes.
-fn multicasters<A: Architecture>(
+/// What the multicast operations of each node that has some answer to `ask`.
+fn of_multicasters<A: Architecture, T: Default + Send + 'static>(
     simulation: &mut Simulation<A, Together, Recorder>,
-) -> impl Iterator<Item = &mut Multicaster> {
-    simulation.endpoints_mut().filter_map(Together::multicaster_mut)
+    ask: impl Fn(NodeId, &mut Multicaster) -> T,
+) -> Vec<T> {
+    simulation.gather_endpoints(|node, together| {
+        together.multicaster_mut().map_or_else(T::default, |multicaster| ask(node, multicaster))
+    })
 }

@@ -201,17 +201,20 @@ impl Session {
         };
         let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
         let mut simulation = Simulation::<A, _, _>::new(fabric, nodes, self.shards(), || Unobserved);
+        let received = |simulation: &mut Simulation<A, Train, Unobserved>| {
+            let trains = simulation.gather_endpoints(|_, train| (train.received(), train.last()));
+            trains[settings.to.index()]
+        };
         loop {
             let outcome = simulation.run_stride(STRIDE, stop);
-            if outcome != Outcome::Reached || simulation.endpoint(settings.to).received() == choice.count {
+            if outcome != Outcome::Reached || received(&mut simulation).0 == choice.count {
                 break;
             }
             progress(simulation.now());
         }
         simulation.settle();
-        let receiver = simulation.endpoint(settings.to);
-        let last = receiver.last().0;
-        let time = (receiver.received() == choice.count).then_some(last);
+        let (count, Cycle(last)) = received(&mut simulation);
+        let time = (count == choice.count).then_some(last);
         let [model, pipelined] = self.train_theory(choice);
         let (counters, wall) = (simulation.counters(), started.elapsed());
         let peak_rss_bytes = peak_rss_bytes();

@@ -11,7 +11,7 @@ use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Conservation, Counters, Plan, ShardModel};
 use flitway_fabric::{Endpoint, Fabric};
-use flitway_wiring::PortId;
+use flitway_wiring::{NodeId, PortId};
 
 /// A shard of HPP Switches.
 #[derive(Debug)]
@@ -69,16 +69,12 @@ impl<E: Endpoint, O: Observer> Shard for HppShard<E, O> {
 }
 
 impl<E: Endpoint, O: Observer> ShardModel<E, O> for HppShard<E, O> {
-    fn endpoint(&self, place: u32) -> &E {
-        ask!(self, model => model.endpoint(place))
+    fn endpoints(&mut self) -> Box<dyn Iterator<Item = (NodeId, &mut E)> + '_> {
+        ask!(self, model => model.endpoints())
     }
 
-    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_> {
-        ask!(self, model => model.endpoints_mut())
-    }
-
-    fn observer_mut(&mut self) -> &mut O {
-        ask!(self, model => model.observer_mut())
+    fn observer(&mut self) -> &mut O {
+        ask!(self, model => model.observer())
     }
 
     fn counters(&self) -> Counters {

@@ -86,9 +86,7 @@ impl Running {
         let spent = spent(|| {
             let _ = self.simulation.run_until(start + cycles, &AtomicBool::new(false));
         });
-        for recorder in self.simulation.observers_mut() {
-            let _ = recorder.take();
-        }
+        let _ = self.simulation.gather_observers(Recorder::take);
         let after = self.simulation.counters();
         let more = |count: fn(&Counters) -> u64| (count(&after) - count(&before)) as f64;
         Stretch {

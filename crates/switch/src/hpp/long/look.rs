@@ -15,15 +15,11 @@ use flitway_wiring::{Destination, NodeId, PortId};
 use std::ops::Range;
 
 impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V, E, O> {
-    fn endpoint(&self, place: u32) -> &E {
-        &self.nodes[place as usize - self.net.switches.len()].endpoint
+    fn endpoints(&mut self) -> Box<dyn Iterator<Item = (NodeId, &mut E)> + '_> {
+        Box::new(self.nodes.iter_mut().map(|node| (node.id, &mut node.endpoint)))
     }
 
-    fn endpoints_mut(&mut self) -> Box<dyn Iterator<Item = &mut E> + '_> {
-        Box::new(self.nodes.iter_mut().map(|node| &mut node.endpoint))
-    }
-
-    fn observer_mut(&mut self) -> &mut O {
+    fn observer(&mut self) -> &mut O {
         &mut self.net.world.observer
     }
 

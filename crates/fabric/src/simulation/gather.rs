@@ -1,0 +1,199 @@
+//! What is asked of a simulation from outside, between two windows.
+//!
+//! Nothing is read by reference: each shard is asked, and answers with a value of its own, so it may be a process on another
+//! host. Answers come in the order of shards, which depends on the number of threads; whoever wants another order sorts them.
+
+use super::{Address, Architecture, Conservation, Counters, ShardModel, Simulation};
+use crate::deadlock::{self, Deadlock, Fifo, Need, Side, Waiting};
+use crate::observer::{ComponentNumber, Observer};
+use flitway_wiring::topology::End;
+use flitway_wiring::{NodeId, PortId, SwitchId};
+use std::collections::BTreeMap;
+
+impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
+    /// What each shard answers to `ask`.
+    pub fn gather<T: Send + 'static>(&mut self, ask: impl FnMut(&mut A::Shard<E, O>) -> T) -> Vec<T> {
+        self.windows.shards_mut().iter_mut().map(ask).collect()
+    }
+
+    /// What the observer of each shard answers to `ask`.
+    pub fn gather_observers<T: Send + 'static>(&mut self, mut ask: impl FnMut(&mut O) -> T) -> Vec<T> {
+        self.gather(|shard| ask(shard.observer()))
+    }
+
+    /// What each endpoint answers to `ask`, by node.
+    pub fn gather_endpoints<T: Send + 'static>(
+        &mut self,
+        mut ask: impl FnMut(NodeId, &mut E) -> T,
+    ) -> Vec<T> {
+        let of_shards = self
+            .gather(|shard| shard.endpoints().map(|(node, it)| (node, ask(node, it))).collect::<Vec<_>>());
+        let mut answers: Vec<(NodeId, T)> = of_shards.into_iter().flatten().collect();
+        answers.sort_unstable_by_key(|(node, _)| *node);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Totals since the start; see [`Simulation::settle`].
+    #[must_use]
+    pub fn counters(&mut self) -> Counters {
+        self.gather(|shard| shard.counters()).into_iter().sum()
+    }
+
+    /// The books at this moment: every flit is somewhere, every credit unit is somewhere.
+    #[must_use]
+    pub fn audit(&mut self) -> Conservation {
+        let now = self.now();
+        self.gather(|shard| shard.audit(now)).into_iter().sum()
+    }
+
+    /// The load of each switch, of rail 0, of rail 1, ...: flits of the packets in it that no link has chosen.
+    #[must_use]
+    pub fn queued_flits(&mut self) -> Vec<u64> {
+        let (now, switches) = (self.now(), self.switches.clone());
+        self.gather_at(&switches, |at| *at, |shard, at| shard.queued_flits(at.place, now))
+    }
+
+    /// Number of channels, of all rails: of the ports of switches, wired or not, and of NIC ports.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        let switches = self.topology.switches();
+        let ports: usize = (0..switches).map(|switch| self.topology.ports(SwitchId(switch)) as usize).sum();
+        self.switches.len() / switches as usize * (ports + self.nodes.len())
+    }
+
+    /// What each channel has carried: flits of the packets that links have chosen since the start. First the ports of the
+    /// switches of rail 0, of rail 1, ..., then the rails of each node. `None` from an architecture that does not count.
+    #[must_use]
+    pub fn sent_flits(&mut self) -> Option<Vec<u64>> {
+        let ports = |(number, at): (usize, &Address)| {
+            let switch = SwitchId(number as u32 % self.topology.switches());
+            (*at, self.topology.ports(switch))
+        };
+        let components: Vec<(Address, u32)> = self
+            .switches
+            .iter()
+            .enumerate()
+            .map(ports)
+            .chain(self.nodes.iter().map(|&at| (at, self.rails)))
+            .collect();
+        self.sent_by(&components).into_iter().flatten().collect()
+    }
+
+    /// What the NIC ports have sent: flits of the packets that their links have chosen since the start. `None` from an
+    /// architecture that does not count.
+    #[must_use]
+    pub fn injected_flits(&mut self) -> Option<u64> {
+        let nodes: Vec<(Address, u32)> = self.nodes.iter().map(|&at| (at, self.rails)).collect();
+        self.sent_by(&nodes).into_iter().flatten().sum()
+    }
+
+    /// Flits that each of so many ports of these components has sent.
+    fn sent_by(&mut self, components: &[(Address, u32)]) -> Vec<Vec<Option<u64>>> {
+        self.gather_at(
+            components,
+            |(at, _)| *at,
+            |shard, &(at, ports)| (0..ports).map(|port| shard.sent_flits(at.place, PortId(port))).collect(),
+        )
+    }
+
+    /// What the shard of each of `places` answers for it.
+    fn gather_at<P, T: Send + 'static>(
+        &mut self,
+        places: &[P],
+        address: impl Fn(&P) -> Address,
+        mut ask: impl FnMut(&mut A::Shard<E, O>, &P) -> T,
+    ) -> Vec<T> {
+        let mut shards = 0..;
+        let mut of_shards: Vec<_> = self.gather(|shard| {
+            let number = shards.next();
+            let here = places.iter().filter(|place| Some(address(place).shard) == number);
+            here.map(|place| ask(shard, place)).collect::<Vec<T>>().into_iter()
+        });
+        places.iter().filter_map(|place| of_shards[address(place).shard as usize].next()).collect()
+    }
+
+    /// A ring of packets that wait for each other for ever, if there is one.
+    #[must_use]
+    pub fn deadlock(&mut self) -> Option<Deadlock> {
+        let (now, switches) = (self.now(), self.switches.clone());
+        let waiting = self.gather_at(&switches, |at| *at, |shard, at| shard.waiting(at.place, now));
+        let waiting: Vec<Waiting> = waiting.into_iter().flatten().collect();
+        let needs = |packet: &Waiting| {
+            let all: Vec<Need> = packet.needs.iter().chain(&packet.alternatives).copied().collect();
+            all.into_iter().filter_map(|need| self.question(packet, &need)).collect::<Vec<_>>()
+        };
+        let questions: Vec<Question> = waiting.iter().flat_map(needs).collect();
+        let address = |question: &Question| switches[question.switch as usize];
+        let answers = self.gather_at(&questions, address, |shard, question| {
+            let place = address(question).place;
+            match question.about {
+                About::Position(vc) => Some(shard.position(place, question.port, vc, now).into()),
+                About::Sent => shard.sent_flits(place, question.port),
+            }
+        });
+        let answers: BTreeMap<Question, Option<u64>> = questions.into_iter().zip(answers).collect();
+        deadlock::find(&waiting, |packet, need| {
+            let ask = || self.question(packet, need).and_then(|it| Some((it, answers.get(&it).copied()??)));
+            match *need {
+                Need::Output { by, .. } => Some(Fifo { port: by, side: Side::Input, ..packet.fifo }),
+                Need::Queue { output } | Need::Room { output } => {
+                    Some(Fifo { port: output, side: Side::Output, ..packet.fifo })
+                }
+                Need::Space { vc, units, sent, .. } => {
+                    let (Question { switch, port, .. }, position) = ask()?;
+                    // Otherwise there is space, and an advert that says so is on its way.
+                    ((position as u32).wrapping_sub(sent) < units).then_some(Fifo {
+                        switch,
+                        port,
+                        vc,
+                        side: Side::Input,
+                    })
+                }
+                Need::Flits { received, .. } => {
+                    let Question { switch, port: output, .. } = self.question(packet, need)?;
+                    // Otherwise they are on their way.
+                    if ask().is_some_and(|(_, sent)| sent as u32 != received) {
+                        return None;
+                    }
+                    let feeds = |it: &&Waiting| it.fifo.switch == switch && it.feeds >> output.0 & 1 == 1;
+                    waiting.iter().find(feeds).map(|it| it.fifo)
+                }
+            }
+        })
+    }
+
+    /// What has to be known of another switch to tell who has what `packet` needs.
+    fn question(&self, packet: &Waiting, need: &Need) -> Option<Question> {
+        let switches = self.topology.switches();
+        let (rail, here) = (packet.fifo.switch / switches, SwitchId(packet.fifo.switch % switches));
+        let (end, about) = match *need {
+            Need::Space { output, vc, .. } => (self.topology.wire(here, output), About::Position(vc)),
+            Need::Flits { input, .. } => (self.topology.feeder(here, input), About::Sent),
+            Need::Output { .. } | Need::Queue { .. } | Need::Room { .. } => return None,
+        };
+        let (_, End::Switch(other, port)) = end? else { return None };
+        Some(Question { switch: rail * switches + other.0, port, about })
+    }
+}
+
+/// Something that has to be known of a port of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    switch: ComponentNumber,
+    port: PortId,
+    about: About,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    /// The position that the receiver of this virtual channel could advertise.
+    Position(u8),
+    /// What its link has sent.
+    Sent,
+}
