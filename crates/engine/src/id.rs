@@ -6,6 +6,8 @@ macro_rules! id {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive($crate::serde::Serialize, $crate::serde::Deserialize)]
+        #[serde(crate = "::flitway_engine::serde")]
         pub struct $name(pub u32);
 
         impl $name {

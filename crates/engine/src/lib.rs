@@ -23,4 +23,7 @@ pub mod time32;
 pub mod window;
 pub mod worklist;
 
+/// For [`id!`](crate::id!), whose types can be written to bytes.
+#[doc(hidden)]
+pub use serde;
 pub use time::{Clock, Cycle, Picos};

@@ -4,11 +4,12 @@
 //! converts, and every conversion says how it rounds: a duration becomes cycles by rounding **up** (hardware waits
 //! for the next edge), cycles become picoseconds by rounding **down**.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 /// A point in time, or a span of it, in cycles of the network clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cycle(pub u64);
 
 impl Cycle {

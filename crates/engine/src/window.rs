@@ -17,6 +17,7 @@
 
 use crate::Cycle;
 use crate::rounds::{self, ThreadCount};
+use serde::{Serialize, de::DeserializeOwned};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,10 +36,16 @@ pub struct Window {
     pub is_last: bool,
 }
 
+/// What crosses from one shard to another. It can be written to bytes and read again, so a shard may be a process on another
+/// host.
+pub trait Mail: Send + Serialize + DeserializeOwned {}
+
+impl<M: Send + Serialize + DeserializeOwned> Mail for M {}
+
 /// A set of components that run one after the other, and mail for the rest.
 pub trait Shard: Send {
     /// What crosses from one shard to another.
-    type Mail: Send;
+    type Mail: Mail;
 
     /// Takes a piece of mail that was written in an earlier window.
     fn receive(&mut self, mail: Self::Mail);

@@ -16,6 +16,12 @@ impl Slot {
     pub const NONE: Slot = Slot(u32::MAX);
 }
 
+impl Default for Slot {
+    fn default() -> Self {
+        Slot::NONE
+    }
+}
+
 /// An item of a [`Pool`]. It keeps the link itself, which costs nothing where it has a few bytes to spare.
 pub trait Linked: Copy {
     /// The slot of the next item in the same list.

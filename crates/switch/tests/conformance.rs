@@ -29,11 +29,16 @@ fn hpp_switches_conform() {
         lanes: LaneChoice::ByPacket,
     };
     let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
-    conforms::<Hpp>(&[
+    // So small that credit updates are posted ahead of time.
+    let format = PacketFormat { mtu_bytes: 16, ..plain.format };
+    let small = HppSettings { advert: sideband, unit_flits: 8, buffer_units: 8, format, ..plain.clone() };
+    let mail = conforms::<Hpp>(&[
+        small,
         plain.clone(),
         HppSettings { vcs: 4, show_ahead: false, arbiter: ArbiterKind::RoundRobin, ..plain.clone() },
         HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain },
     ]);
+    assert!(mail.iter().eq(&["Advert", "CreditRun", "Packet", "Run", "Signal"]), "{mail:?}");
 }
 
 #[test]
@@ -50,9 +55,11 @@ fn sp_switches_conform() {
         ascent: SpAscent::Adaptive,
         worms: WormSettings { bits: 0, replication: Replication::Asynchronous },
     };
-    conforms::<Sp>(&[
+    let worms = WormSettings { bits: 16, ..plain.worms };
+    let mail = conforms::<Sp>(&[
         plain.clone(),
         SpSettings { ascent: SpAscent::Routed, fifo_flits: 3, ..plain.clone() },
-        SpSettings { store: Store::Input(Organisation::SplitRam), fifo_flits: 96, ..plain },
+        SpSettings { store: Store::Input(Organisation::SplitRam), fifo_flits: 96, worms, ..plain },
     ]);
+    assert!(mail.iter().eq(&["Credits", "Flits", "Head", "Whole"]), "{mail:?}");
 }

@@ -1,9 +1,10 @@
 //! Sets of nodes as bit strings: the header of a worm, and what a port of a switch reaches.
 
 use crate::NodeId;
+use serde::{Deserialize, Serialize};
 
 /// A set of nodes: one bit for each node of the fabric, or fewer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSet {
     words: Vec<u64>,
 }

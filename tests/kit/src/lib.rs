@@ -1,6 +1,7 @@
 //! What the tests of several crates need: wrong input with its messages, text that is damaged at random, what every
 //! switch must keep, and a NIC for it.
 
+pub mod bytes;
 pub mod cases;
 pub mod fuzz;
 pub mod nic;

@@ -4,6 +4,7 @@
 //! with. A new switch calls it from a test of its own with some of its settings; how it works in every cycle is the business of
 //! its reference model.
 
+use crate::bytes::InBytes;
 use crate::nic::{NicCounts, NicSettings, TestNic};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -14,9 +15,11 @@ use flitway_fabric::{
     Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{End, StageWiring, Topology, TopologySettings};
-use flitway_wiring::{Destination, GroupId, Groups, NodeId, NodeSet, RailId};
+use flitway_wiring::{Destination, GroupId, Groups, NodeId, NodeSet, RailId, SetId};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,11 +27,13 @@ use std::sync::atomic::AtomicBool;
 /// Cycles in which packets are created.
 const LENGTH: u64 = 3_000;
 
-/// Holds `chips` of one architecture to all that every switch must keep.
+/// Holds `chips` of one architecture to all that every switch must keep. Returns the kinds of mail that have gone through
+/// bytes: the test of a switch holds them against those that there are.
 ///
 /// # Panics
 /// If one of them does not.
-pub fn conforms<A: Architecture>(chips: &[A::Chip]) {
+pub fn conforms<A: Architecture>(chips: &[A::Chip]) -> BTreeSet<String> {
+    let mut kinds = BTreeSet::new();
     for (number, chip) in chips.iter().enumerate() {
         let mut fabrics = 0;
         for (topology, kind) in topologies() {
@@ -38,10 +43,12 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) {
             one_packet_takes_its_closed_form::<A>(&fabric);
             a_loaded_network_loses_nothing::<A>(&fabric);
             a_slow_nic_presses_back_and_loses_nothing::<A>(&fabric);
+            kinds.append(&mut mail_goes_through_bytes::<A>(&fabric));
         }
         assert!(fabrics >= 3, "chip {number} goes with {fabrics} of the topologies: {chip:?}");
         refuses_what_it_does_not_offer::<A>(chip);
     }
+    kinds
 }
 
 /// Small fabrics of every kind.
@@ -150,6 +157,48 @@ fn a_loaded_network_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
     }
 }
 
+/// Shards that write to each other in bytes do the same as one alone, and so do threads, with all that the switch offers.
+/// Returns the kinds of mail.
+fn mail_goes_through_bytes<A: Architecture>(fabric: &Fabric<A::Chip>) -> BTreeSet<String> {
+    let mut kinds = BTreeSet::new();
+    let plain = (fabric.clone(), random_scripts(fabric));
+    let collective = with_collectives::<A>(fabric).map(|fabric| {
+        let scripts = collective_scripts(&fabric);
+        (fabric, scripts)
+    });
+    for (fabric, scripts) in [Some(plain), collective].into_iter().flatten() {
+        let (deliveries, counters) = run::<A>(&fabric, scripts.clone(), 1, &[]);
+        let same = |again: &[Delivery], other: Counters| {
+            assert!(again == deliveries, "other deliveries on several shards");
+            assert_eq!(Counters { wakes: 0, ..other }, Counters { wakes: 0, ..counters });
+        };
+        let (again, other) = run::<A>(&fabric, scripts.clone(), 2, &[]);
+        same(&again, other);
+        let (mut simulation, again) = simulation::<InBytes<A>>(&fabric, scripts, 3, &[]);
+        same(&again, simulation.counters());
+        kinds.extend(simulation.gather(|shard| shard.kinds().clone()).into_iter().flatten());
+    }
+    kinds
+}
+
+/// `fabric` with a group and a barrier of all its nodes, as far as its switches offer them; `None` if they do not.
+fn with_collectives<A: Architecture>(fabric: &Fabric<A::Chip>) -> Option<Fabric<A::Chip>> {
+    let offers = fabric.chip.offers();
+    let members: Vec<NodeId> = (0..fabric.nodes()).map(NodeId).collect();
+    let group = GroupSettings { members: members.clone(), root: 0 };
+    let groups = offers.groups.and_then(|_| Groups::new(&fabric.routing, Ascent::Routed, &[group]).ok());
+    let settings = barrier::BarrierSettings { members, root: barrier::Root::Switch(0), rail: RailId(0) };
+    let barriers = offers.barriers.filter(|offer| !offer.shares_with_groups);
+    let barriers = barriers.and_then(|_| Barriers::new(&fabric.routing, &[settings]).ok());
+    let has_sets = offers.sets.is_some() && Reach::new(&fabric.routing).is_some();
+    let has_some = groups.is_some() || barriers.is_some() || has_sets;
+    has_some.then(|| Fabric {
+        groups: groups.unwrap_or_else(Groups::none),
+        barriers: barriers.unwrap_or_else(Barriers::none),
+        ..fabric.clone()
+    })
+}
+
 /// NICs that take packets slower than they come refuse some and keep others in their ports: the network fills, every packet is
 /// taken once in the end, its sender learns of it, and neither threads nor looks from outside change a thing.
 fn a_slow_nic_presses_back_and_loses_nothing<A: Architecture>(fabric: &Fabric<A::Chip>) {
@@ -172,12 +221,18 @@ fn a_slow_nic_presses_back_and_loses_nothing<A: Architecture>(fabric: &Fabric<A:
             simulation.run_until(until, &stop);
             simulation.settle();
             assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
-            queued = simulation.queued_flits().sum::<u64>().max(queued);
+            queued = simulation.queued_flits().iter().sum::<u64>().max(queued);
         }
-        let counts: NicCounts = simulation.endpoints().map(TestNic::counts).sum();
-        assert!(simulation.endpoints().all(TestNic::is_idle), "everything comes to an end: {counts:?}");
-        let mut all: Vec<Delivery> =
-            simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+        let counts: NicCounts = simulation.gather_endpoints(|_, nic| nic.counts()).into_iter().sum();
+        assert!(
+            simulation.gather_endpoints(|_, nic| nic.is_idle()).into_iter().all(|is_idle| is_idle),
+            "everything comes to an end: {counts:?}"
+        );
+        let mut all: Vec<Delivery> = simulation
+            .gather_observers(|observer| std::mem::take(&mut observer.0))
+            .into_iter()
+            .flatten()
+            .collect();
         all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.vc, it.source, it.flow));
         (counts, all, queued)
     };
@@ -241,9 +296,26 @@ fn random_scripts<C: Chip + 'static>(fabric: &Fabric<C>) -> Vec<Script> {
             at += stream.below(2 * gap);
         }
         packets.reverse();
-        Script { packets }
+        Script { packets, ..Script::default() }
     };
     (0..fabric.nodes()).map(script).collect()
+}
+
+/// The same, but that every fourth packet is for the group of `fabric`, or for a set of nodes, and with barriers beside them.
+fn collective_scripts<C: Chip + 'static>(fabric: &Fabric<C>) -> Vec<Script> {
+    let set = NodeSet::new((0..fabric.nodes()).step_by(2).map(NodeId));
+    let to_group = (!fabric.groups.is_empty()).then_some(Destination::Group(GroupId(0), 0));
+    let to_set = Destination::Nodes(SetId { set: 0, nodes: set.len() });
+    let destination = to_group.or_else(|| fabric.chip.offers().sets.map(|_| to_set));
+    let (set, barriers) = (Arc::new(set), if fabric.barriers.is_empty() { 0 } else { 9 });
+    let mut scripts = random_scripts(fabric);
+    for script in &mut scripts {
+        (script.set, script.barriers) = (Some(Arc::clone(&set)), barriers);
+        for packet in script.packets.iter_mut().step_by(4) {
+            packet.destination = destination.unwrap_or(packet.destination);
+        }
+    }
+    scripts
 }
 
 /// Deliveries in order of time, and totals, of a run to its end; the books are looked at after each of `pauses` and then.
@@ -253,6 +325,17 @@ fn run<A: Architecture>(
     threads: u32,
     pauses: &[Cycle],
 ) -> (Vec<Delivery>, Counters) {
+    let (mut simulation, deliveries) = simulation::<A>(fabric, scripts, threads, pauses);
+    (deliveries, simulation.counters())
+}
+
+/// The same, with the simulation after the run.
+fn simulation<A: Architecture>(
+    fabric: &Fabric<A::Chip>,
+    scripts: Vec<Script>,
+    threads: u32,
+    pauses: &[Cycle],
+) -> (Simulation<A, Script, Deliveries>, Vec<Delivery>) {
     let stop = AtomicBool::new(false);
     let mut simulation = Simulation::<A, _, _>::new(fabric, scripts, threads, Deliveries::default);
     for until in pauses.iter().copied().chain([Cycle(40 * LENGTH)]) {
@@ -261,28 +344,52 @@ fn run<A: Architecture>(
         assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
     }
     assert!(simulation.deadlock().is_none(), "nothing waits for ever");
-    let counters = simulation.counters();
-    let mut all: Vec<Delivery> =
-        simulation.observers_mut().flat_map(|observer| std::mem::take(&mut observer.0)).collect();
+    let mut all: Vec<Delivery> = simulation
+        .gather_observers(|observer| std::mem::take(&mut observer.0))
+        .into_iter()
+        .flatten()
+        .collect();
     all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.flow.tag));
-    (all, counters)
+    (simulation, all)
 }
 
 /// Sends given packets, the last one first.
 #[derive(Clone, Debug, Default)]
 struct Script {
     packets: Vec<Packet>,
+    /// The nodes that packets for a set are for.
+    set: Option<Arc<NodeSet>>,
+    /// Barriers of group 0 that it still arrives at.
+    barriers: u32,
+}
+
+impl Script {
+    fn arrive(&mut self, out: &mut Outgoing) {
+        if let Some(left) = self.barriers.checked_sub(1) {
+            self.barriers = left;
+            out.arrive(BarrierId(0));
+        }
+    }
 }
 
 impl Endpoint for Script {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        if now == Cycle::ZERO {
+            self.arrive(out);
+        }
         while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
-            out.push(packet);
+            match (packet.destination, &self.set) {
+                (Destination::Nodes(_), Some(set)) => out.push_to_set(packet, Arc::clone(set)),
+                _ => out.push(packet),
+            }
         }
         self.packets.last().map(|packet| packet.created)
     }
 
-    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
+    fn hear(&mut self, _: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Released(_) = up {
+            self.arrive(out);
+        }
         self.packets.last().map(|packet| packet.created)
     }
 }

@@ -1,10 +1,11 @@
 //! The state machine of one barrier group in one component.
 
 use flitway_wiring::PortId;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The operation number of a barrier, modulo two: the bit S of every barrier packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sequence(bool);
 
 impl Sequence {
@@ -34,7 +35,7 @@ impl Sequence {
 }
 
 /// What a barrier packet is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PacketKind {
     /// Child to parent: everybody below me has arrived.
     Combine,
@@ -47,7 +48,7 @@ pub enum PacketKind {
 }
 
 /// What a barrier packet says, less its group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Packet {
     /// What it is for.
     pub kind: PacketKind,

@@ -15,6 +15,7 @@ use crate::observer::Observer;
 use crate::simulation::{Architecture, CACHES, Conservation, Counters, NodeWires, Wires};
 use crate::{BarrierId, Delivery, Fabric, Flow, Packet};
 use flitway_engine::Cycle;
+use flitway_engine::window::Mail;
 use flitway_wiring::{NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub trait Components: Architecture {
     /// What a shard keeps for all its components: settings, arenas.
     type Shared: Send;
     /// What crosses a channel to another shard.
-    type Mail: Send;
+    type Mail: Mail;
     /// What has come for a component and has not been read.
     type Inbox: Default + Send;
     /// A switch.

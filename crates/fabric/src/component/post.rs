@@ -5,6 +5,7 @@ use crate::simulation::Address;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::window::Window;
 use flitway_engine::{Cycle, prefetch};
+use serde::{Deserialize, Serialize};
 
 /// The post office of a shard.
 pub struct Post<I, M> {
@@ -34,7 +35,7 @@ struct Place<I> {
 }
 
 /// Mail between shards.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Letter<M> {
     /// The place of the component that it is for.
     pub place: u32,

@@ -12,6 +12,7 @@ use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
 use flitway_fabric::pool::{Slot, linked};
 use flitway_fabric::simulation::BarrierCounters;
 use flitway_wiring::PortId;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Flits of a barrier packet.
@@ -20,11 +21,12 @@ pub(super) const FLITS: u64 = BarrierSettings::PACKET_FLITS as u64;
 const KINDS: usize = 4;
 
 /// A barrier packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Signal {
     /// On a link and before its check: when the first flit is on the receiver's wire. In the queue of an output: when it
     /// is ready for the link.
     pub(super) at: Cycle,
+    #[serde(skip)]
     pub(super) next: Slot,
     pub(super) group: BarrierId,
     /// On a link: the port that it goes to.

@@ -6,6 +6,7 @@ use super::timing::Timing;
 use super::token::CreditUpdate;
 use flitway_engine::Cycle;
 use flitway_fabric::pool::Slot;
+use serde::{Deserialize, Serialize};
 
 /// Adverts are posted at most so many cycles before they count, from the start of the window on.
 pub(super) const SPAN: u64 = u64::BITS as u64;
@@ -35,7 +36,7 @@ struct CreditSchedule {
 }
 
 /// Adverts of units that leave one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreditRun {
     /// When the first of them counts.
     pub(super) first: Cycle,

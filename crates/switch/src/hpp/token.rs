@@ -12,11 +12,12 @@ use flitway_fabric::{Delivery, Flow};
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::{Hop, Route, Routing};
 use flitway_wiring::{GroupId, RailId, SwitchId};
+use serde::{Deserialize, Serialize};
 use std::hint::select_unpredictable;
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link. It lives in one slot of its shard, one cache line, from
 /// source queue to delivery.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(align(64))]
 pub struct Token {
     pub(super) route: Route,
@@ -29,6 +30,7 @@ pub struct Token {
     pub(super) source: NodeId,
     /// The node it is for, or the number of the group.
     pub(super) to: u32,
+    #[serde(skip)]
     pub(super) next: Slot,
     pub(super) flits: u16,
     pub(super) units: u16,
@@ -42,7 +44,7 @@ pub struct Token {
 }
 
 /// How a packet moves, and kind and process of its flow, in one byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark(u8);
 
 impl Mark {
@@ -183,11 +185,12 @@ impl Token {
 }
 
 /// An advert on its way to the sender half of a port, or there and not counting yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CreditUpdate {
     /// The first cycle in which it counts.
     pub(super) from: Cycle,
     pub(super) position: u32,
+    #[serde(skip)]
     pub(super) next: Slot,
     pub(super) port: u16,
     pub(super) vc: u8,
@@ -197,9 +200,10 @@ linked!(CreditUpdate);
 
 /// Flits `first..upto` of a packet, which follow each other without a gap on their way to a port: flit `j` is on the
 /// receiver's wire in cycle `base + j`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub(super) base: Cycle,
+    #[serde(skip)]
     pub(super) next: Slot,
     pub(super) first: u16,
     pub(super) upto: u16,
@@ -209,7 +213,7 @@ pub struct Run {
 linked!(Run);
 
 /// What one port tells the port at the other end of its link, when it lives in another shard.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Mail {
     /// A packet is coming.
     Packet(Token),

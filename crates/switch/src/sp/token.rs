@@ -7,10 +7,11 @@ use flitway_fabric::simulation::Conservation;
 use flitway_fabric::{Delivery, Flow, Packet};
 use flitway_wiring::NodeSet;
 use flitway_wiring::{Destination, NodeId, RailId};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Token {
     pub(super) created: Cycle,
     pub(super) injected: Cycle,
@@ -108,7 +109,7 @@ impl Token {
 }
 
 /// Consecutive cycles: `count` flits or credits, one a cycle from `at` on, or all in cycle `at` if they are `bulk`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub(super) at: Cycle,
     pub(super) count: u32,
@@ -118,7 +119,7 @@ pub struct Run {
 }
 
 /// What one port tells the port at the other end of its link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mail {
     /// A packet comes to a switch: its first flit is told in the next run.
     Head(u16, Box<Token>),

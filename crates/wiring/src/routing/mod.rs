@@ -25,6 +25,7 @@ pub(crate) use up_down::spanning_tree;
 use crate::NodeId;
 use crate::topology::{End, Shape, Topology, TopologySettings};
 use crate::{PortId, SwitchId};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// How a packet has come to a switch.
@@ -479,7 +480,7 @@ impl Routing {
 
 /// The next few hops of a packet, first in the lowest bits: 6 bits of port and two of class each, and above the last a
 /// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route(u64);
 
 impl Route {
