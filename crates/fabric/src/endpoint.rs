@@ -9,6 +9,7 @@
 //! each packet in the receive buffer, with its credits, until it drains it, and so presses back into the network when it is
 //! full. **Answers** go to the sender of a packet: where switches carry none of their own, each is a packet of one byte.
 
+use crate::observer::MessageEvent;
 use crate::{BarrierId, Flow, FlowKind};
 use flitway_engine::Cycle;
 use flitway_wiring::NodeId;
@@ -114,13 +115,21 @@ pub struct Outgoing {
     pub arrivals: Vec<BarrierId>,
     /// Packets that it has taken out of bounded NIC ports.
     pub drained: Vec<Ticket>,
+    /// What its processes report to observers.
+    pub events: Vec<MessageEvent>,
 }
 
 impl Outgoing {
     /// Nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Outgoing { packets: Vec::new(), sets: Vec::new(), arrivals: Vec::new(), drained: Vec::new() }
+        Outgoing {
+            packets: Vec::new(),
+            sets: Vec::new(),
+            arrivals: Vec::new(),
+            drained: Vec::new(),
+            events: Vec::new(),
+        }
     }
 
     /// Sends `packet`.
@@ -141,6 +150,11 @@ impl Outgoing {
     #[inline]
     pub fn arrive(&mut self, group: BarrierId) {
         self.arrivals.push(group);
+    }
+
+    /// Reports `event` to observers.
+    pub fn report(&mut self, event: MessageEvent) {
+        self.events.push(event);
     }
 
     /// Drains the packet of `ticket`: its flits leave the receive buffer one a cycle, from this cycle on.

@@ -105,6 +105,7 @@ impl Together {
         }
         made.sets.clear();
         out.arrivals.append(&mut made.arrivals);
+        out.events.append(&mut made.events);
     }
 
     fn next(&self) -> Option<Cycle> {

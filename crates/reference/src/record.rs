@@ -3,8 +3,11 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
-use flitway_fabric::observer::{Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Grant};
-use flitway_fabric::{BarrierId, Delivery, Flow, Observer};
+use flitway_fabric::observer::{
+    Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Grant, LinkObserver,
+    MessageObserver, NicObserver, SwitchObserver,
+};
+use flitway_fabric::{BarrierId, Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
 
 /// Everything that happened, as the observer interface tells it. Both engines fill one.
@@ -191,37 +194,9 @@ impl Record {
     }
 }
 
-impl Observer for Record {
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.deliveries.push(*delivery);
-    }
-
-    fn sent(&mut self, now: Cycle, node: NodeId, rail: RailId, flow: Flow) {
-        self.sent.push((now, node, rail, flow));
-    }
-
-    fn granted(&mut self, grant: &Grant) {
-        self.grants.push(*grant);
-    }
-
+impl LinkObserver for Record {
     fn advertised(&mut self, advert: &Advert) {
         self.adverts.push(*advert);
-    }
-
-    fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
-        self.arrivals.push((now, node, group));
-    }
-
-    fn released(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
-        self.releases.push((now, node, group));
-    }
-
-    fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {
-        self.completions.push((now, component, group));
-    }
-
-    fn barrier_noted(&mut self, note: &BarrierNote) {
-        self.notes.push(*note);
     }
 
     fn barrier_departed(&mut self, departure: &BarrierDeparture) {
@@ -232,3 +207,37 @@ impl Observer for Record {
         self.losses.push(*loss);
     }
 }
+
+impl SwitchObserver for Record {
+    fn granted(&mut self, grant: &Grant) {
+        self.grants.push(*grant);
+    }
+
+    fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {
+        self.completions.push((now, component, group));
+    }
+
+    fn barrier_noted(&mut self, note: &BarrierNote) {
+        self.notes.push(*note);
+    }
+}
+
+impl NicObserver for Record {
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+
+    fn sent(&mut self, now: Cycle, node: NodeId, rail: RailId, flow: Flow) {
+        self.sent.push((now, node, rail, flow));
+    }
+
+    fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
+        self.arrivals.push((now, node, group));
+    }
+
+    fn released(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
+        self.releases.push((now, node, group));
+    }
+}
+
+impl MessageObserver for Record {}

@@ -11,12 +11,12 @@ use crate::tally::Tally;
 use flitway_engine::Cycle;
 use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{Loss, Sequence};
-use flitway_fabric::observer::BarrierLoss;
-use flitway_process::synchroniser::{BarrierPlan, Passage};
+use flitway_fabric::observer::{BarrierLoss, BarrierPassage};
+use flitway_process::synchroniser::BarrierPlan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the switches have done for barriers.
+/// What switches and processes have told of barriers.
 #[derive(Clone, Debug, Default)]
 pub struct Signs {
     /// Operations that were complete at their roots: those of one group are in order.
@@ -25,6 +25,8 @@ pub struct Signs {
     pub losses: Vec<Lost>,
     /// Those that a rule said are lost.
     pub by_rule: Vec<BarrierLoss>,
+    /// What processes have passed.
+    pub passages: Vec<BarrierPassage>,
 }
 
 /// A barrier packet that was lost: when, of which group, of an even or an odd operation.
@@ -131,7 +133,7 @@ impl Book {
         }
     }
 
-    /// Enters what the switches have done.
+    /// Enters what switches and processes have told.
     pub fn enter_signs(&mut self, signs: Signs) {
         for (now, group) in signs.completions {
             let operation = &mut self.completed[group.index()];
@@ -140,11 +142,12 @@ impl Book {
         }
         self.losses.extend(signs.losses);
         self.by_rule.extend(signs.by_rule);
+        signs.passages.into_iter().for_each(|passage| self.enter(passage));
     }
 
     /// Enters what a process has passed.
-    pub fn enter(&mut self, passage: Passage) {
-        let Passage { group, operation, arrived, released } = passage;
+    fn enter(&mut self, passage: BarrierPassage) {
+        let BarrierPassage { group, operation, arrived, released } = passage;
         let known = self.open.entry((group, operation)).or_default();
         known.members += 1;
         known.releases += released.0;

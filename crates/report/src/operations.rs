@@ -6,7 +6,7 @@
 
 use crate::tally::Tally;
 use flitway_fabric::Delivery;
-use flitway_process::multicaster::{MulticastPlan, OperationTag, Receipt};
+use flitway_process::multicaster::{MulticastPlan, OperationTag};
 use std::collections::BTreeMap;
 
 /// Copies that have been delivered, by operation.
@@ -34,12 +34,11 @@ impl Copies {
             return;
         }
         let latency = delivery.delivered.since(delivery.created);
-        self.enter(Receipt { tag, flits: delivery.flits.into(), latency });
+        self.enter(tag, delivery.flits.into(), latency);
     }
 
-    /// A copy has been received.
-    pub fn enter(&mut self, receipt: Receipt) {
-        let Receipt { tag, flits, latency } = receipt;
+    /// A copy of so many flits has been received, so many cycles after the beginning of the operation.
+    pub fn enter(&mut self, tag: OperationTag, flits: u32, latency: u64) {
         let known = self.of.entry(tag).or_default();
         known.copies += 1;
         known.flits += u64::from(flits);

@@ -7,9 +7,10 @@ use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
-    BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, LossReason, Passage,
+    BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkObserver,
+    LossReason, MessageObserver, NicObserver, Passage, Receipt, SwitchObserver,
 };
-use flitway_fabric::{BarrierId, Delivery, FlowKind, Observer, Packet};
+use flitway_fabric::{BarrierId, Delivery, FlowKind, Packet};
 use flitway_process::multicaster::OperationTag;
 use flitway_wiring::{Destination, NodeId};
 use std::sync::Arc;
@@ -244,9 +245,52 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl LinkObserver for Recorder {
+    #[inline]
+    fn follows_departures(&self) -> bool {
+        self.watch.follows_departures()
+    }
+
+    #[inline]
+    fn departed(&mut self, departure: &Departure) {
+        self.watch.departed(departure);
+    }
+
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        self.transits.depart(departure, &mut self.batch.barriers.stations);
+    }
+
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        self.signs.losses.push((loss.cycle, loss.group, loss.packet.sequence));
+        if loss.reason == LossReason::Rule {
+            self.signs.by_rule.push(*loss);
+        }
+    }
+}
+
+impl SwitchObserver for Recorder {
     const WATCHES_SWITCHES: bool = false;
 
+    #[inline]
+    fn follows_passages(&self) -> bool {
+        self.watch.follows_passages()
+    }
+
+    #[inline]
+    fn passed(&mut self, passage: &Passage) {
+        self.watch.passed(passage);
+    }
+
+    fn completed(&mut self, now: Cycle, _: ComponentNumber, group: BarrierId) {
+        self.signs.completions.push((now, group));
+    }
+
+    fn barrier_noted(&mut self, note: &BarrierNote) {
+        self.transits.note(note);
+    }
+}
+
+impl NicObserver for Recorder {
     #[inline]
     fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet, flits: u32) {
         let flits = u64::from(flits);
@@ -261,21 +305,6 @@ impl Observer for Recorder {
         self.batch.created_flits += flits * u64::from(copies);
         self.batch.queued_flits += flits;
         self.batch.created += u64::from(packet.flow.is(FlowKind::Traffic));
-    }
-
-    #[inline]
-    fn follows_packets(&self) -> bool {
-        self.watch.follows_packets()
-    }
-
-    #[inline]
-    fn passed(&mut self, passage: &Passage) {
-        self.watch.passed(passage);
-    }
-
-    #[inline]
-    fn departed(&mut self, departure: &Departure) {
-        self.watch.departed(departure);
     }
 
     #[inline(always)]
@@ -301,24 +330,17 @@ impl Observer for Recorder {
         network_short.record(network_latency, &mut batch.network_latencies);
         self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
     }
+}
 
-    fn completed(&mut self, now: Cycle, _: ComponentNumber, group: BarrierId) {
-        self.signs.completions.push((now, group));
-    }
-
-    fn barrier_noted(&mut self, note: &BarrierNote) {
-        self.transits.note(note);
-    }
-
-    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
-        self.transits.depart(departure, &mut self.batch.barriers.stations);
-    }
-
-    fn barrier_lost(&mut self, loss: &BarrierLoss) {
-        self.signs.losses.push((loss.cycle, loss.group, loss.packet.sequence));
-        if loss.reason == LossReason::Rule {
-            self.signs.by_rule.push(*loss);
+impl MessageObserver for Recorder {
+    fn received(&mut self, _: NodeId, receipt: &Receipt) {
+        if let Some(tag) = OperationTag::of(receipt.flow) {
+            self.copies.enter(tag, receipt.flits, receipt.received.since(receipt.created));
         }
+    }
+
+    fn synchronised(&mut self, _: NodeId, passage: &BarrierPassage) {
+        self.signs.passages.push(*passage);
     }
 }
 

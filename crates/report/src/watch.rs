@@ -6,8 +6,10 @@
 
 use crate::latencies::{Latencies, latencies, record};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Departure, PacketName, Passage};
-use flitway_fabric::{Delivery, Fabric, Observer};
+use flitway_fabric::observer::{
+    Departure, LinkObserver, MessageObserver, NicObserver, PacketName, Passage, SwitchObserver,
+};
+use flitway_fabric::{Delivery, Fabric};
 use std::cmp::Reverse;
 
 /// Packets that are kept as the slowest.
@@ -182,20 +184,7 @@ impl Steps {
     }
 }
 
-impl Observer for Steps {
-    fn delivered(&mut self, delivery: &Delivery) {
-        if self.selection.has_packet(delivery.rail.0, name(delivery)) {
-            self.push(Step::Delivered(*delivery));
-        }
-    }
-
-    fn passed(&mut self, passage: &Passage) {
-        let (rail, switch) = (passage.switch / self.switches, passage.switch % self.switches);
-        if self.selection.has_switch(switch) || self.selection.has_packet(rail, passage.packet) {
-            self.push(Step::Passed(*passage));
-        }
-    }
-
+impl LinkObserver for Steps {
     fn departed(&mut self, departure: &Departure) {
         let Departure { component, packet, port, .. } = *departure;
         let is_node = component >= self.first_node;
@@ -206,6 +195,25 @@ impl Observer for Steps {
         }
     }
 }
+
+impl SwitchObserver for Steps {
+    fn passed(&mut self, passage: &Passage) {
+        let (rail, switch) = (passage.switch / self.switches, passage.switch % self.switches);
+        if self.selection.has_switch(switch) || self.selection.has_packet(rail, passage.packet) {
+            self.push(Step::Passed(*passage));
+        }
+    }
+}
+
+impl NicObserver for Steps {
+    fn delivered(&mut self, delivery: &Delivery) {
+        if self.selection.has_packet(delivery.rail.0, name(delivery)) {
+            self.push(Step::Delivered(*delivery));
+        }
+    }
+}
+
+impl MessageObserver for Steps {}
 
 /// The observer of what is asked for; of nothing, unless something is.
 #[derive(Clone, Debug, Default)]
@@ -268,24 +276,10 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
-    #[inline(always)]
-    fn delivered(&mut self, delivery: &Delivery) {
-        if self.keeps_slowest | self.latencies.is_some() | self.steps.is_some() {
-            self.look(*delivery);
-        }
-    }
-
+impl LinkObserver for Watch {
     #[inline]
-    fn follows_packets(&self) -> bool {
+    fn follows_departures(&self) -> bool {
         self.steps.is_some()
-    }
-
-    #[inline]
-    fn passed(&mut self, passage: &Passage) {
-        if let Some(steps) = &mut self.steps {
-            steps.passed(passage);
-        }
     }
 
     #[inline]
@@ -295,6 +289,31 @@ impl Observer for Watch {
         }
     }
 }
+
+impl SwitchObserver for Watch {
+    #[inline]
+    fn follows_passages(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    #[inline]
+    fn passed(&mut self, passage: &Passage) {
+        if let Some(steps) = &mut self.steps {
+            steps.passed(passage);
+        }
+    }
+}
+
+impl NicObserver for Watch {
+    #[inline(always)]
+    fn delivered(&mut self, delivery: &Delivery) {
+        if self.keeps_slowest | self.latencies.is_some() | self.steps.is_some() {
+            self.look(*delivery);
+        }
+    }
+}
+
+impl MessageObserver for Watch {}
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,11 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
 use flitway_fabric::headroom::Longest;
-use flitway_fabric::observer::{BarrierLoss, ComponentNumber, LossReason};
+use flitway_fabric::observer::{
+    BarrierLoss, ComponentNumber, LinkObserver, LossReason, MessageObserver, NicObserver, SwitchObserver,
+};
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Observer, Outgoing, Simulation, Up};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Endpoint, Fabric, Outgoing, Simulation, Up};
 use flitway_switch::hpp::{self, Hpp, HppSettings};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
@@ -71,7 +73,19 @@ struct Watch {
     losses: Vec<(Cycle, ComponentNumber, u32, LossReason)>,
 }
 
-impl Observer for Watch {
+impl LinkObserver for Watch {
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        self.losses.push((loss.cycle, loss.component, loss.port.0, loss.reason));
+    }
+}
+
+impl SwitchObserver for Watch {
+    fn completed(&mut self, now: Cycle, switch: ComponentNumber, group: BarrierId) {
+        self.completions.push((group, switch, now));
+    }
+}
+
+impl NicObserver for Watch {
     fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
         self.arrivals.push((group, node, now));
     }
@@ -79,15 +93,9 @@ impl Observer for Watch {
     fn released(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
         self.releases.push((group, node, now));
     }
-
-    fn completed(&mut self, now: Cycle, switch: ComponentNumber, group: BarrierId) {
-        self.completions.push((group, switch, now));
-    }
-
-    fn barrier_lost(&mut self, loss: &BarrierLoss) {
-        self.losses.push((loss.cycle, loss.component, loss.port.0, loss.reason));
-    }
 }
+
+impl MessageObserver for Watch {}
 
 /// Runs until `end`; what happened, by group and node, and the totals.
 fn run(fabric: &Fabric<HppSettings>, nodes: Vec<Node>, threads: u32, end: u64) -> (Watch, Counters) {

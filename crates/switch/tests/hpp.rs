@@ -9,9 +9,11 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
-use flitway_fabric::observer::{Departure, PacketName, Passage};
+use flitway_fabric::observer::{
+    Departure, LinkObserver, MessageObserver, NicObserver, PacketName, Passage, SwitchObserver,
+};
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{Chip, Delivery, Fabric, Flow, Observer, Packet, Simulation};
+use flitway_fabric::{Chip, Delivery, Fabric, Flow, Packet, Simulation};
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{
     AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_by_stretches,
@@ -325,19 +327,25 @@ struct Journeys {
     deliveries: Vec<Delivery>,
 }
 
-impl Observer for Journeys {
+impl LinkObserver for Journeys {
     fn departed(&mut self, departure: &Departure) {
         self.departures.push(*departure);
     }
+}
 
+impl SwitchObserver for Journeys {
     fn passed(&mut self, passage: &Passage) {
         self.passages.push(*passage);
     }
+}
 
+impl NicObserver for Journeys {
     fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries.push(*delivery);
     }
 }
+
+impl MessageObserver for Journeys {}
 
 #[test]
 fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {

@@ -6,11 +6,13 @@ use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::{Deadlock, Need};
-use flitway_fabric::observer::{Departure, PacketName, Passage};
+use flitway_fabric::observer::{
+    Departure, LinkObserver, MessageObserver, NicObserver, PacketName, Passage, SwitchObserver,
+};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, NicPorts, Observer, Outgoing, Packet,
-    Rate, Rates, Simulation, Up,
+    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rate, Rates,
+    Simulation, Up,
 };
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -69,11 +71,17 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
 #[derive(Clone, Debug, Default)]
 struct Deliveries(Vec<Delivery>);
 
-impl Observer for Deliveries {
+impl LinkObserver for Deliveries {}
+
+impl SwitchObserver for Deliveries {}
+
+impl NicObserver for Deliveries {
     fn delivered(&mut self, delivery: &Delivery) {
         self.0.push(*delivery);
     }
 }
+
+impl MessageObserver for Deliveries {}
 
 /// Sends given packets, for nodes or for sets, at given times: first one last.
 #[derive(Clone, Debug, Default)]
@@ -386,19 +394,25 @@ struct Journeys {
     deliveries: Vec<Delivery>,
 }
 
-impl Observer for Journeys {
+impl LinkObserver for Journeys {
     fn departed(&mut self, it: &Departure) {
         assert_eq!(self.departures.insert((it.packet, it.component, it.port), *it), None, "told once");
     }
+}
 
+impl SwitchObserver for Journeys {
     fn passed(&mut self, it: &Passage) {
         assert_eq!(self.passages.insert((it.packet, it.switch, it.input), *it), None, "told once");
     }
+}
 
+impl NicObserver for Journeys {
     fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries.push(*delivery);
     }
 }
+
+impl MessageObserver for Journeys {}
 
 impl Journeys {
     /// Cycles that the packet of `delivery` waited in the source queue, in input queues, for outputs and the store, and at

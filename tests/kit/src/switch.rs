@@ -9,10 +9,11 @@ use crate::nic::{NicCounts, NicSettings, TestNic};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::headroom::Longest;
+use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{
-    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, FlowKind, NicPorts, Observer,
-    Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
+    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, FlowKind, NicPorts, Outgoing,
+    Packet, Rate, Rates, Simulation, Up, barrier,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::reach::Reach;
@@ -398,8 +399,14 @@ impl Endpoint for Script {
 #[derive(Debug, Default)]
 struct Deliveries(Vec<Delivery>);
 
-impl Observer for Deliveries {
+impl LinkObserver for Deliveries {}
+
+impl SwitchObserver for Deliveries {}
+
+impl NicObserver for Deliveries {
     fn delivered(&mut self, delivery: &Delivery) {
         self.0.push(*delivery);
     }
 }
+
+impl MessageObserver for Deliveries {}

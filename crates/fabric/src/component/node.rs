@@ -127,7 +127,8 @@ impl<P, E: Endpoint> Node<P, E> {
                 self.watches[rail].next = now;
             }
             out.sets.clear();
-            if !(out.arrivals.is_empty() & out.drained.is_empty()) {
+            if !(out.arrivals.is_empty() & out.drained.is_empty() & out.events.is_empty()) {
+                out.events.drain(..).for_each(|event| cx.observer.reported(self.id, &event));
                 self.arrive(cx, now, out);
                 self.drain(cx, now, out);
             }

@@ -7,7 +7,7 @@
 //! **Processor.** Each packet sent takes the processor of the node for the send overhead, before it is handed to a NIC port;
 //! each packet of an operation received takes it for the receive overhead, before anything is sent on. It does one thing
 //! at a time, in the order in which they come up. Rails take turns by packet. A copy has been received when the processor has
-//! taken it in: at once where that takes no time, and else there is a [`Receipt`] of it.
+//! taken it in: at once where that takes no time, and else it reports a [`Receipt`].
 
 mod plan;
 mod root;
@@ -18,6 +18,7 @@ pub use root::{Loads, Manager, Request, RootPolicy};
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::observer::{MessageEvent, Receipt};
 use flitway_fabric::{Delivery, Endpoint, Flow, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, GroupId, NodeSet, RailId};
@@ -39,18 +40,6 @@ pub struct Multicaster {
     lanes: Stream,
     roots: RootChooser,
     managed: Managed,
-    receipts: Vec<Receipt>,
-}
-
-/// A copy of an operation that a processor takes in, where that takes time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt {
-    /// Of which operation.
-    pub tag: OperationTag,
-    /// Flits of the copy.
-    pub flits: u32,
-    /// Cycles from the beginning of the operation until it has been taken in.
-    pub latency: u64,
 }
 
 /// A packet that the processor will have made.
@@ -96,13 +85,7 @@ impl Multicaster {
             next_rail: 0,
             lanes: Stream::new(plan.seed(), node.0.into(), Purpose::Forwarding),
             roots: RootChooser::new(plan, node),
-            receipts: Vec::new(),
         }
-    }
-
-    /// The copies delivered since the last call, in order, if a processor takes time for them.
-    pub fn take_receipts(&mut self) -> Vec<Receipt> {
-        std::mem::take(&mut self.receipts)
     }
 
     /// Begins `operation`.
@@ -200,7 +183,8 @@ impl Endpoint for Multicaster {
             let plan = Arc::clone(&self.plan);
             let Delivery { payload, created, flits, flow, .. } = *delivery;
             if overhead > 0 {
-                self.receipts.push(Receipt { tag, flits: flits.into(), latency: taken_in.since(created) });
+                let receipt = Receipt { flow, flits: flits.into(), created, received: taken_in };
+                out.report(MessageEvent::Received(receipt));
             }
             for to in plan.forwards(tag, self.node) {
                 self.send(now, to, payload, created, flow);

@@ -2,7 +2,7 @@ use super::plan::OperationTag;
 use super::root::RootChooser;
 use super::*;
 use crate::PlanError;
-use crate::testing::run;
+use crate::testing::{run, run_observed};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_workload::Fraction;
@@ -92,12 +92,17 @@ fn a_copy_has_been_received_when_the_processor_has_taken_it_in() {
     let receipts = |overheads| {
         let plan = plan("nodes(0-3)", Method::Binomial, RootPolicy::Table, overheads);
         let mut nodes: Vec<Multicaster> = (0..16).map(|node| Multicaster::new(&plan, NodeId(node))).collect();
-        run(&mut nodes, &[50, 50], 30_000);
-        nodes.iter_mut().flat_map(Multicaster::take_receipts).collect::<Vec<_>>()
+        let (_, events) = run_observed(&mut nodes, &[50, 50], 30_000);
+        let receipts = events.into_iter().map(|event| match event {
+            MessageEvent::Received(receipt) => receipt,
+            MessageEvent::Synchronised(_) => panic!("there are no barriers"),
+        });
+        receipts.collect::<Vec<_>>()
     };
     let all = receipts([7, 5]);
-    let of_first: Vec<_> = all.iter().filter(|receipt| receipt.tag == all[0].tag).collect();
-    let mut latencies: Vec<u64> = of_first.iter().map(|receipt| receipt.latency).collect();
+    let of_first: Vec<_> = all.iter().filter(|receipt| receipt.flow == all[0].flow).collect();
+    let mut latencies: Vec<u64> =
+        of_first.iter().map(|receipt| receipt.received.since(receipt.created)).collect();
     latencies.sort_unstable();
     // To the third of four at once, which sends to the fourth; the second is sent to after the third.
     assert_eq!(latencies, [7 + 50 + 5, 14 + 50 + 5, 7 + 50 + 5 + 7 + 50 + 5]);

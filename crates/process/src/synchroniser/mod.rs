@@ -16,6 +16,7 @@ pub use plan::{BarrierPlan, BarrierTag, Method, PlanSettings, Word};
 use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::observer::{BarrierPassage, MessageEvent};
 use flitway_fabric::{BarrierId, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
@@ -32,20 +33,6 @@ pub struct Synchroniser {
     processor: Processor<Step>,
     next_rail: u32,
     lanes: Stream,
-    passages: Vec<Passage>,
-}
-
-/// A barrier that a process has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// Of which group.
-    pub group: u32,
-    /// Which operation of the group, from 0.
-    pub operation: u32,
-    /// When it arrived.
-    pub arrived: Cycle,
-    /// When it was released.
-    pub released: Cycle,
 }
 
 /// What the processor has done.
@@ -101,13 +88,7 @@ impl Synchroniser {
             // So that messages of different nodes go by different rails.
             next_rail: node.0 % plan.settings().rails,
             lanes: Stream::new(plan.settings().seed, node.0.into(), Purpose::Forwarding),
-            passages: Vec::new(),
         }
-    }
-
-    /// The barriers passed since the last call, in the order of their ends.
-    pub fn take_passages(&mut self) -> Vec<Passage> {
-        std::mem::take(&mut self.passages)
     }
 
     /// Everything due by cycle `now`.
@@ -167,10 +148,10 @@ impl Synchroniser {
                 let packet = self.packet(to, tag, now);
                 out.push(packet);
             }
-            Step::Taken(tag) => self.learn(tag, now),
+            Step::Taken(tag) => self.learn(tag, now, out),
             Step::Learnt(group) => {
                 let place = self.place(group);
-                self.release(place, now);
+                self.release(place, now, out);
             }
         }
     }
@@ -194,12 +175,12 @@ impl Synchroniser {
     }
 
     /// The processor has taken in a message.
-    fn learn(&mut self, tag: BarrierTag, now: Cycle) {
+    fn learn(&mut self, tag: BarrierTag, now: Cycle, out: &mut Outgoing) {
         let place = self.place(tag.group);
         let process = &mut self.processes[place];
         match tag.word {
             Word::Arrived => self.count(place, now),
-            Word::Released => self.release(place, now),
+            Word::Released => self.release(place, now, out),
             Word::Asked => {
                 process.heard[usize::from(tag.is_odd)] |= 1;
                 self.answer(place, now);
@@ -266,10 +247,11 @@ impl Synchroniser {
     }
 
     /// The process at `place` knows that it is released.
-    fn release(&mut self, place: usize, now: Cycle) {
+    fn release(&mut self, place: usize, now: Cycle, out: &mut Outgoing) {
         let process = &mut self.processes[place];
         let Process { group, operation, arrived, .. } = *process;
-        self.passages.push(Passage { group, operation, arrived, released: now });
+        let passage = BarrierPassage { group, operation, arrived, released: now };
+        out.report(MessageEvent::Synchronised(passage));
         process.operation += 1;
         process.due = Some(process.pace.arrival(now));
     }
@@ -284,7 +266,7 @@ impl Endpoint for Synchroniser {
         let overhead = self.plan.settings().receive_overhead;
         match up {
             Up::Delivery(delivery) => match BarrierTag::of(delivery.flow) {
-                Some(tag) if tag.word == Word::Asked => self.learn(tag, now),
+                Some(tag) if tag.word == Word::Asked => self.learn(tag, now, out),
                 Some(tag) => self.processor.work(now, overhead, Step::Taken(tag)),
                 None => {}
             },

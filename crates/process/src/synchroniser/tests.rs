@@ -1,6 +1,6 @@
 use super::*;
 use crate::PlanError;
-use crate::testing::run;
+use crate::testing::run_observed;
 use flitway_fabric::Flow;
 use flitway_fabric::barrier::Faults;
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -33,18 +33,19 @@ fn plan(members: &str, method: Method, interval: u64, imbalance: u64) -> Result<
 }
 
 /// The passages of every operation that all members have passed by cycle `end`.
-fn operations(plan: &Arc<BarrierPlan>, end: u64) -> Vec<Vec<Passage>> {
+fn operations(plan: &Arc<BarrierPlan>, end: u64) -> Vec<Vec<BarrierPassage>> {
     let mut nodes: Vec<Synchroniser> = (0..16).map(|node| Synchroniser::new(plan, NodeId(node))).collect();
-    run(&mut nodes, &[LATENCY, LATENCY], end);
-    let mut operations: BTreeMap<(u32, u32), Vec<Passage>> = BTreeMap::new();
-    for passage in nodes.iter_mut().flat_map(Synchroniser::take_passages) {
+    let (_, events) = run_observed(&mut nodes, &[LATENCY, LATENCY], end);
+    let mut operations: BTreeMap<(u32, u32), Vec<BarrierPassage>> = BTreeMap::new();
+    for event in events {
+        let MessageEvent::Synchronised(passage) = event else { panic!("there are barriers only") };
         operations.entry((passage.group, passage.operation)).or_default().push(passage);
     }
     operations.retain(|&(group, _), passages| passages.len() == plan.members(group) as usize);
     operations.into_values().collect()
 }
 
-fn last_arrival(passages: &[Passage]) -> Cycle {
+fn last_arrival(passages: &[BarrierPassage]) -> Cycle {
     passages.iter().map(|passage| passage.arrived).max().unwrap()
 }
 

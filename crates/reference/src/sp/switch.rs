@@ -5,7 +5,7 @@ mod request;
 use super::store::{Buffer, Stored};
 use super::{Flit, Order, Wires, World, is_central, port};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Grant, Observer};
+use flitway_fabric::observer::{Grant, SwitchObserver};
 use flitway_switch::sp::{CentralSettings, NextPacket, SpSettings, Store};
 use flitway_wiring::SwitchId;
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@ use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{BarrierId, Simulation};
 use flitway_process::synchroniser::{BarrierPlan, Method, PlanSettings};
-use flitway_process::{PlanError, Synchroniser, Together};
+use flitway_process::{PlanError, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
@@ -298,10 +298,6 @@ impl Watched {
         for signs in simulation.gather_observers(Recorder::take_signs) {
             self.book.enter_signs(signs);
         }
-        let passages = simulation.gather_endpoints(|_, together| {
-            together.synchroniser_mut().map(Synchroniser::take_passages).unwrap_or_default()
-        });
-        passages.into_iter().flatten().for_each(|passage| self.book.enter(passage));
         self.book.close(&mut batch.barriers);
     }
 }

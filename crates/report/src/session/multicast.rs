@@ -403,10 +403,6 @@ impl Managed {
         for copies in simulation.gather_observers(Recorder::take_copies) {
             self.copies.merge(copies, &self.plan, &mut batch.operations);
         }
-        let mut received = Copies::default();
-        let receipts = of_multicasters(simulation, |_, multicaster| multicaster.take_receipts());
-        receipts.into_iter().flatten().for_each(|receipt| received.enter(receipt));
-        self.copies.merge(received, &self.plan, &mut batch.operations);
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Cx, VCS_MAX};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::bits::bits;
-use flitway_fabric::observer::{Advert, Observer};
+use flitway_fabric::observer::{Advert, LinkObserver, Observer};
 use flitway_fabric::pool::Slot;
 use flitway_fabric::simulation::{Address, Counters, Wire};
 use flitway_wiring::PortId;

@@ -296,7 +296,7 @@ impl Port {
         let free = self.link.free_at;
         let at = self.link.send_packet(timing, now, u64::from(token.flits));
         token.injected = at - u64::from(self.link.wire.latency);
-        if cx.observer.follows_packets() {
+        if cx.observer.follows_departures() {
             cx.observer.departed(&Departure {
                 packet: token.name(),
                 component: self.link.component(),

@@ -5,9 +5,10 @@
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, NicPorts, Observer, Outgoing, Packet, Rates, Up,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rates, Up,
 };
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline,
@@ -118,8 +119,14 @@ pub(crate) fn random_scripts(
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deliveries(pub(crate) Vec<Delivery>);
 
-impl Observer for Deliveries {
+impl LinkObserver for Deliveries {}
+
+impl SwitchObserver for Deliveries {}
+
+impl NicObserver for Deliveries {
     fn delivered(&mut self, delivery: &Delivery) {
         self.0.push(*delivery);
     }
 }
+
+impl MessageObserver for Deliveries {}

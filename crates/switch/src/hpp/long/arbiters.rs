@@ -105,7 +105,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
     #[inline(always)]
     fn grant(&mut self, ports: &mut [Port<V>], base: u32, from: u32, place: u32, vc: usize, now: Time32) {
-        if self.world.observer.follows_packets() {
+        if self.world.observer.follows_passages() {
             self.describe_passage(ports, base, from, place, vc, now);
         }
         let Port { link, lanes, .. } = &mut ports[place as usize];

@@ -92,7 +92,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let from = base + u32::from(from);
         let Input { waiting, flits, units, .. } = &ports[from as usize].lanes[vc].input;
         let (slot, flits, units) = (waiting.head(), *flits, *units);
-        if self.world.observer.follows_packets() {
+        if self.world.observer.follows_departures() {
             self.describe_departure(&ports[place as usize], place, vc, slot, now);
         }
         let World { timing, tokens, counters, .. } = &mut self.world;

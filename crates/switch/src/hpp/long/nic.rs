@@ -264,7 +264,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         token.injected = token.at - u64::from(nic.link.wire.latency);
         nic.decide_at = if nic.link.waiting == 0 { Time32::NEVER } else { nic.link.free_at };
         counters.events += 1;
-        if observer.follows_packets() {
+        if observer.follows_departures() {
             observer.departed(&Departure {
                 packet: token.name(),
                 component: nic.component,

@@ -80,6 +80,7 @@ impl<E: Endpoint> Node<E> {
         assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
         let is_plain = out.sets.is_empty() && out.arrivals.is_empty() && out.drained.is_empty();
         assert!(is_plain, "nodes send packets for one node alone");
+        out.events.drain(..).for_each(|event| net.world.observer.reported(self.id, &event));
         for packet in out.packets.drain(..) {
             net.submit(self.nics.start + packet.rail.index(), now, self.id, &packet);
         }

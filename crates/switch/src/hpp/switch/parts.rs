@@ -195,7 +195,7 @@ impl Parts<'_> {
         now: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> Cycle {
-        if cx.observer.follows_packets() {
+        if cx.observer.follows_departures() {
             self.describe_departure(port, slot, now, cx);
         }
         let link = &mut self.links[port];
@@ -453,7 +453,7 @@ impl Parts<'_> {
         ready: Cycle,
         cx: &mut Cx<'_, O>,
     ) -> (Slot, u16) {
-        if cx.observer.follows_packets() {
+        if cx.observer.follows_passages() {
             self.describe_passage(input, index, now, cx);
         }
         let Shared { routing, pools, .. } = &mut *cx.shared;

@@ -1,0 +1,121 @@
+//! What happens on links.
+
+use super::{ComponentNumber, PacketName};
+use crate::barrier::{self, BarrierId};
+use flitway_engine::Cycle;
+use flitway_wiring::PortId;
+
+/// A link has chosen a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The packet.
+    pub packet: PacketName,
+    /// Who sends.
+    pub component: ComponentNumber,
+    /// By which port (of a node: the rail).
+    pub port: PortId,
+    /// On which virtual channel.
+    pub vc: u8,
+    /// How many flits follow each other, without gaps unless it is for a group.
+    pub flits: u16,
+    /// When it was ready for the link. In a node, which has it wait for credits too: when it was created.
+    pub ready: Cycle,
+    /// Since when the link was free of others.
+    pub free: Cycle,
+    /// When the link chose it.
+    pub chosen: Cycle,
+    /// When its first flit is on the wire at the other end.
+    pub arrives: Cycle,
+}
+
+/// A receiver has sent an advert that says something new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Advert {
+    /// When.
+    pub cycle: Cycle,
+    /// By which component.
+    pub component: ComponentNumber,
+    /// On which of its ports (of a node: the rail).
+    pub port: PortId,
+    /// For which virtual channel.
+    pub vc: u8,
+    /// The position up to which the sender may now send, in credit units since the start.
+    pub position: u32,
+}
+
+/// A link has chosen a barrier packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierDeparture {
+    /// When.
+    pub cycle: Cycle,
+    /// Who sends.
+    pub component: ComponentNumber,
+    /// By which port (of a node: the rail).
+    pub port: PortId,
+    /// Of which group.
+    pub group: BarrierId,
+    /// What it says.
+    pub packet: barrier::Packet,
+    /// When its first flit is on the wire of the sender.
+    pub leaves: Cycle,
+}
+
+/// A barrier packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierLoss {
+    /// When.
+    pub cycle: Cycle,
+    /// In which component.
+    pub component: ComponentNumber,
+    /// At which of its ports (of a node: the rail).
+    pub port: PortId,
+    /// Of which group.
+    pub group: BarrierId,
+    /// What it said.
+    pub packet: barrier::Packet,
+    /// Why.
+    pub reason: LossReason,
+}
+
+/// Why a barrier packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossReason {
+    /// A rule says so: [`Loss`](crate::barrier::Loss).
+    Rule,
+    /// The link has corrupted it.
+    BitError,
+    /// The queue of the input that it came to was full.
+    InputFull,
+    /// The queue of the output that it was to leave by was full.
+    OutputFull,
+}
+
+/// Is told what links do.
+pub trait LinkObserver {
+    /// Whether it wants to know what links choose. Asked before each time, so that nothing is described in vain; one that
+    /// does not want to know may be told all the same.
+    fn follows_departures(&self) -> bool {
+        true
+    }
+
+    /// A link has chosen a packet. What is certain to come is told early.
+    fn departed(&mut self, departure: &Departure) {
+        let _ = departure;
+    }
+
+    /// An advert that says something new has been sent. It is told late where nothing needed it before, or, on wires of its
+    /// own, early.
+    fn advertised(&mut self, advert: &Advert) {
+        let _ = advert;
+    }
+
+    /// A link has chosen a barrier packet.
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        let _ = departure;
+    }
+
+    /// A barrier packet is lost.
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        let _ = loss;
+    }
+}
