@@ -122,18 +122,14 @@ impl Case {
         self.scripts.iter().flatten().any(|packet| packet.flow.tag & ASKS != 0)
     }
 
-    /// The NICs of nodes, if their ports are bounded; processes arrive at barriers only if `with_barriers`.
+    /// The NICs of nodes, if their ports are bounded.
     #[must_use]
-    pub fn nics(&self, with_barriers: bool) -> Option<Vec<TestNic<Script>>> {
-        let settings = self.test_nics?;
-        let mut scripts = self.endpoints();
-        if !with_barriers {
-            scripts = scripts.into_iter().map(Script::without_barriers).collect();
-        }
-        Some(scripts.into_iter().map(|script| TestNic::new(settings, self.rails, script)).collect())
+    pub fn nics(&self) -> Option<Vec<TestNic<Script>>> {
+        let nic = |script| Some(TestNic::new(self.test_nics?, self.rails, script));
+        self.endpoints().into_iter().map(nic).collect()
     }
 
-    /// The endpoints for the fast engine.
+    /// The endpoints, or what is above the NICs.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Script> {
         let sets = self.sp.as_ref().map_or(&[][..], |sp| &sp.sets);
