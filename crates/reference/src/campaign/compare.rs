@@ -1,16 +1,14 @@
 //! Runs a case on both engines and compares.
 
 use super::case::{Case, Deaf};
+use super::chip::Tested;
 use crate::driver::{Model, Reference};
 use crate::record::{Difference, Record};
 use crate::script::Scripted;
-use crate::{hpp, sp};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::{Endpoint, Fabric, Simulation};
-use flitway_switch::AnyFabric;
-use flitway_switch::hpp::{Hpp, posts_adverts, works_by_stretches};
-use flitway_switch::sp::Sp;
+use flitway_switch::on_architecture;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -112,36 +110,28 @@ flitway_engine::add_fields!(Coverage {
 /// # Errors
 /// If they differ in anything.
 pub fn compare(case: &Case) -> Result<Coverage, Failure> {
-    match case.fabric() {
-        None => Ok(Coverage::default()),
-        Some(AnyFabric::Sp(fabric)) => compare_with::<Sp, _>(case, &fabric, sp::Sp::new(&fabric)),
-        Some(AnyFabric::Hpp(fabric)) => {
-            let coverage = compare_with::<Hpp, _>(case, &fabric, hpp::Hpp::new(&fabric))?;
-            Ok(Coverage {
-                by_stretches: u64::from(works_by_stretches(&fabric)),
-                posting: u64::from(posts_adverts(&fabric)),
-                ..coverage
-            })
-        }
-    }
+    let Some(fabric) = case.fabric() else { return Ok(Coverage::default()) };
+    on_architecture!(&fabric, A, fabric => compare_on::<A>(case, fabric))
 }
 
-/// Puts the endpoints of `case` on `model`, and on the fast engine.
-fn compare_with<A: Architecture, M: Model>(
+fn compare_on<A: Architecture<Chip: Tested>>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
-    model: M,
 ) -> Result<Coverage, Failure> {
-    if let Some(nics) = case.nics() {
-        return compare_runs::<A, _>(case, fabric, Reference::new(model, case.rails, nics.clone()), nics);
-    }
-    let scripts = case.endpoints();
-    let reference = Reference::new(model, case.rails, scripts.clone());
-    if case.asks() {
-        compare_runs::<A, _>(case, fabric, reference, scripts)
+    let model = A::Chip::model(fabric);
+    let mut coverage = if let Some(nics) = case.nics() {
+        compare_runs::<A, _>(case, fabric, Reference::new(model, case.rails, nics.clone()), nics)?
     } else {
-        compare_runs::<A, _>(case, fabric, reference, scripts.into_iter().map(Deaf).collect())
-    }
+        let scripts = case.endpoints();
+        let reference = Reference::new(model, case.rails, scripts.clone());
+        if case.asks() {
+            compare_runs::<A, _>(case, fabric, reference, scripts)?
+        } else {
+            compare_runs::<A, _>(case, fabric, reference, scripts.into_iter().map(Deaf).collect())?
+        }
+    };
+    A::Chip::cover(fabric, &mut coverage);
+    Ok(coverage)
 }
 
 fn compare_runs<A: Architecture, E: Endpoint>(
