@@ -46,21 +46,6 @@ fn engine_and_reference_agree_on_random_cases() {
     }
 }
 
-/// No routing is left to be tried by its own tests alone.
-#[test]
-fn random_cases_take_every_routing_on_both_switches() {
-    use RoutingKind::{DModK, DestinationTag, DimensionOrder, Minimal, UpDown, Valiant};
-    let cases: Vec<_> = (0..CASES).map(generate).collect();
-    let count =
-        |kind, is_sp| cases.iter().filter(|case| case.routing == kind && is_hpp(case) != is_sp).count();
-    for kind in [DModK, DimensionOrder, UpDown, Minimal, Valiant] {
-        assert!(count(kind, false) >= 20, "{kind:?}: {}", count(kind, false));
-    }
-    for kind in [DModK, DimensionOrder, UpDown, Minimal, DestinationTag] {
-        assert!(count(kind, true) >= 10, "{kind:?}: {}", count(kind, true));
-    }
-}
-
 /// Cases that campaigns have found: the arbiter of multicast granted twice in a cycle in which it was woken twice.
 #[test]
 fn engine_and_reference_agree_on_what_campaigns_have_found() {

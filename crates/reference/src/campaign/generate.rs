@@ -86,3 +86,54 @@ pub(super) fn latencies(dice: &mut Dice, links: usize) -> Vec<u32> {
         _ => (0..links).map(|_| if dice.one_in(4) { longest } else { 1 }).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::{Choice, Data, Tree};
+    use super::*;
+    use flitway_switch::SwitchSettings;
+    use flitway_wiring::routing::RoutingKind;
+    use flitway_wiring::topology::TopologySettings;
+
+    /// How many of the cases of a CI run have switches of that name and, as `of` tells, something of each name.
+    fn counts<T: Choice>(of: impl Fn(&Case) -> &T) -> impl Fn(&str, &str) -> usize {
+        let name = |tree: Tree| tree.name().to_owned();
+        let cases: Vec<_> = (0..2_400).map(generate).collect();
+        let names: Vec<_> =
+            cases.iter().map(|case| (name(case.chip.write()), name(of(case).write()))).collect();
+        move |chip, what| names.iter().filter(|it| it.0 == chip && it.1 == what).count()
+    }
+
+    /// Whoever adds a topology has to say how one is drawn.
+    #[test]
+    fn random_cases_take_every_topology_on_every_switch() {
+        let count = counts(|case| &case.topology);
+        for chip in SwitchSettings::NAMES {
+            for topology in TopologySettings::NAMES {
+                // Channels of an HPP Switch go both ways.
+                let is_none = (*chip, *topology) == ("Hpp", "Stages");
+                let count = count(chip, topology);
+                assert!(if is_none { count == 0 } else { count >= 5 }, "{topology} of {chip}: {count}");
+            }
+        }
+    }
+
+    /// No routing is left to be tried by its own tests alone, but those in which packets can wait for each other for ever.
+    #[test]
+    fn random_cases_take_every_routing_on_every_switch() {
+        let count = counts(|case| &case.routing);
+        for chip in SwitchSettings::NAMES {
+            for routing in RoutingKind::NAMES {
+                let is_none = match *routing {
+                    "DimensionOrderWithoutDateline" | "MinimalInOneClass" => true,
+                    // It needs several classes of virtual channels.
+                    "Valiant" => *chip == "Sp",
+                    "DestinationTag" => *chip == "Hpp",
+                    _ => false,
+                };
+                let count = count(chip, routing);
+                assert!(if is_none { count == 0 } else { count >= 10 }, "{routing} of {chip}: {count}");
+            }
+        }
+    }
+}
