@@ -29,11 +29,16 @@ fn hpp_switches_conform() {
         lanes: LaneChoice::ByPacket,
     };
     let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
-    conforms::<Hpp>(&[
-        plain.clone(),
-        HppSettings { vcs: 4, show_ahead: false, arbiter: ArbiterKind::RoundRobin, ..plain.clone() },
-        HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain },
-    ]);
+    let arbiters = ArbiterKind::ALL.iter().map(|&arbiter| HppSettings {
+        vcs: 4,
+        show_ahead: false,
+        arbiter,
+        ..plain.clone()
+    });
+    let mut cases: Vec<HppSettings> = arbiters.collect();
+    cases.push(plain.clone());
+    cases.push(HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain });
+    conforms::<Hpp>(&cases);
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Brackets {
 }
 
 impl Tree {
-    fn word(name: impl ToString) -> Self {
+    pub(super) fn word(name: impl ToString) -> Self {
         Tree { name: name.to_string(), brackets: Brackets::None, items: Vec::new() }
     }
 

@@ -7,7 +7,7 @@ use crate::campaign::dice::Dice;
 use crate::campaign::generate::topology::topology;
 use crate::campaign::generate::traffic::Traffic;
 use crate::campaign::generate::{BUDGET, barriers, latencies, length, members, pauses, test_nics, threads};
-use crate::campaign::text::{choice, record};
+use crate::campaign::text::{Data, Tree, choice, record};
 use crate::hpp::Hpp;
 use flitway_engine::Cycle;
 use flitway_fabric::Fabric;
@@ -58,7 +58,6 @@ record!(HppSettings {
     barrier,
     lanes,
 });
-choice!(ArbiterKind { Matrix, RoundRobin, LeastRecentlyGranted });
 record!(Pipeline { receive, queue, route, transmit_buffer, transmit });
 record!(AdvertSettings { flits, refresh, position_bits });
 record!(MulticastSettings { groups, vc, lookup, gathering });
@@ -76,6 +75,18 @@ record!(BarrierSettings {
 });
 choice!(DunStart { AtAck, AtCombine });
 choice!(LaneChoice { ByPacket, ByFlow });
+
+/// Its name in machine files.
+impl Data for ArbiterKind {
+    fn write(&self) -> Tree {
+        Tree::word(self.name())
+    }
+
+    fn read(tree: Tree) -> Result<Self, String> {
+        let name = tree.name();
+        ArbiterKind::named(name).ok_or_else(|| format!("there is no arbiter `{name}`"))
+    }
+}
 
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
@@ -187,11 +198,7 @@ pub(super) fn settings(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings
         vcs,
         buffer_units,
         unit_flits,
-        arbiter: dice.pick(&[
-            ArbiterKind::Matrix,
-            ArbiterKind::RoundRobin,
-            ArbiterKind::LeastRecentlyGranted,
-        ]),
+        arbiter: dice.pick(ArbiterKind::ALL),
         show_ahead,
         pipeline,
         tx_fifo: dice.scaled(pipeline.transmit_buffer + 1, 40),
