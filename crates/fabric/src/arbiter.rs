@@ -14,15 +14,51 @@
 
 use flitway_engine::prefetch;
 
-/// Which arbiter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArbiterKind {
-    /// The hardware matrix of `W[i][j]` bits: least recently served first.
-    Matrix,
-    /// The first requester after the last one served.
-    RoundRobin,
-    /// Least recently granted, kept as the time of each input's last grant.
-    LeastRecentlyGranted,
+/// Makes the table of arbiters: what each is called in files, and what it is. Whoever has to know all kinds, from machine files
+/// to random cases, asks it.
+macro_rules! arbiters {
+    ($($Kind:ident $name:literal $doc:literal;)+) => {
+        /// Which arbiter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ArbiterKind {
+            $(#[doc = $doc] $Kind,)+
+        }
+
+        impl ArbiterKind {
+            /// All of them.
+            pub const ALL: &[ArbiterKind] = &[$(ArbiterKind::$Kind),+];
+
+            /// What it is called in files.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(ArbiterKind::$Kind => $name,)+
+                }
+            }
+
+            /// What it is, in a sentence.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self {
+                    $(ArbiterKind::$Kind => $doc,)+
+                }
+            }
+        }
+    };
+}
+
+arbiters! {
+    Matrix "matrix" "The hardware matrix of bits: least recently served first.";
+    RoundRobin "round-robin" "The first requester after the last one served.";
+    LeastRecentlyGranted "lrg" "Least recently granted, kept as a list.";
+}
+
+impl ArbiterKind {
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
 }
 
 /// The arbiters of one switch.
@@ -176,9 +212,6 @@ mod tests {
     use super::*;
     use flitway_engine::random::{Purpose, Stream};
 
-    const KINDS: [ArbiterKind; 3] =
-        [ArbiterKind::Matrix, ArbiterKind::RoundRobin, ArbiterKind::LeastRecentlyGranted];
-
     fn requests(stream: &mut Stream, inputs: usize) -> u64 {
         let mask = u64::MAX >> (64 - inputs);
         (stream.bits() & stream.bits() & mask) | 1 << stream.below(inputs as u64)
@@ -186,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_kind_grants_a_requester_and_passes_nobody_over_for_long() {
-        for kind in KINDS {
+        for &kind in ArbiterKind::ALL {
             for inputs in [1, 2, 5, 16, 63, 64] {
                 let mut stream = Stream::new(inputs as u64, 0, Purpose::Test);
                 let mut bank = ArbiterBank::new(kind, 3, inputs);
@@ -205,7 +238,7 @@ mod tests {
 
     #[test]
     fn with_everybody_requesting_each_is_granted_in_turn() {
-        for kind in KINDS {
+        for &kind in ArbiterKind::ALL {
             let mut bank = ArbiterBank::new(kind, 1, 5);
             let grants: Vec<usize> = (0..10).map(|_| bank.grant(0, 0b11111)).collect();
             assert_eq!(grants, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4], "{kind:?}");

@@ -78,7 +78,7 @@ pub enum Kind {
 }
 
 /// One name of a choice.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// As it is written.
     pub name: &'static str,

@@ -2,6 +2,7 @@
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
 //! * [`sp`]: the SP Switch likewise.
+//! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
@@ -13,6 +14,7 @@
 
 pub mod barrier;
 pub mod campaign;
+pub mod driver;
 pub mod hpp;
 pub mod record;
 pub mod script;

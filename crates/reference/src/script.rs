@@ -2,11 +2,9 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::{BarrierId, Delivery, Endpoint, Flow, Outgoing, Packet, Up};
+use flitway_test_kit::nic::TestNic;
 use flitway_wiring::{Destination, NodeSet};
 use std::sync::Arc;
-
-/// What a node sends in the cycle in which a packet is delivered to it.
-pub type Reply = fn(&Delivery) -> Option<Packet>;
 
 /// When a process arrives at the barriers of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +21,7 @@ pub struct Arrivals {
 pub const ASKS: u64 = 1 << 32;
 
 /// The reply to a packet that asks for one: as long as that, and asking for nothing.
-#[must_use]
-pub fn reply(delivery: &Delivery) -> Option<Packet> {
+fn reply(delivery: &Delivery) -> Option<Packet> {
     (delivery.flow.tag & ASKS != 0).then_some(Packet {
         destination: Destination::Node(delivery.source),
         rail: delivery.rail,
@@ -35,12 +32,19 @@ pub fn reply(delivery: &Delivery) -> Option<Packet> {
     })
 }
 
+/// What sits on the NIC ports of a node in a case.
+pub trait Scripted: Endpoint {
+    /// Whether it has sent all its packets and has done with its barriers.
+    fn is_done(&self) -> bool;
+}
+
 /// A process that arrives at barriers.
 #[derive(Clone, Debug)]
 struct Process {
     group: BarrierId,
-    /// When it arrives; `NEVER` while it waits, and when it has done.
-    due: Cycle,
+    /// When it arrives, unless it waits or has done.
+    due: Option<Cycle>,
+    waits: bool,
     /// Last one first.
     pauses: Vec<u64>,
 }
@@ -48,11 +52,19 @@ struct Process {
 impl Process {
     fn new(arrivals: &Arrivals) -> Self {
         let pauses = arrivals.pauses.iter().rev().copied().collect();
-        Process { group: arrivals.group, due: arrivals.first, pauses }
+        Process { group: arrivals.group, due: Some(arrivals.first), waits: false, pauses }
+    }
+
+    fn arrive(&mut self, out: &mut Outgoing) {
+        (self.due, self.waits) = (None, true);
+        out.arrive(self.group);
     }
 }
 
 /// An endpoint that sends given packets and arrives at barriers at given times, and replies, if it hears of deliveries.
+///
+/// A process that arrives again without a pause does so before those whose pause has ended, which arrive in the order of
+/// the list.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// Last created first.
@@ -72,17 +84,11 @@ impl Script {
         }
     }
 
-    /// The same without barriers.
-    #[must_use]
-    pub fn without_barriers(self) -> Self {
-        Script { processes: Vec::new(), ..self }
-    }
-
     /// When it has something to do next.
     fn next(&self) -> Option<Cycle> {
         let packet = self.packets.last().map(|packet| packet.created);
-        let arrivals = self.processes.iter().map(|process| process.due);
-        arrivals.chain(packet).min().filter(|&next| next != Cycle::NEVER)
+        let arrivals = self.processes.iter().filter_map(|process| process.due);
+        arrivals.chain(packet).min()
     }
 }
 
@@ -94,9 +100,10 @@ impl Endpoint for Script {
                 Destination::Node(_) | Destination::Group(..) => out.push(packet),
             }
         }
-        for process in self.processes.iter_mut().filter(|process| process.due <= now) {
-            out.arrive(process.group);
-            process.due = Cycle::NEVER;
+        for process in &mut self.processes {
+            if process.due.is_some_and(|due| due <= now) {
+                process.arrive(out);
+            }
         }
         self.next()
     }
@@ -110,13 +117,25 @@ impl Endpoint for Script {
             Up::Released(group) => group,
             Up::Sent(..) => unreachable!("NIC ports of a script are ideal"),
         };
-        let process = self.processes.iter_mut().find(|process| process.group == group);
+        let process = self.processes.iter_mut().find(|process| process.group == group && process.waits);
         let process = process.expect("who is released has arrived");
+        process.waits = false;
         match process.pauses.pop() {
-            Some(0) => out.arrive(group),
-            Some(pause) => process.due = now + pause,
-            None => {}
+            Some(0) => process.arrive(out),
+            pause => process.due = pause.map(|pause| now + pause),
         }
         self.next()
+    }
+}
+
+impl Scripted for Script {
+    fn is_done(&self) -> bool {
+        self.packets.is_empty() && self.processes.iter().all(|it| it.due.is_none() && !it.waits)
+    }
+}
+
+impl Scripted for TestNic<Script> {
+    fn is_done(&self) -> bool {
+        self.is_idle() && self.process().is_done()
     }
 }

@@ -32,12 +32,15 @@ fn hpp_switches_conform() {
     // So small that credit updates are posted ahead of time.
     let format = PacketFormat { mtu_bytes: 16, ..plain.format };
     let small = HppSettings { advert: sideband, unit_flits: 8, buffer_units: 8, format, ..plain.clone() };
-    let mail = conforms::<Hpp>(&[
-        small,
-        plain.clone(),
-        HppSettings { vcs: 4, show_ahead: false, arbiter: ArbiterKind::RoundRobin, ..plain.clone() },
-        HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain },
-    ]);
+    let arbiters = ArbiterKind::ALL.iter().map(|&arbiter| HppSettings {
+        vcs: 4,
+        show_ahead: false,
+        arbiter,
+        ..plain.clone()
+    });
+    let mut cases: Vec<HppSettings> = arbiters.chain([small, plain.clone()]).collect();
+    cases.push(HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain });
+    let mail = conforms::<Hpp>(&cases);
     assert!(mail.iter().eq(&["Advert", "CreditRun", "Packet", "Run", "Signal"]), "{mail:?}");
 }
 

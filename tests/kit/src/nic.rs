@@ -86,6 +86,12 @@ impl<E: Endpoint> TestNic<E> {
         self.counts
     }
 
+    /// The process.
+    #[must_use]
+    pub fn process(&self) -> &E {
+        &self.process
+    }
+
     /// Whether nothing waits in it, every packet of its own has been answered, and its process has none to make.
     #[must_use]
     pub fn is_idle(&self) -> bool {

@@ -1,7 +1,8 @@
 //! `campaign`: random cases on the reference and on the fast engine, for as long as asked.
 
 use crate::Outcome;
-use flitway_reference::campaign::{self, Extent, Finding};
+use flitway_reference::campaign::{self, Case, Extent, Finding};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Args, Debug)]
@@ -15,17 +16,27 @@ pub(crate) struct Arguments {
     /// Begin with the seed of this day (UTC): the same all day, and another one tomorrow
     #[arg(long, conflicts_with = "from")]
     today: bool,
-    /// Run this case only
+    /// Run the case of this seed only
     #[arg(long, value_name = "SEED", conflicts_with_all = ["seconds", "from", "today"])]
     replay: Option<u64>,
+    /// Run the case in this file only: one that was printed when it failed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "from", "today", "replay"])]
+    case: Option<PathBuf>,
     /// Threads, each with a case of its own
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: u32,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let failed =
-        |finding: Box<Finding>| format!("{finding}\nor: cargo xtask campaign --replay {}", finding.seed);
+    let failed = |finding: Box<Finding>| finding.to_string();
+    if let Some(path) = &arguments.case {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+        let case: Case = text.parse().map_err(|error| format!("{name}: {error}"))?;
+        let coverage = campaign::check(&case).map_err(failed)?;
+        println!("{name}: both engines agree\n{coverage:#?}");
+        return Ok(());
+    }
     if let Some(seed) = arguments.replay {
         let coverage = campaign::replay(seed).map_err(failed)?;
         println!("case {seed}: both engines agree\n{coverage:#?}");

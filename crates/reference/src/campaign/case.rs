@@ -3,24 +3,19 @@
 use crate::script::{ASKS, Arrivals, Script};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rates, Up};
-use flitway_switch::hpp::HppSettings;
-use flitway_switch::sp::SpSettings;
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rate, Rates, Up};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_test_kit::nic::{NicSettings, TestNic};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeSet};
-use std::fmt;
+use flitway_wiring::topology::{End, Topology, TopologySettings};
+use flitway_wiring::{Groups, NodeId, NodeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A case: everything that decides what happens, and how to look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Where it came from.
-    pub seed: u64,
     /// The topology of a rail.
     pub topology: TopologySettings,
     /// The routing on it.
@@ -29,24 +24,24 @@ pub struct Case {
     pub rails: u32,
     /// Cycles of each link of a rail.
     pub latencies: Vec<u32>,
-    /// The switches, if they are HPP Switches.
-    pub settings: HppSettings,
-    /// The switches, if they are SP Switches.
-    pub sp: Option<SpPart>,
+    /// The channels of a rail that do not carry a flit in every cycle.
+    pub rates: Vec<Slow>,
+    /// The switches.
+    pub chip: SwitchSettings,
+    /// The NICs of nodes, if their ports are bounded.
+    pub test_nics: Option<NicSettings>,
     /// How packets for groups climb.
     pub ascent: Ascent,
     /// The groups.
     pub groups: Vec<GroupSettings>,
-    /// What each node sends, by time of creation.
-    pub scripts: Vec<Vec<Packet>>,
+    /// The sets of nodes that packets are for, by the number that their destination gives.
+    pub sets: Vec<Vec<NodeId>>,
     /// The barrier groups.
     pub barriers: Vec<BarrierSettings>,
     /// What happens to their packets.
     pub faults: Faults,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
-    /// The NICs of nodes, if their ports are bounded.
-    pub test_nics: Option<NicSettings>,
     /// Whether the fast engine is promised that packets are as long as they are.
     pub promises: bool,
     /// Threads of the fast engine.
@@ -57,50 +52,88 @@ pub struct Case {
     pub limit: Cycle,
     /// Cycles to go on after the last delivery.
     pub margin: u64,
+    /// What each node sends, by time of creation.
+    pub scripts: Vec<Vec<Packet>>,
 }
 
-/// What a case of SP Switches has beside others.
+/// A channel that carries so many flits in so many cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpPart {
-    /// The switches.
-    pub settings: SpSettings,
-    /// The sets that packets are for, by the number that their destination gives.
-    pub sets: Vec<Arc<NodeSet>>,
-    /// Flits per cycle of each channel.
-    pub rates: Rates,
+pub struct Slow {
+    /// The end that sends on it.
+    pub sender: End,
+    /// Flits.
+    pub flits: u32,
+    /// Cycles.
+    pub cycles: u32,
 }
 
 impl Case {
-    /// The fabric, unless topology, routing and latencies do not go together (when a case has been cut down).
+    /// A case in which nothing is sent: one rail, links of one cycle, one thread.
+    ///
+    /// # Panics
+    /// If the topology cannot be built.
+    #[must_use]
+    pub fn plain(topology: TopologySettings, chip: SwitchSettings) -> Self {
+        let built = Topology::build(&topology).expect("the topology of a case can be built");
+        let nodes = built.nodes() as usize;
+        Case {
+            routing: if built.is_one_way() { RoutingKind::DestinationTag } else { RoutingKind::UpDown },
+            topology,
+            rails: 1,
+            latencies: vec![1; built.links().len()],
+            rates: Vec::new(),
+            chip,
+            test_nics: None,
+            ascent: Ascent::Table,
+            groups: Vec::new(),
+            sets: Vec::new(),
+            barriers: Vec::new(),
+            faults: Faults::default(),
+            arrivals: vec![Vec::new(); nodes],
+            promises: false,
+            threads: 1,
+            pauses: Vec::new(),
+            limit: Cycle(10_000),
+            margin: 50,
+            scripts: vec![Vec::new(); nodes],
+        }
+    }
+
+    /// The fabric, unless its parts do not go together (when a case has been cut down).
     #[must_use]
     pub fn fabric(&self) -> Option<AnyFabric> {
         let topology = Arc::new(Topology::build(&self.topology).ok()?);
+        let chip = self.chip.chip();
         let fits = topology.nodes() as usize == self.scripts.len()
             && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
-            && (self.sp.is_some() || topology.ports_max() <= self.settings.ports);
+            && topology.ports_max() <= chip.ports();
         let routing = Routing::new(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
             groups => Groups::new(&routing, self.ascent, groups).ok()?,
         };
         let barriers = Barriers::new(&routing, &self.barriers).ok()?.with_faults(self.faults.clone());
-        let (switch, vcs) = match &self.sp {
-            Some(sp) => (SwitchSettings::Sp(sp.settings.clone()), 1),
-            None => (SwitchSettings::Hpp(self.settings.clone()), self.settings.vcs),
-        };
         let bare = Fabric {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
-            rates: self.sp.as_ref().map_or_else(Rates::full, |sp| sp.rates.clone()),
+            rates: self.rates()?,
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },
             nic_ports: if self.test_nics.is_some() { NicPorts::Bounded } else { NicPorts::Ideal },
             chip: (),
         };
-        vcs.is_multiple_of(bare.routing.classes()).then(|| switch.fabric(bare))
+        chip.vcs().is_multiple_of(bare.routing.classes()).then(|| self.chip.clone().fabric(bare))
+    }
+
+    fn rates(&self) -> Option<Rates> {
+        let mut rates = Rates::full();
+        for slow in &self.rates {
+            rates.set(slow.sender, Rate::new(slow.flits, slow.cycles)?);
+        }
+        Some(rates)
     }
 
     /// Bytes of the packets. Replies are as long as what asks for them, answers of NICs a byte.
@@ -122,69 +155,19 @@ impl Case {
         self.scripts.iter().flatten().any(|packet| packet.flow.tag & ASKS != 0)
     }
 
-    /// The NICs of nodes, if their ports are bounded; processes arrive at barriers only if `with_barriers`.
+    /// The NICs of nodes, if their ports are bounded.
     #[must_use]
-    pub fn nics(&self, with_barriers: bool) -> Option<Vec<TestNic<Script>>> {
-        let settings = self.test_nics?;
-        let mut scripts = self.endpoints();
-        if !with_barriers {
-            scripts = scripts.into_iter().map(Script::without_barriers).collect();
-        }
-        Some(scripts.into_iter().map(|script| TestNic::new(settings, self.rails, script)).collect())
+    pub fn nics(&self) -> Option<Vec<TestNic<Script>>> {
+        let nic = |script| Some(TestNic::new(self.test_nics?, self.rails, script));
+        self.endpoints().into_iter().map(nic).collect()
     }
 
-    /// The endpoints for the fast engine.
+    /// The endpoints, or what is above the NICs.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Script> {
-        let sets = self.sp.as_ref().map_or(&[][..], |sp| &sp.sets);
+        let sets: Vec<_> = self.sets.iter().map(|set| Arc::new(NodeSet::new(set.iter().copied()))).collect();
         let nodes = self.scripts.iter().zip(&self.arrivals);
-        nodes.map(|(packets, arrivals)| Script::new(packets, sets, arrivals)).collect()
-    }
-}
-
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}: {:?} with {:?}, {} rails", self.seed, self.topology, self.routing, self.rails)?;
-        writeln!(f, "latencies {:?}", self.latencies)?;
-        match &self.sp {
-            Some(sp) => {
-                writeln!(f, "{:#?}", sp.settings)?;
-                writeln!(f, "{:?}", sp.rates)?;
-                for (number, set) in sp.sets.iter().enumerate() {
-                    let nodes: Vec<u32> = set.iter().map(|node| node.0).collect();
-                    writeln!(f, "set {number}: {nodes:?}")?;
-                }
-            }
-            None => writeln!(f, "{:#?}", self.settings)?,
-        }
-        let Case { promises, threads, pauses, limit, margin, .. } = self;
-        writeln!(
-            f,
-            "shortest packet promised: {promises}, {threads} threads, pauses at {pauses:?}, limit {limit}, margin {margin}"
-        )?;
-        if let Some(settings) = self.test_nics {
-            writeln!(f, "{settings:?}")?;
-        }
-        if !self.groups.is_empty() {
-            writeln!(f, "{:?} groups {:?}", self.ascent, self.groups)?;
-        }
-        if !self.barriers.is_empty() {
-            writeln!(f, "barriers {:?}, {:?}", self.barriers, self.faults)?;
-            for (node, arrivals) in self.arrivals.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
-                writeln!(f, "  node {node}: {arrivals:?}")?;
-            }
-        }
-        writeln!(f, "{} packets:", self.packets())?;
-        for (node, packets) in self.scripts.iter().enumerate() {
-            for Packet { destination, rail, lane, payload, created, flow } in packets.iter().take(20) {
-                let what = format!("{payload} B, rail {rail}, lane {lane}, {flow:?}");
-                writeln!(f, "  cycle {created}: {node} -> {destination:?}, {what}")?;
-            }
-            if packets.len() > 20 {
-                writeln!(f, "  ... {} more of node {node}", packets.len() - 20)?;
-            }
-        }
-        Ok(())
+        nodes.map(|(packets, arrivals)| Script::new(packets, &sets, arrivals)).collect()
     }
 }
 

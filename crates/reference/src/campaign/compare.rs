@@ -1,15 +1,14 @@
 //! Runs a case on both engines and compares.
 
 use super::case::{Case, Deaf};
+use super::chip::Tested;
+use crate::driver::{Model, Reference};
 use crate::record::{Difference, Record};
-use crate::script::reply;
-use crate::{hpp, sp};
+use crate::script::Scripted;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::{Endpoint, Fabric, Simulation};
-use flitway_switch::AnyFabric;
-use flitway_switch::hpp::{Hpp, posts_adverts, works_by_stretches};
-use flitway_switch::sp::Sp;
+use flitway_switch::on_architecture;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -111,86 +110,39 @@ flitway_engine::add_fields!(Coverage {
 /// # Errors
 /// If they differ in anything.
 pub fn compare(case: &Case) -> Result<Coverage, Failure> {
-    match case.fabric() {
-        None => Ok(Coverage::default()),
-        Some(AnyFabric::Sp(fabric)) => {
-            let sets = case.sp.as_ref().map_or(&[][..], |part| &part.sets);
-            let mut reference = sp::Reference::new(&fabric, &case.scripts, sets, reply);
-            if let Some(nics) = case.nics(false) {
-                reference = reference.with_test_nics(nics);
-            }
-            compare_with::<Sp, _>(case, &fabric, reference)
-        }
-        Some(AnyFabric::Hpp(fabric)) => {
-            let mut reference =
-                hpp::Reference::new(&fabric, &case.scripts, reply).with_barriers(&case.arrivals);
-            if let Some(nics) = case.nics(false) {
-                reference = reference.with_test_nics(nics);
-            }
-            let coverage = compare_with::<Hpp, _>(case, &fabric, reference)?;
-            Ok(Coverage {
-                by_stretches: u64::from(works_by_stretches(&fabric)),
-                posting: u64::from(posts_adverts(&fabric)),
-                ..coverage
-            })
-        }
-    }
+    let Some(fabric) = case.fabric() else { return Ok(Coverage::default()) };
+    on_architecture!(&fabric, A, fabric => compare_on::<A>(case, fabric))
 }
 
-/// What is asked of a reference model.
-trait Model {
-    fn run_to_delivery(&mut self, limit: Cycle);
-    fn run_until(&mut self, end: Cycle);
-    fn now(&self) -> Cycle;
-    fn record(&self) -> &Record;
-    fn counters(&self) -> Counters;
-}
-
-/// The models have these methods as their own.
-macro_rules! model {
-    ($type:ty) => {
-        impl Model for $type {
-            fn run_to_delivery(&mut self, limit: Cycle) {
-                <$type>::run_to_delivery(self, limit);
-            }
-
-            fn run_until(&mut self, end: Cycle) {
-                <$type>::run_until(self, end);
-            }
-
-            fn now(&self) -> Cycle {
-                <$type>::now(self)
-            }
-
-            fn record(&self) -> &Record {
-                <$type>::record(self)
-            }
-
-            fn counters(&self) -> Counters {
-                <$type>::counters(self)
-            }
-        }
-    };
-}
-model!(hpp::Reference);
-model!(sp::Reference);
-
-fn compare_with<A: Architecture, R: Model>(
+fn compare_on<A: Architecture<Chip: Tested>>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
-    mut reference: R,
+) -> Result<Coverage, Failure> {
+    let model = A::Chip::model(fabric);
+    let mut coverage = if let Some(nics) = case.nics() {
+        compare_runs::<A, _>(case, fabric, Reference::new(model, case.rails, nics.clone()), nics)?
+    } else {
+        let scripts = case.endpoints();
+        let reference = Reference::new(model, case.rails, scripts.clone());
+        if case.asks() {
+            compare_runs::<A, _>(case, fabric, reference, scripts)?
+        } else {
+            compare_runs::<A, _>(case, fabric, reference, scripts.into_iter().map(Deaf).collect())?
+        }
+    };
+    A::Chip::cover(fabric, &mut coverage);
+    Ok(coverage)
+}
+
+fn compare_runs<A: Architecture, E: Endpoint>(
+    case: &Case,
+    fabric: &Fabric<A::Chip>,
+    mut reference: Reference<impl Model, impl Scripted>,
+    endpoints: Vec<E>,
 ) -> Result<Coverage, Failure> {
     caught(|| reference.run_to_delivery(case.limit)).map_err(Failure::ReferencePanicked)?;
     let end = reference.now() + case.margin;
-    let run = || {
-        if let Some(nics) = case.nics(true) {
-            run_engine::<A, _>(case, fabric, nics, end)
-        } else if case.asks() {
-            run_engine::<A, _>(case, fabric, case.endpoints(), end)
-        } else {
-            run_engine::<A, _>(case, fabric, case.endpoints().into_iter().map(Deaf).collect(), end)
-        }
-    };
+    let run = || run_engine::<A, _>(case, fabric, endpoints, end);
     let engine = caught(run).map_err(Failure::EnginePanicked)??;
     caught(|| reference.run_until(engine.now)).map_err(Failure::ReferencePanicked)?;
     if let Some(difference) = Record::first_difference(reference.record(), &engine.record, engine.now) {

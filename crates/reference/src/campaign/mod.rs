@@ -3,14 +3,17 @@
 //! A case is made from one 64-bit seed ([`generate()`]): fabric, settings, traffic, and how it is looked at.
 //! [`compare()`] runs it and demands the same deliveries (every field), the same grants, the same new adverts, the same
 //! totals, and books that balance. A case that fails is [shrunk](shrink()) and comes back as a [`Finding`], which prints
-//! the smallest case, the first difference and the command that replays it.
+//! the smallest case, as text that can be kept as a file and read again, with the first difference.
 
 mod case;
+mod chip;
 mod compare;
+mod dice;
 mod generate;
 mod shrink;
+mod text;
 
-pub use case::{Case, SpPart};
+pub use case::{Case, Slow};
 pub use compare::{Coverage, Failure, compare};
 pub use generate::generate;
 pub use shrink::shrink;
@@ -23,22 +26,28 @@ use std::time::{Duration, Instant};
 /// A case on which the engines differ.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The seed of the case as it was found.
-    pub seed: u64,
+    /// The seed of the case as it was found, if it is from one.
+    pub seed: Option<u64>,
     /// The smallest case that still fails.
     pub case: Case,
     /// How that one fails.
     pub failure: Failure,
 }
 
+/// As the text of a case, with the rest in remarks: it can be kept as a file.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "reference and engine differ on a case cut down from\n{}{}", self.case, self.failure)?;
-        let seed = self.seed;
-        write!(
+        writeln!(
             f,
-            "replay: FLITWAY_CASE={seed} cargo test -p flitway-reference --test differential -- --nocapture"
-        )
+            "# Reference and engine differ on this case. From a file: cargo xtask campaign --case FILE"
+        )?;
+        for line in self.failure.to_string().lines() {
+            writeln!(f, "# {line}")?;
+        }
+        if let Some(seed) = self.seed {
+            writeln!(f, "# Before it was cut down: cargo xtask campaign --replay {seed}")?;
+        }
+        write!(f, "{}", self.case)
     }
 }
 
@@ -51,20 +60,27 @@ pub enum Extent {
     Time(Duration),
 }
 
-/// Runs the case of one seed; a failure is shrunk.
+/// Runs one case; if it fails, it is shrunk.
+///
+/// # Errors
+/// If the engines differ.
+pub fn check(case: &Case) -> Result<Coverage, Box<Finding>> {
+    compare(case).map_err(|failure| {
+        // The assertions that fail on the way to the smallest case would only bury it.
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let (case, failure) = shrink(case, &failure);
+        std::panic::set_hook(hook);
+        Box::new(Finding { seed: None, case, failure })
+    })
+}
+
+/// Runs the case of one seed; if it fails, it is shrunk.
 ///
 /// # Errors
 /// If the engines differ.
 pub fn replay(seed: u64) -> Result<Coverage, Box<Finding>> {
-    let case = generate(seed);
-    compare(&case).map_err(|failure| {
-        // The assertions that fail on the way to the smallest case would only bury it.
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
-        let (case, failure) = shrink(&case, &failure);
-        std::panic::set_hook(hook);
-        Box::new(Finding { seed, case, failure })
-    })
+    check(&generate(seed)).map_err(|finding| Box::new(Finding { seed: Some(seed), ..*finding }))
 }
 
 /// Runs cases from seed `first` on, on `workers` threads, until enough have passed or one fails.

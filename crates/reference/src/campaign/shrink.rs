@@ -1,16 +1,12 @@
 //! Makes a failing case smaller: fewer packets first, then plainer settings, as long as it still fails.
 
 use super::case::Case;
+use super::chip;
 use super::compare::{Failure, compare};
 use crate::script::ASKS;
-use flitway_fabric::Rates;
-use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::barrier::{DunStart, Root};
-use flitway_switch::hpp::{Gathering, LaneChoice};
-use flitway_switch::sp::{SpAscent, SpSettings};
+use flitway_fabric::barrier::Root;
 use flitway_wiring::topology::TopologySettings;
 use flitway_wiring::{Destination, NodeId};
-use std::sync::Arc;
 
 /// The most attempts; small cases take a millisecond each.
 const ATTEMPTS: u32 = 4_000;
@@ -82,15 +78,25 @@ impl Shrinker {
         }
     }
 
+    /// Makes `change` as often as the case still fails after it.
+    fn repeat(&mut self, change: impl Fn(&mut Case)) {
+        for _ in 0..16 {
+            let mut candidate = self.best.0.clone();
+            change(&mut candidate);
+            if !self.attempt(candidate) {
+                break;
+            }
+        }
+    }
+
     fn simplify(&mut self) {
         for change in CHANGES {
-            for _ in 0..16 {
-                let mut candidate = self.best.0.clone();
-                change(&mut candidate);
-                if !self.attempt(candidate) {
-                    break;
-                }
-            }
+            self.repeat(change);
+        }
+        let mut way = 0;
+        while chip::simplify(&mut self.best.0.chip.clone(), way) {
+            self.repeat(|case| _ = chip::simplify(&mut case.chip, way));
+            way += 1;
         }
         for link in 0..self.best.0.latencies.len() {
             let mut candidate = self.best.0.clone();
@@ -132,77 +138,24 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),
     fewer_rails,
     fewer_nodes,
-    fewer_vcs,
     |case| case.latencies.fill(1),
     |case| case.latencies.iter_mut().for_each(|latency| *latency = latency.div_ceil(2)),
-    |case| case.settings.show_ahead = false,
-    |case| case.settings.advert.refresh = None,
-    |case| case.settings.advert.flits = 0,
-    |case| case.settings.advert.flits = case.settings.advert.flits.min(1),
-    |case| case.settings.advert.position_bits = 16,
-    |case| case.settings.arbiter = ArbiterKind::RoundRobin,
-    |case| case.settings.format.header_flits = case.settings.format.header_flits.saturating_sub(1),
-    |case| case.settings.format.trailer_flits = 0,
-    |case| case.settings.pipeline.receive = case.settings.pipeline.receive.saturating_sub(1),
-    |case| case.settings.pipeline.queue = case.settings.pipeline.queue.saturating_sub(1),
-    |case| case.settings.pipeline.route = case.settings.pipeline.route.saturating_sub(1).max(1),
-    |case| case.settings.pipeline.transmit = 1,
-    |case| {
-        let least = 1 + u32::from(case.settings.show_ahead);
-        case.settings.pipeline.transmit_buffer = (case.settings.pipeline.transmit_buffer - 1).max(least);
-    },
-    |case| {
-        case.settings.tx_fifo = (case.settings.tx_fifo - 1).max(case.settings.pipeline.transmit_buffer + 1)
-    },
-    |case| case.settings.buffer_units = 64,
-    |case| case.settings.multicast.lookup = 0,
-    |case| case.settings.multicast.gathering = Gathering::Bulletin { patience: None },
+    |case| case.rates.clear(),
+    fewer_receivers,
     |case| case.groups.iter_mut().for_each(|group| group.root = 0),
     fewer_members,
     fewer_barriers,
     fewer_arrivals,
     |case| _ = case.faults.losses.pop(),
     |case| case.faults.losses = case.faults.losses.split_off(1.min(case.faults.losses.len())),
-    |case| case.settings.barrier.packet_error = 0,
-    |case| case.settings.barrier.dedicated = true,
-    |case| case.settings.barrier.engine = 0,
-    |case| case.settings.barrier.together = false,
-    |case| case.settings.lanes = LaneChoice::ByPacket,
-    |case| case.settings.barrier.buffer_packets = 12,
-    |case| case.settings.barrier.retransmit = 10_000,
-    |case| case.settings.barrier.dun = 10_000,
-    |case| case.settings.barrier.dun_start = DunStart::AtAck,
     |case| case.barriers.iter_mut().for_each(|group| group.root = Root::Switch(0)),
-    |case| sp(case, |switch| switch.ascent = SpAscent::Routed),
-    |case| sp(case, |switch| switch.credit = 1),
-    |case| sp(case, |switch| switch.format.trailer_flits = 0),
-    |case| sp(case, |switch| switch.pipeline.receive = switch.pipeline.receive.saturating_sub(1)),
-    |case| sp(case, |switch| switch.pipeline.route = switch.pipeline.route.saturating_sub(1).max(1)),
-    |case| sp(case, |switch| switch.pipeline.transmit = 1),
-    |case| sp(case, |switch| switch.fifo_flits = 1_000),
-    fewer_receivers,
-    |case| {
-        if let Some(part) = &mut case.sp {
-            part.rates = Rates::full();
-        }
-    },
 ];
-
-/// Changes the settings of SP Switches.
-fn sp(case: &mut Case, change: fn(&mut SpSettings)) {
-    if let Some(part) = &mut case.sp {
-        change(&mut part.settings);
-    }
-}
 
 /// Cuts off the last node of the largest set.
 fn fewer_receivers(case: &mut Case) {
-    let Some(part) = &mut case.sp else { return };
-    let largest = (0..part.sets.len()).max_by_key(|&set| part.sets[set].len());
-    let Some(largest) = largest.filter(|&set| part.sets[set].len() > 1) else { return };
-    let set = Arc::make_mut(&mut part.sets[largest]);
-    if let Some(last) = set.iter().last() {
-        set.remove(last);
+    let largest = case.sets.iter_mut().max_by_key(|set| set.len());
+    if let Some(set) = largest.filter(|set| set.len() > 1) {
+        set.pop();
     }
 }
 
@@ -269,14 +222,4 @@ fn fewer_arrivals(case: &mut Case) {
             arrivals.pauses.pop();
         }
     }
-}
-
-/// Half the lanes, of which every packet takes the remainder.
-fn fewer_vcs(case: &mut Case) {
-    if case.settings.vcs.is_multiple_of(2) {
-        case.settings.vcs /= 2;
-    } else if case.settings.vcs > 1 {
-        case.settings.vcs = 1;
-    }
-    case.settings.multicast.vc = case.settings.multicast.vc.min(case.settings.vcs - 1);
 }

@@ -56,6 +56,8 @@ pub(super) fn first_after(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitway_engine::random::{Purpose, Stream};
+    use flitway_fabric::arbiter::ArbiterBank;
 
     #[test]
     fn each_kind_remembers_in_its_own_way() {
@@ -70,8 +72,24 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_grants_as_the_arbiters_of_the_engine_do() {
+        for &kind in ArbiterKind::ALL {
+            for inputs in [1, 2, 7, 16, 64] {
+                let mut stream = Stream::new(7, inputs as u64, Purpose::Test);
+                let (mut plain, mut bank) = (Arbiter::new(kind, inputs), ArbiterBank::new(kind, 1, inputs));
+                for _ in 0..1_000 {
+                    let requests: Vec<bool> = (0..inputs).map(|_| stream.below(3) == 0).collect();
+                    let mask = requests.iter().rev().fold(0, |mask, &bit| mask << 1 | u64::from(bit));
+                    let granted = (mask != 0).then(|| bank.grant(0, mask));
+                    assert_eq!(plain.grant(&requests), granted, "{kind:?} with {inputs} inputs");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn nobody_is_granted_when_nobody_asks() {
-        for kind in [ArbiterKind::Matrix, ArbiterKind::RoundRobin, ArbiterKind::LeastRecentlyGranted] {
+        for &kind in ArbiterKind::ALL {
             assert_eq!(Arbiter::new(kind, 3).grant(&[false; 3]), None);
         }
     }

@@ -8,7 +8,7 @@
 //! * **Barrier packets**: made = acted on + lost + in queues + on links.
 //! * **Room**: no TX FIFO above its depth, no input FIFO above its capacity.
 
-use super::Reference;
+use super::Hpp;
 use super::flit::{Channel, Flit, Place};
 use super::port::Port;
 use super::switch::Switch;
@@ -40,7 +40,7 @@ impl Ledger {
     }
 }
 
-impl Reference {
+impl Hpp {
     /// Asserts all of it.
     pub(super) fn assert_books(&self) {
         let (channels, vcs) = (self.world.channels.len(), self.world.settings.vcs as usize);

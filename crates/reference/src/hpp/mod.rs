@@ -44,65 +44,35 @@ mod nic;
 mod port;
 mod switch;
 
+use crate::driver::Model;
 use crate::record::Record;
-use crate::script::{Arrivals, Reply, Script};
 use barrier::{Lane, Member};
 use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Barriers, Endpoint, Fabric, Outgoing, Packet, Ticket, Up};
+use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Flow, Packet, Ticket};
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::hpp::LaneChoice;
-use flitway_test_kit::nic::TestNic;
 use flitway_wiring::routing::{Arrival, Hop, Routing};
 use flitway_wiring::topology::End;
-use flitway_wiring::{Destination, Groups, NodeId, PortId, RailId, SwitchId};
+use flitway_wiring::{Destination, Groups, NodeId, NodeSet, PortId, RailId, SwitchId};
 use nic::Nic;
 use port::Port;
-use std::collections::VecDeque;
+use std::sync::Arc;
 use switch::{Engine, Switch};
 
 /// The model of a fabric of HPP Switches.
 #[derive(Debug)]
-pub struct Reference {
+pub struct Hpp {
     rails: usize,
     world: World,
     /// The switches of rail 0, of rail 1, ...
     switches: Vec<Switch>,
     /// NIC port `node * rails + rail`.
     nics: Vec<Nic>,
-    /// What each node will send, by time of creation.
-    scripts: Vec<VecDeque<Packet>>,
-    /// What a node answers to a packet that it gets.
-    reply: Reply,
-    /// The barriers at which each node arrives.
-    processes: Vec<Vec<Process>>,
-    /// The NICs of nodes, if their ports are bounded.
-    test_nics: Vec<TestNic<Script>>,
     /// Evaluate the last component first, to show that it makes no difference.
     backwards: bool,
-}
-
-/// A process that arrives at barriers.
-#[derive(Debug)]
-struct Process {
-    group: BarrierId,
-    /// When it arrives, unless it waits.
-    due: Option<u64>,
-    waits: bool,
-    pauses: VecDeque<u64>,
-}
-
-impl Process {
-    fn new(arrivals: &Arrivals) -> Self {
-        Process {
-            group: arrivals.group,
-            due: Some(arrivals.first.0),
-            waits: false,
-            pauses: arrivals.pauses.iter().copied().collect(),
-        }
-    }
 }
 
 /// What all components see.
@@ -168,30 +138,16 @@ impl World {
     }
 }
 
-impl Reference {
-    /// `fabric`, with a list of packets for each node; a packet is handed over in the cycle of its creation, after what
-    /// the node replies to packets that are delivered in that cycle, rail by rail.
-    ///
-    /// # Panics
-    /// If there is not one list per node.
+impl Hpp {
+    /// The model of `fabric`.
     #[must_use]
-    pub fn new(fabric: &Fabric<HppSettings>, scripts: &[Vec<Packet>], reply: Reply) -> Self {
-        assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
+    pub fn new(fabric: &Fabric<HppSettings>) -> Self {
         let settings = &fabric.chip;
         let wiring = Wiring::new(fabric);
-        let scripts = scripts.iter().map(|packets| {
-            let mut packets = packets.clone();
-            packets.sort_by_key(|packet| packet.created);
-            packets.into()
-        });
-        Reference {
+        Hpp {
             rails: fabric.rails as usize,
             switches: wiring.switches(settings),
             nics: wiring.nics(settings),
-            scripts: scripts.collect(),
-            reply,
-            processes: (0..fabric.nodes()).map(|_| Vec::new()).collect(),
-            test_nics: Vec::new(),
             backwards: false,
             world: World {
                 settings: settings.clone(),
@@ -210,76 +166,14 @@ impl Reference {
         }
     }
 
-    /// The same with a list of barriers for each node. A process that arrives again without a pause does so before those whose
-    /// pause has ended, which arrive in the order of the list.
-    ///
-    /// # Panics
-    /// If there is not one list per node.
-    #[must_use]
-    pub fn with_barriers(self, arrivals: &[Vec<Arrivals>]) -> Self {
-        assert_eq!(arrivals.len(), self.processes.len(), "every node has a list");
-        let processes = arrivals.iter().map(|node| node.iter().map(Process::new).collect());
-        Reference { processes: processes.collect(), ..self }
+    /// A NIC port, and what it sees.
+    fn nic(&mut self, node: NodeId, rail: RailId) -> (&mut Nic, &mut World) {
+        (&mut self.nics[node.index() * self.rails + rail.index()], &mut self.world)
     }
+}
 
-    /// The same with these NICs on bounded NIC ports, whose processes send, and no scripts.
-    ///
-    /// # Panics
-    /// If there is not one NIC per node.
-    #[must_use]
-    pub fn with_test_nics(mut self, test_nics: Vec<TestNic<Script>>) -> Self {
-        assert_eq!(test_nics.len(), self.scripts.len(), "every node has a NIC");
-        self.scripts.iter_mut().for_each(VecDeque::clear);
-        Reference { test_nics, ..self }
-    }
-
-    /// The first cycle not yet simulated.
-    #[must_use]
-    pub fn now(&self) -> Cycle {
-        Cycle(self.world.now)
-    }
-
-    /// Whether every packet has been delivered and every process has done with its barriers.
-    #[must_use]
-    pub fn has_delivered_all(&self) -> bool {
-        let counters = &self.world.counters;
-        let is_done = |process: &Process| process.due.is_none() && !process.waits;
-        self.processes.iter().flatten().all(is_done)
-            && self.scripts.iter().all(VecDeque::is_empty)
-            && self.test_nics.iter().all(TestNic::is_idle)
-            && counters.packets_delivered + counters.packets_missed
-                == counters.packets_created + counters.packets_copied
-    }
-
-    /// What has happened so far.
-    #[must_use]
-    pub fn record(&self) -> &Record {
-        &self.world.record
-    }
-
-    /// Totals so far. `events` is the fast engine's own business, and zero.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.world.counters
-    }
-
-    /// Simulates all cycles before `end`.
-    pub fn run_until(&mut self, end: Cycle) {
-        while self.now() < end {
-            self.cycle();
-        }
-    }
-
-    /// Simulates until every packet has been delivered, at most to `limit`.
-    pub fn run_to_delivery(&mut self, limit: Cycle) {
-        while self.now() < limit && !self.has_delivered_all() {
-            self.cycle();
-        }
-    }
-
-    /// One cycle.
-    pub fn cycle(&mut self) {
-        self.create();
+impl Model for Hpp {
+    fn step(&mut self) {
         // Evaluate.
         if self.backwards {
             self.switches.iter_mut().rev().for_each(|switch| switch.cycle(&mut self.world));
@@ -294,94 +188,53 @@ impl Reference {
         self.world.now += 1;
     }
 
-    /// Delivers what is due, and hands the packets of this cycle to their NIC ports.
-    fn create(&mut self) {
-        if !self.test_nics.is_empty() {
-            return self.act_with_test_nics();
-        }
-        let world = &mut self.world;
-        for (node, script) in self.scripts.iter_mut().enumerate() {
-            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
-            let mut created: Vec<Packet> = Vec::new();
-            for nic in &mut *nics {
-                created.extend(
-                    nic.deliver(NodeId::new(node), world).and_then(|delivery| (self.reply)(&delivery)),
-                );
-            }
-            let arrivals = released(&mut self.processes[node], nics, NodeId::new(node), world);
-            while let Some(packet) = script.front().copied()
-                && packet.created.0 == world.now
-            {
-                script.pop_front();
-                created.push(packet);
-            }
-            for packet in created {
-                nics[packet.rail.index()].submit(NodeId::new(node), packet, world);
-            }
-            for group in arrivals {
-                world.record.arrivals.push((Cycle(world.now), NodeId::new(node), group));
-                nics.iter_mut().for_each(|nic| nic.arrive(group, world));
-            }
-        }
+    fn now(&self) -> Cycle {
+        Cycle(self.world.now)
     }
-}
 
-impl Reference {
-    /// The same with NICs on bounded NIC ports: rail by rail first what is delivered, then what has been sent.
-    fn act_with_test_nics(&mut self) {
-        let world = &mut self.world;
-        let now = Cycle(world.now);
-        for (node, test_nic) in self.test_nics.iter_mut().enumerate() {
-            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
-            let (id, mut out) = (NodeId::new(node), Outgoing::new());
-            for (rail, nic) in (0..).map(RailId).zip(nics.iter_mut()) {
-                for delivery in nic.deliver_kept(id, world) {
-                    test_nic.hear(now, Up::Delivery(&delivery), &mut out);
-                }
-                for packet in nic.take_sent() {
-                    let flow = world.packets[packet].packet.flow;
-                    world.record.sent.push((now, id, rail, flow));
-                    test_nic.hear(now, Up::Sent(rail, flow), &mut out);
-                }
-            }
-            test_nic.wake(now, &mut out);
-            let arrivals = released(&mut self.processes[node], nics, id, world);
-            for packet in out.packets {
-                nics[packet.rail.index()].submit(id, packet, world);
-            }
-            for group in arrivals {
-                world.record.arrivals.push((now, id, group));
-                nics.iter_mut().for_each(|nic| nic.arrive(group, world));
-            }
-            for Ticket { rail, vc } in out.drained {
-                nics[rail.index()].drain(vc);
-            }
-        }
+    fn record(&self) -> &Record {
+        &self.world.record
     }
-}
 
-/// Releases the `processes` of `node` whose barriers are complete, rail by rail. Returns the groups at whose barriers
-/// they arrive in this cycle.
-fn released(processes: &mut [Process], nics: &mut [Nic], node: NodeId, world: &mut World) -> Vec<BarrierId> {
-    let mut arrivals = Vec::new();
-    for nic in nics {
-        for group in nic.releases(world) {
-            world.record.releases.push((Cycle(world.now), node, group));
-            let process = processes.iter_mut().find(|process| process.group == group && process.waits);
-            let process = process.expect("who is released has arrived");
-            process.waits = false;
-            process.due = process.pauses.pop_front().map(|pause| world.now + pause);
-            if process.due == Some(world.now) {
-                arrivals.push(group);
-                (process.due, process.waits) = (None, true);
-            }
+    fn record_mut(&mut self) -> &mut Record {
+        &mut self.world.record
+    }
+
+    fn counters(&self) -> Counters {
+        self.world.counters
+    }
+
+    fn deliveries(&mut self, node: NodeId, rail: RailId) -> Vec<Delivery> {
+        let (nic, world) = self.nic(node, rail);
+        nic.deliver(node, world)
+    }
+
+    fn sent(&mut self, node: NodeId, rail: RailId) -> Vec<Flow> {
+        let (nic, world) = self.nic(node, rail);
+        nic.take_sent().into_iter().map(|packet| world.packets[packet].packet.flow).collect()
+    }
+
+    fn submit(&mut self, node: NodeId, packet: Packet, set: Option<Arc<NodeSet>>) {
+        assert!(set.is_none(), "HPP Switches have no reachability strings");
+        let (nic, world) = self.nic(node, packet.rail);
+        nic.submit(node, packet, world);
+    }
+
+    fn drain(&mut self, node: NodeId, ticket: Ticket) {
+        self.nic(node, ticket.rail).0.drain(ticket.vc);
+    }
+
+    fn releases(&mut self, node: NodeId, rail: RailId) -> Vec<BarrierId> {
+        let (nic, world) = self.nic(node, rail);
+        nic.releases(world)
+    }
+
+    fn arrive(&mut self, node: NodeId, group: BarrierId) {
+        for rail in (0..self.rails).map(RailId::new) {
+            let (nic, world) = self.nic(node, rail);
+            nic.arrive(group, world);
         }
     }
-    for process in processes.iter_mut().filter(|process| process.due == Some(world.now)) {
-        arrivals.push(process.group);
-        (process.due, process.waits) = (None, true);
-    }
-    arrivals
 }
 
 /// Which channel leads from where to where.

@@ -97,11 +97,13 @@ impl Nic {
         }
     }
 
-    /// The packets that bounded NIC ports deliver in this cycle, by virtual channel.
-    pub(super) fn deliver_kept(&mut self, node: NodeId, world: &mut World) -> Vec<Delivery> {
-        let bounded = self.bounded.as_mut().expect("the NIC port is bounded");
-        let first = bounded.kept.iter_mut().enumerate().filter_map(|(vc, kept)| Some((kept.deliver()?, vc)));
-        let delivered: Vec<_> = first.collect();
+    /// The packets that it delivers in this cycle, by virtual channel where it is bounded. Otherwise: "A packet counts as
+    /// delivered one cycle after its last flit was on the NIC's wire."
+    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Vec<Delivery> {
+        let delivered: Vec<_> = match &mut self.bounded {
+            None => self.complete.take().into_iter().collect(),
+            Some(bounded) => bounded.deliver(),
+        };
         delivered.into_iter().map(|delivered| self.count_delivery(delivered, node, world)).collect()
     }
 
@@ -189,12 +191,6 @@ impl Nic {
         }
     }
 
-    /// "A packet counts as delivered one cycle after its last flit was on the NIC's wire."
-    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
-        let delivered = self.complete.take()?;
-        Some(self.count_delivery(delivered, node, world))
-    }
-
     fn count_delivery(&self, (number, vc): (usize, usize), node: NodeId, world: &mut World) -> Delivery {
         let travelling = &world.packets[number];
         let packet = &travelling.packet;
@@ -271,6 +267,12 @@ impl Kept {
 impl Bounded {
     fn new(vcs: u32) -> Self {
         Bounded { kept: vec![Kept::default(); vcs as usize] }
+    }
+
+    /// The packets that are delivered in this cycle, with their virtual channels.
+    fn deliver(&mut self) -> Vec<(usize, usize)> {
+        let kept = self.kept.iter_mut().enumerate();
+        kept.filter_map(|(vc, kept)| Some((kept.deliver()?, vc))).collect()
     }
 
     /// "From the cycle in which it is drained on, its flits leave the buffer, one a cycle." Returns how many do.

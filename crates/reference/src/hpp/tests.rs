@@ -1,6 +1,8 @@
 //! The model by itself: closed forms, and what its own invariants promise.
 
 use super::*;
+use crate::driver::Reference;
+use crate::script::Script;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::Advert;
@@ -53,11 +55,17 @@ fn packet(destination: u32, payload: u16, created: u64) -> Packet {
     Packet { destination, rail, lane: 0, payload, created, flow: Flow::traffic(0) }
 }
 
+/// The model of `fabric`, whose nodes send `packets`.
+fn model(fabric: &Fabric<HppSettings>, packets: &[Vec<Packet>]) -> Reference<Hpp, Script> {
+    let scripts = packets.iter().map(|packets| Script::new(packets, &[], &[])).collect();
+    Reference::new(Hpp::new(fabric), fabric.rails, scripts)
+}
+
 /// Node 0 sends `packets`; all deliveries, in order.
 fn deliveries(fabric: &Fabric<HppSettings>, packets: Vec<Packet>) -> Vec<Delivery> {
     let mut scripts = vec![Vec::new(); fabric.nodes() as usize];
     scripts[0] = packets;
-    let mut model = Reference::new(fabric, &scripts, |_| None);
+    let mut model = model(fabric, &scripts);
     model.run_to_delivery(Cycle(100_000));
     assert!(model.has_delivered_all());
     model.record().deliveries.clone()
@@ -118,7 +126,7 @@ fn units_come_back_while_the_tail_still_drains() {
     let sideband = AdvertSettings { flits: 0, refresh: None, position_bits: 6 };
     let fabric = fabric(&single, RoutingKind::UpDown, HppSettings { advert: sideband, ..hpp() });
     // 100 payload flits are 4 units; unit 0 is complete with flit 4 + 32 - 1, and the last with the trailer.
-    let mut model = Reference::new(&fabric, &[vec![packet(1, 200, 50)], vec![]], |_| None);
+    let mut model = model(&fabric, &[vec![packet(1, 200, 50)], vec![]]);
     model.run_until(Cycle(400));
     let crossing = 50 + 1 + 3 + 9;
     let switch: Vec<&Advert> = model.record().adverts.iter().filter(|it| it.component == 0).collect();
@@ -132,7 +140,7 @@ fn adverts_are_repeated_when_nothing_is_new() {
     let single = TopologySettings::Single { nodes: 3 };
     let repeated = AdvertSettings { flits: 2, refresh: Some(50), position_bits: 6 };
     let fabric = fabric(&single, RoutingKind::UpDown, HppSettings { advert: repeated, ..hpp() });
-    let mut model = Reference::new(&fabric, &[vec![], vec![], vec![]], |_| None);
+    let mut model = model(&fabric, &[vec![], vec![], vec![]]);
     model.run_until(Cycle(50));
     assert_eq!(model.counters().adverts, 0);
     // Three VCs of six ports, one after the other, and again fifty cycles later.
@@ -159,9 +167,11 @@ fn the_order_in_which_components_are_evaluated_does_not_matter() {
     let settings = HppSettings { vcs: 4, show_ahead: true, ..hpp() };
     let fabric = fabric(&torus, RoutingKind::DimensionOrder, settings);
     let scripts = flood(3, &fabric, 12);
-    let mut forward = Reference::new(&fabric, &scripts, |_| None);
-    let mut backward = Reference::new(&fabric, &scripts, |_| None);
-    backward.backwards = true;
+    let run = |backwards| {
+        let scripts = scripts.iter().map(|packets| Script::new(packets, &[], &[])).collect();
+        Reference::new(Hpp { backwards, ..Hpp::new(&fabric) }, fabric.rails, scripts)
+    };
+    let (mut forward, mut backward) = (run(false), run(true));
     for model in [&mut forward, &mut backward] {
         model.run_to_delivery(Cycle(50_000));
         assert!(model.has_delivered_all());

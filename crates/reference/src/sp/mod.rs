@@ -17,17 +17,16 @@ mod nic;
 mod store;
 mod switch;
 
+use crate::driver::Model;
 use crate::record::Record;
-use crate::script::{Reply, Script};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{Endpoint, Fabric, NicPorts, Outgoing, Packet, Up};
+use flitway_fabric::{BarrierId, Delivery, Fabric, Flow, NicPorts, Packet, Ticket};
 use flitway_switch::sp::{SpSettings, Store};
-use flitway_test_kit::nic::TestNic;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
-use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
+use flitway_wiring::{NodeId, NodeSet, PortId, RailId, SwitchId};
 use nic::Nic;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -35,19 +34,13 @@ use switch::Switch;
 
 /// The model of a fabric of SP Switches.
 #[derive(Debug)]
-pub struct Reference {
+pub struct Sp {
     rails: usize,
     world: World,
     /// The switches of rail 0, of rail 1, ...
     switches: Vec<Switch>,
     /// NIC port `node * rails + rail`.
     nics: Vec<Nic>,
-    /// What each node will send, by time of creation.
-    scripts: Vec<VecDeque<Packet>>,
-    sets: Vec<Arc<NodeSet>>,
-    reply: Reply,
-    /// The NICs of nodes, if their ports are bounded.
-    test_nics: Vec<TestNic<Script>>,
 }
 
 /// What all components see.
@@ -164,27 +157,65 @@ impl World {
     }
 }
 
-impl Reference {
-    /// `fabric`, with a list of packets for each node, and the sets that they can be for.
-    ///
-    /// # Panics
-    /// If there is not one list per node.
+impl Model for Sp {
+    fn step(&mut self) {
+        self.nics.iter_mut().for_each(|nic| nic.cycle(&mut self.world));
+        self.switches.iter_mut().for_each(|switch| switch.cycle(&mut self.world));
+        self.assert_books();
+        self.world.channels.iter_mut().for_each(Channel::shift);
+        self.world.now += 1;
+    }
+
+    fn now(&self) -> Cycle {
+        Cycle(self.world.now)
+    }
+
+    fn record(&self) -> &Record {
+        &self.world.record
+    }
+
+    fn record_mut(&mut self) -> &mut Record {
+        &mut self.world.record
+    }
+
+    fn counters(&self) -> Counters {
+        self.world.counters
+    }
+
+    fn deliveries(&mut self, node: NodeId, rail: RailId) -> Vec<Delivery> {
+        let (nic, world) = self.nic(node, rail);
+        nic.deliver(node, world).into_iter().collect()
+    }
+
+    fn sent(&mut self, node: NodeId, rail: RailId) -> Vec<Flow> {
+        let (nic, world) = self.nic(node, rail);
+        nic.take_sent().into_iter().map(|packet| world.packets[packet].packet.flow).collect()
+    }
+
+    fn submit(&mut self, node: NodeId, packet: Packet, set: Option<Arc<NodeSet>>) {
+        let (nic, world) = self.nic(node, packet.rail);
+        nic.submit(node, packet, set, world);
+    }
+
+    fn drain(&mut self, node: NodeId, ticket: Ticket) {
+        self.nic(node, ticket.rail).0.drain();
+    }
+
+    fn releases(&mut self, _: NodeId, _: RailId) -> Vec<BarrierId> {
+        Vec::new()
+    }
+
+    fn arrive(&mut self, _: NodeId, _: BarrierId) {
+        panic!("SP Switches have no barriers");
+    }
+}
+
+impl Sp {
+    /// The model of `fabric`.
     #[must_use]
-    pub fn new(
-        fabric: &Fabric<SpSettings>,
-        scripts: &[Vec<Packet>],
-        sets: &[Arc<NodeSet>],
-        reply: Reply,
-    ) -> Self {
-        assert_eq!(scripts.len(), fabric.nodes() as usize, "every node has a script");
-        let settings = fabric.chip.clone();
-        let scripts = scripts.iter().map(|packets| {
-            let mut packets = packets.clone();
-            packets.sort_by_key(|packet| packet.created);
-            packets.into()
-        });
+    pub fn new(fabric: &Fabric<SpSettings>) -> Self {
         let mut world = World {
-            settings,
+            settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
             reach: Reach::new(&fabric.routing),
             now: 0,
@@ -194,139 +225,12 @@ impl Reference {
             counters: Counters::default(),
         };
         let (switches, nics) = wire(fabric, &mut world);
-        Reference {
-            rails: fabric.rails as usize,
-            world,
-            switches,
-            nics,
-            scripts: scripts.collect(),
-            sets: sets.to_vec(),
-            reply,
-            test_nics: Vec::new(),
-        }
+        Sp { rails: fabric.rails as usize, world, switches, nics }
     }
 
-    /// The same with these NICs on bounded NIC ports, whose processes send, and no scripts.
-    ///
-    /// # Panics
-    /// If there is not one NIC per node.
-    #[must_use]
-    pub fn with_test_nics(mut self, test_nics: Vec<TestNic<Script>>) -> Self {
-        assert_eq!(test_nics.len(), self.scripts.len(), "every node has a NIC");
-        self.scripts.iter_mut().for_each(VecDeque::clear);
-        Reference { test_nics, ..self }
-    }
-
-    /// The first cycle not yet simulated.
-    #[must_use]
-    pub fn now(&self) -> Cycle {
-        Cycle(self.world.now)
-    }
-
-    /// Whether every packet has been delivered.
-    #[must_use]
-    pub fn has_delivered_all(&self) -> bool {
-        let counters = &self.world.counters;
-        self.scripts.iter().all(VecDeque::is_empty)
-            && self.test_nics.iter().all(TestNic::is_idle)
-            && counters.packets_delivered == counters.packets_created + counters.packets_copied
-    }
-
-    /// What has happened so far.
-    #[must_use]
-    pub fn record(&self) -> &Record {
-        &self.world.record
-    }
-
-    /// Totals so far. `events` is the fast engine's own business, and zero.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.world.counters
-    }
-
-    /// Simulates all cycles before `end`.
-    pub fn run_until(&mut self, end: Cycle) {
-        while self.now() < end {
-            self.cycle();
-        }
-    }
-
-    /// Simulates until every packet has been delivered, at most to `limit`.
-    pub fn run_to_delivery(&mut self, limit: Cycle) {
-        while self.now() < limit && !self.has_delivered_all() {
-            self.cycle();
-        }
-    }
-
-    /// One cycle.
-    pub fn cycle(&mut self) {
-        self.create();
-        self.nics.iter_mut().for_each(|nic| nic.cycle(&mut self.world));
-        self.switches.iter_mut().for_each(|switch| switch.cycle(&mut self.world));
-        self.assert_books();
-        self.world.channels.iter_mut().for_each(Channel::shift);
-        self.world.now += 1;
-    }
-
-    /// Delivers what is due, and hands the packets of this cycle to their NIC ports.
-    fn create(&mut self) {
-        if !self.test_nics.is_empty() {
-            return self.act_with_test_nics();
-        }
-        let world = &mut self.world;
-        for (node, script) in self.scripts.iter_mut().enumerate() {
-            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
-            let mut created: Vec<Packet> = Vec::new();
-            for nic in &mut *nics {
-                created.extend(
-                    nic.deliver(NodeId::new(node), world).and_then(|delivery| (self.reply)(&delivery)),
-                );
-            }
-            while let Some(packet) = script.front().copied()
-                && packet.created.0 == world.now
-            {
-                script.pop_front();
-                created.push(packet);
-            }
-            for packet in created {
-                let set = match packet.destination {
-                    Destination::Nodes(id) => Some(Arc::clone(&self.sets[id.set as usize])),
-                    Destination::Node(_) | Destination::Group(..) => None,
-                };
-                nics[packet.rail.index()].submit(NodeId::new(node), packet, set, world);
-            }
-        }
-    }
-
-    /// The same with NICs on bounded NIC ports: rail by rail first what is delivered, then what has been sent.
-    fn act_with_test_nics(&mut self) {
-        let world = &mut self.world;
-        let now = Cycle(world.now);
-        for (node, test_nic) in self.test_nics.iter_mut().enumerate() {
-            let nics = &mut self.nics[node * self.rails..(node + 1) * self.rails];
-            let (id, mut out) = (NodeId::new(node), Outgoing::new());
-            for (rail, nic) in (0..).map(RailId).zip(nics.iter_mut()) {
-                if let Some(delivery) = nic.deliver_kept(id, world) {
-                    test_nic.hear(now, Up::Delivery(&delivery), &mut out);
-                }
-                if let Some(packet) = nic.take_sent() {
-                    let flow = world.packets[packet].packet.flow;
-                    world.record.sent.push((now, id, rail, flow));
-                    test_nic.hear(now, Up::Sent(rail, flow), &mut out);
-                }
-            }
-            test_nic.wake(now, &mut out);
-            for packet in out.packets {
-                let set = match packet.destination {
-                    Destination::Nodes(set) => Some(Arc::clone(&out.sets[set.set as usize])),
-                    Destination::Node(_) | Destination::Group(..) => None,
-                };
-                nics[packet.rail.index()].submit(id, packet, set, world);
-            }
-            for ticket in out.drained {
-                nics[ticket.rail.index()].drain();
-            }
-        }
+    /// A NIC port, and what it sees.
+    fn nic(&mut self, node: NodeId, rail: RailId) -> (&mut Nic, &mut World) {
+        (&mut self.nics[node.index() * self.rails + rail.index()], &mut self.world)
     }
 
     /// Credits, channel by channel; chunks, switch by switch.

@@ -108,10 +108,13 @@ impl Nic {
         Some((self.wires, self.bounded.as_ref()?.stored))
     }
 
-    /// The packet that a bounded NIC port delivers in this cycle.
-    pub(super) fn deliver_kept(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
-        let packet = self.bounded()?.deliver()?;
-        Some(self.count_delivery(packet, node, world))
+    /// The packet that it delivers in this cycle.
+    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
+        let packet = match &mut self.bounded {
+            None => self.complete.take(),
+            Some(bounded) => bounded.deliver(),
+        };
+        Some(self.count_delivery(packet?, node, world))
     }
 
     /// The packet that left the source queue in the cycle before.
@@ -128,11 +131,6 @@ impl Nic {
 
     fn bounded(&mut self) -> Option<&mut Bounded> {
         self.bounded.as_mut()
-    }
-
-    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Option<Delivery> {
-        let packet = self.complete.take()?;
-        Some(self.count_delivery(packet, node, world))
     }
 
     fn count_delivery(&self, packet: usize, node: NodeId, world: &mut World) -> Delivery {

@@ -95,17 +95,21 @@ static BUFFER: Setting = Setting {
     source: "hpp-switch.txt section 3.2.2 (P-HP-028); dawning5000.txt section 6 (P-DN-055); OQ-D3, OQ-H11",
 };
 
-const MATRIX: &str = "matrix";
-const ROUND_ROBIN: &str = "round-robin";
-const LRG: &str = "lrg";
+/// The table of arbiters, as choices.
+const ARBITERS: &[Choice] = &{
+    let mut choices = [Choice { name: "", doc: "" }; ArbiterKind::ALL.len()];
+    let mut place = 0;
+    while place < choices.len() {
+        let kind = ArbiterKind::ALL[place];
+        choices[place] = Choice { name: kind.name(), doc: kind.doc() };
+        place += 1;
+    }
+    choices
+};
 
 static ARBITER: Setting = Setting {
     path: "switch.arbiter",
-    kind: Kind::Choice(&[
-        Choice { name: MATRIX, doc: "The hardware matrix of bits: least recently served first." },
-        Choice { name: ROUND_ROBIN, doc: "The first requester after the last one served." },
-        Choice { name: LRG, doc: "Least recently granted, kept as a list." },
-    ]),
+    kind: Kind::Choice(ARBITERS),
     presence: Presence::Default("\"matrix\""),
     when: HPP,
     doc: "Policy of the arbiter of each output of each crossbar.",
@@ -244,12 +248,7 @@ fn build(
     if let Some(vcs) = vcs {
         check_vcs(values, &VCS, vcs, surroundings, findings);
     }
-    let arbiter = match values.choice(&ARBITER) {
-        Some(MATRIX) => Some(ArbiterKind::Matrix),
-        Some(ROUND_ROBIN) => Some(ArbiterKind::RoundRobin),
-        Some(LRG) => Some(ArbiterKind::LeastRecentlyGranted),
-        _ => None,
-    };
+    let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
     let (show_ahead, tx_fifo) = (values.flag(&SHOW_AHEAD), values.quantity_u32(&TX_FIFO));
     let pipeline = pipeline(values, show_ahead, findings);
     let units = buffer_units(values, surroundings.format, findings);

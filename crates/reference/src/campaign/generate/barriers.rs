@@ -1,59 +1,37 @@
 //! The barriers of a case: groups, when their members arrive, and what is lost.
 
-use super::Dice;
+use super::super::dice::Dice;
+use super::members;
 use crate::script::Arrivals;
 use flitway_engine::Cycle;
 use flitway_fabric::BarrierId;
-use flitway_fabric::barrier::{BarrierSettings, DunStart, Faults, Loss, PacketKind, Root};
-use flitway_switch::hpp;
+use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_wiring::topology::Topology;
-use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
+use flitway_wiring::{PortId, RailId, SwitchId};
 
 /// What a case has of barriers.
-pub(super) struct Plan {
-    pub(super) groups: Vec<BarrierSettings>,
-    pub(super) faults: Faults,
-    pub(super) arrivals: Vec<Vec<Arrivals>>,
+pub(in super::super) struct Plan {
+    pub(in super::super) groups: Vec<BarrierSettings>,
+    pub(in super::super) faults: Faults,
+    pub(in super::super) arrivals: Vec<Vec<Arrivals>>,
 }
 
 impl Plan {
     /// No barriers for so many nodes.
-    pub(super) fn none(nodes: u32) -> Self {
+    pub(in super::super) fn none(nodes: u32) -> Self {
         Plan { groups: Vec::new(), faults: Faults::default(), arrivals: vec![Vec::new(); nodes as usize] }
     }
 }
 
-/// Timers are short, so that they expire before anything is lost, too.
-pub(super) fn settings(dice: &mut Dice) -> hpp::BarrierSettings {
-    let mut timer =
-        |longest: u32| if dice.one_in(12) { dice.scaled(1, 30) } else { dice.between(30, longest) };
-    let (retransmit, dun) = (timer(500), timer(900));
-    hpp::BarrierSettings {
-        groups: 16,
-        dedicated: !dice.one_in(3),
-        buffer_packets: dice.scaled(1, 12),
-        engine: dice.corner(0, 4),
-        retransmit,
-        dun,
-        dun_start: dice.pick(&[DunStart::AtAck, DunStart::AtCombine]),
-        packet_error: dice.pick(&[0, 0, 0, u64::MAX / 50, u64::MAX / 8, u64::MAX / 3]),
-        together: dice.one_in(3),
-    }
-}
-
 /// One to four groups on the nodes of `topology`, for about `length` cycles.
-pub(super) fn plan(dice: &mut Dice, topology: &Topology, rails: u32, length: u64) -> Plan {
+pub(in super::super) fn plan(dice: &mut Dice, topology: &Topology, rails: u32, length: u64) -> Plan {
     let mut plan = Plan::none(topology.nodes());
     for group in 0..dice.between(1, 4) {
-        let wanted = dice.corner(1, topology.nodes());
-        let mut members: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
-        while members.len() > wanted as usize {
-            members.swap_remove(dice.below(members.len() as u64) as usize);
-        }
+        let members = members(dice, topology);
         let rail = RailId(dice.between(0, rails - 1));
         let root = match dice.pick(&members) {
             node if dice.one_in(3) => Root::Node(node),
-            _ => Root::Switch(dice.0.bits() as u32),
+            _ => Root::Switch(dice.bits() as u32),
         };
         let operations = dice.scaled(1, 12);
         let pace = dice.pick(&[1, 4, 30, 300]);
@@ -68,7 +46,7 @@ pub(super) fn plan(dice: &mut Dice, topology: &Topology, rails: u32, length: u64
     }
     let losses = if dice.one_in(2) { dice.between(1, 8) } else { 0 };
     plan.faults = Faults {
-        seed: dice.0.bits(),
+        seed: dice.bits(),
         losses: (0..losses).map(|_| loss(dice, topology, &plan.groups, rails)).collect(),
     };
     plan

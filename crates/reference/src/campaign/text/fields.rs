@@ -1,0 +1,105 @@
+//! What a case has, whatever its switches. That of a switch stands in its file in `chip`.
+
+use super::{Data, Tree, choice, record};
+use crate::campaign::case::{Case, Slow};
+use crate::script::Arrivals;
+use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
+use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Flow, FlowKind, Packet};
+use flitway_test_kit::nic::NicSettings;
+use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::topology::{
+    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring,
+    TopologySettings,
+};
+use flitway_wiring::{Destination, SetId};
+
+record!(Case {
+    topology,
+    routing,
+    rails,
+    latencies,
+    rates,
+    chip,
+    test_nics,
+    ascent,
+    groups,
+    sets,
+    barriers,
+    faults,
+    arrivals,
+    promises,
+    threads,
+    pauses,
+    limit,
+    margin,
+    scripts,
+});
+record!(Slow { sender, flits, cycles });
+record!(NicSettings { window, room, gap });
+
+choice!(TopologySettings {
+    FatTree { ports, levels },
+    KaryNTree { arity, levels },
+    Xgft { down, up, cables },
+    Mesh { dimensions, nodes_per_switch },
+    Torus { dimensions, nodes_per_switch },
+    HyperX { dimensions, links, nodes_per_switch },
+    Dragonfly(shape),
+    DragonflyPlus(settings),
+    SlimFly { q, nodes_per_switch },
+    RandomRegular(settings),
+    Stages { wiring, arity, stages },
+    Single { nodes },
+    Graph(graph),
+});
+record!(DragonflyShape { groups, switches_per_group, nodes_per_switch, global_ports, arrangement });
+record!(DragonflyPlus { groups, leaves, spines, nodes_per_switch, global_ports, arrangement });
+choice!(Arrangement { PalmTree, Absolute });
+record!(RandomRegular { switches, degree, nodes_per_switch, seed });
+choice!(StageWiring { Omega, Butterfly });
+record!(Graph { nodes, switches, links });
+record!(GraphLink { ends, length_mm });
+choice!(End { Node(node), Switch(switch, port) });
+choice!(RoutingKind {
+    DModK,
+    DimensionOrder,
+    DimensionOrderWithoutDateline,
+    UpDown,
+    Minimal,
+    MinimalInOneClass,
+    Valiant,
+    DestinationTag,
+});
+
+choice!(Ascent { Table, Routed });
+record!(GroupSettings { members, root });
+
+record!(BarrierSettings { members, root, rail });
+choice!(Root { Switch(number), Node(node) });
+record!(Faults { seed, losses });
+record!(Loss { component, port, group, kind, nth });
+choice!(PacketKind { Combine, CombineAck, Distribute, DistributeDun });
+record!(Arrivals { group, first, pauses });
+
+record!(Packet { created, destination, rail, lane, payload, flow });
+choice!(Destination { Node(node), Group(group, root), Nodes(set) });
+record!(SetId { set, nodes });
+choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused });
+record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes });
+
+/// `Kind(process, tag)`.
+impl Data for Flow {
+    fn write(&self) -> Tree {
+        let items = vec![("", self.process().write()), ("", self.tag.write())];
+        Tree::of(self.kind().write().name(), items)
+    }
+
+    fn read(tree: Tree) -> Result<Self, String> {
+        let (name, mut items) = tree.open();
+        let kind = FlowKind::read(Tree::word(name))?;
+        let (process, tag) = (items.part("process")?, items.part("tag")?);
+        items.end(Flow::new(kind, tag).of_process(process))
+    }
+}
