@@ -221,9 +221,11 @@ struct Run<'a, M> {
 
 impl<M> Run<'_, M> {
     fn window(&self, number: u64) -> Window {
+        // After a pause both sides have come equally far.
+        let start = (number + 1).saturating_sub(self.sides).max(self.first);
         Window {
             number,
-            start: Cycle((number + 1).saturating_sub(self.sides) * self.length),
+            start: Cycle(start * self.length),
             end: Cycle((number + 1) * self.length),
             horizon: Cycle(self.last * self.length),
             is_last: false,

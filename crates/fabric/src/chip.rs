@@ -122,6 +122,8 @@ pub struct Offers {
     pub one_way_links: bool,
     /// Channels of less than a flit a cycle.
     pub rates: bool,
+    /// Channels whose rate changes during a run.
+    pub changes: bool,
 }
 
 /// Barriers in switches.

@@ -6,6 +6,7 @@
 pub mod arbiter;
 pub mod barrier;
 pub mod bits;
+pub mod change;
 pub mod chip;
 pub mod component;
 pub mod deadlock;
@@ -20,11 +21,12 @@ pub mod pool;
 pub mod simulation;
 
 pub use barrier::{BarrierId, Barriers};
+pub use change::{Change, ChangeError, ChangeKind};
 pub use chip::Chip;
 pub use description::{ANY_PAYLOAD, Fabric};
 pub use endpoint::{Delivery, Endpoint, NicPorts, Outgoing, Packet, Ticket, Up};
 pub use flow::{Flow, FlowKind, PROCESSES_MAX};
-pub use link::{Rate, Rates};
+pub use link::{Pace, Rate, Rates};
 pub use observer::{Observer, Unobserved};
 pub use packet::PacketFormat;
-pub use simulation::Simulation;
+pub use simulation::{Manager, Simulation};

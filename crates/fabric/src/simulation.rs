@@ -7,11 +7,13 @@
 mod build;
 mod counters;
 mod gather;
+mod manager;
 mod sides;
 
 pub use build::Plan;
 pub use build::{NodePart, SwitchPart};
 pub use counters::{BarrierCounters, Conservation, Counters};
+pub use manager::Manager;
 
 use crate::chip::Chip;
 use crate::deadlock::Waiting;
@@ -39,6 +41,24 @@ pub trait Architecture: Sized + 'static {
 
     /// Cycles within which nothing that a component does can be felt by another, for links of `latency` cycles.
     fn lookahead(chip: &Self::Chip, fabric: &Fabric, latency: u32) -> u64;
+
+    /// Cycles that a sender decides ahead, at most: whoever changes a channel says so that long before.
+    fn decides_ahead(chip: &Self::Chip) -> u64 {
+        let _ = chip;
+        0
+    }
+
+    /// The mail that tells the component at `place` of a shard that the channel of `port` (of a node: the rail) has another
+    /// rate from cycle `at` on; `None` from those whose [`Chip`] offers no changes.
+    fn change_of_rate<E: crate::Endpoint, O: Observer>(
+        place: u32,
+        port: PortId,
+        at: Cycle,
+        rate: Option<Rate>,
+    ) -> Option<<Self::Shard<E, O> as Shard>::Mail> {
+        let _ = (place, port, at, rate);
+        None
+    }
 
     /// Whether components on two sides of `fabric`, where there are such, take turns.
     fn takes_turns(fabric: &Fabric<Self::Chip>) -> bool {
@@ -133,6 +153,8 @@ pub struct Simulation<A: Architecture, E: crate::Endpoint, O: Observer> {
     switches: Vec<Address>,
     /// Where each node lives.
     nodes: Vec<Address>,
+    /// See [`Architecture::decides_ahead`].
+    decides_ahead: u64,
 }
 
 impl<A: Architecture, E: crate::Endpoint, O: Observer> std::fmt::Debug for Simulation<A, E, O> {

@@ -64,5 +64,5 @@ fn sp_switches_conform() {
         SpSettings { ascent: SpAscent::Routed, fifo_flits: 3, ..plain.clone() },
         SpSettings { store: Store::Input(Organisation::SplitRam), fifo_flits: 96, worms, ..plain },
     ]);
-    assert!(mail.iter().eq(&["Credits", "Flits", "Head", "Whole"]), "{mail:?}");
+    assert!(mail.iter().eq(&["Credits", "Flits", "Head", "Pace", "Whole"]), "{mail:?}");
 }

@@ -4,7 +4,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters, Plan, ShardModel};
-use flitway_fabric::{Endpoint, Fabric, Observer};
+use flitway_fabric::{Endpoint, Fabric, Observer, Rate};
 use flitway_wiring::{NodeId, PortId};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,6 +25,20 @@ impl<A: Architecture> Architecture for InBytes<A> {
 
     fn lookahead(chip: &A::Chip, fabric: &Fabric, latency: u32) -> u64 {
         A::lookahead(chip, fabric, latency)
+    }
+
+    fn decides_ahead(chip: &A::Chip) -> u64 {
+        A::decides_ahead(chip)
+    }
+
+    fn change_of_rate<E: Endpoint, O: Observer>(
+        place: u32,
+        port: PortId,
+        at: Cycle,
+        rate: Option<Rate>,
+    ) -> Option<Vec<u8>> {
+        let mail = A::change_of_rate::<E, O>(place, port, at, rate)?;
+        Some(serde_json::to_vec(&mail).expect("mail can be written"))
     }
 
     fn takes_turns(fabric: &Fabric<A::Chip>) -> bool {

@@ -12,8 +12,8 @@ use flitway_fabric::headroom::Longest;
 use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{
-    ANY_PAYLOAD, BarrierId, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, FlowKind, NicPorts, Outgoing,
-    Packet, Rate, Rates, Simulation, Up, barrier,
+    ANY_PAYLOAD, BarrierId, Barriers, Change, ChangeError, ChangeKind, Chip, Delivery, Endpoint, Fabric,
+    Flow, FlowKind, NicPorts, Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::reach::Reach;
@@ -45,6 +45,7 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) -> BTreeSet<String> {
             a_loaded_network_loses_nothing::<A>(&fabric);
             a_slow_nic_presses_back_and_loses_nothing::<A>(&fabric);
             kinds.append(&mut mail_goes_through_bytes::<A>(&fabric));
+            kinds.append(&mut changes_count_from_their_dates::<A>(&fabric));
         }
         assert!(fabrics >= 3, "chip {number} goes with {fabrics} of the topologies: {chip:?}");
         refuses_what_it_does_not_offer::<A>(chip);
@@ -180,6 +181,59 @@ fn mail_goes_through_bytes<A: Architecture>(fabric: &Fabric<A::Chip>) -> BTreeSe
         kinds.extend(simulation.gather(|shard| shard.kinds().clone()).into_iter().flatten());
     }
     kinds
+}
+
+/// A channel that is stopped carries nothing from that cycle on until it has a rate again, one of half the rate half as much,
+/// and neither threads, nor when it is ordered, nor bytes change a thing. Who offers no changes refuses them. Returns the kinds
+/// of mail.
+fn changes_count_from_their_dates<A: Architecture>(fabric: &Fabric<A::Chip>) -> BTreeSet<String> {
+    const STOPPED: [u64; 2] = [LENGTH / 3, LENGTH / 2];
+    let kind = |rate| ChangeKind::Rate { sender: End::Node(NodeId(0)), rate };
+    let change = |at, rate| Change { at: Cycle(at), rail: RailId(0), kind: kind(rate) };
+    let changes =
+        [change(STOPPED[0], None), change(STOPPED[1], Rate::new(1, 2)), change(LENGTH, Rate::new(1, 1))];
+    let scripts = random_scripts(fabric);
+    if !fabric.chip.offers().changes {
+        let mut simulation = Simulation::<A, _, _>::new(fabric, scripts, 1, Deliveries::default);
+        assert_eq!(simulation.change(&changes[0]), Err(ChangeError::NotOffered));
+        return BTreeSet::new();
+    }
+    let (stopped, mut simulation) = changed::<InBytes<A>>(fabric, &scripts, 3, &changes, Cycle::ZERO);
+    let kinds = simulation.gather(|shard| shard.kinds().clone()).into_iter().flatten().collect();
+    let of_first = |it: &&Delivery| it.source == NodeId(0) && it.rail == RailId(0) && it.hops > 0;
+    let injected = |span: [u64; 2]| {
+        let sent = stopped.iter().filter(of_first).filter(|it| (span[0]..span[1]).contains(&it.injected.0));
+        sent.map(|it| u64::from(it.flits)).sum::<u64>()
+    };
+    // A packet whose first flit was sent in the last cycle before is on the wire a little later.
+    assert_eq!(injected([STOPPED[0] + 20, STOPPED[1]]), 0, "nothing begins while the channel is stopped");
+    let half = injected([STOPPED[1], LENGTH]);
+    assert!(half > 0 && half <= (LENGTH - STOPPED[1]) / 2 + 400, "half a flit a cycle: {half}");
+    for (threads, ordered) in [(1, 0), (2, 0), (4, STOPPED[0] / 2), (1, STOPPED[0] / 2)] {
+        let (again, _) = changed::<A>(fabric, &scripts, threads, &changes, Cycle(ordered));
+        assert!(again == stopped, "{threads} threads, ordered in cycle {ordered}: other deliveries");
+    }
+    kinds
+}
+
+/// Deliveries of a run whose `changes` are ordered in cycle `ordered`, or a little later, and the simulation after it.
+fn changed<A: Architecture>(
+    fabric: &Fabric<A::Chip>,
+    scripts: &[Script],
+    threads: u32,
+    changes: &[Change],
+    ordered: Cycle,
+) -> (Vec<Delivery>, Simulation<A, Script, Deliveries>) {
+    let mut simulation = Simulation::<A, _, _>::new(fabric, scripts.to_vec(), threads, Deliveries::default);
+    simulation.run_until(ordered, &AtomicBool::new(false));
+    for change in changes {
+        simulation.change(change).expect("the switches offer changes, and it is early");
+    }
+    simulation.run_until(Cycle(40 * LENGTH), &AtomicBool::new(false));
+    assert!(simulation.audit().holds(), "{:?}", simulation.audit());
+    let late = Change { at: simulation.now(), ..changes[0] };
+    assert_eq!(simulation.change(&late), Err(ChangeError::TooEarly(simulation.earliest_change())));
+    (deliveries(&mut simulation), simulation)
 }
 
 /// `fabric` with a group and a barrier of all its nodes, as far as its switches offer them; `None` if they do not.
@@ -345,13 +399,19 @@ fn simulation<A: Architecture>(
         assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
     }
     assert!(simulation.deadlock().is_none(), "nothing waits for ever");
+    let all = deliveries(&mut simulation);
+    (simulation, all)
+}
+
+/// Deliveries in order of time.
+fn deliveries<A: Architecture>(simulation: &mut Simulation<A, Script, Deliveries>) -> Vec<Delivery> {
     let mut all: Vec<Delivery> = simulation
         .gather_observers(|observer| std::mem::take(&mut observer.0))
         .into_iter()
         .flatten()
         .collect();
     all.sort_by_key(|it| (it.delivered, it.destination, it.rail, it.source, it.flow.tag));
-    (simulation, all)
+    all
 }
 
 /// Sends given packets, the last one first.

@@ -1,5 +1,7 @@
 //! What links of all switches have in common.
 
+mod pace;
 mod rate;
 
+pub use pace::Pace;
 pub use rate::{Rate, Rates};

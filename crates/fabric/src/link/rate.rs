@@ -6,10 +6,11 @@
 
 use flitway_engine::Cycle;
 use flitway_wiring::topology::End;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Flits per cycle of a channel, above 0 and at most 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
     flits: u32,
     cycles: u32,

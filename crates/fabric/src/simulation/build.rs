@@ -207,5 +207,6 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         rails: fabric.rails,
         switches: wiring.addresses[..(fabric.rails * fabric.topology().switches()) as usize].to_vec(),
         nodes,
+        decides_ahead: A::decides_ahead(&fabric.chip),
     }
 }

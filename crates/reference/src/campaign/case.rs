@@ -3,13 +3,15 @@
 use crate::script::{ASKS, Arrivals, Script};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rate, Rates, Up};
+use flitway_fabric::{
+    ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rate, Rates, Up,
+};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_test_kit::nic::{NicSettings, TestNic};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{End, Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeId, NodeSet};
+use flitway_wiring::{Groups, NodeId, NodeSet, RailId};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ pub struct Case {
     pub latencies: Vec<u32>,
     /// The channels of a rail that do not carry a flit in every cycle.
     pub rates: Vec<Slow>,
+    /// What becomes of them, in any order.
+    pub changes: Vec<Changed>,
     /// The switches.
     pub chip: SwitchSettings,
     /// The NICs of nodes, if their ports are bounded.
@@ -67,6 +71,21 @@ pub struct Slow {
     pub cycles: u32,
 }
 
+/// A channel of one rail that carries so many flits in so many cycles from a cycle on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The first cycle.
+    pub at: Cycle,
+    /// In which rail.
+    pub rail: RailId,
+    /// The end that sends on it.
+    pub sender: End,
+    /// Flits; 0 while it is stopped.
+    pub flits: u32,
+    /// Cycles.
+    pub cycles: u32,
+}
+
 impl Case {
     /// A case in which nothing is sent: one rail, links of one cycle, one thread.
     ///
@@ -82,6 +101,7 @@ impl Case {
             rails: 1,
             latencies: vec![1; built.links().len()],
             rates: Vec::new(),
+            changes: Vec::new(),
             chip,
             test_nics: None,
             ascent: Ascent::Table,
@@ -134,6 +154,16 @@ impl Case {
             rates.set(slow.sender, Rate::new(slow.flits, slow.cycles)?);
         }
         Some(rates)
+    }
+
+    /// What changes during the run.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let change = |changed: &Changed| {
+            let Changed { at, rail, sender, flits, cycles } = *changed;
+            Change { at, rail, kind: ChangeKind::Rate { sender, rate: Rate::new(flits, cycles) } }
+        };
+        self.changes.iter().map(change).collect()
     }
 
     /// Bytes of the packets. Replies are as long as what asks for them, answers of NICs a byte.

@@ -118,7 +118,7 @@ fn compare_on<A: Architecture<Chip: Tested>>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
 ) -> Result<Coverage, Failure> {
-    let model = A::Chip::model(fabric);
+    let model = A::Chip::model(fabric, &case.changes());
     let mut coverage = if let Some(nics) = case.nics() {
         compare_runs::<A, _>(case, fabric, Reference::new(model, case.rails, nics.clone()), nics)?
     } else {
@@ -180,7 +180,13 @@ fn run_engine<A: Architecture, E: Endpoint>(
 ) -> Result<EngineRun, Failure> {
     let stop = AtomicBool::new(false);
     let mut simulation = Simulation::<A, _, _>::new(fabric, endpoints, case.threads, Record::default);
+    let mut changes = case.changes();
     for until in case.pauses.iter().copied().chain([end]) {
+        // What can be told later is told later.
+        let certain = until + simulation.change_lead() + simulation.window_length();
+        for change in changes.extract_if(.., |change| change.at <= certain) {
+            simulation.change(&change).expect("a case changes what the switches can change");
+        }
         simulation.run_until(until.min(end), &stop);
         simulation.settle();
         let books = simulation.audit();

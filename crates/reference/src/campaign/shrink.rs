@@ -141,6 +141,8 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.latencies.fill(1),
     |case| case.latencies.iter_mut().for_each(|latency| *latency = latency.div_ceil(2)),
     |case| case.rates.clear(),
+    |case| case.changes.clear(),
+    |case| _ = case.changes.pop(),
     fewer_receivers,
     |case| case.groups.iter_mut().for_each(|group| group.root = 0),
     fewer_members,
@@ -169,6 +171,7 @@ const PACKET_CHANGES: &[fn(&mut flitway_fabric::Packet)] = &[
 
 fn fewer_rails(case: &mut Case) {
     case.rails = 1;
+    case.changes.iter_mut().for_each(|change| change.rail.0 = 0);
     for packet in case.scripts.iter_mut().flatten() {
         packet.rail.0 = 0;
     }

@@ -21,7 +21,7 @@ use crate::driver::Model;
 use crate::record::Record;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Delivery, Fabric, Flow, NicPorts, Packet, Ticket};
+use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
 use flitway_switch::sp::{SpSettings, Store};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
@@ -82,14 +82,27 @@ struct Flit {
 struct Channel {
     line: VecDeque<Option<Flit>>,
     credits: VecDeque<u32>,
+    /// Flits of it in so many cycles, each from a cycle on; `None` while it is stopped.
+    rates: Vec<(u64, Option<(u32, u32)>)>,
 }
 
 impl Channel {
-    fn new(settings: &SpSettings, latency: u32) -> Self {
+    fn new(settings: &SpSettings, latency: u32, rate: Rate) -> Self {
         Channel {
+            rates: vec![(0, Some(rate.ratio()))],
             line: vec![None; (settings.pipeline.transmit + latency + 1) as usize].into(),
             credits: vec![0; (settings.credit + latency + 1) as usize].into(),
         }
+    }
+
+    /// Whether a flit can be sent in cycle `now`: one more has had its time by the end of it than before.
+    fn is_slot(&self, now: u64) -> bool {
+        let so_far = self.rates.iter().filter(|(from, _)| *from <= now);
+        let latest = so_far.max_by_key(|(from, _)| *from).and_then(|(_, rate)| *rate);
+        latest.is_some_and(|(flits, per)| {
+            let done = |cycles: u64| u128::from(cycles) * u128::from(flits) / u128::from(per);
+            done(now + 1) > done(now)
+        })
     }
 
     fn received(&self) -> Option<Flit> {
@@ -118,21 +131,11 @@ impl Channel {
 #[derive(Clone, Copy, Debug)]
 struct Wires {
     out: usize,
-    /// Flits of the channel out in so many cycles.
-    rate: (u32, u32),
     back: usize,
     /// To a node that takes every flit at once.
     leads_to_sink: bool,
     /// Flits that there is room for at the other end.
     room: u32,
-}
-
-impl Wires {
-    /// Whether a flit can be sent in cycle `now`: one more has had its time by the end of it than before.
-    fn is_slot(&self, now: u64) -> bool {
-        let done = |cycles: u64| u128::from(cycles) * u128::from(self.rate.0) / u128::from(self.rate.1);
-        done(now + 1) > done(now)
-    }
 }
 
 /// The same as they are found, the first with whether it leads to a node.
@@ -228,6 +231,23 @@ impl Sp {
         Sp { rails: fabric.rails as usize, world, switches, nics }
     }
 
+    /// The same with these changes.
+    #[must_use]
+    pub fn with_changes(mut self, changes: &[Change]) -> Self {
+        for change in changes {
+            let ChangeKind::Rate { sender, rate } = change.kind;
+            let out = match sender {
+                End::Switch(switch, port) => {
+                    let switches = self.world.routing.topology().switches();
+                    self.switches[(change.rail.0 * switches + switch.0) as usize].out(port.index())
+                }
+                End::Node(node) => self.nics[node.index() * self.rails + change.rail.index()].out(),
+            };
+            self.world.channels[out].rates.push((change.at.0, rate.map(Rate::ratio)));
+        }
+        self
+    }
+
     /// A NIC port, and what it sees.
     fn nic(&mut self, node: NodeId, rail: RailId) -> (&mut Nic, &mut World) {
         (&mut self.nics[node.index() * self.rails + rail.index()], &mut self.world)
@@ -274,7 +294,7 @@ fn wire(fabric: &Fabric<SpSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic
             let back = (!link.is_one_way).then_some((second, first));
             for (from, to) in std::iter::once((first, second)).chain(back) {
                 let channel = world.channels.len();
-                world.channels.push(Channel::new(&world.settings, latency));
+                world.channels.push(Channel::new(&world.settings, latency, fabric.rates.of(from)));
                 let leads_to_node = matches!(to, End::Node(_));
                 halves.entry((rail, from)).or_default().out = Some((channel, leads_to_node));
                 halves.entry((rail, to)).or_default().back = Some(channel);
@@ -286,7 +306,7 @@ fn wire(fabric: &Fabric<SpSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic
         let (out, leads_to_node) = half.out?;
         let room = if leads_to_node { world.settings.nic_buffer_flits() } else { world.settings.fifo_flits };
         let leads_to_sink = leads_to_node && fabric.nic_ports == NicPorts::Ideal;
-        Some(Wires { out, rate: fabric.rates.of(end).ratio(), back: half.back?, leads_to_sink, room })
+        Some(Wires { out, back: half.back?, leads_to_sink, room })
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));

@@ -25,6 +25,11 @@ pub(super) struct Nic {
 }
 
 impl Nic {
+    /// The channel that it sends on.
+    pub(super) fn out(&self) -> usize {
+        self.wires.out
+    }
+
     pub(super) fn new(settings: &SpSettings, rail: RailId, wires: Wires, nic_ports: NicPorts) -> Self {
         Nic {
             rail,
@@ -84,7 +89,7 @@ impl Nic {
             world.channels[self.wires.back].give_back(1);
         }
         let Some(&packet) = self.queue.front() else { return };
-        if self.credits == 0 || !self.wires.is_slot(world.now) {
+        if self.credits == 0 || !world.channels[self.wires.out].is_slot(world.now) {
             return;
         }
         self.credits -= 1;

@@ -69,6 +69,11 @@ pub(super) struct Switch {
 }
 
 impl Switch {
+    /// The channel that the port at `place` sends on.
+    pub(super) fn out(&self, place: usize) -> usize {
+        self.outputs[place].wires.expect("what changes is wired").out
+    }
+
     pub(super) fn new(settings: &SpSettings, number: u32, here: SwitchId, wires: &[Option<Wires>]) -> Self {
         let input = |wires: &Option<Wires>| Input {
             wires: *wires,
@@ -342,7 +347,7 @@ impl Switch {
     /// Step 5.
     fn step_links(&mut self, world: &mut World) {
         for output in &mut self.outputs {
-            if output.register.is_empty() || !output.can_send(world.now) {
+            if output.register.is_empty() || !output.can_send(world) {
                 continue;
             }
             let flit = output.register.pop_front().expect("it is not empty");
@@ -362,7 +367,7 @@ impl Switch {
 
     fn cross(&mut self, number: usize, world: &mut World) {
         let input = &mut self.inputs[number];
-        let can_send = |&(output, _): &(usize, usize)| self.outputs[output].can_send(world.now);
+        let can_send = |&(output, _): &(usize, usize)| self.outputs[output].can_send(world);
         if !input.copies.iter().all(can_send) {
             return;
         }
@@ -463,9 +468,10 @@ impl Input {
 }
 
 impl Output {
-    /// Whether its channel takes a flit in cycle `now`.
-    fn can_send(&self, now: u64) -> bool {
-        let takes = |wires: Wires| (self.credits > 0 || wires.leads_to_sink) && wires.is_slot(now);
+    /// Whether its channel takes a flit in this cycle.
+    fn can_send(&self, world: &World) -> bool {
+        let is_slot = |wires: Wires| world.channels[wires.out].is_slot(world.now);
+        let takes = |wires: Wires| (self.credits > 0 || wires.leads_to_sink) && is_slot(wires);
         self.wires.is_some_and(takes)
     }
 

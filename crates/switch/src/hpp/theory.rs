@@ -41,6 +41,7 @@ impl Chip for HppSettings {
             copies_can_deadlock: one_by_one.then_some("switch.multicast.gathering = \"one-by-one\""),
             one_way_links: false,
             rates: false,
+            changes: false,
         }
     }
 

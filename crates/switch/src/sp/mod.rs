@@ -18,7 +18,8 @@
 //! sender of a channel to a switch has `fifo_flits` credits in cycle 0; a flit takes one. Channels to nodes
 //! need none, unless NIC ports are bounded. A
 //! channel of less than a flit a cycle carries flits in its slots only ([`Rate`](flitway_fabric::Rate)): in other cycles its
-//! sender sends none.
+//! sender sends none. The rate may change ([`Change`](flitway_fabric::Change)): from the cycle of the change on the slots are
+//! those of the new rate, and there are none while the channel is stopped.
 //!
 //! **Input FIFO**, one for each port. A flit on the wire in cycle `t` takes its place in it in cycle `t`, and is *ready*
 //! from cycle `t + receive + route` on. For each flit that leaves it in cycle `t` the sender of the channel has a credit
@@ -125,13 +126,13 @@ pub use settings::{
 };
 
 use flitway_engine::Cycle;
-use flitway_fabric::component::{Components, Context, FabricShard};
+use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Chip, Endpoint, Fabric, NicPorts};
-use flitway_wiring::RailId;
+use flitway_fabric::{Chip, Endpoint, Fabric, NicPorts, Rate};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
+use flitway_wiring::{PortId, RailId};
 use nic::Port;
 use std::sync::Arc;
 use switch::Switch;
@@ -182,6 +183,21 @@ impl Architecture for Sp {
         let SpPipeline { receive, route, transmit } = settings.pipeline;
         let flit = transmit + 1.min(receive + route - 1);
         u64::from(latency + flit.min(settings.credit))
+    }
+
+    /// A packet that has begun goes on without a gap while there are credits.
+    fn decides_ahead(settings: &SpSettings) -> u64 {
+        let mtu = settings.format.mtu_bytes;
+        settings.format.packet_flits(mtu).max(settings.worm_flits(mtu)).into()
+    }
+
+    fn change_of_rate<E: Endpoint, O: Observer>(
+        place: u32,
+        port: PortId,
+        at: Cycle,
+        rate: Option<Rate>,
+    ) -> Option<Letter<Mail>> {
+        Some(Letter { place, by: at, mail: Mail::Pace(port.0 as u16, at, rate) })
     }
 }
 

@@ -10,7 +10,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{Notice, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{BarrierId, Delivery, Packet, Rate};
+use flitway_fabric::{BarrierId, Delivery, Pace, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Port {
     number: u32,
     rail: RailId,
     wire: Wire,
-    rate: Rate,
+    pace: Pace,
     credits: DatedCredits,
     /// Packets to send; of the first one so many flits are left, apart from those of the run that goes on.
     source: VecDeque<Box<Token>>,
@@ -47,7 +47,7 @@ impl Port {
             number,
             rail,
             wire: wires.out,
-            rate: wires.rate,
+            pace: wires.rate.into(),
             credits: DatedCredits::new(shared.settings.fifo_flits),
             source: VecDeque::new(),
             left: 0,
@@ -72,7 +72,7 @@ impl Port {
         let credit = self.credits.when(0).unwrap_or(Cycle::NEVER);
         let nothing = self.source.is_empty();
         let due = credit.max(self.until).max(self.from);
-        self.due = if nothing { Cycle::NEVER } else { self.rate.slot_from(due) };
+        self.due = if nothing { Cycle::NEVER } else { self.pace.slot_from(due) };
     }
 }
 
@@ -101,6 +101,12 @@ impl PortModel<Sp> for Port {
             port.credits.add(run);
             port.look(Cycle::ZERO);
             mail |= 1 << run.port;
+        }
+        for (rail, at, rate) in inbox.paces.drain(..) {
+            let port = &mut ports[usize::from(rail)];
+            port.pace.change(at, rate);
+            port.look(Cycle::ZERO);
+            mail |= 1 << rail;
         }
         mail
     }
@@ -161,7 +167,7 @@ impl PortModel<Sp> for Port {
         if self.due > now {
             return;
         }
-        let count = self.credits.in_a_row(now).min(self.left).min(self.rate.slots_in_a_row(now));
+        let count = self.credits.in_a_row(now).min(self.left).min(self.pace.slots_in_a_row(now));
         if count > 0 {
             self.credits.take(count);
             let transmit = u64::from(cx.shared.settings.pipeline.transmit);

@@ -21,7 +21,7 @@ use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Conservation, Wire, Wires};
-use flitway_fabric::{NicPorts, Rate};
+use flitway_fabric::{NicPorts, Pace};
 use flitway_wiring::reach::{Ports, ports};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, PortId, SwitchId};
@@ -93,7 +93,7 @@ struct Input {
 #[derive(Debug, Default)]
 struct Output {
     wire: Option<Wire>,
-    rate: Rate,
+    pace: Pace,
     leads_to_node: bool,
     /// What takes every flit at once, so that none needs a credit: an ideal NIC port.
     is_sink: bool,
@@ -148,7 +148,7 @@ impl Output {
 
     /// Flits that it can send from cycle `now` on without a gap: slots, with a credit for each.
     fn sends_in_a_row(&mut self, now: Cycle) -> u32 {
-        let slots = self.rate.slots_in_a_row(now);
+        let slots = self.pace.slots_in_a_row(now);
         if self.is_sink { slots } else { self.credits.in_a_row(now).min(slots) }
     }
 }
@@ -215,7 +215,7 @@ impl Switch {
         let leads_to_node = |port| matches!(topology.wire(here, PortId(port)), Some((_, End::Node(_))));
         let output = |(port, wires): (u32, &Wires)| Output {
             wire: wires.out,
-            rate: wires.rate,
+            pace: wires.rate.into(),
             leads_to_node: leads_to_node(port),
             is_sink: leads_to_node(port) && shared.nic_ports == NicPorts::Ideal,
             leads_up: up >> port & 1 == 1,
@@ -330,13 +330,13 @@ impl Switch {
         }
     }
 
-    /// The first cycle from `at` on that is a slot of all `outputs`. There is one: of each rate the cycle before a multiple of
-    /// its period is a slot.
+    /// The first cycle from `at` on that is a slot of all `outputs`; never if one of them is stopped for ever. Otherwise there
+    /// is one: of each rate the cycle before a multiple of its period is a slot.
     fn common_slot(&self, outputs: Ports, at: Cycle) -> Cycle {
         let mut slot = at;
         loop {
             let next =
-                ports(outputs).fold(slot, |slot, port| self.outputs[port.index()].rate.slot_from(slot));
+                ports(outputs).fold(slot, |slot, port| self.outputs[port.index()].pace.slot_from(slot));
             if next == slot {
                 return slot;
             }
@@ -350,7 +350,7 @@ impl Switch {
             return Cycle::NEVER;
         }
         if output.register > 0 {
-            return output.rate.slot_from(output.credit_due().max(output.until).max(now + 1));
+            return output.pace.slot_from(output.credit_due().max(output.until).max(now + 1));
         }
         if output.is_busy && output.left == 0 {
             return later(Cycle(output.until.0 - 1));
@@ -403,6 +403,12 @@ impl SwitchModel<Sp> for Switch {
             let output = &mut self.outputs[usize::from(run.port)];
             output.credits.add(run);
             self.touched_outputs |= 1 << run.port;
+            self.touched_inputs |= output.taken.map_or(0, |input| 1 << input);
+        }
+        for (port, at, rate) in inbox.paces.drain(..) {
+            let output = &mut self.outputs[usize::from(port)];
+            output.pace.change(at, rate);
+            self.touched_outputs |= 1 << port;
             self.touched_inputs |= output.taken.map_or(0, |input| 1 << input);
         }
         if self.touched_inputs | self.touched_outputs != 0 {

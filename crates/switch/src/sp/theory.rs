@@ -33,6 +33,7 @@ impl Chip for SpSettings {
             copies_can_deadlock: lock_step.then_some("switch.multicast.replication = \"lock-step\""),
             one_way_links: true,
             rates: true,
+            changes: true,
         }
     }
 

@@ -4,7 +4,7 @@ use super::SpSettings;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::PacketName;
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Flow, Packet};
+use flitway_fabric::{Delivery, Flow, Packet, Rate};
 use flitway_wiring::NodeSet;
 use flitway_wiring::{Destination, NodeId, RailId};
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,8 @@ pub enum Mail {
     Flits(Run),
     /// Credits come back: when each counts.
     Credits(Run),
+    /// The channel of that port has another rate from that cycle on, or is stopped.
+    Pace(u16, Cycle, Option<Rate>),
     /// A packet comes to a node, in that rail, and counts as delivered in that cycle.
     Whole(u16, Cycle, Box<Token>),
 }
@@ -137,6 +139,7 @@ pub struct Inbox {
     pub(super) heads: Vec<(u16, Box<Token>)>,
     pub(super) flits: Vec<Run>,
     pub(super) credits: Vec<Run>,
+    pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
     pub(super) whole: Vec<(u16, Cycle, Box<Token>)>,
 }
 
@@ -146,6 +149,7 @@ impl Inbox {
             Mail::Head(port, token) => self.heads.push((port, token)),
             Mail::Flits(run) => self.flits.push(run),
             Mail::Credits(run) => self.credits.push(run),
+            Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
             Mail::Whole(rail, at, token) => self.whole.push((rail, at, token)),
         }
     }

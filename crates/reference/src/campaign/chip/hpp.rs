@@ -10,10 +10,10 @@ use crate::campaign::generate::{BUDGET, barriers, latencies, length, members, pa
 use crate::campaign::text::{Data, Tree, choice, record};
 use crate::hpp::Hpp;
 use flitway_engine::Cycle;
-use flitway_fabric::Fabric;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::DunStart;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline,
@@ -33,7 +33,8 @@ impl Tested for HppSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>) -> Hpp {
+    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Hpp {
+        assert!(changes.is_empty(), "HPP Switches offer no changes");
         Hpp::new(fabric)
     }
 

@@ -7,7 +7,7 @@ use super::case::Case;
 use super::compare::Coverage;
 use super::text::choice;
 use crate::driver::Model;
-use flitway_fabric::Fabric;
+use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
@@ -23,8 +23,8 @@ pub(super) trait Tested: Sized + 'static {
     /// The case of a seed.
     fn case(seed: u64) -> Case;
 
-    /// The model of `fabric`.
-    fn model(fabric: &Fabric<Self>) -> Self::Model;
+    /// The model of `fabric`, with these changes during the run.
+    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Self::Model;
 
     /// Counts the ways in which it can work, of which `fabric` takes some.
     fn cover(fabric: &Fabric<Self>, coverage: &mut Coverage);

@@ -1,7 +1,7 @@
 //! Cases of SP Switches.
 
 use super::Tested;
-use crate::campaign::case::{Case, Slow};
+use crate::campaign::case::{Case, Changed, Slow};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
 use crate::campaign::generate::topology::topology;
@@ -10,8 +10,8 @@ use crate::campaign::generate::{BUDGET, latencies, length, members, pauses, test
 use crate::campaign::text::{choice, record};
 use crate::sp::Sp;
 use flitway_engine::Cycle;
-use flitway_fabric::Fabric;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
@@ -20,7 +20,7 @@ use flitway_switch::sp::{
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{StageWiring, Topology, TopologySettings};
-use flitway_wiring::{Destination, NodeId, SetId};
+use flitway_wiring::{Destination, NodeId, RailId, SetId};
 use std::sync::Arc;
 
 impl Tested for SpSettings {
@@ -40,8 +40,8 @@ impl Tested for SpSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>) -> Sp {
-        Sp::new(fabric)
+    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Sp {
+        Sp::new(fabric).with_changes(changes)
     }
 
     fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
@@ -95,20 +95,53 @@ fn case(seed: u64) -> Case {
     let pauses = pauses(&mut dice, length, false);
     let margin = dice.below(600);
     let (rates, slowness) = rates(&mut dice, &topology);
+    let (changes, slower) = changes(&mut dice, &topology, rails, length);
     Case {
         routing: kind,
         rails,
         latencies,
         rates,
+        changes,
         sets,
         scripts,
         test_nics: test_nics(seed),
         threads,
         pauses,
-        limit: Cycle(slowness * (3 * length + 500)),
+        limit: Cycle(slowness.max(slower) * (3 * length + 500)),
         margin,
         ..Case::plain(topology_settings, SwitchSettings::Sp(switch))
     }
+}
+
+/// What a channel that is not of full rate carries: flits, and cycles.
+const RATES: [(u32, u32); 8] = [(1, 2), (4, 5), (7, 8), (5, 8), (2, 3), (1, 3), (3, 7), (1, 5)];
+
+/// The channels whose rates change, if any do, and how many cycles a flit takes at most: each stops or is slow for a while,
+/// time and again, and one in a few stays so.
+fn changes(dice: &mut Dice, topology: &Topology, rails: u32, length: u64) -> (Vec<Changed>, u64) {
+    let (mut changes, mut slowness) = (Vec::new(), 1);
+    if !dice.one_in(3) {
+        return (changes, slowness);
+    }
+    let few = dice.pick(&[1, 2, 8]);
+    for sender in topology.links().iter().flat_map(|link| link.ends) {
+        if !dice.one_in(few) {
+            continue;
+        }
+        let rail = RailId(dice.below(rails.into()) as u32);
+        let mut at = dice.below(length);
+        for _ in 0..dice.between(1, 4) {
+            let (flits, cycles) = if dice.one_in(3) { (0, 1) } else { dice.pick(&RATES) };
+            changes.push(Changed { at: Cycle(at), rail, sender, flits, cycles });
+            at += 1 + u64::from(dice.scaled(0, 400));
+        }
+        if dice.one_in(6) {
+            slowness = slowness.max(5);
+        } else {
+            changes.push(Changed { at: Cycle(at), rail, sender, flits: 1, cycles: 1 });
+        }
+    }
+    (changes, slowness)
 }
 
 /// The channels that carry less than a flit a cycle, if any do, and how many cycles a flit takes at most.
@@ -122,7 +155,7 @@ fn rates(dice: &mut Dice, topology: &Topology) -> (Vec<Slow>, u64) {
         if !dice.one_in(few) {
             continue;
         }
-        let (flits, cycles) = dice.pick(&[(1, 2), (4, 5), (7, 8), (5, 8), (2, 3), (1, 3), (3, 7), (1, 5)]);
+        let (flits, cycles) = dice.pick(&RATES);
         rates.push(Slow { sender, flits, cycles });
         slowness = slowness.max(u64::from(cycles.div_ceil(flits)));
     }

@@ -1,7 +1,7 @@
 //! What a case has, whatever its switches. That of a switch stands in its file in `chip`.
 
 use super::{Data, Tree, choice, record};
-use crate::campaign::case::{Case, Slow};
+use crate::campaign::case::{Case, Changed, Slow};
 use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::packet::PacketFormat;
@@ -21,6 +21,7 @@ record!(Case {
     rails,
     latencies,
     rates,
+    changes,
     chip,
     test_nics,
     ascent,
@@ -37,6 +38,7 @@ record!(Case {
     scripts,
 });
 record!(Slow { sender, flits, cycles });
+record!(Changed { at, rail, sender, flits, cycles });
 record!(NicSettings { window, room, gap });
 
 choice!(TopologySettings {

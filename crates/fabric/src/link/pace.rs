@@ -1,0 +1,106 @@
+//! How the rate of a channel changes in time.
+
+use super::Rate;
+use flitway_engine::Cycle;
+
+/// The rates of a channel, each from a date on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    first: Rate,
+    /// From when on, in order, and what: `None` while it is stopped.
+    later: Vec<(Cycle, Option<Rate>)>,
+}
+
+impl From<Rate> for Pace {
+    fn from(rate: Rate) -> Self {
+        Pace { first: rate, later: Vec::new() }
+    }
+}
+
+impl Pace {
+    /// The rate is another from cycle `from` on, or the channel is stopped. Of two for the same cycle the later one counts.
+    pub fn change(&mut self, from: Cycle, rate: Option<Rate>) {
+        let place = self.later.partition_point(|(at, _)| *at <= from);
+        self.later.insert(place, (from, rate));
+    }
+
+    /// The rate in cycle `at`, and the cycle in which it changes next.
+    fn at(&self, at: Cycle) -> (Option<Rate>, Cycle) {
+        let place = self.later.partition_point(|(from, _)| *from <= at);
+        let rate = place.checked_sub(1).map_or(Some(self.first), |last| self.later[last].1);
+        (rate, self.later.get(place).map_or(Cycle::NEVER, |(from, _)| *from))
+    }
+
+    /// Whether a flit can be sent in cycle `at`.
+    #[must_use]
+    pub fn is_slot(&self, at: Cycle) -> bool {
+        self.at(at).0.is_some_and(|rate| rate.is_slot(at))
+    }
+
+    /// The first slot from cycle `at` on; never if the channel is stopped for ever, and after never.
+    #[inline]
+    #[must_use]
+    pub fn slot_from(&self, at: Cycle) -> Cycle {
+        if self.later.is_empty() { self.first.slot_from(at) } else { self.later_slot_from(at) }
+    }
+
+    #[cold]
+    fn later_slot_from(&self, mut at: Cycle) -> Cycle {
+        while at < Cycle::NEVER {
+            let (rate, until) = self.at(at);
+            let slot = rate.map_or(Cycle::NEVER, |rate| rate.slot_from(at));
+            if slot < until {
+                return slot;
+            }
+            at = until;
+        }
+        Cycle::NEVER
+    }
+
+    /// Slots in a row from cycle `at` on, none if that is none; no more than up to the next change.
+    #[inline]
+    #[must_use]
+    pub fn slots_in_a_row(&self, at: Cycle) -> u32 {
+        if self.later.is_empty() { self.first.slots_in_a_row(at) } else { self.later_slots_in_a_row(at) }
+    }
+
+    #[cold]
+    fn later_slots_in_a_row(&self, at: Cycle) -> u32 {
+        let (rate, until) = self.at(at);
+        let slots = rate.map_or(0, |rate| rate.slots_in_a_row(at));
+        slots.min(until.since(at).try_into().unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_those_of_the_rate_of_each_cycle() {
+        let rate = |flits, cycles| Rate::new(flits, cycles);
+        let mut pace = Pace::from(Rate::FULL);
+        // Told in no order; the second for cycle 30 counts.
+        for (from, to) in [(30, rate(1, 3)), (17, rate(2, 5)), (30, None), (55, rate(1, 1)), (70, rate(3, 4))]
+        {
+            pace.change(Cycle(from), to);
+        }
+        let plain = |at: u64| match at {
+            0..17 => true,
+            17..30 => Rate::new(2, 5).is_some_and(|rate| rate.is_slot(Cycle(at))),
+            30..55 => false,
+            55..70 => true,
+            _ => Rate::new(3, 4).is_some_and(|rate| rate.is_slot(Cycle(at))),
+        };
+        for at in 0..120 {
+            assert_eq!(pace.is_slot(Cycle(at)), plain(at), "cycle {at}");
+            let next = (at..).find(|&at| plain(at)).map(Cycle);
+            assert_eq!(Some(pace.slot_from(Cycle(at))), next, "from cycle {at}");
+            let row = u64::from(pace.slots_in_a_row(Cycle(at)));
+            assert!((at..at + row.min(200)).all(plain), "{row} in a row from cycle {at}");
+            assert_eq!(row > 0, plain(at), "cycle {at}");
+        }
+        pace.change(Cycle(100), None);
+        assert_eq!((pace.slot_from(Cycle(100)), pace.slot_from(Cycle::NEVER)), (Cycle::NEVER, Cycle::NEVER));
+    }
+}
