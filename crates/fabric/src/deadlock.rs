@@ -5,7 +5,7 @@
 //! overdue packet, or buffer space on the next link that only the packets stored there can free. Since it needs all of it, one
 //! ring of such packets is enough. Packets that cross, or are on a link, always move on, and nodes take everything.
 
-use crate::observer::ComponentNumber;
+use crate::name::ComponentNumber;
 use flitway_wiring::digraph::{self, Digraph};
 use flitway_wiring::{Destination, NodeId, PortId};
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@
 //! each packet in the receive buffer, with its credits, until it drains it, and so presses back into the network when it is
 //! full. **Answers** go to the sender of a packet: where switches carry none of their own, each is a packet of one byte.
 
-use crate::observer::MessageEvent;
+use crate::message::MessageEvent;
 use crate::{BarrierId, Flow, FlowKind};
 use flitway_engine::Cycle;
 use flitway_wiring::NodeId;

@@ -2,7 +2,7 @@
 //! their packets on the way.
 
 use super::{Packet, PacketKind, Place};
-use crate::observer::ComponentNumber;
+use crate::name::ComponentNumber;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_wiring::multicast::{Ascent, GroupError, GroupSettings};
 use flitway_wiring::routing::Routing;

@@ -1,7 +1,7 @@
 //! What happens on links.
 
-use super::{ComponentNumber, PacketName};
 use crate::barrier::{self, BarrierId};
+use crate::name::{ComponentNumber, PacketName};
 use flitway_engine::Cycle;
 use flitway_wiring::PortId;
 

@@ -10,25 +10,12 @@ mod message;
 mod nic;
 mod switch;
 
+pub use crate::message::{BarrierPassage, MessageEvent, Receipt};
+pub use crate::name::{ComponentNumber, PacketName};
 pub use link::{Advert, BarrierDeparture, BarrierLoss, Departure, LinkObserver, LossReason};
-pub use message::{BarrierPassage, MessageEvent, MessageObserver, Receipt};
+pub use message::MessageObserver;
 pub use nic::NicObserver;
 pub use switch::{BarrierNote, Grant, Passage, SwitchObserver};
-
-use flitway_engine::Cycle;
-use flitway_wiring::NodeId;
-
-/// A component as observers see it: switches of rail 0, of rail 1, ..., then nodes.
-pub type ComponentNumber = u32;
-
-/// Which packet it is: a NIC port begins to send no two in the same cycle. Copies of a packet have one name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PacketName {
-    /// Who sent it.
-    pub source: NodeId,
-    /// When its first flit was on the wire there.
-    pub injected: Cycle,
-}
 
 /// Is told what happens in a run, layer by layer.
 pub trait Observer: LinkObserver + SwitchObserver + NicObserver + MessageObserver + Send {}

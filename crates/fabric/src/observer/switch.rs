@@ -1,7 +1,7 @@
 //! What happens in switches.
 
-use super::{ComponentNumber, PacketName};
 use crate::barrier::{self, BarrierId, Place};
+use crate::name::{ComponentNumber, PacketName};
 use flitway_engine::Cycle;
 use flitway_wiring::PortId;
 

@@ -1,7 +1,9 @@
 //! A complete description of a fabric: what is wired, what its tables say, and the switches.
 
-use crate::chip::Chip;
+pub mod chip;
+
 use crate::{BarrierId, Barriers, NicPorts, Rates};
+use chip::Chip;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{GroupId, Groups, NodeId, NodeSet, SwitchId};
