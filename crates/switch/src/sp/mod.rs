@@ -17,7 +17,7 @@
 //! **Channels.** A flit that a sender has *on its wire* in cycle `t` is on the receiver's wire in cycle `t + latency`. The
 //! sender of a channel to a switch has `fifo_flits` credits in cycle 0; a flit takes one. Channels to nodes
 //! need none, unless NIC ports are bounded. A
-//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`](flitway_fabric::Rate)): in other cycles its
+//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`]): in other cycles its
 //! sender sends none. The rate may change ([`Change`](flitway_fabric::Change)): from the cycle of the change on the slots are
 //! those of the new rate, and there are none while the channel is stopped.
 //!
