@@ -136,6 +136,8 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.margin = 0,
     |case| case.pauses.clear(),
     |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),
+    |case| _ = case.pauses.drain(..case.pauses.len().div_ceil(2)),
+    |case| _ = case.pauses.drain(..case.pauses.len().min(1)),
     fewer_rails,
     fewer_nodes,
     |case| case.latencies.fill(1),
