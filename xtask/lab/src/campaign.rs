@@ -28,7 +28,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let failed = |finding: Box<Finding>| finding.to_string();
+    let failed = |finding: Box<Finding>| {
+        print!("{finding}");
+        "reference and engine differ: the case is printed, and can be kept in crates/reference/tests/cases"
+            .to_owned()
+    };
     if let Some(path) = &arguments.case {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
@@ -44,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let step = if arguments.today { SECONDS_OF_A_DAY } else { 1 };
     let first = arguments.from.unwrap_or_else(|| from_clock(step));
-    println!("cases from seed {first} on, for {} s on {} threads", arguments.seconds, arguments.threads);
+    println!("# Cases from seed {first} on, for {} s on {} threads", arguments.seconds, arguments.threads);
     let extent = Extent::Time(Duration::from_secs(arguments.seconds));
     let coverage = campaign::campaign(first, extent, arguments.threads).map_err(failed)?;
     println!("both engines agree on all of them\n{coverage:#?}");

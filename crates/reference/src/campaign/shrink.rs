@@ -6,7 +6,7 @@ use super::compare::{Failure, compare};
 use crate::script::ASKS;
 use flitway_fabric::barrier::Root;
 use flitway_wiring::topology::TopologySettings;
-use flitway_wiring::{Destination, NodeId};
+use flitway_wiring::{Destination, GroupId, NodeId};
 
 /// The most attempts; small cases take a millisecond each.
 const ATTEMPTS: u32 = 4_000;
@@ -103,6 +103,13 @@ impl Shrinker {
             candidate.latencies[link] = candidate.latencies[link].min(1);
             self.attempt(candidate);
         }
+        for node in 0..self.best.0.arrivals.len() {
+            for index in (0..self.best.0.arrivals[node].len()).rev() {
+                let mut candidate = self.best.0.clone();
+                candidate.arrivals[node].remove(index);
+                self.attempt(candidate);
+            }
+        }
         for index in 0..self.best.0.packets() {
             for change in PACKET_CHANGES {
                 let mut candidate = self.best.0.clone();
@@ -136,6 +143,8 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| case.margin = 0,
     |case| case.pauses.clear(),
     |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),
+    |case| _ = case.pauses.drain(..case.pauses.len().div_ceil(2)),
+    |case| _ = case.pauses.drain(..case.pauses.len().min(1)),
     fewer_rails,
     fewer_nodes,
     |case| case.latencies.fill(1),
@@ -145,6 +154,7 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| _ = case.changes.pop(),
     fewer_receivers,
     |case| case.groups.iter_mut().for_each(|group| group.root = 0),
+    fewer_groups,
     fewer_members,
     fewer_barriers,
     fewer_arrivals,
@@ -197,6 +207,23 @@ fn fewer_nodes(case: &mut Case) {
     case.scripts.pop();
     case.arrivals.pop();
     case.latencies.pop();
+}
+
+/// Takes out a group that no packet is for.
+fn fewer_groups(case: &mut Case) {
+    let mut destinations: Vec<&mut GroupId> = Vec::new();
+    for packet in case.scripts.iter_mut().flatten() {
+        if let Destination::Group(group, _) = &mut packet.destination {
+            destinations.push(group);
+        }
+    }
+    let is_idle = |group: &usize| destinations.iter().all(|it| it.index() != *group);
+    if let Some(idle) = (0..case.groups.len()).find(is_idle) {
+        case.groups.remove(idle);
+        for group in destinations.into_iter().filter(|group| group.index() > idle) {
+            group.0 -= 1;
+        }
+    }
 }
 
 /// Cuts off the last member of the largest group.

@@ -75,9 +75,21 @@ impl Tree {
             return out.push(')');
         }
         let inner = indent + 4;
+        // Lines of a list of numbers are filled.
+        let are_words = self.items.iter().all(|(_, item)| item.brackets == Brackets::None);
+        let fills = self.brackets == Brackets::Square && are_words;
+        let mut column = WIDTH;
         for (field, item) in &self.items {
+            let width = item.name.len() + ", ".len();
+            if fills && column + width <= WIDTH {
+                out.push(' ');
+            } else {
+                _ = write!(out, "\n{:inner$}", "");
+                column = inner;
+            }
+            column += width;
             let label = label(field);
-            _ = write!(out, "\n{:inner$}{label}", "");
+            out.push_str(&label);
             item.lay_out(inner + label.len(), inner, out);
             out.push(',');
         }
