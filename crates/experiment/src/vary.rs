@@ -4,7 +4,7 @@
 //! row. Axes multiply, the first one varying slowest; what `[[omit]]` names is left out.
 
 use crate::options::{Given, Text, VaryOptions, unknown_key};
-use crate::select::{meaning, same};
+use crate::value::{meaning, same};
 use crate::workload::{WorkloadOptions, traffic};
 use flitway_machine::document::{Field, Raw};
 use flitway_machine::{Code, Diagnostic, Diagnostics, Location, kind_of, schema, show};
