@@ -9,7 +9,7 @@ use crate::table::{bare_table, cost_line, named, plural};
 use crate::task::{Task, Voice, fits_memory, session};
 use crate::trace;
 use flitway_experiment::workload::graph::GraphJob;
-use flitway_experiment::workload::traffic::TRAFFIC_DEFAULT;
+use flitway_experiment::workload::option::default_of;
 use flitway_experiment::workload::{GraphWorkload, Measured};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
@@ -167,7 +167,7 @@ fn beside(workload: &GraphWorkload, result: &GraphResult) -> String {
     };
     let Some(load) = result.offered_load else { return others };
     let pattern = match workload.written.text("traffic") {
-        "" => TRAFFIC_DEFAULT,
+        "" => default_of("traffic"),
         pattern => pattern,
     };
     let and = if others.is_empty() { ", beside" } else { " and" };

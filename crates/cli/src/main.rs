@@ -35,6 +35,7 @@ mod together;
 mod trace;
 mod train;
 mod words;
+mod workload;
 
 use args::{Arguments, Command};
 use clap::Parser;

@@ -37,14 +37,14 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     if !machine.warnings.is_empty() {
         warn(&machine.warnings.render(colour()));
     }
-    let options = arguments.workload();
+    let options = arguments.workload.options();
     let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
     inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
     let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
-    let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
-    for remark in idle_settings(&machine, &workload, &options) {
+    let workload = Workload::check(options, &surroundings).map_err(Failure::workload)?;
+    for remark in idle_settings(&machine, &workload, options) {
         warn(&remark);
     }
     Ok(Prepared { machine, workload, targets })

@@ -336,7 +336,7 @@ impl Checker<'_> {
         }
         let mut problems = match Workload::check(&options, &surroundings) {
             Ok(workload) => {
-                let several = ["load", "multicast_load"].into_iter().find_map(|option| {
+                let several = WorkloadOptions::loads().find_map(|option| {
                     let loads = traffic::loads(options.get(option)?).ok()?;
                     (loads.len() > 1).then(|| several_loads(option, loads.len()))
                 });

@@ -27,6 +27,11 @@ pub struct Overrides {
     pub duration: Option<String>,
 }
 
+impl Overrides {
+    /// The options of workloads among them.
+    pub const OPTIONS: [&str; 2] = ["precision", "duration"];
+}
+
 /// An experiment whose every point is known to run.
 #[derive(Clone, Debug)]
 pub struct Experiment {

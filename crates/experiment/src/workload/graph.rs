@@ -1,9 +1,9 @@
 //! Task graphs side by side: files in the GOAL text format, and where their ranks run; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
+use super::option::{default_of, joined, several};
 use super::{
-    Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, Written, joined,
-    several,
+    Kind, KindId, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, Written,
 };
 use crate::digest::Digest;
 use flitway_engine::Cycle;
@@ -29,20 +29,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Graph,
     name: "a task graph",
     selectors: &["graph"],
     example: "app.goal",
     of_a_point: None,
-    options: &["graph", "placement", "traffic", "packet", "arrival", "load"],
     fields: &[GraphResult::FIELDS, Stages::FIELDS],
     check,
 };
 
 /// What stands for standard input in the place of a file.
 const STANDARD_INPUT: &str = "-";
-
-/// Where ranks run, unless it is said.
-pub const PLACEMENT_DEFAULT: &str = "linear";
 
 /// Task graphs that run side by side, checked.
 #[derive(Clone, Debug)]
@@ -97,7 +94,8 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     }
     let mut jobs = Vec::new();
     for (number, path) in paths.iter().enumerate() {
-        let placement = placements.get(number).or(placements.first()).copied().unwrap_or(PLACEMENT_DEFAULT);
+        let placement =
+            placements.get(number).or(placements.first()).copied().unwrap_or(default_of("placement"));
         match (around.graphs.get(path), list_of(placement)) {
             (Ok((graph, digest)), Ok(list)) => {
                 jobs.push(GraphJob {
@@ -118,16 +116,11 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let beside = beside::check(options, &mut problems);
     match beside {
         Some(beside) if problems.is_empty() => {
-            let written = Written::new(&KIND, options, default);
+            let written = Written::new(&KIND, options);
             Ok(Workload::Graph(GraphWorkload { written, jobs, beside }))
         }
         _ => Err(problems),
     }
-}
-
-/// What an option says unless it is given.
-fn default(name: &str) -> Option<&'static str> {
-    (name == "placement").then_some(PLACEMENT_DEFAULT)
 }
 
 /// What the file says that `placement` names, if it names one.

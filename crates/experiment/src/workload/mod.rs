@@ -8,7 +8,9 @@
 pub mod barrier;
 pub mod beside;
 pub mod graph;
+mod kind;
 pub mod multicast;
+pub mod option;
 pub mod together;
 pub mod traffic;
 pub mod train;
@@ -31,113 +33,15 @@ use std::sync::atomic::AtomicBool;
 
 pub use barrier::BarrierWorkload;
 pub use graph::{GraphFiles, GraphWorkload};
+pub use kind::{Kind, KindId};
 pub use multicast::MulticastWorkload;
+pub use option::{WorkloadOption, WorkloadOptions, argument};
 pub use together::TogetherWorkload;
 pub use traffic::{Load, TrafficWorkload};
 pub use train::TrainWorkload;
 pub use written::Written;
 
-macro_rules! options {
-    ($($(#[doc = $doc:literal])+ $name:ident)*) => {
-        /// The options of a workload as they are written: `--warm-up 5us` is `warm_up` with the text `5us`.
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct WorkloadOptions {
-            $($(#[doc = $doc])+ pub $name: Option<String>,)*
-        }
-
-        impl WorkloadOptions {
-            /// The name of every option.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
-
-            /// The text given for the option `name`.
-            #[must_use]
-            pub fn get(&self, name: &str) -> Option<&str> {
-                match name {
-                    $(stringify!($name) => self.$name.as_deref(),)*
-                    _ => None,
-                }
-            }
-
-            /// Gives `text` for the option `name`; false if there is no such option.
-            pub fn set(&mut self, name: &str, text: String) -> bool {
-                match name {
-                    $(stringify!($name) => self.$name = Some(text),)*
-                    _ => return false,
-                }
-                true
-            }
-        }
-    };
-}
-
-options! {
-    /// Synthetic traffic: to whom.
-    traffic
-    /// How large.
-    packet
-    /// When.
-    arrival
-    /// Offered load.
-    load
-    /// Precision to reach.
-    precision
-    /// Warm-up in simulated time.
-    warm_up
-    /// Simulated time to measure.
-    duration
-    /// Multicast operations: among whom.
-    multicast
-    /// At which load.
-    multicast_load
-    /// How large.
-    multicast_packet
-    /// Carried out how.
-    by
-    /// The same, of multicast operations, where there are barriers too.
-    multicast_by
-    /// Of barriers, where there are multicast operations too.
-    barrier_by
-    /// By way of which root.
-    root
-    /// How old the known load of switches becomes.
-    staleness
-    /// Whether the overheads of nodes count.
-    overheads
-    /// Barriers: among whom.
-    barrier
-    /// From the beginning of one to that of the next.
-    interval
-    /// By how much processes then are late at random.
-    imbalance
-    /// Barrier packets that are lost.
-    lose
-    /// A train of packets: from which node to which.
-    train
-    /// How many.
-    count
-    /// The files of task graphs that run side by side, a line each.
-    graph
-    /// Where their ranks run: for all of them, or a line each.
-    placement
-}
-
-/// The values of an option that can be given several times: a line each.
-fn several(text: Option<&str>) -> Vec<&str> {
-    text.map_or_else(Vec::new, |text| text.split('\n').collect())
-}
-
-/// The values of such an option as one text.
-#[must_use]
-pub fn joined(values: impl IntoIterator<Item = String>) -> String {
-    values.into_iter().collect::<Vec<_>>().join("\n")
-}
-
 impl WorkloadOptions {
-    /// The options that are given, with their text.
-    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        Self::NAMES.iter().filter_map(|name| Some((*name, self.get(name)?)))
-    }
-
     /// The files that they name, each with its option.
     #[must_use]
     pub fn files(&self) -> Vec<(&'static str, PathBuf)> {
@@ -186,12 +90,6 @@ impl Problem {
     pub fn argument(&self) -> String {
         argument(self.option)
     }
-}
-
-/// An option as the command line has it.
-#[must_use]
-pub fn argument(option: &str) -> String {
-    format!("--{}", option.replace('_', "-"))
 }
 
 /// `problem` blames an option that nobody has given: then the option that asks for this kind of workload is told, and what the
@@ -265,60 +163,6 @@ fn listed(items: impl Iterator<Item = String>, last: &str) -> String {
     }
 }
 
-/// A kind of workload.
-#[derive(Debug)]
-pub struct Kind {
-    /// In words.
-    pub name: &'static str,
-    /// The options that ask for it.
-    pub selectors: &'static [&'static str],
-    /// A value of the first of them.
-    pub example: &'static str,
-    /// The options that it takes.
-    pub options: &'static [&'static str],
-    /// The option that has no one default: where each run is one point, it has to be given.
-    pub of_a_point: Option<&'static str>,
-    /// The numbers in the result of a point, in parts: path and unit.
-    pub fields: &'static [&'static [(&'static str, &'static str)]],
-    check: fn(&WorkloadOptions, &Surroundings<'_>) -> Result<Workload, Vec<Problem>>,
-}
-
-/// The kinds, those that more options ask for first. Synthetic traffic is last: it is meant where nothing else is asked for.
-static KINDS: &[Kind] =
-    &[graph::KIND, together::KIND, multicast::KIND, barrier::KIND, train::KIND, traffic::KIND];
-
-impl Kind {
-    /// Every kind.
-    #[must_use]
-    pub fn all() -> &'static [Kind] {
-        KINDS
-    }
-
-    /// The kind that `options` ask for.
-    #[must_use]
-    pub fn of(options: &WorkloadOptions) -> &'static Kind {
-        let asks = |kind: &&Kind| kind.selectors.iter().all(|name| options.get(name).is_some());
-        let asked = KINDS.iter().find(asks);
-        asked.unwrap_or(&KINDS[KINDS.len() - 1])
-    }
-
-    /// What asks for it, in words.
-    fn asked_by(&self) -> String {
-        listed(self.selectors.iter().map(|name| format!("`{name}`")), "with")
-    }
-
-    /// Whether it is asked for by one option, or no kind that is takes the option `name`.
-    fn asks_first(&self, name: &str) -> bool {
-        self.selectors.len() == 1 || !KINDS.iter().any(|kind| kind.selectors.len() == 1 && kind.takes(name))
-    }
-
-    /// Whether it takes the option `name`.
-    #[must_use]
-    pub fn takes(&self, name: &str) -> bool {
-        self.options.contains(&name)
-    }
-}
-
 /// What a workload is checked against. Whether it fits the machine is asked later, by [`Run::fit`].
 #[derive(Debug)]
 pub struct Surroundings<'a> {
@@ -355,31 +199,9 @@ impl Workload {
         surroundings: &Surroundings<'_>,
     ) -> Result<Workload, Vec<Problem>> {
         let kind = Kind::of(options);
-        let misplaced: Vec<Problem> = options
-            .given()
-            .filter(|(name, _)| !kind.takes(name))
-            .map(|(name, _)| {
-                // Kinds that are asked for together have the options of each.
-                let takers = || KINDS.iter().filter(|kind| kind.takes(name) && kind.asks_first(name));
-                let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
-                let message = format!("`{name}` is an option of {names}, not of {}", kind.name);
-                let parts = kind.options.iter().filter(|option| option.ends_with(&format!("_{name}")));
-                let parts: Vec<String> = parts.map(|option| format!("`{}`", argument(option))).collect();
-                if !parts.is_empty() {
-                    return Problem::new(name, message).help(format!("use {}", parts.join(" and ")));
-                }
-                if let Some((_, alone)) = name.rsplit_once('_').filter(|(_, alone)| kind.takes(alone)) {
-                    let help = format!("use `{}`, since nothing runs beside it", argument(alone));
-                    return Problem::new(name, message).help(help);
-                }
-                let selectors = listed(takers().map(|kind| kind.asked_by()), "or");
-                let example =
-                    takers().next().filter(|_| takers().count() == 1).map_or_else(String::new, |kind| {
-                        format!(", as in `{} {}`", argument(kind.selectors[0]), kind.example)
-                    });
-                Problem::new(name, message).help(format!("what asks for that is {selectors}{example}"))
-            })
-            .collect();
+        let given = options.given().map(|(name, _)| name);
+        let misplaced: Vec<Problem> =
+            given.filter(|name| !kind.takes(name)).map(|name| kind.misplaced(name)).collect();
         let checked = (kind.check)(options, surroundings);
         match checked {
             Ok(workload) if misplaced.is_empty() => Ok(workload),

@@ -3,8 +3,8 @@
 use super::beside::{self, Beside, Task};
 use super::traffic::{self, Load};
 use super::{
-    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
-    named, time,
+    Kind, KindId, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag,
+    measured, named, time,
 };
 use flitway_process::multicaster::RootPolicy;
 use flitway_report::point::{MulticastPoint, Point};
@@ -19,38 +19,14 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Multicast,
     name: "multicast",
     selectors: &["multicast"],
     example: "broadcast",
     of_a_point: None,
-    options: &[
-        "multicast",
-        "multicast_load",
-        "multicast_packet",
-        "by",
-        "root",
-        "staleness",
-        "overheads",
-        "traffic",
-        "packet",
-        "arrival",
-        "load",
-        "precision",
-        "warm_up",
-        "duration",
-    ],
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS],
     check,
 };
-
-/// At which load, unless it is said.
-pub const LOAD_DEFAULT: &str = "0.1";
-/// How, unless it is said.
-pub const BY_DEFAULT: &str = "hardware";
-/// By way of which root, unless it is said.
-pub const ROOT_DEFAULT: &str = "table";
-/// How old the known load of switches becomes, unless it is said (OQ-D5).
-pub const STALENESS_DEFAULT: &str = "50 us";
 
 /// Multicast operations, checked.
 #[derive(Clone, Debug)]
@@ -72,7 +48,7 @@ pub type MulticastTask = Task<MulticastRun>;
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let written = Written::new(&KIND, options, default);
+    let written = Written::new(&KIND, options);
     let text = |name| written.text(name);
     let members = members::parse(text("multicast"))
         .map_err(|error| problems.push(Problem::new("multicast", error.to_string())));
@@ -107,19 +83,6 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
             }))
         }
         _ => Err(problems),
-    }
-}
-
-/// What an option says unless it is given.
-pub(super) fn default(name: &str) -> Option<&'static str> {
-    match name {
-        "multicast_load" => Some(LOAD_DEFAULT),
-        "multicast_packet" => Some(traffic::PACKET_DEFAULT),
-        "by" => Some(BY_DEFAULT),
-        "root" => Some(ROOT_DEFAULT),
-        "staleness" => Some(STALENESS_DEFAULT),
-        "precision" => Some(traffic::PRECISION_DEFAULT),
-        _ => None,
     }
 }
 

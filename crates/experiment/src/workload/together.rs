@@ -4,8 +4,8 @@ use super::barrier::BarrierWorkload;
 use super::beside::Task;
 use super::multicast::MulticastWorkload;
 use super::{
-    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, argument, barrier,
-    measured, multicast,
+    Kind, KindId, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, argument,
+    barrier, measured, multicast,
 };
 use flitway_report::point::{BarrierPoint, MulticastPoint, Point};
 use flitway_report::session::Session;
@@ -17,31 +17,11 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Together,
     name: "multicast with barriers",
     selectors: &["multicast", "barrier"],
     example: "broadcast --barrier all",
     of_a_point: None,
-    options: &[
-        "multicast",
-        "multicast_load",
-        "multicast_packet",
-        "multicast_by",
-        "root",
-        "staleness",
-        "barrier",
-        "interval",
-        "imbalance",
-        "barrier_by",
-        "lose",
-        "overheads",
-        "traffic",
-        "packet",
-        "arrival",
-        "load",
-        "precision",
-        "warm_up",
-        "duration",
-    ],
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS, BarrierPoint::FIELDS],
     check,
 };
@@ -67,8 +47,8 @@ pub type TogetherTask = Task<OperationsRun>;
 fn part(options: &WorkloadOptions, kind: &Kind, by: &str, is_second: bool) -> WorkloadOptions {
     let shared = |name: &str| is_second && name != "by" && name != "overheads" && multicast::KIND.takes(name);
     let mut part = WorkloadOptions::default();
-    for name in kind.options.iter().filter(|name| !shared(name)) {
-        let from = if *name == BY[0] { by } else { name };
+    for name in kind.options().iter().map(|option| option.name).filter(|name| !shared(name)) {
+        let from = if name == BY[0] { by } else { name };
         if let Some(text) = options.get(from) {
             part.set(name, text.to_owned());
         }
@@ -93,7 +73,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let barriers = (barrier::KIND.check)(&part(options, &barrier::KIND, barrier_by, true), around);
     match (operations, barriers) {
         (Ok(Workload::Multicast(multicast)), Ok(Workload::Barrier(barrier))) => {
-            let written = Written::new(&KIND, options, default);
+            let written = Written::new(&KIND, options);
             Ok(Workload::Together(Box::new(TogetherWorkload { written, multicast, barrier })))
         }
         (operations, barriers) => {
@@ -102,15 +82,6 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
             };
             Err(of(operations, multicast_by).chain(of(barriers, barrier_by)).collect())
         }
-    }
-}
-
-/// What an option says unless it is given.
-fn default(name: &str) -> Option<&'static str> {
-    match name {
-        "multicast_by" => multicast::default(BY[0]),
-        "barrier_by" => barrier::default(BY[0]),
-        _ => multicast::default(name).or_else(|| barrier::default(name)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
-use super::{Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
+use super::option::default_of;
+use super::{Kind, KindId, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{input, units};
 use flitway_report::page::time;
@@ -24,27 +25,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Traffic,
     name: "synthetic traffic",
     selectors: &["traffic"],
     example: "uniform",
     of_a_point: Some("load"),
-    options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
     fields: &[Point::FIELDS, Stages::FIELDS, Theory::FIELDS],
     check,
 };
 
-/// To whom, unless it is said.
-pub const TRAFFIC_DEFAULT: &str = "uniform";
-/// How large, unless it is said.
-pub const PACKET_DEFAULT: &str = "256B";
-/// When, unless it is said.
-pub const ARRIVAL_DEFAULT: &str = "bernoulli";
 /// When, for a load of `max`.
 const SATURATING: &str = "saturating";
-/// How much, unless it is said.
-pub const LOAD_DEFAULT: &str = "0.1..0.9:0.1";
-/// How precisely, unless it is said.
-pub const PRECISION_DEFAULT: &str = "2%";
 
 /// The most load points of one run.
 const LOADS_MAX: usize = 1_000;
@@ -81,10 +72,9 @@ pub struct TrafficWorkload {
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let text = |option: &Option<String>, default: &str| option.clone().unwrap_or_else(|| default.to_owned());
-    let (traffic, packet) = (text(&options.traffic, TRAFFIC_DEFAULT), text(&options.packet, PACKET_DEFAULT));
-    let (load, precision) = (text(&options.load, LOAD_DEFAULT), text(&options.precision, PRECISION_DEFAULT));
-    let arrival = text(&options.arrival, arrival_of(&load));
+    let text = |name| options.text(name).to_owned();
+    let [traffic, packet, load, precision] = ["traffic", "packet", "load", "precision"].map(text);
+    let arrival = options.get("arrival").unwrap_or(arrival_of(&load)).to_owned();
     let destinations = destinations(&traffic, &mut problems);
     let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
@@ -402,7 +392,7 @@ pub(super) fn misfit(error: &TrafficError) -> Problem {
 
 /// When, for a load of which nothing else is said: `max` stands for sources that always have a packet.
 pub(super) fn arrival_of(load: &str) -> &'static str {
-    if load == "max" { SATURATING } else { ARRIVAL_DEFAULT }
+    if load == "max" { SATURATING } else { default_of("arrival") }
 }
 
 impl TrafficWorkload {

@@ -1,6 +1,6 @@
 //! A train of packets from one node to another.
 
-use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, traffic};
+use super::{Kind, KindId, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions};
 use flitway_machine::units;
 use flitway_report::memory;
 use flitway_report::session::Session;
@@ -11,17 +11,14 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Train,
     name: "a train",
     selectors: &["train"],
     example: "0-15",
     of_a_point: None,
-    options: &["train", "count", "packet"],
     fields: &[TrainResult::FIELDS],
     check,
 };
-
-/// How many packets, unless it is said (dawning5000.txt section 3.1).
-pub const COUNT_DEFAULT: &str = "10000";
 
 /// A train, checked.
 #[derive(Clone, Debug)]
@@ -45,13 +42,13 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
             if numbers.is_some() { "this is one node; expected two" } else { "expected two node numbers" };
         problems.push(Problem::new("train", format!("`{text}`: {wrong}, such as `0-15`")));
     }
-    let count_text = options.get("count").unwrap_or(COUNT_DEFAULT);
+    let count_text = options.text("count");
     let count = count_text.parse().ok().filter(|count| (1..=10_000_000).contains(count));
     if count.is_none() {
         let message = format!("`{count_text}`: expected a number from 1 to 10000000");
         problems.push(Problem::new("count", message));
     }
-    let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT).to_owned();
+    let packet = options.text("packet").to_owned();
     let payload = match units::size(&packet) {
         Ok(bytes) => u32::try_from(bytes).ok().filter(|&bytes| bytes > 0),
         Err(error) => {

@@ -4,8 +4,8 @@ pub mod losses;
 
 use super::beside::{self, Beside, Task};
 use super::{
-    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
-    named, time, traffic,
+    Kind, KindId, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag,
+    measured, named, time, traffic,
 };
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
@@ -20,35 +20,14 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Barrier,
     name: "barriers",
     selectors: &["barrier"],
     example: "all",
     of_a_point: None,
-    options: &[
-        "barrier",
-        "interval",
-        "imbalance",
-        "by",
-        "overheads",
-        "lose",
-        "traffic",
-        "packet",
-        "arrival",
-        "load",
-        "precision",
-        "warm_up",
-        "duration",
-    ],
     fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS],
     check,
 };
-
-/// From the beginning of an operation to that of the next, unless it is said (OQ-H9).
-pub const INTERVAL_DEFAULT: &str = "50 us";
-/// By how much processes are late at random, unless it is said.
-pub const IMBALANCE_DEFAULT: &str = "0 us";
-/// How, unless it is said.
-pub const BY_DEFAULT: &str = "hardware";
 
 /// Barriers, checked.
 #[derive(Clone, Debug)]
@@ -70,7 +49,7 @@ pub type BarrierTask = Task<BarrierRun>;
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let written = Written::new(&KIND, options, default);
+    let written = Written::new(&KIND, options);
     let text = |name| written.text(name);
     let members = match members::parse(text("barrier")) {
         Ok(MembersChoice::Fresh { .. }) => {
@@ -102,17 +81,6 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
             Ok(Workload::Barrier(BarrierWorkload { written, settings, losses, beside, patience }))
         }
         _ => Err(problems),
-    }
-}
-
-/// What an option says unless it is given.
-pub(super) fn default(name: &str) -> Option<&'static str> {
-    match name {
-        "interval" => Some(INTERVAL_DEFAULT),
-        "imbalance" => Some(IMBALANCE_DEFAULT),
-        "by" => Some(BY_DEFAULT),
-        "precision" => Some(traffic::PRECISION_DEFAULT),
-        _ => None,
     }
 }
 
