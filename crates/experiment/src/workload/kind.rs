@@ -1,24 +1,7 @@
 //! The kinds of workload: which one is meant, and what it takes.
 
 use super::option::{Part, WorkloadOption, WorkloadOptions, argument};
-use super::{Problem, Surroundings, Workload, barrier, graph, listed, multicast, together, traffic, train};
-
-/// The kinds of workload, as the table of options names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KindId {
-    /// Synthetic traffic.
-    Traffic,
-    /// Multicast operations.
-    Multicast,
-    /// Barriers.
-    Barrier,
-    /// Multicast operations and barriers.
-    Together,
-    /// A train of packets.
-    Train,
-    /// Task graphs.
-    Graph,
-}
+use super::{KINDS, KindId, Problem, Surroundings, Workload, listed};
 
 /// A kind of workload.
 #[derive(Debug)]
@@ -37,10 +20,6 @@ pub struct Kind {
     pub fields: &'static [&'static [(&'static str, &'static str)]],
     pub(super) check: fn(&WorkloadOptions, &Surroundings<'_>) -> Result<Workload, Vec<Problem>>,
 }
-
-/// The kinds, those that more options ask for first. Synthetic traffic is last: it is meant where nothing else is asked for.
-static KINDS: &[Kind] =
-    &[graph::KIND, together::KIND, multicast::KIND, barrier::KIND, train::KIND, traffic::KIND];
 
 impl Kind {
     /// Every kind.

@@ -1,9 +1,9 @@
 //! The workload: what was asked for, as text, becomes a checked [`Workload`] that a session can run.
 //!
 //! There is one way in for the command line, for experiment files and for programs: [`WorkloadOptions`], text as a
-//! person writes it. Which kind of workload is meant follows from the options that are given. A kind is one file here:
-//! a [`Kind`] (its options, its check, what it measures), a type that implements [`Run`], a variant of [`Workload`] and
-//! a line in `KINDS`.
+//! person writes it. Which kind of workload is meant follows from the options that are given. A kind is one file here: a
+//! [`Kind`] (what asks for it, its check, what it measures) and a type that implements [`Described`] and [`Tasks`]; beside
+//! that a line in `kinds!`, and the rows of its options in [`option`].
 
 pub mod barrier;
 pub mod beside;
@@ -11,31 +11,22 @@ pub mod graph;
 mod kind;
 pub mod multicast;
 pub mod option;
+pub mod run;
 pub mod together;
 pub mod traffic;
 pub mod train;
 mod written;
 
-use crate::side_by_side::side_by_side;
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{nearest, units};
-use flitway_report::details::Details;
-use flitway_report::measure::Progress;
-use flitway_report::point::Point;
-use flitway_report::session::Session;
-use flitway_report::session::follow::Follow;
-use flitway_report::theory::Theory;
-use flitway_report::watch;
-use serde_json::Value;
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 pub use barrier::BarrierWorkload;
 pub use graph::{GraphFiles, GraphWorkload};
-pub use kind::{Kind, KindId};
+pub use kind::Kind;
 pub use multicast::MulticastWorkload;
 pub use option::{WorkloadOption, WorkloadOptions, argument};
+pub use run::{Described, Measured, Outcome, Run, Step, Tasks, Tell};
 pub use together::TogetherWorkload;
 pub use traffic::{Load, TrafficWorkload};
 pub use train::TrainWorkload;
@@ -56,6 +47,12 @@ impl WorkloadOptions {
         traffic::place_files(&mut self, folder);
         graph::place_files(&mut self, folder);
         self
+    }
+}
+
+impl From<Problem> for Vec<Problem> {
+    fn from(problem: Problem) -> Self {
+        vec![problem]
     }
 }
 
@@ -172,21 +169,49 @@ pub struct Surroundings<'a> {
     pub graphs: &'a GraphFiles,
 }
 
-/// A checked workload.
-#[derive(Clone, Debug)]
-pub enum Workload {
-    /// Synthetic traffic.
-    Traffic(TrafficWorkload),
-    /// A task graph.
-    Graph(GraphWorkload),
-    /// Multicast operations.
-    Multicast(MulticastWorkload),
-    /// Barriers.
-    Barrier(BarrierWorkload),
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $name:ident: $module:ident::$workload:ident;)*) => {
+        /// The kinds of workload, as the table of options names them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum KindId {
+            $($(#[doc = $doc])+ $name,)*
+        }
+
+        /// A checked workload.
+        #[derive(Clone, Debug)]
+        pub enum Workload {
+            $($(#[doc = $doc])+ $name(Box<$module::$workload>),)*
+        }
+
+        /// The kinds, in the order in which it is asked which is meant.
+        static KINDS: &[Kind] = &[$($module::KIND),*];
+
+        impl Workload {
+            /// What every kind can do.
+            #[must_use]
+            pub fn as_run(&self) -> &dyn Run {
+                match self {
+                    $(Workload::$name(workload) => &**workload,)*
+                }
+            }
+        }
+    };
+}
+
+// Those that more options ask for come first. Synthetic traffic is last: it is meant where nothing else is asked for.
+kinds! {
+    /// Task graphs.
+    Graph: graph::GraphWorkload;
     /// Multicast operations and barriers.
-    Together(Box<TogetherWorkload>),
+    Together: together::TogetherWorkload;
+    /// Multicast operations.
+    Multicast: multicast::MulticastWorkload;
+    /// Barriers.
+    Barrier: barrier::BarrierWorkload;
     /// A train of packets.
-    Train(TrainWorkload),
+    Train: train::TrainWorkload;
+    /// Synthetic traffic.
+    Traffic: traffic::TrafficWorkload;
 }
 
 impl Workload {
@@ -209,129 +234,4 @@ impl Workload {
             Err(problems) => Err([misplaced, problems].concat()),
         }
     }
-
-    /// What every kind can do.
-    #[must_use]
-    pub fn as_run(&self) -> &dyn Run {
-        match self {
-            Workload::Traffic(traffic) => traffic,
-            Workload::Graph(graph) => graph,
-            Workload::Multicast(multicast) => multicast,
-            Workload::Barrier(barrier) => barrier,
-            Workload::Together(together) => &**together,
-            Workload::Train(train) => train,
-        }
-    }
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Points that are over.
-    pub done: usize,
-    /// Points of the run.
-    pub all: usize,
-    /// Cycles simulated of the point that runs.
-    pub now: Cycle,
-    /// Half-width of its interval as a fraction of the mean, once there is one.
-    pub precision: Option<f64>,
-}
-
-impl Step {
-    fn of(done: usize, all: usize, progress: Progress) -> Self {
-        Step { done, all, now: progress.now, precision: progress.precision }
-    }
-
-    /// Of a run that is one point, which is not measured in batches.
-    fn first(now: Cycle) -> Self {
-        Step { done: 0, all: 1, now, precision: None }
-    }
-}
-
-/// Who is told how far a run is.
-pub type Tell<'a> = dyn FnMut(Step) + 'a;
-
-/// A point that has been run.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The entry of `points` in a result.
-    pub value: Value,
-    /// What a report page shows beyond it, in a session with details.
-    pub details: Option<Box<Details>>,
-}
-
-impl From<Point> for Measured {
-    fn from(point: Point) -> Self {
-        Measured { value: point.to_json(), details: point.details }
-    }
-}
-
-/// Measures a point for each of `tasks` on the machine of `session`; `None` if `stop` came first.
-fn measured<T: Sync>(
-    session: &Session,
-    tasks: &[T],
-    stop: &AtomicBool,
-    tell: &mut Tell<'_>,
-    measure: impl Fn(&Session, &T, &mut dyn FnMut(Progress)) -> Point + Sync,
-) -> Option<Vec<Measured>> {
-    let (session, beside) = session.dealt(tasks.len());
-    let (mut measured, done) = (Vec::new(), Cell::new(0));
-    let over = |_, point: Point| {
-        if point.is_stopped() {
-            return Err(());
-        }
-        measured.push(Measured::from(point));
-        done.set(measured.len());
-        Ok(())
-    };
-    // The first point that is not over stands for those beside it.
-    let told = |place, now| {
-        if place == done.get() {
-            tell(Step::of(place, tasks.len(), now));
-        }
-    };
-    let measure = |task: &T, tell: &mut dyn FnMut(Progress)| measure(&session, task, tell);
-    side_by_side(tasks, beside, stop, measure, told, over).ok()?;
-    (measured.len() == tasks.len()).then_some(measured)
-}
-
-/// What every kind of workload can do.
-pub trait Run: Sync {
-    /// The object `workload` of a result: the options that matter, as they were written.
-    fn to_json(&self) -> Value;
-
-    /// Everything that the result depends on besides machine, seed and version: equal identities, equal results.
-    fn identity(&self) -> Value;
-
-    /// Whether it can run on the machine of `session`. Runs nothing.
-    ///
-    /// # Errors
-    /// What keeps it from running.
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>>;
-
-    /// Runs it: its points; `None` if `stop` came first. Tells now and then how far it is.
-    ///
-    /// # Errors
-    /// What [`fit`](Self::fit) says.
-    fn run(
-        &self,
-        session: &Session,
-        stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>>;
-
-    /// What theory says of it, where it says something.
-    fn theory(&self, _session: &Session) -> Option<Theory> {
-        None
-    }
-
-    /// Runs the point `place` again: the steps of the packets to be followed, and how many there was no room for; `None` if
-    /// it has no packets that could be.
-    fn follow(
-        &self,
-        session: &Session,
-        place: usize,
-        follow: &Follow,
-        stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)>;
 }

@@ -1,18 +1,19 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
+use super::run::Followed;
 use super::traffic::{self, Load};
 use super::{
-    Kind, KindId, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag,
-    measured, named, time,
+    Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
+    time,
 };
 use flitway_process::multicaster::RootPolicy;
+use flitway_report::measure::Progress;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::multicast::{By, MulticastMisfit, MulticastRun, MulticastSettings};
 use flitway_report::stages::Stages;
-use flitway_report::watch;
 use flitway_workload::multicast::{MulticastChoice, MulticastError, members};
 use flitway_workload::traffic::TrafficError;
 use serde_json::{Value, json};
@@ -74,36 +75,15 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
             (Some(by), Some(root), Some(staleness), Some(has_overheads), Some(beside), Some(patience)),
         ) => {
             let choice = MulticastChoice { members, sizes, arrivals };
-            Ok(Workload::Multicast(MulticastWorkload {
+            Ok(Workload::Multicast(Box::new(MulticastWorkload {
                 written,
                 settings: MulticastSettings { choice, by, root, staleness, has_overheads },
                 loads,
                 beside,
                 patience,
-            }))
+            })))
         }
         _ => Err(problems),
-    }
-}
-
-impl MulticastWorkload {
-    /// Fits the operations and the traffic beside them to the machine of `session`, at each of their loads.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn tasks(&self, session: &Session) -> Result<Vec<MulticastTask>, Problem> {
-        let mut tasks = Vec::new();
-        for background in beside::fit(self.beside.as_ref(), session)? {
-            for load in &self.loads {
-                let run = session.multicast(&self.settings, load.fraction());
-                let blame = |problem| super::blame_what_is_given(problem, &self.written, "multicast");
-                let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
-                let operations = run.operations_per_cycle();
-                traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
-                tasks.push(Task { run, background: background.clone() });
-            }
-        }
-        Ok(tasks)
     }
 }
 
@@ -152,7 +132,7 @@ fn plan_misfit(plan: &flitway_process::PlanError, message: String, settings: &Mu
     }
 }
 
-impl Run for MulticastWorkload {
+impl Described for MulticastWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
     }
@@ -162,31 +142,45 @@ impl Run for MulticastWorkload {
         let beside = self.beside.as_ref().map(Beside::identity);
         json!({ "options": self.to_json(), "sizes": sizes, "background": beside })
     }
+}
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        self.tasks(session).map(drop).map_err(|problem| vec![problem])
+impl Tasks for MulticastWorkload {
+    type Task = MulticastTask;
+    type Outcome = Point;
+
+    /// At each load of the operations and of the traffic beside them.
+    fn tasks(&self, session: &Session) -> Result<Vec<MulticastTask>, Vec<Problem>> {
+        let mut tasks = Vec::new();
+        for background in beside::fit(self.beside.as_ref(), session)? {
+            for load in &self.loads {
+                let run = session.multicast(&self.settings, load.fraction());
+                let blame = |problem| super::blame_what_is_given(problem, &self.written, "multicast");
+                let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
+                let operations = run.operations_per_cycle();
+                traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
+                tasks.push(Task { run, background: background.clone() });
+            }
+        }
+        Ok(tasks)
     }
 
-    fn run(
+    fn measure(
         &self,
         session: &Session,
+        task: &MulticastTask,
         stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        Ok(measured(session, &tasks, stop, tell, |session, task, progress| {
-            session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
-        }))
+        progress: &mut dyn FnMut(Progress),
+    ) -> Point {
+        session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
     }
 
-    fn follow(
+    fn again(
         &self,
         session: &Session,
-        place: usize,
+        task: &MulticastTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        let task = self.tasks(session).ok()?.into_iter().nth(place)?;
+    ) -> Option<Followed> {
         Some(session.follow_multicast(&task.run, task.traffic(), follow, stop))
     }
 }

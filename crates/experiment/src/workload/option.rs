@@ -3,7 +3,7 @@
 //!
 //! A new option is a row here, and the code that uses it; `cargo xtask gen` brings the rest up to date.
 
-use super::kind::KindId::{self, Barrier, Graph, Multicast, Together, Traffic, Train};
+use super::KindId::{self, Barrier, Graph, Multicast, Together, Traffic, Train};
 
 /// What an option is about: a section of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
