@@ -35,9 +35,10 @@ from flitway._experiment import Experiment, ExperimentPoint, ExperimentResult
 from flitway._flitway import VERSION as __version__
 from flitway._graphs import Task, calc, recv, send, task_graph, write_topology
 from flitway._machine import CheckedMachine, Machine
+from flitway._options import WorkloadOptions
 from flitway._progress import Step
 from flitway._result import Latency, Point, Result
-from flitway._run import WorkloadOptions, run
+from flitway._run import run
 from flitway._traffic import write_traffic
 
 __all__ = [

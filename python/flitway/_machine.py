@@ -15,9 +15,9 @@ from flitway._result import dotted
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from flitway._options import WorkloadOptions
     from flitway._progress import Progress
     from flitway._result import Result
-    from flitway._run import WorkloadOptions
 
 
 class Machine:

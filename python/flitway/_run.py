@@ -4,56 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Union
+from typing import TYPE_CHECKING
 
 from flitway import _flitway, _text
 from flitway._errors import diagnostics, warn
 from flitway._machine import Machine
+from flitway._options import WorkloadOptions
 from flitway._progress import Progress, Step, shown
 from flitway._result import Result
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-_File = Union[str, "os.PathLike[str]"]
-
-
-class WorkloadOptions(TypedDict, total=False):
-    """The options of a workload, as on the command line with ``_`` for ``-``: ``flitway run --help`` tells what they mean.
-
-    Quantities are text with a unit, loads text or numbers. Which kind of workload is meant follows from the options that
-    are given; without any it is uniform traffic at nine loads.
-    """
-
-    traffic: str
-    packet: str
-    arrival: str
-    load: str | float | Iterable[float]
-    precision: str | float
-    warm_up: str
-    duration: str
-    multicast: str
-    multicast_load: str | float | Iterable[float]
-    multicast_packet: str
-    by: str
-    multicast_by: str
-    barrier_by: str
-    root: str
-    staleness: str
-    overheads: bool
-    barrier: str
-    interval: str
-    imbalance: str
-    lose: str | Iterable[str]
-    train: str
-    count: int
-    graph: _File | Iterable[_File]
-    placement: _File | Iterable[_File]
-
-
-WorkloadOptions.__module__ = "flitway"
 
 
 def run(
@@ -62,8 +24,8 @@ def run(
     seed: int = 1,
     threads: int = 1,
     progress: Progress = None,
-    report: _File | None = None,
-    trace: _File | None = None,
+    report: str | os.PathLike[str] | None = None,
+    trace: str | os.PathLike[str] | None = None,
     trace_of: str | None = None,
     **workload: Unpack[WorkloadOptions],
 ) -> Result:

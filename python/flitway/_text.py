@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Union
 
+from flitway._options import SEPARATORS
+
 Setting = Union[str, bool, int, float, "list[Setting]", "tuple[Setting, ...]", "Mapping[str, Setting]"]
 Option = Union[str, bool, int, float, "os.PathLike[str]", "Iterable[str | int | float]"]
 
@@ -48,8 +50,7 @@ def option(name: str, value: Option) -> str:
     if name == "traffic":
         raise TypeError("`traffic`: expected text; `flitway.write_traffic` makes a pattern of a matrix or a function")
     if isinstance(value, Iterable):
-        separator = {"lose": "; ", "graph": "\n", "placement": "\n"}.get(name, ",")
-        return separator.join(option(name, one) for one in value)
+        return SEPARATORS.get(name, ",").join(option(name, one) for one in value)
     return number(value)
 
 

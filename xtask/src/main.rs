@@ -31,7 +31,7 @@ enum Task {
     Test(TestArguments),
     /// Check what the compiler does not: sizes, words, promises, sources, manifests; in less than a second
     Tidy,
-    /// Write docs/settings.md, codes.md and traffic.md from the tables in the code; --check: are they current?
+    /// Write the reference pages in docs and the options of Python from the tables in the code; --check: are they current?
     #[command(disable_help_flag = true)]
     Gen(LabArguments),
     /// Compare the tables in tests/golden with what the simulator says today; --accept: write them

@@ -1,11 +1,11 @@
 //! The arguments. Scripts depend on them.
 
 use crate::failure::Failure;
+use crate::workload::WorkloadArguments;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use flitway_experiment::WorkloadOptions;
-use flitway_experiment::workload::joined;
+use flitway_experiment::{Overrides, WorkloadOptions};
 use flitway_machine::schema::named;
 use flitway_machine::{Dimension, printable, show};
 
@@ -85,15 +85,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
-    pub(crate) traffic: TrafficArguments,
-    #[command(flatten)]
-    pub(crate) multicast: MulticastArguments,
-    #[command(flatten)]
-    pub(crate) barrier: BarrierArguments,
-    #[command(flatten)]
-    pub(crate) train: TrainArguments,
-    #[command(flatten)]
-    pub(crate) graph: GraphArguments,
+    pub(crate) workload: WorkloadArguments,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
     /// Seed of every random choice; 1 unless given
@@ -120,10 +112,10 @@ pub(crate) struct RunArguments {
     pub(crate) csv: Option<String>,
     /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it. Not for
     /// trains
-    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html", conflicts_with = "train")]
     pub(crate) report: Option<String>,
     /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer. Not for trains
-    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE", conflicts_with = "train")]
     pub(crate) trace: Option<String>,
     /// Of what: the slowest packets (slowest), all packets that nodes send (nodes(0+4-7)), or all that cross switches
     /// (switches(0+1))
@@ -146,143 +138,9 @@ fn seed(text: &str) -> Result<u64, String> {
 const OF_ANY_RUN: &str = "Any run";
 
 /// What an experiment says itself, and so nobody else does.
-const OF_A_RUN: [&str; 25] = [
-    "seeds",
-    "machine",
-    "traffic",
-    "packet",
-    "arrival",
-    "load",
-    "warm_up",
-    "multicast",
-    "multicast_load",
-    "multicast_packet",
-    "by",
-    "multicast_by",
-    "barrier_by",
-    "root",
-    "staleness",
-    "overheads",
-    "barrier",
-    "interval",
-    "imbalance",
-    "lose",
-    "train",
-    "count",
-    "graph",
-    "placement",
-    "trace",
-];
-
-/// Synthetic traffic: to whom x how large x when.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Synthetic traffic")]
-pub(crate) struct TrafficArguments {
-    /// To whom: uniform (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) traffic: Option<String>,
-    /// How large: 256B (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-    pub(crate) packet: Option<String>,
-    /// When: bernoulli (unless given), exponential, bursts(...), periodic, saturating
-    #[arg(long, value_name = "ARRIVAL")]
-    pub(crate) arrival: Option<String>,
-    /// Offered load as a fraction of a node's injection rate: one (0.3), a range (0.1..0.9:0.1, unless given), several of
-    /// both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub(crate) load: Option<String>,
-    /// Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
-    /// given
-    #[arg(long, value_name = "FRACTION", conflicts_with = "graph", allow_hyphen_values = true)]
-    pub(crate) precision: Option<String>,
-    /// Warm-up in simulated time, instead of finding it from the data
-    #[arg(long, value_name = "TIME", conflicts_with = "graph", allow_hyphen_values = true)]
-    pub(crate) warm_up: Option<String>,
-    /// Simulated time to measure after the warm-up, instead of running to the precision; without --warm-up at least this
-    /// long, since a warm-up is found in twenty fiftieths of it or more
-    #[arg(long, value_name = "TIME", conflicts_with = "graph", allow_hyphen_values = true)]
-    pub(crate) duration: Option<String>,
-}
-
-/// Multicast operations: among whom x how large x when, carried out how.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Multicast (beside synthetic traffic, if a --load is given)")]
-pub(crate) struct MulticastArguments {
-    /// Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms fresh(receivers=4)
-    #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
-    pub(crate) multicast: Option<String>,
-    /// Copies to be delivered as a fraction of what the nodes can receive: 0.1 (unless given), several, a range, `max`
-    #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
-    pub(crate) multicast_load: Option<String>,
-    /// How large: 256B (unless given) and whatever --packet takes
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-    pub(crate) multicast_packet: Option<String>,
-    /// How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given), node-root,
-    /// three-trips, central-counter, pairwise
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) by: Option<String>,
-    /// The same of multicasts where there are barriers too, instead of --by
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) multicast_by: Option<String>,
-    /// By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) root: Option<String>,
-    /// How old the load of switches becomes that llp, llp-ec and hlse know: 50 us unless given
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub(crate) staleness: Option<String>,
-    /// Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also on each
-    /// arrival and release
-    #[arg(long)]
-    pub(crate) overheads: bool,
-}
-
-/// Barriers.
-#[derive(Args, Clone, Debug)]
-#[command(
-    next_help_heading = "Barriers (--traffic, --packet, --arrival and --load then say what runs beside them)"
-)]
-pub(crate) struct BarrierArguments {
-    /// Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)
-    #[arg(long, value_name = "GROUPS", conflicts_with = "graph")]
-    pub(crate) barrier: Option<String>,
-    /// How, where there are multicasts too, instead of --by
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) barrier_by: Option<String>,
-    /// From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub(crate) interval: Option<String>,
-    /// Each process is late by a random time of up to so much: 0 us unless given
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub(crate) imbalance: Option<String>,
-    /// Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed
-    #[arg(long, value_name = "PACKET")]
-    pub(crate) lose: Vec<String>,
-}
-
-/// A train of packets.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Train (--packet says how large)")]
-pub(crate) struct TrainArguments {
-    /// Send packets from one node to another, all at once: 0-15
-    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["graph", "multicast", "barrier", "report", "trace"])]
-    pub(crate) train: Option<String>,
-    /// How many: 10000 unless given
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) count: Option<String>,
-}
-
-/// A task graph.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Task graph")]
-pub(crate) struct GraphArguments {
-    /// Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is given;
-    /// several run side by side
-    #[arg(long, value_name = "FILE")]
-    pub(crate) graph: Vec<String>,
-    /// Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number for
-    /// each rank; one for all graphs, or one for each
-    #[arg(long, value_name = "PLACEMENT")]
-    pub(crate) placement: Vec<String>,
+fn of_a_run() -> impl Iterator<Item = &'static str> {
+    let options = WorkloadOptions::NAMES.iter().copied().filter(|name| !Overrides::OPTIONS.contains(name));
+    ["machine", "seeds", "trace"].into_iter().chain(options)
 }
 
 /// An experiment.
@@ -291,64 +149,14 @@ pub(crate) struct GraphArguments {
 pub(crate) struct ExperimentArguments {
     /// Run everything that an experiment file says, or a built-in experiment (see `flitway list`). Only --set, --seed,
     /// --precision, --duration, --threads, --json, --parquet, --csv, --report and --out go with it
-    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = OF_A_RUN)]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = of_a_run())]
     pub(crate) experiment: Option<String>,
     /// Folder for the data of its plots and for finished points, which a second run finds there; results/NAME unless given
-    #[arg(long, value_name = "FOLDER", requires = "experiment", conflicts_with_all = OF_A_RUN)]
+    #[arg(long, value_name = "FOLDER", requires = "experiment", conflicts_with_all = of_a_run())]
     pub(crate) out: Option<String>,
 }
 
-/// The values of an option that can be given several times, if it is given.
-fn several(values: Vec<String>) -> Option<String> {
-    (!values.is_empty()).then(|| joined(values))
-}
-
 impl RunArguments {
-    /// The workload that they ask for, as written.
-    pub(crate) fn workload(&self) -> WorkloadOptions {
-        let TrafficArguments { traffic, packet, arrival, load, precision, warm_up, duration } =
-            self.traffic.clone();
-        let GraphArguments { graph, placement } = self.graph.clone();
-        let MulticastArguments {
-            multicast,
-            multicast_load,
-            multicast_packet,
-            by,
-            multicast_by,
-            root,
-            staleness,
-            overheads,
-        } = self.multicast.clone();
-        let TrainArguments { train, count } = self.train.clone();
-        let BarrierArguments { barrier, barrier_by, interval, imbalance, lose } = self.barrier.clone();
-        WorkloadOptions {
-            traffic,
-            packet,
-            arrival,
-            load,
-            precision,
-            warm_up,
-            duration,
-            multicast,
-            multicast_load,
-            multicast_packet,
-            by,
-            multicast_by,
-            barrier_by,
-            root,
-            staleness,
-            overheads: overheads.then(|| "true".to_owned()),
-            barrier,
-            interval,
-            imbalance,
-            train,
-            count,
-            lose: (!lose.is_empty()).then(|| lose.join("; ")),
-            graph: several(graph),
-            placement: several(placement),
-        }
-    }
-
     /// The seed.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
@@ -480,8 +288,9 @@ pub(crate) fn explained(name: &str) -> Option<String> {
     let arguments = Arguments::command();
     let run = arguments.find_subcommand("run")?;
     let option = run.get_arguments().find(|it| it.get_long() == Some(name))?;
-    let values = option.get_value_names().unwrap_or_default().join(" ");
-    Some(format!("--{name} {values} (option of `flitway run`): {}", option.get_help()?))
+    let values = option.get_value_names().unwrap_or_default().iter().map(|value| format!(" {value}"));
+    let values = values.collect::<String>();
+    Some(format!("--{name}{values} (option of `flitway run`): {}", option.get_help()?))
 }
 
 /// A quantity that a shell has torn in two, as in `--duration 5 us`.

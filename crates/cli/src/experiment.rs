@@ -53,11 +53,12 @@ pub(crate) fn run(arguments: &RunArguments, name: &str) -> Result<(), Failure> {
 }
 
 fn overrides(arguments: &RunArguments) -> Overrides {
+    let options = arguments.workload.options();
     Overrides {
         set: arguments.set.clone(),
         seed: arguments.seed,
-        precision: arguments.traffic.precision.clone(),
-        duration: arguments.traffic.duration.clone(),
+        precision: options.precision.clone(),
+        duration: options.duration.clone(),
     }
 }
 

@@ -8,7 +8,6 @@
 //! that cannot be written; 130 interrupted.
 
 mod args;
-mod barrier;
 mod channels;
 mod chart;
 mod check;
@@ -16,11 +15,9 @@ mod compare;
 mod experiment;
 mod explain;
 mod failure;
-mod graph;
 mod inputs;
 mod layout;
 mod list;
-mod multicast;
 mod output;
 mod plot;
 mod progress;
@@ -31,10 +28,9 @@ mod seeds;
 mod shell;
 mod table;
 mod task;
-mod together;
 mod trace;
-mod train;
 mod words;
+mod workload;
 
 use args::{Arguments, Command};
 use clap::Parser;

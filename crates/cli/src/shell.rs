@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::say;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
+use flitway_experiment::WorkloadOptions;
 use flitway_machine::schema;
 
 /// Prints the completions of `shell`, with the names of machines and experiments and the paths of settings.
@@ -31,8 +32,17 @@ fn known() -> Command {
         });
     }
     command.mut_subcommand("run", |run| {
-        run.mut_arg("experiment", |experiment| {
+        let run = run.mut_arg("experiment", |experiment| {
             experiment.value_parser(PossibleValuesParser::new(experiments))
+        });
+        // Some shells do not offer what does not go with what is there.
+        run.mut_args(|argument| {
+            let id = argument.get_id().clone();
+            let Some(option) = WorkloadOptions::TABLE.iter().find(|option| id == option.name) else {
+                return argument;
+            };
+            let others = WorkloadOptions::TABLE.iter().filter(|other| !option.goes_with(other));
+            argument.conflicts_with_all(others.map(|other| other.name))
         })
     })
 }

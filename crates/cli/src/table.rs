@@ -4,7 +4,7 @@ use crate::layout::{self, Column};
 use crate::remarks;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use flitway_experiment::workload::beside::Beside;
-use flitway_experiment::workload::traffic::{PACKET_DEFAULT, TRAFFIC_DEFAULT};
+use flitway_experiment::workload::option::default_of;
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_fabric::chip::Cost;
 use flitway_machine::{Machine, Origin, Rounding};
@@ -294,11 +294,10 @@ pub(crate) fn named(machine: &Machine) -> String {
 /// The line on the `traffic` beside operations, if there is some.
 pub(crate) fn beside(traffic: Option<&Beside>, written: &Written) -> String {
     let Some(Beside { loads, .. }) = traffic else { return String::new() };
-    let or = |option: &str, default: &'static str| match written.text(option) {
-        "" => default.to_owned(),
+    let [traffic, packet] = ["traffic", "packet"].map(|option| match written.text(option) {
+        "" => default_of(option).to_owned(),
         text => text.to_owned(),
-    };
-    let (traffic, packet) = (or("traffic", TRAFFIC_DEFAULT), or("packet", PACKET_DEFAULT));
+    });
     format!("\nbeside it {traffic} traffic, {packet} packets{}", remarks::above_one(loads, true))
 }
 

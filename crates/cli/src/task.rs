@@ -13,7 +13,7 @@ use crate::trace;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::side_by_side::side_by_side;
 use flitway_experiment::views::Views;
-use flitway_experiment::workload::{GraphFiles, Measured, Run, Surroundings, Workload, WorkloadOptions};
+use flitway_experiment::workload::{GraphFiles, Measured, Surroundings, Tasks, Workload, WorkloadOptions};
 use flitway_machine::{Machine, Origin};
 use flitway_report::measure::Progress;
 use flitway_report::memory;
@@ -37,14 +37,14 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     if !machine.warnings.is_empty() {
         warn(&machine.warnings.render(colour()));
     }
-    let options = arguments.workload();
+    let options = arguments.workload.options();
     let named = options.files().into_iter().map(|(_, path)| path).collect::<Vec<_>>();
     inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
     let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
-    let workload = Workload::check(&options, &surroundings).map_err(Failure::workload)?;
-    for remark in idle_settings(&machine, &workload, &options) {
+    let workload = Workload::check(options, &surroundings).map_err(Failure::workload)?;
+    for remark in idle_settings(&machine, &workload, options) {
         warn(&remark);
     }
     Ok(Prepared { machine, workload, targets })
@@ -110,32 +110,30 @@ pub(crate) struct Shown<'a, T> {
 }
 
 /// A run that has been fitted.
-pub(crate) struct Task<'a> {
+pub(crate) struct Task<'a, W> {
     pub(crate) arguments: &'a RunArguments,
     pub(crate) session: &'a Session,
-    pub(crate) workload: &'a dyn Run,
+    pub(crate) workload: &'a W,
     pub(crate) targets: &'a Targets,
     /// What theory says of it, for the page.
     pub(crate) theory: Option<&'a Theory>,
 }
 
-impl Task<'_> {
-    /// Measures a point for each of `points`, shows them, and writes what is asked for.
-    pub(crate) fn run_points<T: Sync>(
-        &self,
-        points: &[T],
-        shown: &Shown<'_, T>,
-        measure: impl Fn(&Session, &T, &AtomicBool, &mut dyn FnMut(Progress)) -> Point + Sync,
-    ) -> Result<(), Failure> {
-        let (session, beside) = self.session.dealt(points.len());
+impl<W: Tasks> Task<'_, W> {
+    /// Measures a point for each of `tasks`, shows them, and writes what is asked for.
+    pub(crate) fn run_points(&self, tasks: &[W::Task], shown: &Shown<'_, W::Task>) -> Result<(), Failure>
+    where
+        W: Tasks<Outcome = Point>,
+    {
+        let (session, beside) = self.session.dealt(tasks.len());
         fits_memory(session.fabric().bytes().saturating_mul(beside as u64))?;
         trace::probe(self.arguments, self.session)?;
         let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
         voice.say(|| broken(&(shown.header)(), THEORY))?;
         let stop = stop_flag()?;
         voice.say(shown.heading)?;
-        let measured = measure_points(points, beside, shown, &stop, &mut voice, |point, progress| {
-            measure(&session, point, &stop, progress)
+        let measured = measure_points(tasks, beside, shown, &stop, &mut voice, |task, progress| {
+            self.workload.measure(&session, task, &stop, progress)
         })?;
         voice.say(|| broken(&(shown.summary)(&measured), REMARK))?;
         let rounded = remarks::rounded(&measured, &shown.goal);

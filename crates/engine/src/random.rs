@@ -34,7 +34,7 @@ pub enum Purpose {
     Root = 11,
     /// Who is in a group.
     Members = 12,
-    /// Which lane a node forwards on.
+    /// Which lane a node forwards the packets of a multicast on.
     Forwarding = 13,
     /// Which packets a link corrupts.
     BitError = 14,
@@ -44,6 +44,8 @@ pub enum Purpose {
     Imbalance = 16,
     /// Which switches a random topology joins.
     Wiring = 17,
+    /// Which lane a node sends the messages of a barrier on.
+    Synchronising = 18,
 }
 
 /// A stream of random numbers.

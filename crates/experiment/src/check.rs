@@ -1,6 +1,6 @@
 //! The second step: from what was written to an experiment whose every point is known to run.
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Overrides};
 use crate::finding::findings;
 use crate::options::{Given, Options, Text};
 use crate::plot::{check_name, plots};
@@ -19,19 +19,6 @@ use flitway_report::session::Session;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a command changes in an experiment, for a quick look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// Settings of every machine: `path=value`.
-    pub set: Vec<String>,
-    /// The seed of every point.
-    pub seed: Option<u64>,
-    /// `precision` of every workload.
-    pub precision: Option<String>,
-    /// `duration` of every workload.
-    pub duration: Option<String>,
-}
 
 /// A machine that points share.
 #[derive(Clone)]
@@ -349,7 +336,7 @@ impl Checker<'_> {
         }
         let mut problems = match Workload::check(&options, &surroundings) {
             Ok(workload) => {
-                let several = ["load", "multicast_load"].into_iter().find_map(|option| {
+                let several = WorkloadOptions::loads().find_map(|option| {
                     let loads = traffic::loads(options.get(option)?).ok()?;
                     (loads.len() > 1).then(|| several_loads(option, loads.len()))
                 });

@@ -3,7 +3,7 @@
 
 use crate::VERSION;
 use crate::schema;
-use crate::workload::{GraphFiles, Problem, Surroundings, Workload, WorkloadOptions};
+use crate::workload::{GraphFiles, Problem, Surroundings, Tasks, Workload, WorkloadOptions};
 use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::units;
@@ -132,6 +132,5 @@ fn traffic(session: &Session, pattern: &str) -> Result<Arc<Traffic>, Vec<Problem
     let Workload::Traffic(workload) = Workload::check(&options, &surroundings)? else {
         unreachable!("what has a pattern is synthetic traffic")
     };
-    let points = workload.points(session).map_err(|problem| vec![problem])?;
-    Ok(Arc::clone(&points[0].1))
+    Ok(Arc::clone(&workload.tasks(session)?[0].traffic))
 }

@@ -1,20 +1,36 @@
 //! An experiment, checked: its points, and what is made of their results.
 
 use crate::VERSION;
-use crate::builtin::experiment_text;
-use crate::check::{Overrides, check};
 use crate::finding::Finding;
-use crate::options::Options;
 use crate::plot::{Plot, PlotData};
 use crate::point::Point;
 use crate::schema;
-use crate::select::{Space, number};
+use crate::select::Space;
 use crate::store::Store;
+use crate::value::number;
 use crate::vary::Axis;
 use flitway_machine::Diagnostics;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+/// What a command changes in an experiment, for a quick look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Settings of every machine: `path=value`.
+    pub set: Vec<String>,
+    /// The seed of every point.
+    pub seed: Option<u64>,
+    /// `precision` of every workload.
+    pub precision: Option<String>,
+    /// `duration` of every workload.
+    pub duration: Option<String>,
+}
+
+impl Overrides {
+    /// The options of workloads among them.
+    pub const OPTIONS: [&str; 2] = ["precision", "duration"];
+}
 
 /// An experiment whose every point is known to run.
 #[derive(Clone, Debug)]
@@ -50,29 +66,6 @@ pub struct Report {
 }
 
 impl Experiment {
-    /// Loads a built-in experiment or an experiment file. Nothing runs.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, with its machines and with its workloads, in the order of the text.
-    pub fn load(name_or_path: &str, overrides: &Overrides) -> Result<Experiment, Diagnostics> {
-        let loaded = experiment_text(name_or_path)?;
-        let experiment = Self::from_text(&loaded.name, loaded.text, &loaded.folder, overrides)?;
-        Ok(Experiment { read_from: loaded.path, ..experiment })
-    }
-
-    /// Takes `text` for the content of the experiment file `name`, whose paths begin in `folder`.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it.
-    pub fn from_text(
-        name: &str,
-        text: String,
-        folder: &Path,
-        overrides: &Overrides,
-    ) -> Result<Experiment, Diagnostics> {
-        check(Options::from_text(name, text, folder), overrides)
-    }
-
     /// Its points, in the order of the file: the first `[[vary]]` varies slowest.
     #[must_use]
     pub fn points(&self) -> &[Point] {

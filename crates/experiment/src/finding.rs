@@ -12,7 +12,8 @@
 //! steady, and the latency of one such point is followed by its verdict.
 
 use crate::options::Text;
-use crate::select::{Column, Space, format, is_trusted, measured, number, same, verdict};
+use crate::select::{Column, Space, format, is_trusted, measured, verdict};
+use crate::value::{number, same};
 use flitway_machine::{Code, Diagnostic, Diagnostics, Location, show};
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! Plots: which column over which, and the data of it, as a table for people, CSV and JSON.
 
 use crate::options::{PlotOptions, Text};
-use crate::select::{Column, Space, is_trusted, measured, number, verdict};
+use crate::select::{Column, Space, is_trusted, measured, verdict};
+use crate::value::number;
 use flitway_machine::{Code, Diagnostic, Diagnostics};
 use serde_json::{Map, Value, json};
 

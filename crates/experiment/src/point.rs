@@ -163,7 +163,8 @@ pub fn command(name: &str, set: &[String], options: &WorkloadOptions, seed: u64)
             // What is there or not has no value on the command line.
             "true" => command.push(argument(name)),
             "false" => {}
-            _ => command.extend([argument(name), text.to_owned()]),
+            // Of an option that can be given several times each value.
+            _ => command.extend(text.split('\n').flat_map(|text| [argument(name), text.to_owned()])),
         }
     }
     command.extend(["--seed".to_owned(), seed.to_string()]);

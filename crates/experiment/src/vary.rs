@@ -4,7 +4,7 @@
 //! row. Axes multiply, the first one varying slowest; what `[[omit]]` names is left out.
 
 use crate::options::{Given, Text, VaryOptions, unknown_key};
-use crate::select::{meaning, same};
+use crate::value::{meaning, same};
 use crate::workload::{WorkloadOptions, traffic};
 use flitway_machine::document::{Field, Raw};
 use flitway_machine::{Code, Diagnostic, Diagnostics, Location, kind_of, schema, show};
@@ -155,7 +155,7 @@ pub(crate) fn no_target(name: &str, at: &Location) -> Diagnostic {
 
 /// The rows of an axis. Ranges of loads are spread out.
 fn rows(names: &[Text], targets: &[Target], values: &Given, problems: &mut Diagnostics) -> Vec<Vec<Given>> {
-    let is_load = matches!(*targets, [Target::Option("load" | "multicast_load")]);
+    let is_load = matches!(*targets, [Target::Option(name)] if WorkloadOptions::loads().any(|it| it == name));
     let single = [(values.raw.clone(), values.at.clone())];
     let items = match &values.raw {
         Raw::List(items) => &items[..],

@@ -26,7 +26,7 @@ pub struct Views<'a> {
     pub session: &'a Session,
     /// Its points.
     pub measured: &'a [Measured],
-    /// What theory says of it: [`Run::theory`].
+    /// What theory says of it: [`theory`](crate::workload::Described::theory).
     pub theory: Option<&'a Theory>,
 }
 

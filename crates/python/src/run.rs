@@ -127,7 +127,7 @@ impl Request {
 
     /// Refuses what cannot be shown, before anything runs.
     fn fit_views(&self, workload: &Workload, session: &Session) -> Result<(), Problem> {
-        if matches!(workload, Workload::Train(_)) {
+        if !workload.as_run().has_views() {
             let option = if self.shown.0 { "report" } else { "trace" };
             return Err(Problem::new(option, "a train of packets has neither a page nor a trace"));
         }

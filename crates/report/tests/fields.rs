@@ -111,7 +111,8 @@ fn every_number_of_a_train_is_its_own() {
     // Without show-ahead, which a link of cycle 0 cannot have done, node and switch take a cycle more each.
     let set = ["switch.credit.advert=0 flits", "switch.show_ahead=false"].map(str::to_owned);
     let session = Session::new(Machine::load("hpp-switch", &set).unwrap(), 1, 1);
-    let result = session.train(choice, &AtomicBool::new(false), |_| {}).unwrap();
+    let run = session.fit_train(choice).unwrap();
+    let result = session.train(run, &AtomicBool::new(false), |_| {});
     // The link carries a flit in every cycle: ten packets of 133 flits.
     let cycles = 10.0 * 133.0 + 15.0;
     let expected = [

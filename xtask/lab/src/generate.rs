@@ -1,5 +1,6 @@
 //! `gen`: the reference pages, from the tables that the code uses.
 
+mod options;
 mod traffic;
 
 use crate::Outcome;
@@ -34,5 +35,7 @@ fn pages() -> Vec<Made> {
         page("settings", flitway_machine::settings_reference()),
         page("codes", flitway_machine::codes_reference()),
         page("traffic", traffic::reference()),
+        page("workload-options", options::page()),
+        Made { path: "python/flitway/_options.py".to_owned(), text: options::python() },
     ]
 }

@@ -28,7 +28,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Write docs/settings.md, codes.md and traffic.md from the tables in the code
+    /// Write the reference pages in docs and the options of Python from the tables in the code
     Gen(generate::Arguments),
     /// Compare the tables in tests/golden with what the simulator says today
     Golden(golden::Arguments),

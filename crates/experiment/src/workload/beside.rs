@@ -6,6 +6,9 @@ use flitway_report::session::{self, Session};
 use flitway_workload::traffic::{Traffic, TrafficChoice};
 use std::sync::Arc;
 
+/// The options that say something of it; without any there is none.
+pub(super) const OPTIONS: [&str; 4] = ["traffic", "packet", "arrival", "load"];
+
 /// Synthetic traffic beside operations, checked.
 #[derive(Clone, Debug)]
 pub struct Beside {
@@ -51,7 +54,7 @@ impl Beside {
 /// The traffic beside the operations: some, if anything is said of it.
 #[expect(clippy::option_option, reason = "nothing asked for is not the same as something wrong")]
 pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> Option<Option<Beside>> {
-    let given = ["traffic", "packet", "arrival", "load"].into_iter().find(|name| options.get(name).is_some());
+    let given = OPTIONS.into_iter().find(|name| options.get(name).is_some());
     let Some(given) = given else { return Some(None) };
     let Some(load) = options.get("load") else {
         let message = "synthetic traffic beside operations needs a load";
@@ -59,9 +62,9 @@ pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> O
         return None;
     };
     let before = problems.len();
-    let pattern = options.get("traffic").unwrap_or(traffic::TRAFFIC_DEFAULT);
+    let pattern = options.text("traffic");
     let destinations = traffic::destinations(pattern, problems);
-    let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT);
+    let packet = options.text("packet");
     let sizes = traffic::sizes("packet", packet).map_err(|errors| problems.extend(errors));
     let arrival = options.get("arrival").unwrap_or(traffic::arrival_of(load));
     let (arrivals, loads) = traffic::when(arrival, load, problems);

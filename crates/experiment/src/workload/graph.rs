@@ -1,21 +1,22 @@
 //! Task graphs side by side: files in the GOAL text format, and where their ranks run; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
+use super::option::{default_of, joined, several};
+use super::run::Followed;
 use super::{
-    Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, Written, joined,
-    several,
+    Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
+    Written,
 };
 use crate::digest::Digest;
-use flitway_engine::Cycle;
 use flitway_fabric::PROCESSES_MAX;
 use flitway_machine::input;
 use flitway_process::Exchange;
 use flitway_report::graph::GraphResult;
+use flitway_report::measure::Progress;
 use flitway_report::memory::{self, Guard};
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Graphs, Session};
 use flitway_report::stages::Stages;
-use flitway_report::watch;
 use flitway_wiring::NodeId;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
 use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
@@ -29,20 +30,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Graph,
     name: "a task graph",
     selectors: &["graph"],
     example: "app.goal",
     of_a_point: None,
-    options: &["graph", "placement", "traffic", "packet", "arrival", "load"],
     fields: &[GraphResult::FIELDS, Stages::FIELDS],
     check,
 };
 
 /// What stands for standard input in the place of a file.
 const STANDARD_INPUT: &str = "-";
-
-/// Where ranks run, unless it is said.
-pub const PLACEMENT_DEFAULT: &str = "linear";
 
 /// Task graphs that run side by side, checked.
 #[derive(Clone, Debug)]
@@ -97,7 +95,8 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     }
     let mut jobs = Vec::new();
     for (number, path) in paths.iter().enumerate() {
-        let placement = placements.get(number).or(placements.first()).copied().unwrap_or(PLACEMENT_DEFAULT);
+        let placement =
+            placements.get(number).or(placements.first()).copied().unwrap_or(default_of("placement"));
         match (around.graphs.get(path), list_of(placement)) {
             (Ok((graph, digest)), Ok(list)) => {
                 jobs.push(GraphJob {
@@ -118,16 +117,11 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let beside = beside::check(options, &mut problems);
     match beside {
         Some(beside) if problems.is_empty() => {
-            let written = Written::new(&KIND, options, default);
-            Ok(Workload::Graph(GraphWorkload { written, jobs, beside }))
+            let written = Written::new(&KIND, options);
+            Ok(Workload::Graph(Box::new(GraphWorkload { written, jobs, beside })))
         }
         _ => Err(problems),
     }
-}
-
-/// What an option says unless it is given.
-fn default(name: &str) -> Option<&'static str> {
-    (name == "placement").then_some(PLACEMENT_DEFAULT)
 }
 
 /// What the file says that `placement` names, if it names one.
@@ -277,41 +271,6 @@ impl GraphJob {
 }
 
 impl GraphWorkload {
-    /// Fits the graphs, one after the other, and the traffic beside them to the machine of `session`, at each of its loads.
-    ///
-    /// # Errors
-    /// If there are not as many places as ranks, messages are larger than memory, or the traffic does not fit.
-    pub fn tasks(&self, session: &Session) -> Result<Vec<GraphTask>, Vec<Problem>> {
-        let mut free = Placement::everywhere(session.fabric().nodes());
-        let mut run = Vec::new();
-        for (number, job) in self.jobs.iter().enumerate() {
-            let placement = job.place(session, &free)?;
-            placement.occupy(&mut free);
-            let exchange = session.exchange(&job.graph, placement, number);
-            let misfit = |error| vec![Problem::new("graph", format!("{}: {error}", job.path))];
-            run.push(exchange.map_err(misfit)?);
-        }
-        let backgrounds = beside::fit(self.beside.as_ref(), session).map_err(|problem| vec![problem])?;
-        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
-    }
-
-    /// Runs `task`: what each graph came to.
-    pub fn run_task(
-        &self,
-        session: &Session,
-        task: &GraphTask,
-        stop: &AtomicBool,
-        tell: impl FnMut(Cycle),
-    ) -> Vec<GraphResult> {
-        let mut results = session.graphs(graphs(task), stop, tell);
-        if self.jobs.len() > 1 {
-            for (number, result) in results.iter_mut().enumerate() {
-                result.name = Some(self.name(number));
-            }
-        }
-        results
-    }
-
     /// What tells graph `number` from the others: its path, and which one it is of those with that.
     fn name(&self, number: usize) -> String {
         let path = &self.jobs[number].path;
@@ -327,7 +286,7 @@ fn graphs(task: &GraphTask) -> Graphs<'_> {
     Graphs { exchanges: &task.run, background: task.background() }
 }
 
-impl Run for GraphWorkload {
+impl Described for GraphWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
     }
@@ -338,39 +297,66 @@ impl Run for GraphWorkload {
         let background = self.beside.as_ref().map(|beside| json!([self.to_json(), beside.identity()]));
         json!({ "graphs": self.jobs.iter().map(of).collect::<Vec<_>>(), "background": background })
     }
+}
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        self.tasks(session).map(drop)
-    }
+impl Tasks for GraphWorkload {
+    type Task = GraphTask;
+    type Outcome = Vec<GraphResult>;
 
-    fn run(
-        &self,
-        session: &Session,
-        stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let tasks = self.tasks(session)?;
-        let mut points = Vec::new();
-        for (done, task) in tasks.iter().enumerate() {
-            let step = |now| Step { done, all: tasks.len(), now, precision: None };
-            let results = self.run_task(session, task, stop, |now| tell(step(now)));
-            if results.iter().any(|result| result.stopped) {
-                return Ok(None);
-            }
-            points.extend(results.into_iter().map(Measured::from));
+    /// One graph after the other, and the traffic beside them at each of its loads.
+    fn tasks(&self, session: &Session) -> Result<Vec<GraphTask>, Vec<Problem>> {
+        let mut free = Placement::everywhere(session.fabric().nodes());
+        let mut run = Vec::new();
+        for (number, job) in self.jobs.iter().enumerate() {
+            let placement = job.place(session, &free)?;
+            placement.occupy(&mut free);
+            let exchange = session.exchange(&job.graph, placement, number);
+            let misfit = |error| vec![Problem::new("graph", format!("{}: {error}", job.path))];
+            run.push(exchange.map_err(misfit)?);
         }
-        Ok(Some(points))
+        let backgrounds = beside::fit(self.beside.as_ref(), session).map_err(|problem| vec![problem])?;
+        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
     }
 
-    fn follow(
+    fn measure(
         &self,
         session: &Session,
-        place: usize,
+        task: &GraphTask,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Vec<GraphResult> {
+        let tell = |now| progress(Progress { batches: 0, now, precision: None });
+        let mut results = session.graphs(graphs(task), stop, tell);
+        if self.jobs.len() > 1 {
+            for (number, result) in results.iter_mut().enumerate() {
+                result.name = Some(self.name(number));
+            }
+        }
+        results
+    }
+
+    fn entries(&self) -> usize {
+        self.jobs.len()
+    }
+
+    fn again(
+        &self,
+        session: &Session,
+        task: &GraphTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        let task = self.tasks(session).ok()?.into_iter().nth(place / self.jobs.len())?;
-        Some(session.follow_graphs(graphs(&task), follow, stop))
+    ) -> Option<Followed> {
+        Some(session.follow_graphs(graphs(task), follow, stop))
+    }
+}
+
+impl Outcome for Vec<GraphResult> {
+    fn is_stopped(&self) -> bool {
+        self.iter().any(|result| result.stopped)
+    }
+
+    fn measured(self) -> Vec<Measured> {
+        self.into_iter().map(Measured::from).collect()
     }
 }
 

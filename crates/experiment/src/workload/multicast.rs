@@ -1,56 +1,33 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
+use super::run::Followed;
 use super::traffic::{self, Load};
 use super::{
-    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
-    named, time,
+    Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
+    time,
 };
 use flitway_process::multicaster::RootPolicy;
+use flitway_report::measure::Progress;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::multicast::{By, MulticastMisfit, MulticastRun, MulticastSettings};
 use flitway_report::stages::Stages;
-use flitway_report::watch;
 use flitway_workload::multicast::{MulticastChoice, MulticastError, members};
 use flitway_workload::traffic::TrafficError;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Multicast,
     name: "multicast",
     selectors: &["multicast"],
     example: "broadcast",
     of_a_point: None,
-    options: &[
-        "multicast",
-        "multicast_load",
-        "multicast_packet",
-        "by",
-        "root",
-        "staleness",
-        "overheads",
-        "traffic",
-        "packet",
-        "arrival",
-        "load",
-        "precision",
-        "warm_up",
-        "duration",
-    ],
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS],
     check,
 };
-
-/// At which load, unless it is said.
-pub const LOAD_DEFAULT: &str = "0.1";
-/// How, unless it is said.
-pub const BY_DEFAULT: &str = "hardware";
-/// By way of which root, unless it is said.
-pub const ROOT_DEFAULT: &str = "table";
-/// How old the known load of switches becomes, unless it is said (OQ-D5).
-pub const STALENESS_DEFAULT: &str = "50 us";
 
 /// Multicast operations, checked.
 #[derive(Clone, Debug)]
@@ -72,7 +49,7 @@ pub type MulticastTask = Task<MulticastRun>;
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let written = Written::new(&KIND, options, default);
+    let written = Written::new(&KIND, options);
     let text = |name| written.text(name);
     let members = members::parse(text("multicast"))
         .map_err(|error| problems.push(Problem::new("multicast", error.to_string())));
@@ -98,49 +75,15 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
             (Some(by), Some(root), Some(staleness), Some(has_overheads), Some(beside), Some(patience)),
         ) => {
             let choice = MulticastChoice { members, sizes, arrivals };
-            Ok(Workload::Multicast(MulticastWorkload {
+            Ok(Workload::Multicast(Box::new(MulticastWorkload {
                 written,
                 settings: MulticastSettings { choice, by, root, staleness, has_overheads },
                 loads,
                 beside,
                 patience,
-            }))
+            })))
         }
         _ => Err(problems),
-    }
-}
-
-/// What an option says unless it is given.
-pub(super) fn default(name: &str) -> Option<&'static str> {
-    match name {
-        "multicast_load" => Some(LOAD_DEFAULT),
-        "multicast_packet" => Some(traffic::PACKET_DEFAULT),
-        "by" => Some(BY_DEFAULT),
-        "root" => Some(ROOT_DEFAULT),
-        "staleness" => Some(STALENESS_DEFAULT),
-        "precision" => Some(traffic::PRECISION_DEFAULT),
-        _ => None,
-    }
-}
-
-impl MulticastWorkload {
-    /// Fits the operations and the traffic beside them to the machine of `session`, at each of their loads.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn tasks(&self, session: &Session) -> Result<Vec<MulticastTask>, Problem> {
-        let mut tasks = Vec::new();
-        for background in beside::fit(self.beside.as_ref(), session)? {
-            for load in &self.loads {
-                let run = session.multicast(&self.settings, load.fraction());
-                let blame = |problem| super::blame_what_is_given(problem, &self.written, "multicast");
-                let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
-                let operations = run.operations_per_cycle();
-                traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
-                tasks.push(Task { run, background: background.clone() });
-            }
-        }
-        Ok(tasks)
     }
 }
 
@@ -189,7 +132,7 @@ fn plan_misfit(plan: &flitway_process::PlanError, message: String, settings: &Mu
     }
 }
 
-impl Run for MulticastWorkload {
+impl Described for MulticastWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
     }
@@ -199,31 +142,45 @@ impl Run for MulticastWorkload {
         let beside = self.beside.as_ref().map(Beside::identity);
         json!({ "options": self.to_json(), "sizes": sizes, "background": beside })
     }
+}
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        self.tasks(session).map(drop).map_err(|problem| vec![problem])
+impl Tasks for MulticastWorkload {
+    type Task = MulticastTask;
+    type Outcome = Point;
+
+    /// At each load of the operations and of the traffic beside them.
+    fn tasks(&self, session: &Session) -> Result<Vec<MulticastTask>, Vec<Problem>> {
+        let mut tasks = Vec::new();
+        for background in beside::fit(self.beside.as_ref(), session)? {
+            for load in &self.loads {
+                let run = session.multicast(&self.settings, load.fraction());
+                let blame = |problem| super::blame_what_is_given(problem, &self.written, "multicast");
+                let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
+                let operations = run.operations_per_cycle();
+                traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
+                tasks.push(Task { run, background: background.clone() });
+            }
+        }
+        Ok(tasks)
     }
 
-    fn run(
+    fn measure(
         &self,
         session: &Session,
+        task: &MulticastTask,
         stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        Ok(measured(session, &tasks, stop, tell, |session, task, progress| {
-            session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
-        }))
+        progress: &mut dyn FnMut(Progress),
+    ) -> Point {
+        session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
     }
 
-    fn follow(
+    fn again(
         &self,
         session: &Session,
-        place: usize,
+        task: &MulticastTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        let task = self.tasks(session).ok()?.into_iter().nth(place)?;
+    ) -> Option<Followed> {
         Some(session.follow_multicast(&task.run, task.traffic(), follow, stop))
     }
 }

@@ -3,45 +3,26 @@
 use super::barrier::BarrierWorkload;
 use super::beside::Task;
 use super::multicast::MulticastWorkload;
+use super::run::Followed;
 use super::{
-    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, argument, barrier,
-    measured, multicast,
+    Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, argument,
+    barrier, multicast,
 };
+use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, MulticastPoint, Point};
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::operations::OperationsRun;
 use flitway_report::stages::Stages;
-use flitway_report::watch;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Together,
     name: "multicast with barriers",
     selectors: &["multicast", "barrier"],
     example: "broadcast --barrier all",
     of_a_point: None,
-    options: &[
-        "multicast",
-        "multicast_load",
-        "multicast_packet",
-        "multicast_by",
-        "root",
-        "staleness",
-        "barrier",
-        "interval",
-        "imbalance",
-        "barrier_by",
-        "lose",
-        "overheads",
-        "traffic",
-        "packet",
-        "arrival",
-        "load",
-        "precision",
-        "warm_up",
-        "duration",
-    ],
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS, BarrierPoint::FIELDS],
     check,
 };
@@ -67,8 +48,8 @@ pub type TogetherTask = Task<OperationsRun>;
 fn part(options: &WorkloadOptions, kind: &Kind, by: &str, is_second: bool) -> WorkloadOptions {
     let shared = |name: &str| is_second && name != "by" && name != "overheads" && multicast::KIND.takes(name);
     let mut part = WorkloadOptions::default();
-    for name in kind.options.iter().filter(|name| !shared(name)) {
-        let from = if *name == BY[0] { by } else { name };
+    for name in kind.options().iter().map(|option| option.name).filter(|name| !shared(name)) {
+        let from = if name == BY[0] { by } else { name };
         if let Some(text) = options.get(from) {
             part.set(name, text.to_owned());
         }
@@ -76,15 +57,16 @@ fn part(options: &WorkloadOptions, kind: &Kind, by: &str, is_second: bool) -> Wo
     part
 }
 
-/// `problem` of a part in which `by` says how.
-fn of_part(problem: Problem, by: &'static str) -> Problem {
+/// `problems` of a part in which `by` says how.
+fn of_part(problems: Vec<Problem>, by: &'static str) -> Vec<Problem> {
     let renamed = |text: String| text.replace(&argument(BY[0]), &argument(by));
-    Problem {
+    let of_part = |problem: Problem| Problem {
         option: if problem.option == BY[0] { by } else { problem.option },
         message: renamed(problem.message),
         help: problem.help.map(renamed),
         picture: problem.picture,
-    }
+    };
+    problems.into_iter().map(of_part).collect()
 }
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
@@ -93,46 +75,21 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let barriers = (barrier::KIND.check)(&part(options, &barrier::KIND, barrier_by, true), around);
     match (operations, barriers) {
         (Ok(Workload::Multicast(multicast)), Ok(Workload::Barrier(barrier))) => {
-            let written = Written::new(&KIND, options, default);
-            Ok(Workload::Together(Box::new(TogetherWorkload { written, multicast, barrier })))
+            let written = Written::new(&KIND, options);
+            Ok(Workload::Together(Box::new(TogetherWorkload {
+                written,
+                multicast: *multicast,
+                barrier: *barrier,
+            })))
         }
         (operations, barriers) => {
-            let of = |problems: Result<Workload, Vec<Problem>>, by| {
-                problems.err().into_iter().flatten().map(move |problem| of_part(problem, by))
-            };
-            Err(of(operations, multicast_by).chain(of(barriers, barrier_by)).collect())
+            let of = |checked: Result<Workload, _>, by| of_part(checked.err().unwrap_or_default(), by);
+            Err([of(operations, multicast_by), of(barriers, barrier_by)].concat())
         }
     }
 }
 
-/// What an option says unless it is given.
-fn default(name: &str) -> Option<&'static str> {
-    match name {
-        "multicast_by" => multicast::default(BY[0]),
-        "barrier_by" => barrier::default(BY[0]),
-        _ => multicast::default(name).or_else(|| barrier::default(name)),
-    }
-}
-
-impl TogetherWorkload {
-    /// Fits operations, barriers and the traffic beside them to the machine of `session`, at each of their loads.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn tasks(&self, session: &Session) -> Result<Vec<TogetherTask>, Problem> {
-        let [_, multicast_by, barrier_by] = BY;
-        let multicasts = self.multicast.tasks(session).map_err(|problem| of_part(problem, multicast_by))?;
-        let barrier = self.barrier.fit_barriers(session).map_err(|problem| of_part(problem, barrier_by))?;
-        let together = |Task { run, background }| {
-            let run = OperationsRun::new(session, run, barrier.clone())
-                .map_err(|misfit| Problem::new(barrier_by, misfit.to_string()).help(misfit.help()))?;
-            Ok(Task { run, background })
-        };
-        multicasts.into_iter().map(together).collect()
-    }
-}
-
-impl Run for TogetherWorkload {
+impl Described for TogetherWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
     }
@@ -140,31 +97,43 @@ impl Run for TogetherWorkload {
     fn identity(&self) -> Value {
         json!({ "options": self.to_json(), "parts": [self.multicast.identity(), self.barrier.identity()] })
     }
+}
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        self.tasks(session).map(drop).map_err(|problem| vec![problem])
+impl Tasks for TogetherWorkload {
+    type Task = TogetherTask;
+    type Outcome = Point;
+
+    /// At each load of the operations and of the traffic beside them.
+    fn tasks(&self, session: &Session) -> Result<Vec<TogetherTask>, Vec<Problem>> {
+        let [_, multicast_by, barrier_by] = BY;
+        let multicasts = self.multicast.tasks(session).map_err(|problems| of_part(problems, multicast_by))?;
+        let barrier = self.barrier.fit_barriers(session);
+        let barrier = barrier.map_err(|problem| of_part(vec![problem], barrier_by))?;
+        let together = |Task { run, background }| {
+            let run = OperationsRun::new(session, run, barrier.clone())
+                .map_err(|misfit| Problem::new(barrier_by, misfit.to_string()).help(misfit.help()))?;
+            Ok(Task { run, background })
+        };
+        multicasts.into_iter().map(together).collect()
     }
 
-    fn run(
+    fn measure(
         &self,
         session: &Session,
+        task: &TogetherTask,
         stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        Ok(measured(session, &tasks, stop, tell, |session, task, progress| {
-            session.operations_point(&task.run, task.background(), self.multicast.patience, stop, progress)
-        }))
+        progress: &mut dyn FnMut(Progress),
+    ) -> Point {
+        session.operations_point(&task.run, task.background(), self.multicast.patience, stop, progress)
     }
 
-    fn follow(
+    fn again(
         &self,
         session: &Session,
-        place: usize,
+        task: &TogetherTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        let task = self.tasks(session).ok()?.into_iter().nth(place)?;
+    ) -> Option<Followed> {
         Some(session.follow_operations(&task.run, task.traffic(), follow, stop))
     }
 }

@@ -1,8 +1,11 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
-use super::{Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, measured};
+use super::option::default_of;
+use super::run::Followed;
+use super::{Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{input, units};
+use flitway_report::measure::Progress;
 use flitway_report::page::time;
 use flitway_report::point::Point;
 use flitway_report::session::follow::Follow;
@@ -10,7 +13,6 @@ use flitway_report::session::{Patience, Session};
 use flitway_report::shown::load as load_shown;
 use flitway_report::stages::Stages;
 use flitway_report::theory::Theory;
-use flitway_report::watch;
 use flitway_wiring::NodeId;
 use flitway_workload::Fraction;
 use flitway_workload::catalog::{ChoiceError, quoted};
@@ -20,31 +22,21 @@ use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, d
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Traffic,
     name: "synthetic traffic",
     selectors: &["traffic"],
     example: "uniform",
     of_a_point: Some("load"),
-    options: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
     fields: &[Point::FIELDS, Stages::FIELDS, Theory::FIELDS],
     check,
 };
 
-/// To whom, unless it is said.
-pub const TRAFFIC_DEFAULT: &str = "uniform";
-/// How large, unless it is said.
-pub const PACKET_DEFAULT: &str = "256B";
-/// When, unless it is said.
-pub const ARRIVAL_DEFAULT: &str = "bernoulli";
 /// When, for a load of `max`.
 const SATURATING: &str = "saturating";
-/// How much, unless it is said.
-pub const LOAD_DEFAULT: &str = "0.1..0.9:0.1";
-/// How precisely, unless it is said.
-pub const PRECISION_DEFAULT: &str = "2%";
 
 /// The most load points of one run.
 const LOADS_MAX: usize = 1_000;
@@ -79,19 +71,47 @@ pub struct TrafficWorkload {
     pub patience: Patience,
 }
 
+/// One point: the traffic of a load, fitted to a machine.
+#[derive(Clone, Debug)]
+pub struct TrafficTask {
+    /// The offered load.
+    pub load: f64,
+    /// The traffic.
+    pub traffic: Arc<Traffic>,
+    /// What all points have in common.
+    common: Arc<Common>,
+}
+
+/// What the points of a run have in common.
+#[derive(Debug)]
+struct Common {
+    /// The traffic of the first of them.
+    first: Arc<Traffic>,
+    /// What theory says of it at any load, once somebody has asked.
+    theory: OnceLock<Option<Theory>>,
+}
+
+impl TrafficTask {
+    /// What theory says of the traffic at any load.
+    #[must_use]
+    pub fn theory(&self, session: &Session) -> Option<&Theory> {
+        let Common { first, theory } = &*self.common;
+        theory.get_or_init(|| Theory::new(session.fabric(), first)).as_ref()
+    }
+}
+
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let text = |option: &Option<String>, default: &str| option.clone().unwrap_or_else(|| default.to_owned());
-    let (traffic, packet) = (text(&options.traffic, TRAFFIC_DEFAULT), text(&options.packet, PACKET_DEFAULT));
-    let (load, precision) = (text(&options.load, LOAD_DEFAULT), text(&options.precision, PRECISION_DEFAULT));
-    let arrival = text(&options.arrival, arrival_of(&load));
+    let text = |name| options.text(name).to_owned();
+    let [traffic, packet, load, precision] = ["traffic", "packet", "load", "precision"].map(text);
+    let arrival = options.get("arrival").unwrap_or(arrival_of(&load)).to_owned();
     let destinations = destinations(&traffic, &mut problems);
     let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
     let patience = patience(options, &precision, around.clock, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
         (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
-            Ok(Workload::Traffic(TrafficWorkload {
+            Ok(Workload::Traffic(Box::new(TrafficWorkload {
                 traffic,
                 packet,
                 arrival,
@@ -101,7 +121,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
                 choice: TrafficChoice { destinations, sizes, arrivals },
                 loads,
                 patience,
-            }))
+            })))
         }
         _ => Err(problems),
     }
@@ -402,26 +422,10 @@ pub(super) fn misfit(error: &TrafficError) -> Problem {
 
 /// When, for a load of which nothing else is said: `max` stands for sources that always have a packet.
 pub(super) fn arrival_of(load: &str) -> &'static str {
-    if load == "max" { SATURATING } else { ARRIVAL_DEFAULT }
+    if load == "max" { SATURATING } else { default_of("arrival") }
 }
 
-impl TrafficWorkload {
-    /// Fits the traffic of every load to the machine of `session`: the offered load and the traffic.
-    ///
-    /// # Errors
-    /// If the pattern or the packets do not fit.
-    pub fn points(&self, session: &Session) -> Result<Vec<(f64, Arc<Traffic>)>, Problem> {
-        let fit = |load: &Load| {
-            let offered = load.fraction();
-            let traffic = session.traffic(&self.choice, offered).map_err(|error| misfit(&error))?;
-            in_time(session, "load", *load, session.packets_per_cycle(&traffic), self.patience)?;
-            Ok((offered.as_f64(), Arc::new(traffic)))
-        };
-        self.loads.iter().map(fit).collect()
-    }
-}
-
-impl Run for TrafficWorkload {
+impl Described for TrafficWorkload {
     fn to_json(&self) -> Value {
         let mut object = json!({
             "traffic": self.traffic,
@@ -444,37 +448,48 @@ impl Run for TrafficWorkload {
         json!({ "options": self.to_json(), "loads": loads, "sizes": sizes, "destinations": content })
     }
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        self.points(session).map(drop).map_err(|problem| vec![problem])
-    }
-
-    fn run(
-        &self,
-        session: &Session,
-        stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let points = self.points(session).map_err(|problem| vec![problem])?;
-        let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
-        Ok(measured(session, &points, stop, tell, |session, (load, traffic), progress| {
-            let point = session.point(traffic, *load, self.patience, stop, progress);
-            point.with_theory(theory.as_ref(), session.machine().clock)
-        }))
-    }
-
     fn theory(&self, session: &Session) -> Option<Theory> {
-        self.points(session).ok()?.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic))
+        self.tasks(session).ok()?.first()?.theory(session).cloned()
+    }
+}
+
+impl Tasks for TrafficWorkload {
+    type Task = TrafficTask;
+    type Outcome = Point;
+
+    fn tasks(&self, session: &Session) -> Result<Vec<TrafficTask>, Vec<Problem>> {
+        let mut common: Option<Arc<Common>> = None;
+        let fit = |load: &Load| {
+            let offered = load.fraction();
+            let traffic = session.traffic(&self.choice, offered).map_err(|error| misfit(&error))?;
+            in_time(session, "load", *load, session.packets_per_cycle(&traffic), self.patience)?;
+            let traffic = Arc::new(traffic);
+            let of_first = || Arc::new(Common { first: Arc::clone(&traffic), theory: OnceLock::new() });
+            let common = Arc::clone(common.get_or_insert_with(of_first));
+            Ok(TrafficTask { load: offered.as_f64(), traffic, common })
+        };
+        self.loads.iter().map(fit).collect()
     }
 
-    fn follow(
+    fn measure(
         &self,
         session: &Session,
-        place: usize,
+        task: &TrafficTask,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Point {
+        let point = session.point(&task.traffic, task.load, self.patience, stop, progress);
+        point.with_theory(task.theory(session), session.machine().clock)
+    }
+
+    fn again(
+        &self,
+        session: &Session,
+        task: &TrafficTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        let (_, traffic) = self.points(session).ok()?.into_iter().nth(place)?;
-        Some(session.follow_traffic(&traffic, follow, stop))
+    ) -> Option<Followed> {
+        Some(session.follow_traffic(&task.traffic, follow, stop))
     }
 }
 

@@ -1,27 +1,25 @@
 //! A train of packets from one node to another.
 
-use super::{Kind, Measured, Problem, Run, Step, Surroundings, Tell, Workload, WorkloadOptions, traffic};
+use super::{
+    Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
+};
 use flitway_machine::units;
+use flitway_report::measure::Progress;
 use flitway_report::memory;
 use flitway_report::session::Session;
-use flitway_report::session::follow::Follow;
-use flitway_report::session::train::{TrainChoice, TrainMisfit, TrainResult};
-use flitway_report::watch;
+use flitway_report::session::train::{TrainChoice, TrainMisfit, TrainResult, TrainRun};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Train,
     name: "a train",
     selectors: &["train"],
     example: "0-15",
     of_a_point: None,
-    options: &["train", "count", "packet"],
     fields: &[TrainResult::FIELDS],
     check,
 };
-
-/// How many packets, unless it is said (dawning5000.txt section 3.1).
-pub const COUNT_DEFAULT: &str = "10000";
 
 /// A train, checked.
 #[derive(Clone, Debug)]
@@ -45,13 +43,13 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
             if numbers.is_some() { "this is one node; expected two" } else { "expected two node numbers" };
         problems.push(Problem::new("train", format!("`{text}`: {wrong}, such as `0-15`")));
     }
-    let count_text = options.get("count").unwrap_or(COUNT_DEFAULT);
+    let count_text = options.text("count");
     let count = count_text.parse().ok().filter(|count| (1..=10_000_000).contains(count));
     if count.is_none() {
         let message = format!("`{count_text}`: expected a number from 1 to 10000000");
         problems.push(Problem::new("count", message));
     }
-    let packet = options.get("packet").unwrap_or(traffic::PACKET_DEFAULT).to_owned();
+    let packet = options.text("packet").to_owned();
     let payload = match units::size(&packet) {
         Ok(bytes) => u32::try_from(bytes).ok().filter(|&bytes| bytes > 0),
         Err(error) => {
@@ -66,25 +64,22 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
     match (ends, count, payload) {
         (Some((from, to)), Some(count), Some(payload)) => {
             let choice = TrainChoice { from, to, count, payload };
-            Ok(Workload::Train(TrainWorkload { choice, packet }))
+            Ok(Workload::Train(Box::new(TrainWorkload { choice, packet })))
         }
         _ => Err(problems),
     }
 }
 
-impl TrainWorkload {
-    /// The option that is most likely at fault.
-    #[must_use]
-    pub fn misfit(error: TrainMisfit) -> Problem {
-        let option = match error {
-            TrainMisfit::NoNode { .. } => "train",
-            TrainMisfit::AboveMtu { .. } => "packet",
-        };
-        Problem::new(option, error.to_string())
-    }
+/// The option that is most likely at fault.
+fn misfit(error: TrainMisfit) -> Problem {
+    let option = match error {
+        TrainMisfit::NoNode { .. } => "train",
+        TrainMisfit::AboveMtu { .. } => "packet",
+    };
+    Problem::new(option, error.to_string())
 }
 
-impl Run for TrainWorkload {
+impl Described for TrainWorkload {
     fn to_json(&self) -> Value {
         let TrainChoice { from, to, count, .. } = self.choice;
         json!({ "train": format!("{from}-{to}"), "count": count.to_string(), "packet": self.packet })
@@ -94,35 +89,42 @@ impl Run for TrainWorkload {
         self.to_json()
     }
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        session.fits_train(self.choice).map_err(|error| vec![Self::misfit(error)])?;
+    fn has_views(&self) -> bool {
+        false
+    }
+}
+
+impl Tasks for TrainWorkload {
+    type Task = TrainRun;
+    type Outcome = TrainResult;
+
+    fn tasks(&self, session: &Session) -> Result<Vec<TrainRun>, Vec<Problem>> {
+        let run = session.fit_train(self.choice).map_err(misfit)?;
         // All packets are there at once, in a list that doubles.
-        let needed = u64::from(self.choice.count) * 2 * memory::BYTES_PER_PACKET;
         let count = self.choice.count;
+        let needed = u64::from(count) * 2 * memory::BYTES_PER_PACKET;
         memory::fits_for(needed, &format!("a train of {count} packets"))
-            .map_err(|message| vec![Problem::new("count", message)])
+            .map_err(|message| Problem::new("count", message))?;
+        Ok(vec![run])
     }
 
-    fn run(
+    fn measure(
         &self,
         session: &Session,
+        task: &TrainRun,
         stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        self.fit(session)?;
-        let result = session
-            .train(self.choice, stop, |now| tell(Step::first(now)))
-            .map_err(|error| vec![Self::misfit(error)])?;
-        Ok(result.time.is_some().then(|| vec![Measured { value: result.to_json(), details: None }]))
+        progress: &mut dyn FnMut(Progress),
+    ) -> TrainResult {
+        session.train(*task, stop, |now| progress(Progress { batches: 0, now, precision: None }))
+    }
+}
+
+impl Outcome for TrainResult {
+    fn is_stopped(&self) -> bool {
+        self.time.is_none()
     }
 
-    fn follow(
-        &self,
-        _session: &Session,
-        _place: usize,
-        _follow: &Follow,
-        _stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        None
+    fn measured(self) -> Vec<Measured> {
+        vec![Measured { value: self.to_json(), details: None }]
     }
 }

@@ -1,6 +1,7 @@
 //! The options of a workload as text: what a result repeats.
 
-use super::{Kind, WorkloadOptions, several};
+use super::option::{default_of, several};
+use super::{Kind, WorkloadOptions, beside};
 use serde_json::{Map, Value, json};
 
 /// Every option of a kind that is given or has a default, as text.
@@ -12,18 +13,17 @@ pub struct Written {
 }
 
 impl Written {
-    /// The options of `kind` in `options`, or what `default` says.
-    pub(super) fn new(
-        kind: &Kind,
-        options: &WorkloadOptions,
-        default: fn(&str) -> Option<&'static str>,
-    ) -> Self {
-        let of = |name: &&'static str| {
-            let text = options.get(name).or_else(|| default(name))?;
-            Some((*name, text.to_owned()))
+    /// The options of `kind`, which synthetic traffic may run beside, in `options`, or what they are unless given.
+    pub(super) fn new(kind: &Kind, options: &WorkloadOptions) -> Self {
+        let names: Vec<&'static str> = kind.options().iter().map(|option| option.name).collect();
+        // Of traffic beside it nothing is said unless there is some.
+        let is_said = |name: &&'static str| {
+            let has_default = !default_of(name).is_empty() && !beside::OPTIONS.contains(name);
+            has_default || options.get(name).is_some()
         };
-        let given = kind.options.iter().copied().filter(|name| options.get(name).is_some());
-        Written { options: kind.options.iter().filter_map(of).collect(), given: given.collect() }
+        let texts = names.iter().copied().filter(is_said).map(|name| (name, options.text(name).to_owned()));
+        let given = names.iter().copied().filter(|name| options.get(name).is_some());
+        Written { options: texts.collect(), given: given.collect() }
     }
 
     /// The text of `option`; nothing if it is neither given nor has a default.

@@ -87,7 +87,7 @@ impl Synchroniser {
             processor: Processor::new(),
             // So that messages of different nodes go by different rails.
             next_rail: node.0 % plan.settings().rails,
-            lanes: Stream::new(plan.settings().seed, node.0.into(), Purpose::Forwarding),
+            lanes: Stream::new(plan.settings().seed, node.0.into(), Purpose::Synchronising),
         }
     }
 

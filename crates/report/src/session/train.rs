@@ -28,6 +28,10 @@ pub struct TrainChoice {
     pub payload: u32,
 }
 
+/// A train that is fitted to a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainRun(TrainChoice);
+
 /// Why a train does not fit a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainMisfit {
@@ -150,35 +154,27 @@ impl TrainResult {
 }
 
 impl Session {
-    /// Whether `choice` fits the machine.
+    /// Fits `choice` to the machine.
     ///
     /// # Errors
     /// What does not fit.
-    pub fn fits_train(&self, choice: TrainChoice) -> Result<(), TrainMisfit> {
+    pub fn fit_train(&self, choice: TrainChoice) -> Result<TrainRun, TrainMisfit> {
         let (nodes, mtu) = (self.fabric.nodes(), self.machine.packet.mtu_bytes);
         match choice {
             TrainChoice { from: node, .. } | TrainChoice { to: node, .. } if node >= nodes => {
                 Err(TrainMisfit::NoNode { node, nodes })
             }
             TrainChoice { payload, .. } if payload > mtu => Err(TrainMisfit::AboveMtu { payload, mtu }),
-            _ => Ok(()),
+            _ => Ok(TrainRun(choice)),
         }
     }
 
     /// Runs a train to its end.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn train(
-        &self,
-        choice: TrainChoice,
-        stop: &AtomicBool,
-        progress: impl FnMut(Cycle),
-    ) -> Result<TrainResult, TrainMisfit> {
-        self.fits_train(choice)?;
+    pub fn train(&self, run: TrainRun, stop: &AtomicBool, progress: impl FnMut(Cycle)) -> TrainResult {
+        let TrainRun(choice) = run;
         let mut promised = self.fabric.clone();
         promised.payloads = choice.payload..=choice.payload;
-        Ok(on_architecture!(&promised, A, fabric => self.train_on::<A>(fabric, choice, stop, progress)))
+        on_architecture!(&promised, A, fabric => self.train_on::<A>(fabric, choice, stop, progress))
     }
 
     fn train_on<A: Architecture>(

@@ -3,16 +3,17 @@
 pub mod losses;
 
 use super::beside::{self, Beside, Task};
+use super::run::Followed;
 use super::{
-    Kind, Measured, Problem, Run, Surroundings, Tell, Workload, WorkloadOptions, Written, flag, measured,
-    named, time, traffic,
+    Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
+    time, traffic,
 };
+use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
-use flitway_report::watch;
 use flitway_workload::barrier::BarrierChoice;
 use flitway_workload::multicast::members::{self, MembersChoice};
 use losses::LossRule;
@@ -20,35 +21,14 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 pub(super) const KIND: Kind = Kind {
+    id: KindId::Barrier,
     name: "barriers",
     selectors: &["barrier"],
     example: "all",
     of_a_point: None,
-    options: &[
-        "barrier",
-        "interval",
-        "imbalance",
-        "by",
-        "overheads",
-        "lose",
-        "traffic",
-        "packet",
-        "arrival",
-        "load",
-        "precision",
-        "warm_up",
-        "duration",
-    ],
     fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS],
     check,
 };
-
-/// From the beginning of an operation to that of the next, unless it is said (OQ-H9).
-pub const INTERVAL_DEFAULT: &str = "50 us";
-/// By how much processes are late at random, unless it is said.
-pub const IMBALANCE_DEFAULT: &str = "0 us";
-/// How, unless it is said.
-pub const BY_DEFAULT: &str = "hardware";
 
 /// Barriers, checked.
 #[derive(Clone, Debug)]
@@ -70,7 +50,7 @@ pub type BarrierTask = Task<BarrierRun>;
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
-    let written = Written::new(&KIND, options, default);
+    let written = Written::new(&KIND, options);
     let text = |name| written.text(name);
     let members = match members::parse(text("barrier")) {
         Ok(MembersChoice::Fresh { .. }) => {
@@ -99,34 +79,13 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         ) => {
             let choice = BarrierChoice { members, interval: interval.0, imbalance: imbalance.0 };
             let settings = BarrierSettings { choice, by, has_overheads, losses: Vec::new() };
-            Ok(Workload::Barrier(BarrierWorkload { written, settings, losses, beside, patience }))
+            Ok(Workload::Barrier(Box::new(BarrierWorkload { written, settings, losses, beside, patience })))
         }
         _ => Err(problems),
     }
 }
 
-/// What an option says unless it is given.
-pub(super) fn default(name: &str) -> Option<&'static str> {
-    match name {
-        "interval" => Some(INTERVAL_DEFAULT),
-        "imbalance" => Some(IMBALANCE_DEFAULT),
-        "by" => Some(BY_DEFAULT),
-        "precision" => Some(traffic::PRECISION_DEFAULT),
-        _ => None,
-    }
-}
-
 impl BarrierWorkload {
-    /// Fits the barriers and the traffic beside them to the machine of `session`, at each of its loads.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn tasks(&self, session: &Session) -> Result<Vec<BarrierTask>, Problem> {
-        let run = self.fit_barriers(session)?;
-        let backgrounds = beside::fit(self.beside.as_ref(), session)?;
-        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
-    }
-
     pub(super) fn fit_barriers(&self, session: &Session) -> Result<BarrierRun, Problem> {
         let misfit = |error| super::blame_what_is_given(misfit(error), &self.written, "barrier");
         let run = session.barrier(&self.settings).map_err(misfit)?;
@@ -167,7 +126,7 @@ fn misfit(error: BarrierMisfit) -> Problem {
     }
 }
 
-impl Run for BarrierWorkload {
+impl Described for BarrierWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
     }
@@ -175,31 +134,36 @@ impl Run for BarrierWorkload {
     fn identity(&self) -> Value {
         json!({ "options": self.to_json(), "background": self.beside.as_ref().map(Beside::identity) })
     }
+}
 
-    fn fit(&self, session: &Session) -> Result<(), Vec<Problem>> {
-        self.tasks(session).map(drop).map_err(|problem| vec![problem])
+impl Tasks for BarrierWorkload {
+    type Task = BarrierTask;
+    type Outcome = Point;
+
+    /// At each load of the operations and of the traffic beside them.
+    fn tasks(&self, session: &Session) -> Result<Vec<BarrierTask>, Vec<Problem>> {
+        let run = self.fit_barriers(session)?;
+        let backgrounds = beside::fit(self.beside.as_ref(), session)?;
+        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
     }
 
-    fn run(
+    fn measure(
         &self,
         session: &Session,
+        task: &BarrierTask,
         stop: &AtomicBool,
-        tell: &mut Tell<'_>,
-    ) -> Result<Option<Vec<Measured>>, Vec<Problem>> {
-        let tasks = self.tasks(session).map_err(|problem| vec![problem])?;
-        Ok(measured(session, &tasks, stop, tell, |session, task, progress| {
-            session.barrier_point(&task.run, task.background(), self.patience, stop, progress)
-        }))
+        progress: &mut dyn FnMut(Progress),
+    ) -> Point {
+        session.barrier_point(&task.run, task.background(), self.patience, stop, progress)
     }
 
-    fn follow(
+    fn again(
         &self,
         session: &Session,
-        place: usize,
+        task: &BarrierTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<(Vec<watch::Step>, u64)> {
-        let task = self.tasks(session).ok()?.into_iter().nth(place)?;
+    ) -> Option<Followed> {
         Some(session.follow_barriers(&task.run, task.traffic(), follow, stop))
     }
 }

@@ -1,16 +1,16 @@
 //! `flitway run --multicast --barrier`: both in one run, alone or beside synthetic traffic.
 
+use super::barrier::{self, some_barriers, without_effect};
+use super::multicast::{self, LEGEND, beside_and_verdict, mean_with_interval, missed, of};
 use crate::args::RunArguments;
-use crate::barrier::{self, some_barriers, without_effect};
 use crate::failure::Failure;
 use crate::layout::{self, Column};
-use crate::multicast::{self, LEGEND, beside_and_verdict, mean_with_interval, missed, of};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::table::{sizes_of, verdicts};
 use crate::task::{Shown, Task, session};
-use flitway_experiment::workload::TogetherWorkload;
 use flitway_experiment::workload::together::TogetherTask;
+use flitway_experiment::workload::{Tasks, TogetherWorkload};
 use flitway_machine::Machine;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
@@ -25,7 +25,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
-    let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     let patience = workload.multicast.patience;
     let shown = Shown {
         header: &|| header(&session, workload, &tasks[0]),
@@ -38,10 +38,7 @@ pub(crate) fn run(
         goal: Goal { clock: session.machine().clock, patience },
         fault: some_barriers,
     };
-    let run = Task { arguments, session: &session, workload, targets, theory: None };
-    run.run_points(&tasks, &shown, |session, task, stop, progress| {
-        session.operations_point(&task.run, task.background(), patience, stop, progress)
-    })
+    Task { arguments, session: &session, workload, targets, theory: None }.run_points(&tasks, &shown)
 }
 
 /// What is about to be measured, and what theory says of each alone.

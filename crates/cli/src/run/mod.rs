@@ -1,25 +1,26 @@
-//! `flitway run`: a workload on a machine.
+//! `flitway run`: a workload on a machine, and how each kind is shown.
+
+mod barrier;
+mod graph;
+mod multicast;
+mod together;
+mod train;
 
 use crate::args::RunArguments;
-use crate::barrier;
 use crate::chart;
 use crate::experiment;
 use crate::failure::Failure;
-use crate::graph;
-use crate::multicast;
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::table;
 use crate::task::{Prepared, Shown, Task, prepared, session};
-use crate::together;
-use crate::train;
-use flitway_experiment::workload::{TrafficWorkload, Workload};
+use flitway_experiment::workload::traffic::TrafficTask;
+use flitway_experiment::workload::{Tasks, TrafficWorkload, Workload};
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::shown;
-use flitway_report::theory::Theory;
 use flitway_workload::traffic::Traffic;
 
 /// Runs what `arguments` say.
@@ -48,22 +49,18 @@ fn run_traffic(
 ) -> Result<(), Failure> {
     let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
-    let points = workload.points(&session).map_err(|problem| Failure::workload(vec![problem]))?;
-    let theory = points.first().and_then(|(_, traffic)| Theory::new(session.fabric(), traffic));
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
+    let (first, theory) = (&tasks[0].traffic, tasks[0].theory(&session));
     let shown = Shown {
-        header: &|| table::traffic_header(&session, workload, &points[0].1, theory.as_ref()),
+        header: &|| table::traffic_header(&session, workload, first, theory),
         heading: table::point_heading,
-        label: |(load, _): &(f64, _)| format!("load {}", shown::load(*load, 3)),
+        label: |task: &TrafficTask| format!("load {}", shown::load(task.load, 3)),
         row: table::point,
-        summary: &|measured| summary(&session, workload, &points[0].1, measured),
+        summary: &|measured| summary(&session, workload, first, measured),
         goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: |_| Ok(()),
     };
-    let task = Task { arguments, session: &session, workload, targets, theory: theory.as_ref() };
-    task.run_points(&points, &shown, |session, (load, traffic), stop, progress| {
-        let point = session.point(traffic, *load, workload.patience, stop, progress);
-        point.with_theory(theory.as_ref(), session.machine().clock)
-    })
+    Task { arguments, session: &session, workload, targets, theory }.run_points(&tasks, &shown)
 }
 
 /// What is printed below the table of load points.

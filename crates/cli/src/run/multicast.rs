@@ -8,8 +8,8 @@ use crate::progress::Goal;
 use crate::remarks;
 use crate::table::{beside, plural, sizes_of, verdicts};
 use crate::task::{Shown, Task, session};
-use flitway_experiment::workload::MulticastWorkload;
 use flitway_experiment::workload::multicast::MulticastTask;
+use flitway_experiment::workload::{MulticastWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
@@ -27,7 +27,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
-    let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     let shown = Shown {
         header: &|| format!("{}; {}", sizes_of(&session), header(&session, workload, &tasks[0].run)),
         heading,
@@ -37,10 +37,7 @@ pub(crate) fn run(
         goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: |_| Ok(()),
     };
-    let run = Task { arguments, session: &session, workload, targets, theory: None };
-    run.run_points(&tasks, &shown, |session, task, stop, progress| {
-        session.multicast_point(&task.run, task.background(), workload.patience, stop, progress)
-    })
+    Task { arguments, session: &session, workload, targets, theory: None }.run_points(&tasks, &shown)
 }
 
 /// What is about to be measured, and what theory says of it.

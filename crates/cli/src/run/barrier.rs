@@ -1,15 +1,15 @@
 //! `flitway run --barrier`: barriers on a machine.
 
+use super::multicast::{mean_with_interval, of};
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::layout::{self, Column};
-use crate::multicast::{mean_with_interval, of};
 use crate::output::Targets;
 use crate::progress::Goal;
 use crate::table::{beside, plural, sizes_of, verdicts};
 use crate::task::{Shown, Task, session};
-use flitway_experiment::workload::BarrierWorkload;
 use flitway_experiment::workload::barrier::BarrierTask;
+use flitway_experiment::workload::{BarrierWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
 use flitway_report::page::time;
@@ -28,7 +28,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let session = session(arguments, machine);
     // Everything is fitted before anything runs, so that nothing is lost to a mistake in the last point.
-    let tasks = workload.tasks(&session).map_err(|problem| Failure::workload(vec![problem]))?;
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     let shown = Shown {
         header: &|| format!("{}; {}", sizes_of(&session), header(&session, workload, &tasks[0].run)),
         heading,
@@ -41,10 +41,7 @@ pub(crate) fn run(
         goal: Goal { clock: session.machine().clock, patience: workload.patience },
         fault: some_barriers,
     };
-    let run = Task { arguments, session: &session, workload, targets, theory: None };
-    run.run_points(&tasks, &shown, |session, task, stop, progress| {
-        session.barrier_point(&task.run, task.background(), workload.patience, stop, progress)
-    })
+    Task { arguments, session: &session, workload, targets, theory: None }.run_points(&tasks, &shown)
 }
 
 /// That no barrier in the switches is ever over is a fault.

@@ -7,7 +7,7 @@ use crate::output::{Targets, manner};
 use crate::progress::{Line, stop_flag};
 use crate::table::{cost_line, plural, sizes_of};
 use crate::task::{Task, Voice, fits_memory};
-use flitway_experiment::workload::{Measured, Run, TrainWorkload};
+use flitway_experiment::workload::{Outcome, Tasks, TrainWorkload};
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
@@ -20,24 +20,21 @@ pub(crate) fn run(
     targets: &Targets,
 ) -> Result<(), Failure> {
     let session = Session::new(machine, arguments.seed(), arguments.threads);
-    let misfit = |error| Failure::workload(vec![TrainWorkload::misfit(error)]);
-    workload.fit(&session).map_err(Failure::workload)?;
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     let mut voice = Voice::new(targets);
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;
-    let result = session
-        .train(workload.choice, &stop, |now| {
-            line.message(format!("train: {:.3} ms simulated", clock.nanos(now.0 as f64) / 1e6));
-        })
-        .map_err(misfit)?;
+    let result = workload.measure(&session, &tasks[0], &stop, &mut |progress| {
+        line.message(format!("train: {:.3} ms simulated", clock.nanos(progress.now.0 as f64) / 1e6));
+    });
     line.clear();
     voice.say(|| fitted(&text(&session, workload, &result), 11))?;
     if manner().verbose {
         let counters = &result.counters;
         voice.say(|| cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()))?;
     }
-    let measured = [Measured { value: result.to_json(), details: None }];
+    let measured = result.measured();
     Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
     voice.end(&stop)
 }

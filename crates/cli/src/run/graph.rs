@@ -9,8 +9,8 @@ use crate::table::{bare_table, cost_line, named, plural};
 use crate::task::{Task, Voice, fits_memory, session};
 use crate::trace;
 use flitway_experiment::workload::graph::GraphJob;
-use flitway_experiment::workload::traffic::TRAFFIC_DEFAULT;
-use flitway_experiment::workload::{GraphWorkload, Measured};
+use flitway_experiment::workload::option::default_of;
+use flitway_experiment::workload::{GraphWorkload, Measured, Tasks};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::page::time;
@@ -47,8 +47,8 @@ pub(crate) fn run(
             .background
             .as_ref()
             .map_or_else(String::new, |(_, load)| format!(" beside load {}", shown::load(*load, 3)));
-        let results = workload.run_task(&session, task, &stop, |now| {
-            let done = clock.nanos(now.0 as f64) / 1e6;
+        let results = workload.measure(&session, task, &stop, &mut |progress| {
+            let done = clock.nanos(progress.now.0 as f64) / 1e6;
             line.message(format!("{}{beside}: {done:.3} ms simulated", workload.written.shown("graph")));
         });
         line.clear();
@@ -167,7 +167,7 @@ fn beside(workload: &GraphWorkload, result: &GraphResult) -> String {
     };
     let Some(load) = result.offered_load else { return others };
     let pattern = match workload.written.text("traffic") {
-        "" => TRAFFIC_DEFAULT,
+        "" => default_of("traffic"),
         pattern => pattern,
     };
     let and = if others.is_empty() { ", beside" } else { " and" };

@@ -1,0 +1,103 @@
+"""The options of workloads. Made by `cargo xtask gen` from the table that the reader uses; do not edit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypedDict, Union
+
+_File = Union[str, "os.PathLike[str]"]
+
+
+class WorkloadOptions(TypedDict, total=False):
+    """The options of a workload, as on the command line with ``_`` for ``-``.
+
+    Quantities are text with a unit, loads text or numbers. Which kind of workload is meant follows from the options that
+    are given; without any it is uniform traffic at nine loads.
+    """
+
+    traffic: str
+    """To whom: uniform (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)."""
+
+    packet: str
+    """How large: 256B (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)."""
+
+    arrival: str
+    """When: bernoulli (unless given), exponential, bursts(...), periodic, saturating."""
+
+    load: str | float | Iterable[float]
+    """Offered load as a fraction of a node's injection rate: one (0.3), a range (0.1..0.9:0.1, unless given), several
+    of both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)."""
+
+    precision: str | float
+    """Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
+    given."""
+
+    warm_up: str
+    """Warm-up in simulated time, instead of finding it from the data."""
+
+    duration: str
+    """Simulated time to measure after the warm-up, instead of running to the precision; without --warm-up at least this
+    long, since a warm-up is found in twenty fiftieths of it or more."""
+
+    multicast: str
+    """Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms fresh(receivers=4)."""
+
+    multicast_load: str | float | Iterable[float]
+    """Copies to be delivered as a fraction of what the nodes can receive: 0.1 (unless given), several, a range,
+    `max`."""
+
+    multicast_packet: str
+    """How large: 256B (unless given) and whatever --packet takes."""
+
+    by: str
+    """How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given),
+    node-root, three-trips, central-counter, pairwise."""
+
+    multicast_by: str
+    """The same of multicasts where there are barriers too, instead of --by."""
+
+    root: str
+    """By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse."""
+
+    staleness: str
+    """How old the load of switches becomes that llp, llp-ec and hlse know: 50 us unless given."""
+
+    overheads: bool
+    """Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also on each
+    arrival and release."""
+
+    barrier: str
+    """Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)."""
+
+    barrier_by: str
+    """How, where there are multicasts too, instead of --by."""
+
+    interval: str
+    """From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given."""
+
+    imbalance: str
+    """Each process is late by a random time of up to so much: 0 us unless given."""
+
+    lose: str | Iterable[str]
+    """Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed."""
+
+    train: str
+    """Send packets from one node to another, all at once: 0-15."""
+
+    count: int
+    """How many: 10000 unless given."""
+
+    graph: _File | Iterable[_File]
+    """Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is
+    given; several run side by side."""
+
+    placement: _File | Iterable[_File]
+    """Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number
+    for each rank; one for all graphs, or one for each."""
+
+
+WorkloadOptions.__module__ = "flitway"
+
+# What joins the values of an option to one text.
+SEPARATORS = {"lose": "; ", "graph": "\n", "placement": "\n"}
