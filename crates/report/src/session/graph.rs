@@ -9,18 +9,19 @@ use crate::measure::sent_flits;
 use crate::memory::{Guard, peak_rss_bytes};
 use crate::stages::Stages;
 use crate::watch::{Slowest, Steps, Watch};
-use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{Fabric, Simulation};
+use flitway_fabric::{Fabric, Observer, Simulation};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
 use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
 use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::Traffic;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Task graphs in one run, fitted to a machine, with the traffic beside them.
 #[derive(Clone, Copy, Debug)]
@@ -101,8 +102,8 @@ impl Session {
         simulation.settle();
         let wall = started.elapsed();
         let jobs = 0..graphs.exchanges.len();
-        let summaries: Vec<GraphSummary> = jobs.map(|job| summary_of(&simulation, job)).collect();
-        let completions: Option<Vec<Cycle>> = summaries.iter().map(|summary| summary.completion).collect();
+        let completions: Option<Vec<Cycle>> =
+            jobs.map(|job| summary_of(&simulation, job).completion).collect();
         let stopped = outcome == Outcome::Stopped;
         // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
         let has_end = has_traffic || stopped || completions.is_some();
@@ -116,26 +117,14 @@ impl Session {
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
-        let result = |(job, summary): (usize, GraphSummary)| {
-            let messengers = simulation.endpoints().filter_map(|it| it.messengers().nth(job));
-            GraphResult {
-                name: None,
-                summary,
-                stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
-                offered_load: graphs.background.map(|(_, load)| load),
-                stopped,
-                last: simulation.now(),
-                out_of_memory: guard.is_exhausted(),
-                counters: simulation.counters(),
-                books: simulation.audit(),
-                stages: stages.clone(),
-                details: None,
-                wall,
-                peak_rss_bytes: peak_rss_bytes(),
-                clock: self.machine.clock,
-            }
+        let whole = Whole {
+            offered_load: graphs.background.map(|(_, load)| load),
+            stopped,
+            out_of_memory: guard.is_exhausted(),
+            stages,
+            wall,
         };
-        let mut results: Vec<GraphResult> = summaries.into_iter().enumerate().map(result).collect();
+        let mut results = results(&simulation, graphs.exchanges.len(), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
             let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);
@@ -188,8 +177,46 @@ impl Session {
     }
 }
 
+/// What is said of a whole run with every graph of it.
+pub(super) struct Whole {
+    pub(super) offered_load: Option<f64>,
+    pub(super) stopped: bool,
+    pub(super) out_of_memory: bool,
+    pub(super) stages: Option<(Stages, Value)>,
+    pub(super) wall: Duration,
+}
+
+/// What each of `count` graphs came to in a run that is over.
+pub(super) fn results<A: Architecture, O: Observer>(
+    simulation: &Simulation<A, Together, O>,
+    count: usize,
+    whole: &Whole,
+    clock: Clock,
+) -> Vec<GraphResult> {
+    let result = |job: usize| {
+        let messengers = simulation.endpoints().filter_map(|it| it.messengers().nth(job));
+        GraphResult {
+            name: None,
+            summary: summary_of(simulation, job),
+            stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
+            offered_load: whole.offered_load,
+            stopped: whole.stopped,
+            last: simulation.now(),
+            out_of_memory: whole.out_of_memory,
+            counters: simulation.counters(),
+            books: simulation.audit(),
+            stages: whole.stages.clone(),
+            details: None,
+            wall: whole.wall,
+            peak_rss_bytes: peak_rss_bytes(),
+            clock,
+        }
+    };
+    (0..count).map(result).collect()
+}
+
 /// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
-fn are_over<A: Architecture>(simulation: &Simulation<A, Together, Watch>) -> bool {
+pub(super) fn are_over<A: Architecture, O: Observer>(simulation: &Simulation<A, Together, O>) -> bool {
     let mut under_way = 0_i64;
     for together in simulation.endpoints() {
         if together.has_ranks_to_wake() {
@@ -203,6 +230,9 @@ fn are_over<A: Architecture>(simulation: &Simulation<A, Together, Watch>) -> boo
 }
 
 /// What graph `job` has come to.
-fn summary_of<A: Architecture>(simulation: &Simulation<A, Together, Watch>, job: usize) -> GraphSummary {
+fn summary_of<A: Architecture, O: Observer>(
+    simulation: &Simulation<A, Together, O>,
+    job: usize,
+) -> GraphSummary {
     flitway_process::summary(simulation.endpoints().filter_map(|it| it.messengers().nth(job)))
 }
