@@ -55,7 +55,7 @@ class WorkloadOptions(TypedDict, total=False):
     node-root, three-trips, central-counter, pairwise."""
 
     multicast_by: str
-    """The same of multicasts where there are barriers too, instead of --by."""
+    """The same of multicasts beside barriers, a task graph or a train, instead of --by."""
 
     root: str
     """By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse."""
@@ -71,7 +71,7 @@ class WorkloadOptions(TypedDict, total=False):
     """Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)."""
 
     barrier_by: str
-    """How, where there are multicasts too, instead of --by."""
+    """How, beside multicasts, a task graph or a train, instead of --by."""
 
     interval: str
     """From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given."""
@@ -83,14 +83,15 @@ class WorkloadOptions(TypedDict, total=False):
     """Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed."""
 
     train: str
-    """Send packets from one node to another, all at once: 0-15."""
+    """Send packets from one node to another, all at once: 0-15; beside synthetic traffic if a --load is given, and
+    beside multicasts, barriers and task graphs."""
 
     count: int
     """How many: 10000 unless given."""
 
     graph: _File | Iterable[_File]
     """Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is
-    given; several run side by side."""
+    given, and beside multicasts, barriers and a train; several run side by side."""
 
     placement: _File | Iterable[_File]
     """Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number

@@ -113,7 +113,7 @@ class Point:
     @property
     def fault(self) -> str | None:
         """The fault that was found, where the command line ends with status 1: a deadlock, a graph that cannot finish."""
-        if self.verdict == "deadlock":
+        if self.data.get("deadlock"):
             return "packets wait for each other for ever"
         waiting = self["graph.waiting"]
         if self["graph.completed"] is False or waiting:

@@ -25,8 +25,9 @@ from flitway import _flitway
         {"multicast": "broadcast", "multicast_load": 0.2, "overheads": True, "duration": "20 us"},
         {"barrier": "all", "load": 0.1, "interval": "5 us", "lose": ["distribute(at=node 3, nth=1)"], "duration": "20 us"},
         {"train": "0-3", "count": 100, "packet": "64B"},
+        {"train": "0-3", "count": 100, "barrier": "all", "interval": "5 us", "multicast": "broadcast", "load": 0.1},
     ],
-    ids=["loads", "max", "multicast", "barrier", "train"],
+    ids=["loads", "max", "multicast", "barrier", "train", "beside-a-train"],
 )
 def test_a_result_is_that_of_the_command_line(cli: Cli, workload: dict[str, Any]) -> None:
     result = flitway.run("hpp-switch", seed=7, threads=2, **workload)

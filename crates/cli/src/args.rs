@@ -111,11 +111,12 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) csv: Option<String>,
     /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it. Not for
-    /// trains
-    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html", conflicts_with = "train")]
+    /// trains alone
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
     /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer. Not for trains
-    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE", conflicts_with = "train")]
+    /// alone
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Of what: the slowest packets (slowest), all packets that nodes send (nodes(0+4-7)), or all that cross switches
     /// (switches(0+1))

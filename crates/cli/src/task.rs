@@ -44,31 +44,32 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(options, &surroundings).map_err(Failure::workload)?;
-    for remark in idle_settings(&machine, &workload, options) {
+    if arguments.has_details() && !workload.as_run().has_views() {
+        let option = if arguments.report.is_some() { "--report" } else { "--trace" };
+        let message = format!("{option}: a train of packets has neither a page nor a trace");
+        return Err(Failure::input(message, None));
+    }
+    for remark in idle_settings(&machine, options) {
         warn(&remark);
     }
     Ok(Prepared { machine, workload, targets })
 }
 
-/// What `--set` says that has no effect on `workload`.
-fn idle_settings(machine: &Machine, workload: &Workload, options: &WorkloadOptions) -> Vec<String> {
-    let has_overheads = options.overheads.is_some() || matches!(workload, Workload::Graph(_));
+/// What `--set` says that has no effect on the workload of `options`.
+fn idle_settings(machine: &Machine, options: &WorkloadOptions) -> Vec<String> {
+    let has_overheads = options.overheads.is_some() || options.graph.is_some();
     let tables = [
-        (
-            "switch.barrier.",
-            matches!(workload, Workload::Barrier(_) | Workload::Together(_)),
-            "there are no barriers (--barrier)",
-        ),
+        ("switch.barrier.", options.barrier.is_some(), "there are no barriers (--barrier)"),
         (
             "switch.multicast.",
-            matches!(workload, Workload::Multicast(_) | Workload::Barrier(_) | Workload::Together(_)),
+            options.multicast.is_some() || options.barrier.is_some(),
             "there is no multicast (--multicast)",
         ),
         ("nic.send_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
         ("nic.receive_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
         (
             "nic.stripe_threshold",
-            matches!(workload, Workload::Graph(_)),
+            options.graph.is_some(),
             "there are no messages of several packets (--graph)",
         ),
     ];
@@ -167,7 +168,7 @@ impl<W: Tasks> Task<'_, W> {
 }
 
 /// A deadlock is a fault, and its ring the witness.
-fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
+pub(crate) fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
     let Some(ring) = points.iter().find_map(|point| point.deadlock.as_ref()) else { return Ok(()) };
     let lines: Vec<String> = ring.iter().map(ToString::to_string).collect();
     let what = "packets wait for each other for ever: each of these for the next, and the last for the first";

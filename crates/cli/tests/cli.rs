@@ -279,7 +279,7 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--seed", "x"], &["--seed"]),
         (&["run", "hpp-switch", "--laod", "0.3"], &["--load"]),
         (&["run", "hpp-switch", "--graph", graph, "--precision", "1%"], &["--graph", "--precision"]),
-        (&["run", "hpp-switch", "--graph", graph, "--multicast", "all"], &["--graph", "--multicast"]),
+        (&["run", "hpp-switch", "--graph", graph, "--by", "hardware"], &["--graph", "--by"]),
         (&["run", "hpp-switch", "--placement", "linear"], &["--graph"]),
         (
             &["run", "hpp-switch", "--graph", "none.goal"],

@@ -160,6 +160,139 @@ fn multicasts_and_barriers_that_do_not_go_together_are_refused() {
     assert_refused(&[(&alone[..], &["not of multicast", "use `--by`"])]);
 }
 
+/// Of a task graph, a train and multicasts that share nothing each is what it is alone; every entry has what ran beside it.
+#[test]
+fn graphs_trains_and_multicasts_that_do_not_meet_are_as_alone() {
+    let machine = ["run", "hpp-switch", "--set", "switch.vcs=1"];
+    let run = |arguments: &[&str]| json(&[&machine[..], arguments].concat());
+    let goal = scratch("apart.goal", PAIR);
+    let (graph, train) = (["--graph", goal.to_str().unwrap()], ["--train", "4-5", "--count", "50"]);
+    let multicast = ["--multicast", "nodes(8-15)", "--multicast-load", "0.3"];
+    let number = |point: &serde_json::Value, path: &str| point.pointer(path).unwrap().as_f64().unwrap();
+    let (end, time) = ("/graph/completion_ns", "/train/time_ns");
+    let alone = [number(&run(&graph)["points"][0], end), number(&run(&train)["points"][0], time)];
+    let all = run(&[&graph[..], &graph, &train, &multicast].concat());
+    assert_valid(&all);
+    let points = all["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2);
+    for point in points {
+        assert_eq!(number(point, "/graph/completion_ns"), alone[0]);
+        assert_eq!([number(&points[0], end), number(point, time)], alone);
+        assert_eq!(point["multicast"], points[0]["multicast"]);
+        assert!(number(point, "/multicast/operations") > 5.0 && number(point, "/duration_ns") >= alone[1]);
+    }
+    let two = run(&[&train[..], &multicast].concat());
+    assert_valid(&two);
+    assert_eq!(number(&two["points"][0], time), alone[1]);
+    assert_eq!(all["workload"]["multicast_by"], "hardware");
+}
+
+/// Everything at once: it holds the graph and the train up, and the result does not depend on threads.
+#[test]
+fn everything_runs_together() {
+    let goal = scratch("together.goal", PAIR);
+    let graph = ["--graph", goal.to_str().unwrap(), "--placement", "random"];
+    let train = ["--train", "0-99", "--count", "200"];
+    // Messages of node 0 would wait behind the train.
+    let barrier = ["--barrier", "nodes(1-60)", "--interval", "1us"];
+    let multicast = ["--multicast", "random(members=8, groups=4)", "--multicast-load", "0.02"];
+    for way in [["hardware", "hardware"], ["binomial", "pairwise"], ["binomial", "three-trips"]] {
+        let way = ["--multicast-by", way[0], "--barrier-by", way[1]];
+        let run = |threads: &str| {
+            let base = ["run", "fattree-128", "--threads", threads, "--load", "0.1,0.4"];
+            let result = json(&[&base[..], &graph, &train, &barrier, &multicast, &way].concat());
+            assert_valid(&result);
+            reproducible(result)
+        };
+        let all = run("1");
+        let number = |place: usize, path: &str| all["points"][place].pointer(path).unwrap().as_f64().unwrap();
+        assert_eq!(all["points"].as_array().unwrap().len(), 2);
+        for path in ["/graph/completion_ns", "/train/time_ns", "/packet_latency_ns/mean"] {
+            assert!(number(0, path) < number(1, path), "{path}: {} {}", number(0, path), number(1, path));
+        }
+        assert!(number(0, "/barrier/operations") > 2.0 && number(0, "/multicast/copies") > 10.0, "{all}");
+        assert_eq!(all, run("3"), "{way:?}");
+    }
+}
+
+/// As text, table, page, trace, comparison and over seeds.
+#[test]
+fn what_runs_beside_a_graph_is_shown_with_it() {
+    let goal = scratch("shown.goal", PAIR);
+    let [page, trace, csv, result] = ["html", "json", "csv", "result.json"]
+        .map(|ending| scratch(&format!("beside-a-graph.{ending}"), "").to_str().unwrap().to_owned());
+    let beside = ["--multicast", "broadcast", "--barrier", "all", "--interval", "2us", "--load", "0.2"];
+    let run = [&["run", "hpp-switch", "--graph", goal.to_str().unwrap()][..], &beside].concat();
+    let files = ["--report", &page, "--trace", &trace, "--csv", &csv, "--json", &result];
+    let text = stdout(&flitway(&[&run[..], &files].concat()));
+    for part in [
+        "beside multicast, barriers and uniform traffic at load 0.200",
+        "\nmulticast   offered 0.100, accepted 0.",
+        "\nbarriers    last arrival to last release ",
+        "\nunicast     offered 0.200, accepted 0.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let html = read(&page);
+    assert!(html.contains("with multicast broadcast, 256B, by hardware; barrier all every 2us"), "{html}");
+    assert!(html.contains("Multicasts and barriers") && html.contains("last arrival to last release, mean"));
+    assert!(read(&trace).contains("traceEvents"));
+    let head = read(&csv).lines().next().unwrap().to_owned();
+    for column in ["graph.completion_ns", "multicast.last_copy_latency_ns.mean", "barrier.latency_ns.mean"] {
+        assert!(head.split(',').any(|name| name == column), "{column}: {head}");
+    }
+    let compared = stdout(&flitway(&["compare", &result, &result]));
+    let seeds = stdout(&flitway(&[&run[..], &["--seeds", "3"]].concat()));
+    for quantity in ["last copy ns", "barrier ns", "latency ns", "completion ns"] {
+        assert!(compared.contains(quantity) && seeds.contains(quantity), "{quantity}: {compared}{seeds}");
+    }
+    let lone = stdout(&flitway(&["run", "hpp-switch", "--train", "0-3", "--count", "50", "--load", "0.1"]));
+    assert!(lone.contains("to the last packet delivered") && lone.contains("\nunicast     offered 0.100"));
+}
+
+/// A train that would never end in a network that deadlocks: the run does, and says why.
+#[test]
+fn a_deadlock_ends_a_run_that_would_go_on() {
+    let machine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/08-dragonfly/dragonfly-72.toml");
+    let routing = ["routing.algorithm=minimal", "routing.vc_classes=false", "switch.vcs=1"];
+    let set: Vec<&str> = routing.iter().flat_map(|set| ["--set", set]).collect();
+    let beside = ["--traffic", "tornado", "--load", "1", "--packet", "1KiB", "--train", "0-63"];
+    let output = flitway(&[&["run", machine][..], &set, &beside, &["--json", "-"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("fault: packets wait for each other for ever"), "{}", stderr(&output));
+    let result: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_valid(&result);
+    let point = &result["points"][0];
+    assert!(point["deadlock"].as_array().unwrap().len() > 1 && point["train"].get("time_ns").is_none());
+}
+
+#[test]
+fn what_ends_refuses_options_of_what_is_not_there() {
+    let with = |more: &[&'static str], says: &[&'static str]| {
+        let base = ["run", "hpp-switch", "--train", "0-3", "--barrier", "all"];
+        assert_refused(&[(&[&base[..], more].concat()[..], says)]);
+    };
+    with(&["--by", "hardware"], &["--by", "`--multicast-by` and `--barrier-by`"]);
+    with(
+        &["--root", "llp"],
+        &["--root", "an option of multicast, and there is none", "--multicast broadcast"],
+    );
+    with(&["--precision", "1%"], &["--precision", "leave out `--precision`"]);
+    with(&["--barrier-by", "x"], &["--barrier-by: `x`: expected one of hardware"]);
+    with(&["--multicast", "broadcast", "--barrier-by", "three-trips"], &["--multicast-by binomial"]);
+    with(&["--train", "0-0"], &["cannot be used multiple times"]);
+    with(&["--report", "x.html"], &["--report", "neither a page nor a trace"]);
+    let goal = scratch("many.goal", PAIR);
+    let many = [&["--graph", goal.to_str().unwrap()].repeat(7)[..], &["--load", "0.1"]].concat();
+    let base = ["run", "hpp-switch", "--train", "0-3", "--barrier", "all"];
+    assert_refused(&[(&[&base[..], &many].concat()[..], &["--graph: 7 graphs: at most 5 run side by side"])]);
+}
+
+/// A task graph of two ranks that send something there and back.
+const PAIR: &str = "num_ranks 2\nrank 0 {\na: send 50000b to 1\nb: recv 3000b from 1\nb requires a\n}\n\
+    rank 1 {\na: recv 50000b from 0\nb: calc 700\nc: send 3000b to 0\nb requires a\nc requires b\n}\n";
+
 /// With overheads an operation is over when the processor of the last node has taken its copy in.
 #[test]
 fn the_last_copy_is_over_when_it_has_been_taken_in() {
@@ -252,7 +385,7 @@ fn every_wrong_train_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--train", "0-1", "--count", "0"], &["--count", "from 1"]),
         (&["run", "hpp-switch", "--train", "0-1", "--packet", "2KiB"], &["--packet", "MTU"]),
         (&["run", "hpp-switch", "--train", "0-1", "--packet", "bimodal"], &["--packet", "a size"]),
-        (&["run", "hpp-switch", "--train", "0-1", "--load", "0.2"], &["--load", "not of a train"]),
+        (&["run", "hpp-switch", "--train", "0-1", "--duration", "1us"], &["--duration", "not of a train"]),
         (&["run", "hpp-switch", "--count", "3"], &["--train"]),
     ]);
 }

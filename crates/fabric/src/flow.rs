@@ -22,7 +22,7 @@ pub enum FlowKind {
     /// Synthetic traffic.
     #[default]
     Traffic,
-    /// Part of a message of a task graph.
+    /// Part of a message of a task graph, or of a train.
     Message,
     /// A copy of a multicast operation, or a packet that is copied on its way.
     Multicast,

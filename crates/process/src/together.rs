@@ -3,7 +3,7 @@
 //! They act in the order in which they stand, and know nothing of each other: each has a processor of its own. What comes in
 //! goes to the one that its flow names, which is its place in that order.
 
-use crate::{Injector, Messenger, Multicaster, Synchroniser};
+use crate::{Injector, Messenger, Multicaster, Synchroniser, Train};
 use flitway_engine::Cycle;
 use flitway_fabric::{Endpoint, Outgoing, PROCESSES_MAX, Up};
 use flitway_wiring::Destination;
@@ -20,6 +20,8 @@ pub enum Process {
     Multicaster(Box<Multicaster>),
     /// Barriers: of one process of a node at most.
     Synchroniser(Box<Synchroniser>),
+    /// A train of packets.
+    Train(Train),
 }
 
 /// What is asked of the endpoint in a [`Process`].
@@ -30,6 +32,7 @@ macro_rules! ask {
             Process::Messenger($endpoint) => $answer,
             Process::Multicaster($endpoint) => $answer,
             Process::Synchroniser($endpoint) => $answer,
+            Process::Train($endpoint) => $answer,
         }
     };
 }
@@ -75,6 +78,15 @@ impl Together {
     pub fn messengers(&self) -> impl Iterator<Item = &Messenger> {
         self.processes.iter().filter_map(|process| match process {
             Process::Messenger(messenger) => Some(&**messenger),
+            _ => None,
+        })
+    }
+
+    /// The train, if there is one.
+    #[must_use]
+    pub fn train(&self) -> Option<&Train> {
+        self.processes.iter().find_map(|process| match process {
+            Process::Train(train) => Some(train),
             _ => None,
         })
     }

@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::{Endpoint, Flow, Outgoing, Packet, Up};
+use flitway_fabric::{Endpoint, Flow, FlowKind, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
 use flitway_wiring::{Destination, RailId};
 
@@ -63,7 +63,7 @@ impl Endpoint for Train {
                 lane: lanes.bits() as u32,
                 payload,
                 created: now,
-                flow: Flow::traffic(number.into()),
+                flow: Flow::new(FlowKind::Message, number.into()),
             }));
         }
         None

@@ -44,7 +44,7 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::Deadlock;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
 use flitway_fabric::{Endpoint, Observer, Simulation};
-use judgement::Judgement;
+use judgement::{Judgement, is_time_to_look};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -87,6 +87,8 @@ pub struct Measurement {
     pub verdict: Verdict,
     /// The packets that wait for each other, if it ended so.
     pub deadlock: Option<Deadlock>,
+    /// Whether it was ended since memory for packets that wait was about to run out.
+    pub is_out_of_memory: bool,
     /// Everything created and delivered after the warm-up.
     pub total: Batch,
     /// Why it is unsettled, if it is; a saturated one may be, too.
@@ -225,15 +227,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
 ) -> Measurement {
     let started = Instant::now();
     let length = plan.batch.max(1).next_multiple_of(simulation.window_length());
-    let mut series = Series {
-        length,
-        plan,
-        aims: course.aims(),
-        warmed_up: Batch::default(),
-        batches: Vec::new(),
-        injected: 0,
-        snapshots: Vec::new(),
-    };
+    let mut series = Series::new(length, plan, course.aims());
     let mut guard = Guard::new();
     if let Some(warm_up) = plan.warm_up {
         let mut tell = |now| progress(Progress { batches: 0, now, precision: None });
@@ -275,10 +269,60 @@ pub fn measure<A: Architecture, E: Endpoint>(
     }
     let mut measurement = series.measurement(start, verdict, cut);
     measurement.deadlock = deadlock;
-    if guard.is_exhausted() {
+    measurement.is_out_of_memory = guard.is_exhausted();
+    if measurement.is_out_of_memory {
         (measurement.verdict, measurement.unsettled) = (Verdict::Unsettled, Some(Unsettled::Memory));
     }
     simulation.settle();
+    measurement.counters = simulation.counters();
+    measurement.books = simulation.audit();
+    measurement.wall = started.elapsed();
+    measurement
+}
+
+/// Measures `simulation` from its start until `is_over`, which is asked every `stride` cycles: all of it is one batch.
+pub fn measure_whole<A: Architecture, E: Endpoint>(
+    simulation: &mut Simulation<A, E, Recorder>,
+    stride: u64,
+    course: &mut impl Course<A, E>,
+    stop: &AtomicBool,
+    mut progress: impl FnMut(Progress),
+    is_over: impl Fn(&mut Simulation<A, E, Recorder>) -> bool,
+) -> Measurement {
+    /// Strides between two looks at what has happened.
+    const TAKEN: usize = 16;
+    let started = Instant::now();
+    let plan = Plan { precision: 1.0, batch: stride, warm_up: Some(0), duration: None, batches_max: 1 };
+    let mut series = Series::new(stride, &plan, course.aims());
+    series.snapshots.push(Snapshot::new(0, simulation).with_channels(simulation));
+    let (mut guard, mut deadlock, mut whole, mut strides) = (Guard::new(), None, Batch::default(), 0);
+    let verdict = loop {
+        let outcome = course.advance(simulation, simulation.now() + stride, stop);
+        if outcome == Outcome::Stopped || guard.is_exhausted() {
+            break Verdict::Stopped;
+        }
+        if is_over(simulation) {
+            break Verdict::Steady;
+        }
+        strides += 1;
+        if strides % TAKEN == 0 {
+            let batch = series.take(simulation, course);
+            let looks = batch.delivered_flits <= batch.created_flits && is_time_to_look(strides / TAKEN);
+            whole.add(&batch);
+            deadlock = if looks { simulation.deadlock() } else { None };
+            if deadlock.is_some() {
+                break Verdict::Deadlock;
+            }
+        }
+        progress(Progress { batches: 0, now: simulation.now(), precision: None });
+    };
+    simulation.settle();
+    whole.add(&series.take(simulation, course));
+    series.length = simulation.now().0.max(1);
+    series.batches.push(whole);
+    series.snapshots.push(Snapshot::new(1, simulation).with_channels(simulation));
+    let mut measurement = series.measurement(Cycle::ZERO, verdict, 0);
+    (measurement.deadlock, measurement.is_out_of_memory) = (deadlock, guard.is_exhausted());
     measurement.counters = simulation.counters();
     measurement.books = simulation.audit();
     measurement.wall = started.elapsed();
@@ -346,6 +390,13 @@ pub(crate) fn sent_flits<A: Architecture, E: Endpoint, O: Observer>(
 /// How many batches lie between two snapshots that stay, after `count` of them.
 fn spacing(count: usize) -> usize {
     count.div_ceil(SNAPSHOTS_MAX).next_power_of_two()
+}
+
+impl<'a> Series<'a> {
+    fn new(length: u64, plan: &'a Plan, aims: Vec<Aim>) -> Self {
+        let (warmed_up, batches, snapshots) = (Batch::default(), Vec::new(), Vec::new());
+        Series { length, plan, aims, warmed_up, batches, injected: 0, snapshots }
+    }
 }
 
 impl Series<'_> {
@@ -424,6 +475,7 @@ impl Series<'_> {
             has_intervals,
             has_accepted_interval: has_intervals || is_even,
             deadlock: None,
+            is_out_of_memory: false,
             packet_latency: over_packets(
                 total.packet_latency,
                 self.estimate(cut, Batch::mean_packet_latency),

@@ -9,6 +9,7 @@ pub mod follow;
 mod forwarding;
 mod graph;
 mod job;
+pub mod mix;
 pub mod multicast;
 pub mod operations;
 pub mod train;

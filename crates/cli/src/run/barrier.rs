@@ -170,8 +170,8 @@ fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
     text
 }
 
-/// The rules of `--lose` that never came true, and that no barrier was over though nothing was lost.
-pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> String {
+/// The rules of `--lose` that never came true.
+pub(super) fn idle_rules(workload: &BarrierWorkload, points: &[Point]) -> String {
     let mut text = String::new();
     let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
     for (place, rule) in workload.written.text("lose").split(';').enumerate() {
@@ -190,7 +190,14 @@ pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> St
             );
         }
     }
-    if points.iter().any(|point| !point.is_stopped()) && barriers().any(|barrier| barrier.operations == 0) {
+    text
+}
+
+/// The rules of `--lose` that never came true, and that no barrier was over though nothing was lost.
+pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> String {
+    let mut text = idle_rules(workload, points);
+    let mut barriers = points.iter().filter_map(|point| point.barrier.as_ref());
+    if points.iter().any(|point| !point.is_stopped()) && barriers.any(|barrier| barrier.operations == 0) {
         text.push_str(
             "\nno barrier         none was over in the time measured: measure longer (--duration), or shorten --interval or \
              --imbalance",

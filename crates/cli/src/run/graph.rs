@@ -53,7 +53,7 @@ pub(crate) fn run(
         });
         line.clear();
         for (job, result) in workload.jobs.iter().zip(results) {
-            voice.say(|| fitted(&text(&session, workload, job, &result), 2))?;
+            voice.say(|| fitted(&text(&session, workload, job, (&result, &[])), 2))?;
             fault = fault.and(verdict(&session, &result));
             measured.push(Measured::from(result));
         }
@@ -78,7 +78,7 @@ fn shown_waiting(stuck: &Stuck) -> Vec<String> {
 }
 
 /// A graph that did not finish is a fault, unless somebody stopped it.
-fn verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
+pub(super) fn verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
     if result.out_of_memory {
         let after = time(session.machine().clock.nanos(result.last.0 as f64));
         let message = format!("memory for packets that wait was about to run out after {after} simulated");
@@ -99,8 +99,13 @@ fn verdict(session: &Session, result: &GraphResult) -> Result<(), Failure> {
     Err(Failure::Fault(format!("fault: {name}{what}\n  {}", shown_waiting(stuck).join("\n  "))))
 }
 
-/// The text of `result`.
-fn text(session: &Session, workload: &GraphWorkload, job: &GraphJob, result: &GraphResult) -> String {
+/// The text of `result`, beside which `others` run.
+pub(super) fn text(
+    session: &Session,
+    workload: &GraphWorkload,
+    job: &GraphJob,
+    (result, others): (&GraphResult, &[String]),
+) -> String {
     let graph = &job.graph;
     let path = result.name.as_ref().unwrap_or(&job.path);
     let clock = session.machine().clock;
@@ -111,11 +116,11 @@ fn text(session: &Session, workload: &GraphWorkload, job: &GraphJob, result: &Gr
         named(session.machine()),
         graph.ranks(),
         graph.tasks(),
-        beside(workload, result),
+        beside(workload, result, others),
         summary.messages,
         summary.bytes,
         result.counters.packets_delivered,
-        if is_alone(workload) { "" } else { " of all that ran" }
+        if is_alone(workload) && others.is_empty() { "" } else { " of all that ran" }
     );
     // Writing to a string does not fail.
     let _ = match summary.completion {
@@ -160,18 +165,22 @@ fn is_alone(workload: &GraphWorkload) -> bool {
 }
 
 /// What runs beside a graph, for the end of a sentence.
-fn beside(workload: &GraphWorkload, result: &GraphResult) -> String {
-    let others = match workload.jobs.len() - 1 {
-        0 => String::new(),
-        others => format!(", beside {}", plural(others as u32, "graph", "s")),
-    };
-    let Some(load) = result.offered_load else { return others };
-    let pattern = match workload.written.text("traffic") {
-        "" => default_of("traffic"),
-        pattern => pattern,
-    };
-    let and = if others.is_empty() { ", beside" } else { " and" };
-    format!("{others}{and} {pattern} traffic at load {}", shown::load(load, 3))
+fn beside(workload: &GraphWorkload, result: &GraphResult, others: &[String]) -> String {
+    let graphs = workload.jobs.len() - 1;
+    let graphs = (graphs > 0).then(|| plural(graphs as u32, "graph", "s"));
+    let traffic = result.offered_load.map(|offered| {
+        let pattern = match workload.written.text("traffic") {
+            "" => default_of("traffic"),
+            pattern => pattern,
+        };
+        format!("{pattern} traffic at load {}", shown::load(offered, 3))
+    });
+    let all: Vec<String> = graphs.into_iter().chain(others.iter().cloned()).chain(traffic).collect();
+    match &all[..] {
+        [] => String::new(),
+        [one] => format!(", beside {one}"),
+        [first @ .., last] => format!(", beside {} and {last}", first.join(", ")),
+    }
 }
 
 /// How busy the channels were: each stage, and the busiest of each.

@@ -2,6 +2,7 @@
 
 mod barrier;
 mod graph;
+mod mix;
 mod multicast;
 mod together;
 mod train;
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let Prepared { machine, workload, targets } = prepared(arguments, name)?;
     match &workload {
         Workload::Traffic(traffic) => run_traffic(arguments, machine, traffic, &targets),
+        Workload::Mix(work) => mix::run(arguments, machine, work, &targets),
         Workload::Graph(work) => graph::run(arguments, machine, work, &targets),
         Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),

@@ -53,7 +53,8 @@ fn stopped(result: &TrainResult) -> String {
     )
 }
 
-fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> String {
+/// The text of `result`.
+pub(super) fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> String {
     let choice = workload.choice;
     let head = format!(
         "{}; {} of {} from node {} to node {}\n\n",

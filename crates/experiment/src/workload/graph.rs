@@ -33,6 +33,7 @@ pub(super) const KIND: Kind = Kind {
     id: KindId::Graph,
     name: "a task graph",
     selectors: &["graph"],
+    asks: Kind::is_selected,
     example: "app.goal",
     of_a_point: None,
     fields: &[GraphResult::FIELDS, Stages::FIELDS],
@@ -271,6 +272,32 @@ impl GraphJob {
 }
 
 impl GraphWorkload {
+    /// Fits the graphs to the machine of `session`, one after the other.
+    ///
+    /// # Errors
+    /// If there are not as many places as ranks, or messages are larger than memory.
+    pub(super) fn fit_graphs(&self, session: &Session) -> Result<Vec<Arc<Exchange>>, Vec<Problem>> {
+        let mut free = Placement::everywhere(session.fabric().nodes());
+        let mut run = Vec::new();
+        for (number, job) in self.jobs.iter().enumerate() {
+            let placement = job.place(session, &free)?;
+            placement.occupy(&mut free);
+            let exchange = session.exchange(&job.graph, placement, number);
+            let misfit = |error| vec![Problem::new("graph", format!("{}: {error}", job.path))];
+            run.push(exchange.map_err(misfit)?);
+        }
+        Ok(run)
+    }
+
+    /// Names `results`, where there are several.
+    pub(super) fn name_results(&self, results: &mut [GraphResult]) {
+        if self.jobs.len() > 1 {
+            for (number, result) in results.iter_mut().enumerate() {
+                result.name = Some(self.name(number));
+            }
+        }
+    }
+
     /// What tells graph `number` from the others: its path, and which one it is of those with that.
     fn name(&self, number: usize) -> String {
         let path = &self.jobs[number].path;
@@ -305,16 +332,8 @@ impl Tasks for GraphWorkload {
 
     /// One graph after the other, and the traffic beside them at each of its loads.
     fn tasks(&self, session: &Session) -> Result<Vec<GraphTask>, Vec<Problem>> {
-        let mut free = Placement::everywhere(session.fabric().nodes());
-        let mut run = Vec::new();
-        for (number, job) in self.jobs.iter().enumerate() {
-            let placement = job.place(session, &free)?;
-            placement.occupy(&mut free);
-            let exchange = session.exchange(&job.graph, placement, number);
-            let misfit = |error| vec![Problem::new("graph", format!("{}: {error}", job.path))];
-            run.push(exchange.map_err(misfit)?);
-        }
-        let backgrounds = beside::fit(self.beside.as_ref(), session).map_err(|problem| vec![problem])?;
+        let run = self.fit_graphs(session)?;
+        let backgrounds = beside::fit(self.beside.as_ref(), session)?;
         Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
     }
 
@@ -327,11 +346,7 @@ impl Tasks for GraphWorkload {
     ) -> Vec<GraphResult> {
         let tell = |now| progress(Progress { batches: 0, now, precision: None });
         let mut results = session.graphs(graphs(task), stop, tell);
-        if self.jobs.len() > 1 {
-            for (number, result) in results.iter_mut().enumerate() {
-                result.name = Some(self.name(number));
-            }
-        }
+        self.name_results(&mut results);
         results
     }
 

@@ -12,6 +12,8 @@ pub struct Kind {
     pub name: &'static str,
     /// The options that ask for it.
     pub selectors: &'static [&'static str],
+    /// Whether some options ask for it.
+    pub(super) asks: fn(&Kind, &WorkloadOptions) -> bool,
     /// A value of the first of them.
     pub example: &'static str,
     /// The option that has no one default: where each run is one point, it has to be given.
@@ -31,9 +33,13 @@ impl Kind {
     /// The kind that `options` ask for.
     #[must_use]
     pub fn of(options: &WorkloadOptions) -> &'static Kind {
-        let asks = |kind: &&Kind| kind.selectors.iter().all(|name| options.get(name).is_some());
-        let asked = KINDS.iter().find(asks);
+        let asked = KINDS.iter().find(|kind| (kind.asks)(kind, options));
         asked.unwrap_or(&KINDS[KINDS.len() - 1])
+    }
+
+    /// Whether each option is given that asks for it.
+    pub(super) fn is_selected(&self, options: &WorkloadOptions) -> bool {
+        self.selectors.iter().all(|name| options.get(name).is_some())
     }
 
     /// The options that it takes: first those of what asks for it, last those of synthetic traffic.
@@ -72,10 +78,7 @@ impl Kind {
         // Kinds that are asked for together have the options of each.
         let takers = || KINDS.iter().filter(|kind| kind.takes(name) && kind.asks_first(name));
         let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
-        let message = match takers().find(|kind| kind.selectors.contains(&name)) {
-            Some(other) => format!("{} and {} do not run in one command", self.name, other.name),
-            None => format!("`{name}` is an option of {names}, not of {}", self.name),
-        };
+        let message = format!("`{name}` is an option of {names}, not of {}", self.name);
         let parts = self.options().into_iter().filter(|option| option.name.ends_with(&format!("_{name}")));
         let parts: Vec<String> = parts.map(|option| format!("`{}`", option.argument())).collect();
         if !parts.is_empty() {

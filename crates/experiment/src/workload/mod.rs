@@ -9,6 +9,7 @@ pub mod barrier;
 pub mod beside;
 pub mod graph;
 mod kind;
+pub mod mix;
 pub mod multicast;
 pub mod option;
 pub mod run;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 pub use barrier::BarrierWorkload;
 pub use graph::{GraphFiles, GraphWorkload};
 pub use kind::Kind;
+pub use mix::MixWorkload;
 pub use multicast::MulticastWorkload;
 pub use option::{WorkloadOption, WorkloadOptions, argument};
 pub use run::{Described, Measured, Outcome, Run, Step, Tasks, Tell};
@@ -200,6 +202,8 @@ macro_rules! kinds {
 
 // Those that more options ask for come first. Synthetic traffic is last: it is meant where nothing else is asked for.
 kinds! {
+    /// Task graphs and a train beside others.
+    Mix: mix::MixWorkload;
     /// Task graphs.
     Graph: graph::GraphWorkload;
     /// Multicast operations and barriers.

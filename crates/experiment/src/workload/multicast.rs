@@ -23,6 +23,7 @@ pub(super) const KIND: Kind = Kind {
     id: KindId::Multicast,
     name: "multicast",
     selectors: &["multicast"],
+    asks: Kind::is_selected,
     example: "broadcast",
     of_a_point: None,
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS],

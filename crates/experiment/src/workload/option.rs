@@ -3,7 +3,7 @@
 //!
 //! A new option is a row here, and the code that uses it; `cargo xtask gen` brings the rest up to date.
 
-use super::KindId::{self, Barrier, Graph, Multicast, Together, Traffic, Train};
+use super::KindId::{self, Barrier, Graph, Mix, Multicast, Together, Traffic, Train};
 
 /// What an option is about: a section of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub fn argument(option: &str) -> String {
 const MEASURED: &[KindId] = &[Traffic, Multicast, Barrier, Together];
 
 /// Kinds beside which synthetic traffic can run, and that itself.
-const WITH_TRAFFIC: &[KindId] = &[Traffic, Multicast, Barrier, Together, Graph];
+const WITH_TRAFFIC: &[KindId] = &[Traffic, Multicast, Barrier, Together, Graph, Mix];
 
 /// What joins values of which none has two lines.
 const LINES: Option<&str> = Some("\n");
@@ -164,7 +164,7 @@ options! {
     }
     packet {
         part: Part::Traffic, value: Value::Size, separator: None,
-        kinds: &[Traffic, Multicast, Barrier, Together, Graph, Train],
+        kinds: &[Traffic, Multicast, Barrier, Together, Graph, Train, Mix],
         default: Some("256B"),
         help: "How large: {} (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)",
     }
@@ -197,18 +197,18 @@ options! {
                least this long, since a warm-up is found in twenty fiftieths of it or more",
     }
     multicast {
-        part: Part::Multicast, value: Value::Text("GROUPS"), separator: None, kinds: &[Multicast, Together],
+        part: Part::Multicast, value: Value::Text("GROUPS"), separator: None, kinds: &[Multicast, Together, Mix],
         default: None,
         help: "Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms fresh(receivers=4)",
     }
     multicast_load {
-        part: Part::Multicast, value: Value::Loads, separator: None, kinds: &[Multicast, Together],
+        part: Part::Multicast, value: Value::Loads, separator: None, kinds: &[Multicast, Together, Mix],
         default: Some("0.1"),
         help: "Copies to be delivered as a fraction of what the nodes can receive: {} (unless given), several, a range, \
                `max`",
     }
     multicast_packet {
-        part: Part::Multicast, value: Value::Size, separator: None, kinds: &[Multicast, Together],
+        part: Part::Multicast, value: Value::Size, separator: None, kinds: &[Multicast, Together, Mix],
         default: Some("256B"),
         help: "How large: {} (unless given) and whatever --packet takes",
     }
@@ -219,72 +219,73 @@ options! {
                three-trips, central-counter, pairwise",
     }
     multicast_by {
-        part: Part::Multicast, value: Value::Text("METHOD"), separator: None, kinds: &[Together],
+        part: Part::Multicast, value: Value::Text("METHOD"), separator: None, kinds: &[Together, Mix],
         default: Some("hardware"),
-        help: "The same of multicasts where there are barriers too, instead of --by",
+        help: "The same of multicasts beside barriers, a task graph or a train, instead of --by",
     }
     root {
-        part: Part::Multicast, value: Value::Text("POLICY"), separator: None, kinds: &[Multicast, Together],
+        part: Part::Multicast, value: Value::Text("POLICY"), separator: None, kinds: &[Multicast, Together, Mix],
         default: Some("table"),
         help: "By way of which root of the tree: {} (unless given), random, llp, llp-ec, hlse",
     }
     // OQ-D5: nobody says how old.
     staleness {
-        part: Part::Multicast, value: Value::Time, separator: None, kinds: &[Multicast, Together],
+        part: Part::Multicast, value: Value::Time, separator: None, kinds: &[Multicast, Together, Mix],
         default: Some("50 us"),
         help: "How old the load of switches becomes that llp, llp-ec and hlse know: {} unless given",
     }
     overheads {
-        part: Part::Multicast, value: Value::Flag, separator: None, kinds: &[Multicast, Barrier, Together],
+        part: Part::Multicast, value: Value::Flag, separator: None, kinds: &[Multicast, Barrier, Together, Mix],
         default: None,
         help: "Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also \
                on each arrival and release",
     }
     barrier {
-        part: Part::Barrier, value: Value::Text("GROUPS"), separator: None, kinds: &[Barrier, Together],
+        part: Part::Barrier, value: Value::Text("GROUPS"), separator: None, kinds: &[Barrier, Together, Mix],
         default: None,
         help: "Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)",
     }
     barrier_by {
-        part: Part::Barrier, value: Value::Text("METHOD"), separator: None, kinds: &[Together],
+        part: Part::Barrier, value: Value::Text("METHOD"), separator: None, kinds: &[Together, Mix],
         default: Some("hardware"),
-        help: "How, where there are multicasts too, instead of --by",
+        help: "How, beside multicasts, a task graph or a train, instead of --by",
     }
     // OQ-H9: nobody says how often.
     interval {
-        part: Part::Barrier, value: Value::Time, separator: None, kinds: &[Barrier, Together],
+        part: Part::Barrier, value: Value::Time, separator: None, kinds: &[Barrier, Together, Mix],
         default: Some("50 us"),
         help: "From the beginning of a barrier to that of the next in its group, if it is over by then: {} unless given",
     }
     imbalance {
-        part: Part::Barrier, value: Value::Time, separator: None, kinds: &[Barrier, Together],
+        part: Part::Barrier, value: Value::Time, separator: None, kinds: &[Barrier, Together, Mix],
         default: Some("0 us"),
         help: "Each process is late by a random time of up to so much: {} unless given",
     }
     lose {
-        part: Part::Barrier, value: Value::Text("PACKET"), separator: Some("; "), kinds: &[Barrier, Together],
+        part: Part::Barrier, value: Value::Text("PACKET"), separator: Some("; "), kinds: &[Barrier, Together, Mix],
         default: None,
         help: "Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed",
     }
     train {
-        part: Part::Train, value: Value::Text("FROM-TO"), separator: None, kinds: &[Train],
+        part: Part::Train, value: Value::Text("FROM-TO"), separator: None, kinds: &[Train, Mix],
         default: None,
-        help: "Send packets from one node to another, all at once: 0-15",
+        help: "Send packets from one node to another, all at once: 0-15; beside synthetic traffic if a --load is given, and \
+               beside multicasts, barriers and task graphs",
     }
     // dawning5000.txt section 3.1 sends so many.
     count {
-        part: Part::Train, value: Value::Count, separator: None, kinds: &[Train],
+        part: Part::Train, value: Value::Count, separator: None, kinds: &[Train, Mix],
         default: Some("10000"),
         help: "How many: {} unless given",
     }
     graph {
-        part: Part::Graph, value: Value::File("FILE"), separator: LINES, kinds: &[Graph],
+        part: Part::Graph, value: Value::File("FILE"), separator: LINES, kinds: &[Graph, Mix],
         default: None,
         help: "Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a \
-               --load is given; several run side by side",
+               --load is given, and beside multicasts, barriers and a train; several run side by side",
     }
     placement {
-        part: Part::Graph, value: Value::File("PLACEMENT"), separator: LINES, kinds: &[Graph],
+        part: Part::Graph, value: Value::File("PLACEMENT"), separator: LINES, kinds: &[Graph, Mix],
         default: Some("linear"),
         help: "Where ranks run: {} (unless given) or random, on nodes that no graph before has, or a file with a node \
                number for each rank; one for all graphs, or one for each",

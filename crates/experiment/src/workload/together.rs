@@ -11,7 +11,9 @@ use super::{
 use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, MulticastPoint, Point};
 use flitway_report::session::Session;
+use flitway_report::session::barrier::BarrierRun;
 use flitway_report::session::follow::Follow;
+use flitway_report::session::multicast::MulticastRun;
 use flitway_report::session::operations::OperationsRun;
 use flitway_report::stages::Stages;
 use serde_json::{Value, json};
@@ -21,6 +23,7 @@ pub(super) const KIND: Kind = Kind {
     id: KindId::Together,
     name: "multicast with barriers",
     selectors: &["multicast", "barrier"],
+    asks: Kind::is_selected,
     example: "broadcast --barrier all",
     of_a_point: None,
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS, BarrierPoint::FIELDS],
@@ -28,7 +31,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// Options that say how something is carried out: alone, of multicasts here, of barriers here.
-const BY: [&str; 3] = ["by", "multicast_by", "barrier_by"];
+pub(super) const BY: [&str; 3] = ["by", "multicast_by", "barrier_by"];
 
 /// Multicast operations and barriers, checked.
 #[derive(Clone, Debug)]
@@ -58,7 +61,7 @@ fn part(options: &WorkloadOptions, kind: &Kind, by: &str, is_second: bool) -> Wo
 }
 
 /// `problems` of a part in which `by` says how.
-fn of_part(problems: Vec<Problem>, by: &'static str) -> Vec<Problem> {
+pub(super) fn of_part(problems: Vec<Problem>, by: &'static str) -> Vec<Problem> {
     let renamed = |text: String| text.replace(&argument(BY[0]), &argument(by));
     let of_part = |problem: Problem| Problem {
         option: if problem.option == BY[0] { by } else { problem.option },
@@ -89,6 +92,16 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     }
 }
 
+/// `multicast` and `barrier` in one run.
+pub(super) fn fit_together(
+    session: &Session,
+    multicast: &MulticastRun,
+    barrier: &BarrierRun,
+) -> Result<OperationsRun, Problem> {
+    OperationsRun::new(session, multicast.clone(), barrier.clone())
+        .map_err(|misfit| Problem::new(BY[2], misfit.to_string()).help(misfit.help()))
+}
+
 impl Described for TogetherWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
@@ -109,12 +122,10 @@ impl Tasks for TogetherWorkload {
         let multicasts = self.multicast.tasks(session).map_err(|problems| of_part(problems, multicast_by))?;
         let barrier = self.barrier.fit_barriers(session);
         let barrier = barrier.map_err(|problem| of_part(vec![problem], barrier_by))?;
-        let together = |Task { run, background }| {
-            let run = OperationsRun::new(session, run, barrier.clone())
-                .map_err(|misfit| Problem::new(barrier_by, misfit.to_string()).help(misfit.help()))?;
-            Ok(Task { run, background })
-        };
-        multicasts.into_iter().map(together).collect()
+        let together =
+            |Task { run, background }| Ok(Task { run: fit_together(session, &run, &barrier)?, background });
+        let tasks: Result<_, Problem> = multicasts.into_iter().map(together).collect();
+        Ok(tasks?)
     }
 
     fn measure(

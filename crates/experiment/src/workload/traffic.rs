@@ -29,6 +29,7 @@ pub(super) const KIND: Kind = Kind {
     id: KindId::Traffic,
     name: "synthetic traffic",
     selectors: &["traffic"],
+    asks: Kind::is_selected,
     example: "uniform",
     of_a_point: Some("load"),
     fields: &[Point::FIELDS, Stages::FIELDS, Theory::FIELDS],

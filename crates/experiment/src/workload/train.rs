@@ -15,6 +15,7 @@ pub(super) const KIND: Kind = Kind {
     id: KindId::Train,
     name: "a train",
     selectors: &["train"],
+    asks: Kind::is_selected,
     example: "0-15",
     of_a_point: None,
     fields: &[TrainResult::FIELDS],

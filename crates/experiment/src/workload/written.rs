@@ -15,7 +15,12 @@ pub struct Written {
 impl Written {
     /// The options of `kind`, which synthetic traffic may run beside, in `options`, or what they are unless given.
     pub(super) fn new(kind: &Kind, options: &WorkloadOptions) -> Self {
-        let names: Vec<&'static str> = kind.options().iter().map(|option| option.name).collect();
+        Self::of(kind.options().iter().map(|option| option.name), options)
+    }
+
+    /// The same of the options that have these `names`.
+    pub(super) fn of(names: impl Iterator<Item = &'static str>, options: &WorkloadOptions) -> Self {
+        let names: Vec<&'static str> = names.collect();
         // Of traffic beside it nothing is said unless there is some.
         let is_said = |name: &&'static str| {
             let has_default = !default_of(name).is_empty() && !beside::OPTIONS.contains(name);

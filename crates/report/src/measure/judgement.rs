@@ -41,12 +41,17 @@ impl Aim {
     }
 }
 
+/// Whether it is time to look for packets that wait for each other, after `count` batches: ever less often.
+pub(super) fn is_time_to_look(count: usize) -> bool {
+    count.is_power_of_two() || count.is_multiple_of(LOOK_EVERY)
+}
+
 impl Series<'_> {
     /// Whether it is time to look for packets that wait for each other: when less was delivered than created, in batches of
     /// which there are ever fewer.
     pub(super) fn asks_for_deadlock(&self) -> bool {
         let last = self.batches.last().is_some_and(|batch| batch.delivered_flits < batch.created_flits);
-        last && (self.batches.len().is_power_of_two() || self.batches.len().is_multiple_of(LOOK_EVERY))
+        last && is_time_to_look(self.batches.len())
     }
 
     pub(super) fn judge(&self) -> Judgement {

@@ -156,9 +156,17 @@ pub(super) fn name(points: &[Value]) -> Option<&'static str> {
     }
 }
 
+/// Of points that graphs side by side have each for itself, those of the first: operations ran beside all of them.
+fn runs(points: &[Value]) -> Vec<Value> {
+    let graph = |point: &Value| point.pointer("/graph/name").cloned();
+    let first = points.first().and_then(graph);
+    points.iter().filter(|point| graph(point) == first).cloned().collect()
+}
+
 /// The section; nothing for other runs.
 pub(super) fn section(page: &Page<'_>) -> String {
-    let points = page.points();
+    let points = runs(page.points());
+    let points = &points[..];
     let Some(name) = name(points) else { return String::new() };
     let (has_tables, has_packets) = (has_tables(page), words::has_packets(points));
     let heads: String =

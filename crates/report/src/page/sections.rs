@@ -12,6 +12,7 @@ pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
     html.push_str("<main>\n");
     if page.is_graph() {
         html.push_str(&graph_summary(page));
+        html.push_str(&operations::section(page));
     } else {
         html.push_str(&summary(page));
         html.push_str(&operations::section(page));
@@ -45,12 +46,6 @@ fn workload(page: &Page<'_>) -> String {
         let packet = of("packet").unwrap_or_else(|| "256B".to_owned());
         format!("{} traffic, {packet} packets", of("traffic").unwrap_or_else(|| "uniform".to_owned()))
     };
-    let beside = || if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
-    if let Some(graph) = of("graph") {
-        let placement = of("placement").unwrap_or_default();
-        let several = if page.result["workload"]["graph"].is_array() { "s" } else { "" };
-        return format!("Task graph{several} {graph}, placement {placement}{}", beside());
-    }
     let by = |part: &str| of("by").or_else(|| of(part)).unwrap_or_default();
     let multicast = of("multicast").map(|multicast| {
         let packet = of("multicast_packet").unwrap_or_default();
@@ -59,6 +54,16 @@ fn workload(page: &Page<'_>) -> String {
     let barrier = of("barrier").map(|barrier| {
         format!("barrier {barrier} every {}, by {}", of("interval").unwrap_or_default(), by("barrier_by"))
     });
+    let beside = || if of("load").is_some() { format!(" beside {}", traffic()) } else { String::new() };
+    if let Some(graph) = of("graph") {
+        let placement = of("placement").unwrap_or_default();
+        let several = if page.result["workload"]["graph"].is_array() { "s" } else { "" };
+        let train = of("train")
+            .map(|train| format!("a train of {} packets, {train}", of("count").unwrap_or_default()));
+        let others: Vec<String> = multicast.into_iter().chain(barrier).chain(train).collect();
+        let others = if others.is_empty() { String::new() } else { format!(", with {}", others.join("; ")) };
+        return format!("Task graph{several} {graph}, placement {placement}{others}{}", beside());
+    }
     let parts: Vec<String> = multicast.into_iter().chain(barrier).collect();
     if parts.is_empty() {
         return format!("{}, {} arrivals", traffic(), of("arrival").unwrap_or_default());

@@ -68,6 +68,7 @@ fn measurement() -> Measurement {
     Measurement {
         verdict: Verdict::Steady,
         deadlock: None,
+        is_out_of_memory: false,
         total,
         unsettled: None,
         has_intervals: true,

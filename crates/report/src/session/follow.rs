@@ -89,7 +89,7 @@ impl Session {
         self.follow(&Operations::new(self, traffic, multicast, barrier), follow, stop)
     }
 
-    fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
+    pub(super) fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
         Steps::join(self.again(job, &self.watch(follow), follow.until, stop))
     }
 }

@@ -9,18 +9,19 @@ use crate::measure::sent_flits;
 use crate::memory::{Guard, peak_rss_bytes};
 use crate::stages::Stages;
 use crate::watch::{Slowest, Steps, Watch};
-use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, ShardModel};
-use flitway_fabric::{Fabric, Simulation};
+use flitway_fabric::{Fabric, Observer, Simulation};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
 use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
 use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::Traffic;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Task graphs in one run, fitted to a machine, with the traffic beside them.
 #[derive(Clone, Copy, Debug)]
@@ -102,11 +103,8 @@ impl Session {
         let wall = started.elapsed();
         // The run is over: nodes give up what they have run.
         let nodes = simulation.gather_endpoints(|_, together| std::mem::take(together));
-        let messengers = |job| nodes.iter().filter_map(move |together| together.messengers().nth(job));
-        let summary = |job| flitway_process::summary(messengers(job));
-        let summaries: Vec<GraphSummary> = (0..graphs.exchanges.len()).map(summary).collect();
-        let (counters, books) = (simulation.counters(), simulation.audit());
-        let completions: Option<Vec<Cycle>> = summaries.iter().map(|summary| summary.completion).collect();
+        let jobs = 0..graphs.exchanges.len();
+        let completions: Option<Vec<Cycle>> = jobs.map(|job| summary_of(&nodes, job).completion).collect();
         let stopped = outcome == Outcome::Stopped;
         // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
         let has_end = has_traffic || stopped || completions.is_some();
@@ -119,23 +117,15 @@ impl Session {
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
-        let result = |(job, summary): (usize, GraphSummary)| GraphResult {
-            name: None,
-            summary,
-            stuck: flitway_process::stuck(messengers(job), GraphResult::STUCK_MAX),
+        let whole = Whole {
             offered_load: graphs.background.map(|(_, load)| load),
             stopped,
-            last: simulation.now(),
             out_of_memory: guard.is_exhausted(),
-            counters,
-            books,
-            stages: stages.clone(),
-            details: None,
+            stages,
             wall,
-            peak_rss_bytes: peak_rss_bytes(),
-            clock: self.machine.clock,
         };
-        let mut results: Vec<GraphResult> = summaries.into_iter().enumerate().map(result).collect();
+        let mut results =
+            results(&mut simulation, &nodes, graphs.exchanges.len(), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
             let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);
@@ -191,8 +181,48 @@ impl Session {
     }
 }
 
+/// What is said of a whole run with every graph of it.
+pub(super) struct Whole {
+    pub(super) offered_load: Option<f64>,
+    pub(super) stopped: bool,
+    pub(super) out_of_memory: bool,
+    pub(super) stages: Option<(Stages, Value)>,
+    pub(super) wall: Duration,
+}
+
+/// What each of `count` graphs came to in a run that is over, on `nodes`.
+pub(super) fn results<A: Architecture, O: Observer>(
+    simulation: &mut Simulation<A, Together, O>,
+    nodes: &[Together],
+    count: usize,
+    whole: &Whole,
+    clock: Clock,
+) -> Vec<GraphResult> {
+    let (last, counters, books) = (simulation.now(), simulation.counters(), simulation.audit());
+    let result = |job: usize| {
+        let messengers = nodes.iter().filter_map(|it| it.messengers().nth(job));
+        GraphResult {
+            name: None,
+            summary: summary_of(nodes, job),
+            stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
+            offered_load: whole.offered_load,
+            stopped: whole.stopped,
+            last,
+            out_of_memory: whole.out_of_memory,
+            counters,
+            books,
+            stages: whole.stages.clone(),
+            details: None,
+            wall: whole.wall,
+            peak_rss_bytes: peak_rss_bytes(),
+            clock,
+        }
+    };
+    (0..count).map(result).collect()
+}
+
 /// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
-fn are_over<A: Architecture>(simulation: &mut Simulation<A, Together, Watch>) -> bool {
+pub(super) fn are_over<A: Architecture, O: Observer>(simulation: &mut Simulation<A, Together, O>) -> bool {
     let under_way = simulation.gather(|shard| {
         let of_node = |together: &mut Together| {
             let counts = together.messengers().map(Messenger::counts);
@@ -202,4 +232,9 @@ fn are_over<A: Architecture>(simulation: &mut Simulation<A, Together, Watch>) ->
         shard.endpoints().map(|(_, together)| of_node(together)).sum::<Option<i64>>()
     });
     under_way.into_iter().sum::<Option<i64>>() == Some(0)
+}
+
+/// What graph `job` has come to on all nodes.
+fn summary_of(nodes: &[Together], job: usize) -> GraphSummary {
+    flitway_process::summary(nodes.iter().filter_map(|it| it.messengers().nth(job)))
 }

@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// A run of `job` at its start, seen by a recorder with `watch`.
-    fn simulation_of<A: Architecture, J: Job>(
+    pub(super) fn simulation_of<A: Architecture, J: Job>(
         &self,
         job: &J,
         fabric: &Fabric<A::Chip>,

@@ -3,6 +3,7 @@
 use super::barrier::{BarrierRun, Watched};
 use super::job::Job;
 use super::multicast::{Managed, MulticastRun, copies_of};
+use super::train::TrainRun;
 use super::{Background, Patience, Session};
 use crate::measure::{Aim, Course, Progress};
 use crate::point::Point;
@@ -11,7 +12,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::Architecture;
-use flitway_process::{Multicaster, Process, Synchroniser, Together};
+use flitway_process::{Exchange, Messenger, Multicaster, Process, Synchroniser, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
@@ -132,6 +133,9 @@ pub(super) struct Operations<'a> {
     traffic: Option<&'a Arc<Traffic>>,
     multicast: Option<&'a MulticastRun>,
     barrier: Option<&'a BarrierRun>,
+    /// What ends: task graphs, and a train.
+    exchanges: &'a [Arc<Exchange>],
+    train: Option<TrainRun>,
     /// With what all of them need in tables and registers.
     fabric: AnyFabric,
 }
@@ -153,7 +157,12 @@ impl<'a> Operations<'a> {
         if let Some(run) = multicast.filter(|run| !run.plan().groups().is_empty()) {
             fabric.groups = run.plan().groups().clone();
         }
-        Operations { session, traffic, multicast, barrier, fabric }
+        Operations { session, traffic, multicast, barrier, exchanges: &[], train: None, fabric }
+    }
+
+    /// With task graphs and a train beside them.
+    pub(super) fn with_ends(self, exchanges: &'a [Arc<Exchange>], train: Option<TrainRun>) -> Self {
+        Operations { exchanges, train, ..self }
     }
 }
 
@@ -174,7 +183,11 @@ impl Job for Operations<'_> {
             let synchroniser = Synchroniser::new(run.shared_plan(), node);
             Process::Synchroniser(Box::new(synchroniser))
         });
-        Together::new([injector, multicaster, synchroniser].into_iter().flatten().collect())
+        let train = self.train.map(|run| Process::Train(self.session.train_of(run, node)));
+        let messenger =
+            |exchange: &Arc<Exchange>| Process::Messenger(Box::new(Messenger::new(exchange, node)));
+        let going = [injector, multicaster, synchroniser, train].into_iter().flatten();
+        Together::new(going.chain(self.exchanges.iter().map(messenger)).collect())
     }
 
     fn traffic(&self) -> Option<&Traffic> {
@@ -216,7 +229,8 @@ impl<A: Architecture> Course<A, Together> for Conducted {
     fn aims(&self) -> Vec<Aim> {
         let multicast = self.multicast.is_some().then_some(Aim::LastCopies);
         let barrier = self.barrier.as_ref().map(Watched::aim);
-        multicast.into_iter().chain(barrier).collect()
+        let aims: Vec<Aim> = multicast.into_iter().chain(barrier).collect();
+        if aims.is_empty() { vec![Aim::Packets] } else { aims }
     }
 
     fn collect(&mut self, simulation: &mut Simulation<A, Together, Recorder>, batch: &mut Batch) {

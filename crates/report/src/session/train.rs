@@ -32,6 +32,18 @@ pub struct TrainChoice {
 #[derive(Clone, Copy, Debug)]
 pub struct TrainRun(TrainChoice);
 
+impl TrainRun {
+    /// To whom it goes.
+    pub(super) fn to(self) -> NodeId {
+        NodeId(self.0.to)
+    }
+
+    /// How many packets there are.
+    pub(super) fn count(self) -> u32 {
+        self.0.count
+    }
+}
+
 /// Why a train does not fit a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainMisfit {
@@ -171,50 +183,64 @@ impl Session {
 
     /// Runs a train to its end.
     pub fn train(&self, run: TrainRun, stop: &AtomicBool, progress: impl FnMut(Cycle)) -> TrainResult {
-        let TrainRun(choice) = run;
         let mut promised = self.fabric.clone();
-        promised.payloads = choice.payload..=choice.payload;
-        on_architecture!(&promised, A, fabric => self.train_on::<A>(fabric, choice, stop, progress))
+        promised.payloads = run.0.payload..=run.0.payload;
+        on_architecture!(&promised, A, fabric => self.train_on::<A>(fabric, run, stop, progress))
     }
 
     fn train_on<A: Architecture>(
         &self,
         fabric: &Fabric<A::Chip>,
-        choice: TrainChoice,
+        run: TrainRun,
         stop: &AtomicBool,
         mut progress: impl FnMut(Cycle),
     ) -> TrainResult {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 14;
         let started = Instant::now();
-        let settings = TrainSettings {
-            from: NodeId(choice.from),
-            to: NodeId(choice.to),
-            count: choice.count,
-            payload: choice.payload as u16,
-            rails: self.fabric.rails,
-            seed: self.seed,
-        };
-        let nodes = (0..self.fabric.nodes()).map(|node| Train::new(settings, NodeId(node))).collect();
+        let nodes = (0..self.fabric.nodes()).map(|node| self.train_of(run, NodeId(node))).collect();
         let mut simulation = Simulation::<A, _, _>::new(fabric, nodes, self.shards(), || Unobserved);
-        let received = |simulation: &mut Simulation<A, Train, Unobserved>| {
-            let trains = simulation.gather_endpoints(|_, train| (train.received(), train.last()));
-            trains[settings.to.index()]
+        let receiver = |simulation: &mut Simulation<A, Train, Unobserved>| {
+            simulation.gather_endpoints(|_, train| train.clone()).swap_remove(run.to().index())
         };
         loop {
             let outcome = simulation.run_stride(STRIDE, stop);
-            if outcome != Outcome::Reached || received(&mut simulation).0 == choice.count {
+            if outcome != Outcome::Reached || receiver(&mut simulation).received() == run.count() {
                 break;
             }
             progress(simulation.now());
         }
         simulation.settle();
-        let (count, Cycle(last)) = received(&mut simulation);
-        let time = (count == choice.count).then_some(last);
+        let receiver = receiver(&mut simulation);
+        self.train_result(run, &receiver, simulation.counters(), started.elapsed())
+    }
+
+    /// The part of `node` in a train.
+    pub(super) fn train_of(&self, run: TrainRun, node: NodeId) -> Train {
+        let settings = TrainSettings {
+            from: NodeId(run.0.from),
+            to: run.to(),
+            count: run.count(),
+            payload: run.0.payload as u16,
+            rails: self.fabric.rails,
+            seed: self.seed,
+        };
+        Train::new(settings, node)
+    }
+
+    /// What a train has come to, whose `receiver` is this.
+    pub(super) fn train_result(
+        &self,
+        run: TrainRun,
+        receiver: &Train,
+        counters: Counters,
+        wall: Duration,
+    ) -> TrainResult {
+        let TrainRun(choice) = run;
+        let last = receiver.last().0;
+        let time = (receiver.received() == choice.count).then_some(last);
         let [model, pipelined] = self.train_theory(choice);
-        let (counters, wall) = (simulation.counters(), started.elapsed());
-        let peak_rss_bytes = peak_rss_bytes();
-        let clock = self.machine.clock;
+        let (peak_rss_bytes, clock) = (peak_rss_bytes(), self.machine.clock);
         TrainResult { choice, time, last, model, pipelined, counters, wall, peak_rss_bytes, clock }
     }
 

@@ -24,6 +24,7 @@ pub(super) const KIND: Kind = Kind {
     id: KindId::Barrier,
     name: "barriers",
     selectors: &["barrier"],
+    asks: Kind::is_selected,
     example: "all",
     of_a_point: None,
     fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS],

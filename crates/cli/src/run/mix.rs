@@ -1,0 +1,123 @@
+//! `flitway run --graph --multicast`, `--train --barrier`: what ends, with what goes on beside it until then.
+
+use super::barrier::{self, some_barriers};
+use super::multicast::{self, of};
+use super::{graph, train};
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use crate::layout::fitted;
+use crate::output::{Targets, manner};
+use crate::progress::{Line, stop_flag};
+use crate::table::{cost_line, plural, sizes_of};
+use crate::task::{Task, Voice, fits_memory, no_deadlock, session};
+use crate::trace;
+use flitway_experiment::workload::mix::MixTask;
+use flitway_experiment::workload::{Measured, MixWorkload, Outcome, Tasks};
+use flitway_machine::Machine;
+use flitway_report::page::time;
+use flitway_report::point::{Latency, Point};
+use flitway_report::session::Session;
+use flitway_report::session::mix::MixResult;
+use flitway_report::shown::load;
+use std::fmt::Write;
+use std::slice::from_ref;
+
+/// Runs `workload` as `arguments` say.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    machine: Machine,
+    workload: &MixWorkload,
+    targets: &Targets,
+) -> Result<(), Failure> {
+    let session = session(arguments, machine);
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
+    fits_memory(session.fabric().bytes())?;
+    trace::probe(arguments, &session)?;
+    let mut voice = Voice::new(targets).with_report(arguments.has_details());
+    let (stop, line) = (stop_flag()?, Line::new());
+    let clock = session.machine().clock;
+    let (mut measured, mut fault) = (Vec::<Measured>::new(), Ok(()));
+    for (place, task) in tasks.iter().enumerate() {
+        let result = workload.measure(&session, task, &stop, &mut |progress| {
+            let done = clock.nanos(progress.now.0 as f64) / 1e6;
+            line.message(format!("run {} of {}: {done:.3} ms simulated", place + 1, tasks.len()));
+        });
+        line.clear();
+        voice.say(|| fitted(&text(&session, workload, task, &result), 12))?;
+        fault = fault.and(verdict(&session, &result));
+        measured.extend(result.measured());
+    }
+    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
+    fault?;
+    voice.end(&stop)
+}
+
+/// What is a fault of the network or of a graph.
+fn verdict(session: &Session, result: &MixResult) -> Result<(), Failure> {
+    let point = from_ref(&result.point);
+    let graphs = result.graphs.iter().map(|graph| graph::verdict(session, graph));
+    no_deadlock(point).and_then(|()| graphs.collect()).and_then(|()| some_barriers(point))
+}
+
+/// What each of them came to.
+fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixResult) -> String {
+    let mut parts = Vec::new();
+    if let Some(graphs) = &workload.graph {
+        let others = others(workload);
+        let jobs = graphs.jobs.iter().zip(&result.graphs);
+        parts.extend(jobs.map(|(job, result)| graph::text(session, graphs, job, (result, &others))));
+    }
+    if let (Some(train), Some(result)) = (&workload.train, &result.train) {
+        parts.push(train::text(session, train, result));
+    }
+    parts.push(beside(session, workload, task, &result.point));
+    // Each graph has told it.
+    if manner().verbose && result.graphs.is_empty() {
+        let point = &result.point;
+        parts.push(cost_line(point.events, point.packet_hops, point.wall_s));
+    }
+    parts.join("\n\n")
+}
+
+/// What runs beside task graphs, but for traffic.
+fn others(workload: &MixWorkload) -> Vec<String> {
+    let others = [
+        ("multicast", workload.multicast.is_some()),
+        ("barriers", workload.barrier.is_some()),
+        ("a train", workload.train.is_some()),
+    ];
+    others.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// What goes on: what it is, and what was measured of it.
+fn beside(session: &Session, workload: &MixWorkload, task: &MixTask, point: &Point) -> String {
+    let mut text = format!("{}; beside it, for all of {}", sizes_of(session), time(point.duration_ns));
+    let mut add = |name: &str, what: String| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{name:<10}  {what}");
+    };
+    let latency = |latency: &Option<Latency>| {
+        of(latency, |latency| format!("{:.1} ns in the mean, p99 {:.0} ns", latency.mean, latency.p99))
+    };
+    let loads = |offered, accepted| format!("offered {}, accepted {}", load(offered, 3), load(accepted, 4));
+    if let (Some(of_all), Some(run), Some(it)) = (&workload.multicast, task.multicast(), &point.multicast) {
+        add("multicast", loads(it.offered_load, it.accepted_load));
+        add("", format!("last copy {}; {} operations", latency(&it.last_copy_latency), it.operations));
+        add("", multicast::header(session, of_all, run).replace('\n', "\n            "));
+    }
+    if let (Some(of_all), Some(run), Some(it)) = (&workload.barrier, task.barrier(), &point.barrier) {
+        let lost = it.packets.map_or(0, |packets| packets.lost_by_fault + packets.lost_by_full_queue);
+        let lost = if lost > 0 { format!(", {lost} barrier packets lost") } else { String::new() };
+        let over = plural(it.operations as u32, "barrier", "s");
+        add("barriers", format!("last arrival to last release {}; {over} over{lost}", latency(&it.latency)));
+        add("", barrier::header(session, of_all, run).replace('\n', "\n            "));
+        text.push_str(&barrier::idle_rules(of_all, from_ref(point)));
+    }
+    if workload.beside.is_some() {
+        let unicast = loads(point.offered_load, point.accepted_load);
+        let what = format!("{unicast}; latency {}", latency(&point.packet_latency));
+        // Writing to a string does not fail.
+        let _ = write!(text, "\nunicast     {what}");
+    }
+    text
+}
