@@ -47,7 +47,7 @@ pub(super) fn threads(dice: &mut Dice) -> u32 {
     dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3])
 }
 
-/// NICs on bounded NIC ports, in one case of four; those of older campaigns stay as they were.
+/// NICs on bounded NIC ports, in one case of four.
 pub(super) fn test_nics(seed: u64) -> Option<NicSettings> {
     let mut dice = Dice::new(seed, 3);
     dice.one_in(4).then(|| NicSettings {

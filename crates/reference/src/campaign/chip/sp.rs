@@ -4,7 +4,7 @@ use super::Tested;
 use crate::campaign::case::{Case, Slow};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
-use crate::campaign::generate::topology::topology;
+use crate::campaign::generate::topology::{stages, topology};
 use crate::campaign::generate::traffic::Traffic;
 use crate::campaign::generate::{BUDGET, latencies, length, members, pauses, test_nics, threads};
 use crate::campaign::text::{choice, record};
@@ -19,7 +19,7 @@ use flitway_switch::sp::{
 };
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{StageWiring, Topology, TopologySettings};
+use flitway_wiring::topology::Topology;
 use flitway_wiring::{Destination, NodeId, SetId};
 use std::sync::Arc;
 
@@ -60,10 +60,8 @@ choice!(Replication { Asynchronous, LockStep });
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
-    let (topology_settings, kind) = match topology(&mut dice, seed) {
-        _ if dice.one_in(4) => (stages(&mut dice), RoutingKind::DestinationTag),
-        other => other,
-    };
+    let (topology_settings, kind) =
+        if dice.one_in(4) { (stages(&mut dice), RoutingKind::DestinationTag) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let routing = |kind| Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
     // One virtual channel leaves no dateline, and no layers.
@@ -89,8 +87,6 @@ fn case(seed: u64) -> Case {
             packet.destination = Destination::Nodes(SetId { set: group.0, nodes });
         }
     }
-    // What older campaigns drew here and did not use.
-    let _ = super::hpp::settings(&mut dice, 2, 1);
     let threads = threads(&mut dice);
     let pauses = pauses(&mut dice, length, false);
     let margin = dice.below(600);
@@ -127,16 +123,6 @@ fn rates(dice: &mut Dice, topology: &Topology) -> (Vec<Slow>, u64) {
         slowness = slowness.max(u64::from(cycles.div_ceil(flits)));
     }
     (rates, slowness)
-}
-
-/// A unidirectional multistage network.
-fn stages(dice: &mut Dice) -> TopologySettings {
-    let (arity, stages) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 2), (5, 1)]);
-    TopologySettings::Stages {
-        wiring: dice.pick(&[StageWiring::Omega, StageWiring::Butterfly]),
-        arity,
-        stages,
-    }
 }
 
 fn settings(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
