@@ -141,7 +141,7 @@ fn settings(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
     let store = if is_central {
         Store::Central(CentralSettings { chunks: 1, next_packet })
     } else {
-        Store::Input(Organisation::SplitRam)
+        Store::Input(dice.pick(&Organisation::ALL))
     };
     let mut settings = SpSettings {
         ports: ports.max(2) + dice.pick(&[0, 0, 3]),

@@ -1,7 +1,7 @@
 //! The topology of a case, and a routing on it.
 
 use super::super::dice::Dice;
-use super::super::text::{Choice, Data, Tree};
+use super::super::text::Choice;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{
     Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, Topology,
@@ -55,11 +55,10 @@ fn drawn(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
 
 /// Every routing but those in which packets can wait for each other for ever.
 fn routings() -> Vec<RoutingKind> {
-    let named = RoutingKind::NAMES.iter().map(|name| RoutingKind::read(Tree::word(name)));
     let is_safe = |kind: &RoutingKind| {
         !matches!(kind, RoutingKind::DimensionOrderWithoutDateline | RoutingKind::MinimalInOneClass)
     };
-    named.flatten().filter(is_safe).collect()
+    RoutingKind::words().into_iter().filter(is_safe).collect()
 }
 
 fn single(dice: &mut Dice) -> TopologySettings {
