@@ -47,7 +47,7 @@ pub(super) fn threads(dice: &mut Dice) -> u32 {
     dice.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3])
 }
 
-/// NICs on bounded NIC ports, in one case of four; those of older campaigns stay as they were.
+/// NICs on bounded NIC ports, in one case of four.
 pub(super) fn test_nics(seed: u64) -> Option<NicSettings> {
     let mut dice = Dice::new(seed, 3);
     dice.one_in(4).then(|| NicSettings {
@@ -91,17 +91,61 @@ pub(super) fn latencies(dice: &mut Dice, links: usize) -> Vec<u32> {
 mod tests {
     use super::super::text::{Choice, Data, Tree};
     use super::*;
+    use flitway_fabric::arbiter::ArbiterKind;
+    use flitway_fabric::barrier::{DunStart, PacketKind, Root};
     use flitway_switch::SwitchSettings;
+    use flitway_switch::hpp::{Gathering, LaneChoice};
+    use flitway_switch::sp::{NextPacket, Organisation, Replication, SpAscent, Store};
+    use flitway_wiring::multicast::Ascent;
     use flitway_wiring::routing::RoutingKind;
-    use flitway_wiring::topology::TopologySettings;
+    use flitway_wiring::topology::{Arrangement, TopologySettings};
+    use std::collections::BTreeSet;
+
+    fn cases() -> Vec<Case> {
+        (0..2_400).map(generate).collect()
+    }
 
     /// How many of the cases of a CI run have switches of that name and, as `of` tells, something of each name.
     fn counts<T: Choice>(of: impl Fn(&Case) -> &T) -> impl Fn(&str, &str) -> usize {
         let name = |tree: Tree| tree.name().to_owned();
-        let cases: Vec<_> = (0..2_400).map(generate).collect();
         let names: Vec<_> =
-            cases.iter().map(|case| (name(case.chip.write()), name(of(case).write()))).collect();
+            cases().iter().map(|case| (name(case.chip.write()), name(of(case).write()))).collect();
         move |chip, what| names.iter().filter(|it| it.0 == chip && it.1 == what).count()
+    }
+
+    /// What is chosen among is drawn, all of it, and here stand the fields in which it is.
+    #[test]
+    fn random_cases_take_every_choice() {
+        let mut drawn = BTreeSet::new();
+        for case in cases() {
+            // Of packets there are too many, and nothing is chosen there.
+            let case = Case { scripts: Vec::new(), ..case };
+            case.write().visit("", &mut |field, name| _ = drawn.insert((field.to_owned(), name.to_owned())));
+        }
+        let arbiters: Vec<&str> = ArbiterKind::ALL.iter().map(|kind| kind.name()).collect();
+        let choices: [(&str, &[&str]); 13] = [
+            ("arbiter", &arbiters),
+            ("gathering", Gathering::NAMES),
+            ("dun_start", DunStart::NAMES),
+            ("lanes", LaneChoice::NAMES),
+            ("store", Store::NAMES),
+            ("store", Organisation::NAMES),
+            ("next_packet", NextPacket::NAMES),
+            ("replication", Replication::NAMES),
+            ("ascent", SpAscent::NAMES),
+            ("ascent", Ascent::NAMES),
+            ("arrangement", Arrangement::NAMES),
+            ("root", Root::NAMES),
+            ("kind", PacketKind::NAMES),
+        ];
+        for (field, names) in choices {
+            for name in names {
+                assert!(
+                    drawn.contains(&(field.to_string(), name.to_string())),
+                    "no case has {field}: {name}"
+                );
+            }
+        }
     }
 
     /// Whoever adds a topology has to say how one is drawn.

@@ -57,6 +57,15 @@ impl Tree {
         Tree { name: String::new(), brackets: Brackets::Square, items }
     }
 
+    /// Shows all names in it, each with the field that it is the value of.
+    #[cfg(test)]
+    pub(super) fn visit(&self, field: &str, see: &mut impl FnMut(&str, &str)) {
+        see(field, &self.name);
+        for (inner, item) in &self.items {
+            item.visit(if inner.is_empty() { field } else { inner }, see);
+        }
+    }
+
     /// Its name and opening bracket.
     fn opening(&self) -> String {
         let space = if self.brackets == Brackets::Braces && !self.name.is_empty() { " " } else { "" };

@@ -96,7 +96,7 @@ fn case(seed: u64) -> Case {
     let (topology_settings, routing) = if sparse {
         (TopologySettings::Single { nodes: dice.between(2, 3) }, RoutingKind::UpDown)
     } else {
-        topology(&mut dice, seed)
+        topology(&mut dice)
     };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let classes = Routing::new(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
@@ -104,7 +104,7 @@ fn case(seed: u64) -> Case {
     if sparse {
         repeat_often(&mut dice, &mut switch);
     }
-    // Such that switches may work by stretches; the other cases of older campaigns stay as they were.
+    // Such that switches may work by stretches.
     let mut other_dice = Dice::new(seed, 1);
     let is_long = !sparse && classes == 1 && other_dice.one_in(3);
     let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
@@ -171,7 +171,7 @@ fn groups(dice: &mut Dice, topology: &Topology) -> (Ascent, Vec<GroupSettings>) 
     (ascent, (0..count).map(|_| group(dice)).collect())
 }
 
-pub(super) fn settings(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
+fn settings(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
     let format = format(dice);
     let payload = format.mtu_bytes.div_ceil(format.flit_bytes);
     let unit_flits = dice.scaled(1, 64);

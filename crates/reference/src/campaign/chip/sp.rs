@@ -4,7 +4,7 @@ use super::Tested;
 use crate::campaign::case::{Case, Changed, Slow};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
-use crate::campaign::generate::topology::topology;
+use crate::campaign::generate::topology::{stages, topology};
 use crate::campaign::generate::traffic::Traffic;
 use crate::campaign::generate::{BUDGET, latencies, length, members, pauses, test_nics, threads};
 use crate::campaign::text::{choice, record};
@@ -19,7 +19,7 @@ use flitway_switch::sp::{
 };
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{StageWiring, Topology, TopologySettings};
+use flitway_wiring::topology::Topology;
 use flitway_wiring::{Destination, NodeId, RailId, SetId};
 use std::sync::Arc;
 
@@ -60,10 +60,8 @@ choice!(Replication { Asynchronous, LockStep });
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
-    let (topology_settings, kind) = match topology(&mut dice, seed) {
-        _ if dice.one_in(4) => (stages(&mut dice), RoutingKind::DestinationTag),
-        other => other,
-    };
+    let (topology_settings, kind) =
+        if dice.one_in(4) { (stages(&mut dice), RoutingKind::DestinationTag) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let routing = |kind| Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
     // One virtual channel leaves no dateline, and no layers.
@@ -89,8 +87,6 @@ fn case(seed: u64) -> Case {
             packet.destination = Destination::Nodes(SetId { set: group.0, nodes });
         }
     }
-    // What older campaigns drew here and did not use.
-    let _ = super::hpp::settings(&mut dice, 2, 1);
     let threads = threads(&mut dice);
     let pauses = pauses(&mut dice, length, false);
     let margin = dice.below(600);
@@ -162,16 +158,6 @@ fn rates(dice: &mut Dice, topology: &Topology) -> (Vec<Slow>, u64) {
     (rates, slowness)
 }
 
-/// A unidirectional multistage network.
-fn stages(dice: &mut Dice) -> TopologySettings {
-    let (arity, stages) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 2), (5, 1)]);
-    TopologySettings::Stages {
-        wiring: dice.pick(&[StageWiring::Omega, StageWiring::Butterfly]),
-        arity,
-        stages,
-    }
-}
-
 fn settings(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
     let flit_bytes = dice.pick(&[1, 2, 2, 4]);
     let payload = dice.scaled(1, 100);
@@ -188,7 +174,7 @@ fn settings(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
     let store = if is_central {
         Store::Central(CentralSettings { chunks: 1, next_packet })
     } else {
-        Store::Input(Organisation::SplitRam)
+        Store::Input(dice.pick(&Organisation::ALL))
     };
     let mut settings = SpSettings {
         ports: ports.max(2) + dice.pick(&[0, 0, 3]),

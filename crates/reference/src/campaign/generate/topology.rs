@@ -1,98 +1,144 @@
 //! The topology of a case, and a routing on it.
 
 use super::super::dice::Dice;
-use flitway_wiring::routing::RoutingKind;
+use super::super::text::Choice;
+use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{
-    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, TopologySettings,
+    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, Topology,
+    TopologySettings,
 };
 use flitway_wiring::{NodeId, PortId, SwitchId};
+use std::sync::Arc;
 
-/// A topology and a routing: one of the first ones that there were, or, of another stream, one of those that came later, so
-/// that other cases of older campaigns stay as they were.
-pub(in super::super) fn topology(dice: &mut Dice, seed: u64) -> (TopologySettings, RoutingKind) {
-    let first = first_topology(dice);
-    let mut later = Dice::new(seed, 4);
-    if later.one_in(5) { later_topology(&mut later) } else { first }
+type Draw = fn(&mut Dice) -> TopologySettings;
+
+/// How often a topology is drawn, of as many cases as all shares together; how; and the routing that is its own. A test asks
+/// for every topology.
+const DRAWN: &[(u64, Draw, RoutingKind)] = &[
+    (6, single, RoutingKind::UpDown),
+    (4, fat_tree, RoutingKind::DModK),
+    (4, kary_ntree, RoutingKind::DModK),
+    (3, xgft, RoutingKind::DModK),
+    (3, mesh, RoutingKind::DimensionOrder),
+    (6, torus, RoutingKind::DimensionOrder),
+    (3, hyperx, RoutingKind::DimensionOrder),
+    (3, dragonfly, RoutingKind::Minimal),
+    (1, dragonfly_plus, RoutingKind::Minimal),
+    (1, slim_fly, RoutingKind::Minimal),
+    (2, random_regular, RoutingKind::Minimal),
+    (4, |dice| TopologySettings::Graph(graph(dice)), RoutingKind::UpDown),
+];
+
+/// A topology whose links lead both ways, and its own routing or another one that goes there.
+pub(in super::super) fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    let (settings, own) = drawn(dice);
+    let routing = match dice.below(6) {
+        0..3 => own,
+        3 => RoutingKind::UpDown,
+        _ => dice.pick(&routings()),
+    };
+    let topology = Topology::build(&settings).expect("a generated topology can be built");
+    let fits = Routing::new(routing, Arc::new(topology)).is_ok();
+    (settings, if fits { routing } else { own })
 }
 
-fn first_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
-    let (settings, own) = match dice.below(8) {
-        0 | 1 => (TopologySettings::Single { nodes: dice.between(2, 16) }, RoutingKind::UpDown),
-        2 => {
-            let (ports, levels) = dice.pick(&[(4, 1), (4, 2), (4, 2), (4, 3), (6, 2), (8, 1), (8, 2)]);
-            (TopologySettings::FatTree { ports, levels }, RoutingKind::DModK)
+fn drawn(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    let mut place = dice.below(DRAWN.iter().map(|(share, ..)| share).sum());
+    for &(share, draw, own) in DRAWN {
+        if place < share {
+            return (draw(dice), own);
         }
-        3 => {
-            let (arity, levels) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 2), (4, 2)]);
-            (TopologySettings::KaryNTree { arity, levels }, RoutingKind::DModK)
-        }
-        4 => {
-            let (dimensions, nodes_per_switch) = grid(dice);
-            (TopologySettings::Mesh { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
-        }
-        5 | 6 => {
-            let (dimensions, nodes_per_switch) = grid(dice);
-            (TopologySettings::Torus { dimensions, nodes_per_switch }, RoutingKind::DimensionOrder)
-        }
-        _ => (TopologySettings::Graph(graph(dice)), RoutingKind::UpDown),
-    };
-    (settings, if dice.one_in(4) { RoutingKind::UpDown } else { own })
+        place -= share;
+    }
+    unreachable!("a place below the sum of shares is in one of them")
 }
 
-/// A HyperX, a dragonfly, a random regular graph, a tree of any ports or any graph, in a routing of its own or any other.
-fn later_topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
-    let nodes_per_switch = dice.scaled(1, 3);
-    let (settings, own) = match dice.below(4) {
-        0 => {
-            let dimensions =
-                dice.pick(&[vec![3], vec![5], vec![2, 2, 2], vec![3, 2], vec![4, 3], vec![2, 1, 3]]);
-            let links = vec![dice.between(1, 2); dimensions.len()];
-            (TopologySettings::HyperX { dimensions, links, nodes_per_switch }, RoutingKind::DimensionOrder)
-        }
-        1 => {
-            let (switches_per_group, global_ports, groups) =
-                dice.pick(&[(1, 2, 3), (2, 1, 3), (2, 2, 3), (3, 1, 4), (3, 2, 3), (4, 1, 5), (2, 1, 2)]);
-            let arrangement = dice.pick(&[Arrangement::PalmTree, Arrangement::Absolute]);
-            let shape =
-                DragonflyShape { groups, switches_per_group, nodes_per_switch, global_ports, arrangement };
-            (TopologySettings::Dragonfly(shape), RoutingKind::Minimal)
-        }
-        2 if dice.one_in(3) => {
-            (TopologySettings::SlimFly { q: 3, nodes_per_switch: 1 }, RoutingKind::Minimal)
-        }
-        2 if dice.one_in(2) => {
-            let plus = DragonflyPlus {
-                groups: dice.between(2, 3),
-                leaves: dice.between(1, 2),
-                spines: dice.between(1, 2),
-                nodes_per_switch,
-                global_ports: 2,
-                arrangement: Arrangement::Absolute,
-            };
-            (TopologySettings::DragonflyPlus(plus), RoutingKind::Minimal)
-        }
-        2 => {
-            let (switches, degree) = dice.pick(&[(4, 2), (5, 2), (6, 3), (8, 3), (9, 4)]);
-            let seed = dice.below(100);
-            let graph = RandomRegular { switches, degree, nodes_per_switch, seed };
-            (TopologySettings::RandomRegular(graph), RoutingKind::Minimal)
-        }
-        3 => {
-            let (down, up) = dice.pick(&[
-                (vec![2, 3], vec![1, 2]),
-                (vec![3, 2], vec![1, 3]),
-                (vec![2, 2, 2], vec![1, 2, 1]),
-                (vec![3], vec![1]),
-            ]);
-            let cables = vec![dice.between(1, 2)];
-            (TopologySettings::Xgft { down, up, cables }, RoutingKind::DModK)
-        }
-        _ => (TopologySettings::Graph(graph(dice)), RoutingKind::Minimal),
+/// Every routing but those in which packets can wait for each other for ever.
+fn routings() -> Vec<RoutingKind> {
+    let is_safe = |kind: &RoutingKind| {
+        !matches!(kind, RoutingKind::DimensionOrderWithoutDateline | RoutingKind::MinimalInOneClass)
     };
-    let has_intermediates =
-        matches!(settings, TopologySettings::HyperX { .. } | TopologySettings::Dragonfly(_));
-    let drawn = if has_intermediates { RoutingKind::Valiant } else { own };
-    (settings, dice.pick(&[own, own, drawn, drawn, RoutingKind::Minimal, RoutingKind::UpDown]))
+    RoutingKind::words().into_iter().filter(is_safe).collect()
+}
+
+fn single(dice: &mut Dice) -> TopologySettings {
+    TopologySettings::Single { nodes: dice.between(2, 16) }
+}
+
+fn fat_tree(dice: &mut Dice) -> TopologySettings {
+    let (ports, levels) = dice.pick(&[(4, 1), (4, 2), (4, 2), (4, 3), (6, 2), (8, 1), (8, 2)]);
+    TopologySettings::FatTree { ports, levels }
+}
+
+fn kary_ntree(dice: &mut Dice) -> TopologySettings {
+    let (arity, levels) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 2), (4, 2)]);
+    TopologySettings::KaryNTree { arity, levels }
+}
+
+fn xgft(dice: &mut Dice) -> TopologySettings {
+    let (down, up) = dice.pick(&[
+        (vec![2, 3], vec![1, 2]),
+        (vec![3, 2], vec![1, 3]),
+        (vec![2, 2, 2], vec![1, 2, 1]),
+        (vec![3], vec![1]),
+    ]);
+    TopologySettings::Xgft { down, up, cables: vec![dice.between(1, 2)] }
+}
+
+fn mesh(dice: &mut Dice) -> TopologySettings {
+    let (dimensions, nodes_per_switch) = grid(dice);
+    TopologySettings::Mesh { dimensions, nodes_per_switch }
+}
+
+fn torus(dice: &mut Dice) -> TopologySettings {
+    let (dimensions, nodes_per_switch) = grid(dice);
+    TopologySettings::Torus { dimensions, nodes_per_switch }
+}
+
+fn hyperx(dice: &mut Dice) -> TopologySettings {
+    let dimensions = dice.pick(&[vec![3], vec![5], vec![2, 2, 2], vec![3, 2], vec![4, 3], vec![2, 1, 3]]);
+    let links = vec![dice.between(1, 2); dimensions.len()];
+    TopologySettings::HyperX { dimensions, links, nodes_per_switch: dice.scaled(1, 3) }
+}
+
+fn dragonfly(dice: &mut Dice) -> TopologySettings {
+    let (switches_per_group, global_ports, groups) =
+        dice.pick(&[(1, 2, 3), (2, 1, 3), (2, 2, 3), (3, 1, 4), (3, 2, 3), (4, 1, 5), (2, 1, 2)]);
+    TopologySettings::Dragonfly(DragonflyShape {
+        groups,
+        switches_per_group,
+        nodes_per_switch: dice.scaled(1, 3),
+        global_ports,
+        arrangement: dice.pick(&[Arrangement::PalmTree, Arrangement::Absolute]),
+    })
+}
+
+fn dragonfly_plus(dice: &mut Dice) -> TopologySettings {
+    TopologySettings::DragonflyPlus(DragonflyPlus {
+        groups: dice.between(2, 3),
+        leaves: dice.between(1, 2),
+        spines: dice.between(1, 2),
+        nodes_per_switch: dice.scaled(1, 3),
+        global_ports: 2,
+        arrangement: Arrangement::Absolute,
+    })
+}
+
+fn slim_fly(_: &mut Dice) -> TopologySettings {
+    TopologySettings::SlimFly { q: 3, nodes_per_switch: 1 }
+}
+
+fn random_regular(dice: &mut Dice) -> TopologySettings {
+    let (switches, degree) = dice.pick(&[(4, 2), (5, 2), (6, 3), (8, 3), (9, 4)]);
+    let (nodes_per_switch, seed) = (dice.scaled(1, 3), dice.below(100));
+    TopologySettings::RandomRegular(RandomRegular { switches, degree, nodes_per_switch, seed })
+}
+
+/// A unidirectional multistage network.
+pub(in super::super) fn stages(dice: &mut Dice) -> TopologySettings {
+    let (arity, stages) = dice.pick(&[(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 2), (5, 1)]);
+    let wiring = dice.pick(&[StageWiring::Omega, StageWiring::Butterfly]);
+    TopologySettings::Stages { wiring, arity, stages }
 }
 
 /// Sizes of a grid of at most 16 switches, and nodes on each.

@@ -18,6 +18,11 @@ pub(in super::super) trait Data: Sized {
 pub(in super::super) trait Choice: Data {
     /// Their names, all of them.
     const NAMES: &'static [&'static str];
+
+    /// All that are no more than a name.
+    fn words() -> Vec<Self> {
+        Self::NAMES.iter().flat_map(|name| Self::read(Tree::word(name))).collect()
+    }
 }
 
 impl Tree {
