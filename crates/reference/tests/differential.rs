@@ -19,6 +19,7 @@ fn engine_and_reference_agree_on_random_cases() {
         Ok(coverage) => {
             println!("{coverage:?}");
             let is_replay = coverage.cases == 1;
+            assert!(is_replay || coverage.cases == CASES, "every case has a fabric");
             assert!(is_replay || coverage.by_stretches > CASES / 20, "both models of the HPP Switch");
             assert!(is_replay || coverage.posting > CASES / 30, "both ways of adverts on wires of their own");
         }
@@ -37,7 +38,10 @@ fn engine_and_reference_agree_on_what_has_failed_before() {
         let text = std::fs::read_to_string(&path).expect("a case can be read");
         let case = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
         match check(&case) {
-            Ok(coverage) => total += coverage,
+            Ok(coverage) => {
+                assert_eq!(coverage.cases, 1, "{name}: its parts do not go together");
+                total += coverage;
+            }
             Err(finding) => panic!("{name}:\n{finding}"),
         }
     }

@@ -38,6 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
         let case: Case = text.parse().map_err(|error| format!("{name}: {error}"))?;
         let coverage = campaign::check(&case).map_err(failed)?;
+        if coverage.cases == 0 {
+            return Err(format!("{name}: the parts of this case do not go together"));
+        }
         println!("{name}: both engines agree\n{coverage:#?}");
         return Ok(());
     }

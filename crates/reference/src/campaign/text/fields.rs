@@ -5,7 +5,7 @@ use crate::campaign::case::{Case, Changed, Slow};
 use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Flow, FlowKind, Packet};
+use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
 use flitway_test_kit::nic::NicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
@@ -102,6 +102,9 @@ impl Data for Flow {
         let (name, mut items) = tree.open();
         let kind = FlowKind::read(Tree::word(name))?;
         let (process, tag) = (items.part("process")?, items.part("tag")?);
+        if process >= PROCESSES_MAX {
+            return Err(format!("there is no process {process}"));
+        }
         items.end(Flow::new(kind, tag).of_process(process))
     }
 }
