@@ -94,7 +94,7 @@ pub(crate) struct RunArguments {
     /// Run everything with so many seeds, from --seed on, and show how far each number is from seed to seed: its mean with
     /// half of the 95 % interval, the least and the most
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with_all = ["report", "trace"])]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with_all = ["report", "trace", "counters"])]
     pub(crate) seeds: Option<u32>,
     /// Threads; the result does not depend on them. An experiment, or a sweep on a small machine, runs so many points side by
     /// side
@@ -122,12 +122,19 @@ pub(crate) struct RunArguments {
     /// (switches(0+1))
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "WHAT", default_value = "slowest", requires = "trace")]
     pub(crate) trace_of: String,
+    /// Write what the statistic registers of every port and virtual channel count, as CSV: packets, flits, cycles without
+    /// credit, refused, lost, table misses. Each run is made a second time for it. Not for trains
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE", conflicts_with = "train")]
+    pub(crate) counters: Option<String>,
+    /// Read the registers every so often (10us), not at the end alone
+    #[arg(long, help_heading = OF_ANY_RUN, value_name = "TIME", requires = "counters")]
+    pub(crate) every: Option<String>,
 }
 
 impl RunArguments {
     /// Whether more is to be seen of the points than their results.
     pub(crate) fn has_details(&self) -> bool {
-        self.report.is_some() || self.trace.is_some()
+        self.report.is_some() || self.trace.is_some() || self.counters.is_some()
     }
 }
 
@@ -141,7 +148,7 @@ const OF_ANY_RUN: &str = "Any run";
 /// What an experiment says itself, and so nobody else does.
 fn of_a_run() -> impl Iterator<Item = &'static str> {
     let options = WorkloadOptions::NAMES.iter().copied().filter(|name| !Overrides::OPTIONS.contains(name));
-    ["machine", "seeds", "trace"].into_iter().chain(options)
+    ["machine", "seeds", "trace", "counters"].into_iter().chain(options)
 }
 
 /// An experiment.

@@ -30,9 +30,15 @@ fn is_experiment(name: &str) -> bool {
 
 /// The outputs that `arguments` name, each with its option.
 pub(crate) fn outputs(arguments: &RunArguments) -> Vec<(&'static str, &Path)> {
-    let RunArguments { json, parquet, csv, report, trace, .. } = arguments;
-    let named =
-        [("--json", json), ("--parquet", parquet), ("--csv", csv), ("--report", report), ("--trace", trace)];
+    let RunArguments { json, parquet, csv, report, trace, counters, .. } = arguments;
+    let named = [
+        ("--json", json),
+        ("--parquet", parquet),
+        ("--csv", csv),
+        ("--report", report),
+        ("--trace", trace),
+        ("--counters", counters),
+    ];
     let files = named.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     files.filter(|(_, path)| *path != "-").map(|(option, path)| (option, Path::new(path))).collect()
 }

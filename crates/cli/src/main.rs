@@ -12,6 +12,7 @@ mod channels;
 mod chart;
 mod check;
 mod compare;
+mod counters;
 mod experiment;
 mod explain;
 mod failure;

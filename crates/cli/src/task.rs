@@ -1,6 +1,7 @@
 //! What every run from the command line has in common: its arguments checked, its points measured, shown and written.
 
 use crate::args::RunArguments;
+use crate::counters;
 use crate::failure::Failure;
 use crate::inputs;
 use crate::layout::broken;
@@ -129,6 +130,7 @@ impl<W: Tasks> Task<'_, W> {
         let (session, beside) = self.session.dealt(tasks.len());
         fits_memory(session.fabric().bytes().saturating_mul(beside as u64))?;
         trace::probe(self.arguments, self.session)?;
+        counters::probe(self.arguments, self.session.machine().clock)?;
         let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
         voice.say(|| broken(&(shown.header)(), THEORY))?;
         let stop = stop_flag()?;
@@ -151,7 +153,7 @@ impl<W: Tasks> Task<'_, W> {
         voice.end(&stop)
     }
 
-    /// Writes the result of a run, the page and the trace, as far as they are asked for.
+    /// Writes the result of a run, the page, the trace and the counters, as far as they are asked for.
     pub(crate) fn write(&self, measured: &[Measured], stop: &AtomicBool) -> Result<(), Failure> {
         let Task { arguments, session, workload, targets, theory } = *self;
         let command: Vec<String> = std::env::args().collect();
@@ -163,7 +165,8 @@ impl<W: Tasks> Task<'_, W> {
         }
         let views = Views { heading, session, measured, theory };
         report::write(arguments, || views.page())?;
-        trace::write(arguments, &views, stop)
+        trace::write(arguments, &views, stop)?;
+        counters::write(arguments, &views, stop)
     }
 }
 

@@ -6,11 +6,12 @@ use flitway_engine::Cycle;
 use flitway_fabric::Fabric;
 use flitway_report::details::Details;
 use flitway_report::page::Page;
+use flitway_report::registers::Registers;
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::theory::Theory;
 use flitway_report::trace::{STEPS_MAX, Trace};
-use flitway_report::watch::{Selection, Step};
+use flitway_report::watch::{Selection, Step, Steps, Watch};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
@@ -61,7 +62,22 @@ impl Views<'_> {
             return Ok(None);
         };
         let follow = follow(of, self.session.fabric(), details)?;
-        Ok(self.workload().follow(self.session, self.measured.len() - 1, &follow, stop))
+        let watched = self.workload().follow(self.session, self.measured.len() - 1, &follow, stop);
+        Ok(watched.map(Steps::join))
+    }
+
+    /// What the registers of every port have counted in each run, which is made again for it: from its start to its end, or by
+    /// intervals of `every` cycles; a frame for each run, with the entry of the result that it begins with.
+    #[must_use]
+    pub fn registers(&self, every: Option<u64>, stop: &AtomicBool) -> Vec<(usize, Registers)> {
+        let entries = self.workload().entries_of_a_run();
+        let run = |place: usize| {
+            let until = self.measured[place].details.as_deref()?.span[1];
+            let watch = Watch::registers(Registers::new(self.session.fabric(), every, until));
+            let watched = self.workload().follow(self.session, place, &Follow { watch, until }, stop)?;
+            Some((place, Watch::join_registers(watched)?))
+        };
+        (0..self.measured.len()).step_by(entries).filter_map(run).collect()
     }
 
     /// The trace of these `steps` of what `of` says.
@@ -77,7 +93,8 @@ fn follow(of: &str, fabric: &Fabric, details: &Details) -> Result<Follow, Proble
     let selection = selection(of, fabric, Some(details))?;
     // The slowest may have been created before the warm-up was over.
     let from = if of == TRACE_OF_DEFAULT { Cycle::ZERO } else { details.span[0] };
-    Ok(Follow { selection, from, until: details.span[1], room: STEPS_MAX })
+    let watch = Watch::steps(Steps::new(fabric, selection, from, STEPS_MAX));
+    Ok(Follow { watch, until: details.span[1] })
 }
 
 /// Whose steps `text` asks for: `slowest`, `nodes(0+4-7)`, `switches(0+1)`. The slowest packets are those of `details`.

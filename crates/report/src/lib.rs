@@ -15,6 +15,7 @@ pub mod operations;
 pub mod page;
 pub mod point;
 pub mod recorder;
+pub mod registers;
 pub mod session;
 pub mod shown;
 pub mod stages;

@@ -8,7 +8,7 @@ use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
     BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkObserver,
-    LossReason, MessageObserver, NicObserver, Passage, Receipt, SwitchObserver,
+    LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, FlowKind, Packet};
 use flitway_process::multicaster::OperationTag;
@@ -257,10 +257,12 @@ impl LinkObserver for Recorder {
     }
 
     fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        self.watch.barrier_departed(departure);
         self.transits.depart(departure, &mut self.batch.barriers.stations);
     }
 
     fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        self.watch.barrier_lost(loss);
         self.signs.losses.push((loss.cycle, loss.group, loss.packet.sequence));
         if loss.reason == LossReason::Rule {
             self.signs.by_rule.push(*loss);
@@ -279,6 +281,10 @@ impl SwitchObserver for Recorder {
     #[inline]
     fn passed(&mut self, passage: &Passage) {
         self.watch.passed(passage);
+    }
+
+    fn missed(&mut self, miss: &Miss) {
+        self.watch.missed(miss);
     }
 
     fn completed(&mut self, now: Cycle, _: ComponentNumber, group: BarrierId) {

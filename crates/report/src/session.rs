@@ -201,7 +201,7 @@ impl Session {
         &self,
         job: &J,
         measurement: &Measurement,
-        follow: impl FnOnce(Watch, Cycle) -> Vec<Steps>,
+        follow: impl FnOnce(Watch, Cycle) -> Vec<Watch>,
     ) -> Box<Details> {
         let fabric = job.fabric();
         let details = Details::new(measurement, fabric, job.traffic(), self.machine.clock);
@@ -227,7 +227,7 @@ impl Session {
 fn stories(
     fabric: &Fabric,
     slowest: &Slowest,
-    follow: impl FnOnce(Watch, Cycle) -> Vec<Steps>,
+    follow: impl FnOnce(Watch, Cycle) -> Vec<Watch>,
 ) -> Vec<Story> {
     let packets = slowest.packets();
     let Some(last) = packets.iter().map(|packet| packet.delivered).max() else { return Vec::new() };

@@ -5,9 +5,11 @@
 //! That takes no memory for packets that nobody will ask about, and no sampling.
 
 use crate::latencies::{Latencies, latencies, record};
+use crate::registers::Registers;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
-    Departure, LinkObserver, MessageObserver, NicObserver, PacketName, Passage, SwitchObserver,
+    BarrierDeparture, BarrierLoss, Departure, LinkObserver, MessageObserver, Miss, NicObserver, PacketName,
+    Passage, SwitchObserver,
 };
 use flitway_fabric::{Delivery, Fabric};
 use std::cmp::Reverse;
@@ -158,9 +160,13 @@ impl Steps {
         Steps { selection, from, room, steps: Vec::new(), left_out: 0, switches, first_node }
     }
 
-    /// Those of all shards, in order of time, and how many there was no room for.
+    /// Those that all shards have watched, in order of time, and how many there was no room for.
     #[must_use]
-    pub fn join(parts: Vec<Steps>) -> (Vec<Step>, u64) {
+    pub fn join(watches: Vec<Watch>) -> (Vec<Step>, u64) {
+        Steps::join_all(watches.into_iter().filter_map(|watch| watch.steps).map(|steps| *steps).collect())
+    }
+
+    fn join_all(parts: Vec<Steps>) -> (Vec<Step>, u64) {
         let room = parts.first().map_or(0, |part| part.room);
         let mut left_out = parts.iter().map(|part| part.left_out).sum();
         let mut steps: Vec<Step> = parts.into_iter().flat_map(|part| part.steps).collect();
@@ -222,6 +228,7 @@ pub struct Watch {
     slowest: Slowest,
     latencies: Option<Box<Latencies>>,
     steps: Option<Box<Steps>>,
+    registers: Option<Box<Registers>>,
 }
 
 impl Watch {
@@ -250,6 +257,27 @@ impl Watch {
         Watch { steps: Some(Box::new(steps)), ..Watch::default() }
     }
 
+    /// One that writes down what registers count.
+    #[must_use]
+    pub fn registers(registers: Registers) -> Self {
+        Watch { registers: Some(Box::new(registers)), ..Watch::default() }
+    }
+
+    /// What the registers of all shards have counted.
+    #[must_use]
+    pub fn join_registers(watches: Vec<Watch>) -> Option<Registers> {
+        let mut all = watches.into_iter().filter_map(|watch| watch.registers);
+        let mut first = *all.next()?;
+        all.for_each(|other| first.add(&other));
+        Some(first)
+    }
+
+    /// Whether it writes down what packets do on their way.
+    #[inline]
+    fn follows(&self) -> bool {
+        self.steps.is_some() | self.registers.is_some()
+    }
+
     /// Looks at a packet that has arrived.
     #[inline(never)]
     fn look(&mut self, delivery: Delivery) {
@@ -263,23 +291,21 @@ impl Watch {
         if let Some(steps) = &mut self.steps {
             steps.delivered(&delivery);
         }
+        if let Some(registers) = &mut self.registers {
+            registers.delivered(&delivery);
+        }
     }
 
     /// The slowest packets since the last call.
     pub fn take_slowest(&mut self) -> Slowest {
         std::mem::take(&mut self.slowest)
     }
-
-    /// The steps written down.
-    pub fn take_steps(&mut self) -> Option<Steps> {
-        self.steps.take().map(|steps| *steps)
-    }
 }
 
 impl LinkObserver for Watch {
     #[inline]
     fn follows_departures(&self) -> bool {
-        self.steps.is_some()
+        self.follows()
     }
 
     #[inline]
@@ -287,13 +313,28 @@ impl LinkObserver for Watch {
         if let Some(steps) = &mut self.steps {
             steps.departed(departure);
         }
+        if let Some(registers) = &mut self.registers {
+            registers.departed(departure);
+        }
+    }
+
+    fn barrier_departed(&mut self, departure: &BarrierDeparture) {
+        if let Some(registers) = &mut self.registers {
+            registers.barrier_departed(departure);
+        }
+    }
+
+    fn barrier_lost(&mut self, loss: &BarrierLoss) {
+        if let Some(registers) = &mut self.registers {
+            registers.barrier_lost(loss);
+        }
     }
 }
 
 impl SwitchObserver for Watch {
     #[inline]
     fn follows_passages(&self) -> bool {
-        self.steps.is_some()
+        self.follows()
     }
 
     #[inline]
@@ -301,13 +342,22 @@ impl SwitchObserver for Watch {
         if let Some(steps) = &mut self.steps {
             steps.passed(passage);
         }
+        if let Some(registers) = &mut self.registers {
+            registers.passed(passage);
+        }
+    }
+
+    fn missed(&mut self, miss: &Miss) {
+        if let Some(registers) = &mut self.registers {
+            registers.missed(miss);
+        }
     }
 }
 
 impl NicObserver for Watch {
     #[inline(always)]
     fn delivered(&mut self, delivery: &Delivery) {
-        if self.keeps_slowest | self.latencies.is_some() | self.steps.is_some() {
+        if self.keeps_slowest | self.latencies.is_some() | self.follows() {
             self.look(*delivery);
         }
     }
@@ -357,11 +407,12 @@ mod tests {
             told.iter().for_each(|step| steps.push(*step));
             steps
         };
-        let (whole, none) = Steps::join(vec![steps(usize::MAX, &all)]);
+        let (whole, none) = Steps::join_all(vec![steps(usize::MAX, &all)]);
         assert_eq!((whole.len(), none), (95, 0));
         for room in [0, 1, 7, 60, 95] {
             for cut in [0, 20, 77] {
-                let (kept, left_out) = Steps::join(vec![steps(room, &all[..cut]), steps(room, &all[cut..])]);
+                let (kept, left_out) =
+                    Steps::join_all(vec![steps(room, &all[..cut]), steps(room, &all[cut..])]);
                 assert_eq!(left_out as usize, 95 - room, "room for {room}");
                 assert!(
                     kept.iter().map(Step::key).eq(whole[..room].iter().map(Step::key)),

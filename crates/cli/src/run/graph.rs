@@ -1,6 +1,7 @@
 //! `flitway run --graph`: task graphs, and what each came to, for people: the ranks that matter, never a line for each of many.
 
 use crate::args::RunArguments;
+use crate::counters;
 use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
@@ -38,6 +39,7 @@ pub(crate) fn run(
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
+    counters::probe(arguments, session.machine().clock)?;
     let mut voice = Voice::new(targets).with_report(arguments.has_details());
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;

@@ -4,6 +4,7 @@ use super::barrier::{self, some_barriers};
 use super::multicast::{self, of};
 use super::{graph, train};
 use crate::args::RunArguments;
+use crate::counters;
 use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
@@ -33,6 +34,7 @@ pub(crate) fn run(
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     fits_memory(session.fabric().bytes())?;
     trace::probe(arguments, &session)?;
+    counters::probe(arguments, session.machine().clock)?;
     let mut voice = Voice::new(targets).with_report(arguments.has_details());
     let (stop, line) = (stop_flag()?, Line::new());
     let clock = session.machine().clock;

@@ -2,7 +2,6 @@
 
 use super::beside::{self, Beside, Task};
 use super::option::{default_of, joined, several};
-use super::run::Followed;
 use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
     Written,
@@ -17,6 +16,7 @@ use flitway_report::memory::{self, Guard};
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Graphs, Session};
 use flitway_report::stages::Stages;
+use flitway_report::watch::Watch;
 use flitway_wiring::NodeId;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
 use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
@@ -360,7 +360,7 @@ impl Tasks for GraphWorkload {
         task: &GraphTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         Some(session.follow_graphs(graphs(task), follow, stop))
     }
 }

@@ -6,7 +6,6 @@ use super::beside::{self, Background, Beside};
 use super::graph::GraphWorkload;
 use super::multicast::MulticastWorkload;
 use super::option::{Part, several};
-use super::run::Followed;
 use super::together::{BY, fit_together, of_part};
 use super::train::TrainWorkload;
 use super::{
@@ -25,6 +24,7 @@ use flitway_report::session::mix::{Mix, MixResult};
 use flitway_report::session::multicast::MulticastRun;
 use flitway_report::session::train::TrainRun;
 use flitway_report::stages::Stages;
+use flitway_report::watch::Watch;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -290,7 +290,7 @@ impl Tasks for MixWorkload {
         task: &MixTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         Some(session.follow_mix(task.mix(), follow, stop))
     }
 }

@@ -1,7 +1,6 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
-use super::run::Followed;
 use super::traffic::{self, Load};
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
@@ -14,6 +13,7 @@ use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::session::multicast::{By, MulticastMisfit, MulticastRun, MulticastSettings};
 use flitway_report::stages::Stages;
+use flitway_report::watch::Watch;
 use flitway_workload::multicast::{MulticastChoice, MulticastError, members};
 use flitway_workload::traffic::TrafficError;
 use serde_json::{Value, json};
@@ -181,7 +181,7 @@ impl Tasks for MulticastWorkload {
         task: &MulticastTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         Some(session.follow_multicast(&task.run, task.traffic(), follow, stop))
     }
 }

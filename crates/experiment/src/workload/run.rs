@@ -10,7 +10,7 @@ use flitway_report::point::Point;
 use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
 use flitway_report::theory::Theory;
-use flitway_report::watch;
+use flitway_report::watch::Watch;
 use serde_json::Value;
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -30,9 +30,6 @@ pub struct Step {
 
 /// Who is told how far a run is.
 pub type Tell<'a> = dyn FnMut(Step) + 'a;
-
-/// The steps of packets that are followed, and how many there was no room for.
-pub type Followed = (Vec<watch::Step>, u64);
 
 /// A point that has been run.
 #[derive(Clone, Debug)]
@@ -102,7 +99,7 @@ pub trait Tasks: Described {
         _task: &Self::Task,
         _follow: &Follow,
         _stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         None
     }
 }
@@ -145,10 +142,17 @@ pub trait Run: Described {
         tell: &mut Tell<'_>,
     ) -> Result<Option<Vec<Measured>>, Vec<Problem>>;
 
-    /// Runs what came to the entry `place` of the result again: the steps of the packets to be followed, and how many there
-    /// was no room for; `None` if it has no packets that could be.
-    fn follow(&self, session: &Session, place: usize, follow: &Follow, stop: &AtomicBool)
-    -> Option<Followed>;
+    /// How many entries of a result a run of it comes to, one after the other.
+    fn entries_of_a_run(&self) -> usize;
+
+    /// Runs what came to the entry `place` of the result again: what its shards have watched; `None` if nothing can be.
+    fn follow(
+        &self,
+        session: &Session,
+        place: usize,
+        follow: &Follow,
+        stop: &AtomicBool,
+    ) -> Option<Vec<Watch>>;
 }
 
 impl<W: Tasks> Run for W {
@@ -185,13 +189,17 @@ impl<W: Tasks> Run for W {
         Ok((outcome.is_ok() && done.get() == tasks.len()).then_some(measured))
     }
 
+    fn entries_of_a_run(&self) -> usize {
+        self.entries().max(1)
+    }
+
     fn follow(
         &self,
         session: &Session,
         place: usize,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         let task = self.tasks(session).ok()?.into_iter().nth(place / self.entries())?;
         self.again(session, &task, follow, stop)
     }

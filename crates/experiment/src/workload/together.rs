@@ -3,7 +3,6 @@
 use super::barrier::BarrierWorkload;
 use super::beside::Task;
 use super::multicast::MulticastWorkload;
-use super::run::Followed;
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, argument,
     barrier, multicast,
@@ -16,6 +15,7 @@ use flitway_report::session::follow::Follow;
 use flitway_report::session::multicast::MulticastRun;
 use flitway_report::session::operations::OperationsRun;
 use flitway_report::stages::Stages;
+use flitway_report::watch::Watch;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
@@ -144,7 +144,7 @@ impl Tasks for TogetherWorkload {
         task: &TogetherTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         Some(session.follow_operations(&task.run, task.traffic(), follow, stop))
     }
 }

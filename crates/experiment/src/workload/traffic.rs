@@ -1,7 +1,6 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
 use super::option::default_of;
-use super::run::Followed;
 use super::{Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{input, units};
@@ -13,6 +12,7 @@ use flitway_report::session::{Patience, Session};
 use flitway_report::shown::load as load_shown;
 use flitway_report::stages::Stages;
 use flitway_report::theory::Theory;
+use flitway_report::watch::Watch;
 use flitway_wiring::NodeId;
 use flitway_workload::Fraction;
 use flitway_workload::catalog::{ChoiceError, quoted};
@@ -489,7 +489,7 @@ impl Tasks for TrafficWorkload {
         task: &TrafficTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         Some(session.follow_traffic(&task.traffic, follow, stop))
     }
 }

@@ -15,7 +15,7 @@ pub use crate::name::{ComponentNumber, PacketName};
 pub use link::{Advert, BarrierDeparture, BarrierLoss, Departure, LinkObserver, LossReason};
 pub use message::MessageObserver;
 pub use nic::NicObserver;
-pub use switch::{BarrierNote, Grant, Passage, SwitchObserver};
+pub use switch::{BarrierNote, Grant, Miss, Passage, SwitchObserver};
 
 /// Is told what happens in a run, layer by layer.
 pub trait Observer: LinkObserver + SwitchObserver + NicObserver + MessageObserver + Send {}

@@ -65,6 +65,19 @@ pub struct BarrierNote {
     pub place: Place,
 }
 
+/// A packet for a group has come to a switch whose table names no output for it: it is discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// When.
+    pub cycle: Cycle,
+    /// In which switch.
+    pub switch: ComponentNumber,
+    /// The port that it came in by.
+    pub input: PortId,
+    /// The virtual channel that it came in on.
+    pub vc: u8,
+}
+
 /// Is told what switches do.
 pub trait SwitchObserver {
     /// Whether it wants to know what is granted and advertised. One that does not may not be told of that, which saves time.
@@ -84,6 +97,11 @@ pub trait SwitchObserver {
     /// A packet has been let across a switch.
     fn passed(&mut self, passage: &Passage) {
         let _ = passage;
+    }
+
+    /// A table has no output for a packet.
+    fn missed(&mut self, miss: &Miss) {
+        let _ = miss;
     }
 
     /// In `component`, the root of `group`, all members have arrived.

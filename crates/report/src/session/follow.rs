@@ -1,11 +1,11 @@
-//! Runs that are made again to see more of them: the steps of chosen packets.
+//! Runs that are made again to see more of them: the steps of chosen packets, or what the counters of every port held.
 
 use super::barrier::BarrierRun;
 use super::job::{Injectors, Job};
 use super::multicast::MulticastRun;
 use super::operations::{Operations, OperationsRun};
 use super::{Graphs, Session};
-use crate::watch::{Selection, Step, Steps, Watch};
+use crate::watch::Watch;
 use flitway_engine::Cycle;
 use flitway_switch::on_architecture;
 use flitway_workload::traffic::Traffic;
@@ -15,40 +15,26 @@ use std::sync::atomic::AtomicBool;
 /// What is written down of a run that is made again.
 #[derive(Clone, Debug)]
 pub struct Follow {
-    /// Of which packets.
-    pub selection: Selection,
-    /// From this cycle on.
-    pub from: Cycle,
-    /// Until about this one.
+    /// What to watch.
+    pub watch: Watch,
+    /// Until about this cycle.
     pub until: Cycle,
-    /// Steps at most.
-    pub room: usize,
 }
 
 impl Session {
-    fn watch(&self, follow: &Follow) -> Watch {
-        let selection = follow.selection.clone();
-        Watch::steps(Steps::new(self.fabric(), selection, follow.from, follow.room))
-    }
-
-    /// The steps of chosen packets of `traffic`, in order of time, and how many there was no room for.
+    /// What the shards have watched of a run of `traffic`.
     #[must_use]
-    pub fn follow_traffic(
-        &self,
-        traffic: &Arc<Traffic>,
-        follow: &Follow,
-        stop: &AtomicBool,
-    ) -> (Vec<Step>, u64) {
+    pub fn follow_traffic(&self, traffic: &Arc<Traffic>, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
         self.follow(&Injectors::new(self, traffic), follow, stop)
     }
 
     /// The same of task graphs.
     #[must_use]
-    pub fn follow_graphs(&self, graphs: Graphs<'_>, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
+    pub fn follow_graphs(&self, graphs: Graphs<'_>, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
         on_architecture!(self.fabric(), A, fabric => {
-            let mut simulation = self.graphs_of::<A>(fabric, graphs, &self.watch(follow));
+            let mut simulation = self.graphs_of::<A>(fabric, graphs, &follow.watch);
             simulation.run_until(follow.until, stop);
-            Steps::join(simulation.gather_observers(Watch::take_steps).into_iter().flatten().collect())
+            simulation.gather_observers(std::mem::take)
         })
     }
 
@@ -60,7 +46,7 @@ impl Session {
         traffic: Option<&Arc<Traffic>>,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> (Vec<Step>, u64) {
+    ) -> Vec<Watch> {
         self.follow(&Operations::new(self, traffic, Some(run), None), follow, stop)
     }
 
@@ -72,7 +58,7 @@ impl Session {
         traffic: Option<&Arc<Traffic>>,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> (Vec<Step>, u64) {
+    ) -> Vec<Watch> {
         self.follow(&Operations::new(self, traffic, None, Some(run)), follow, stop)
     }
 
@@ -84,12 +70,12 @@ impl Session {
         traffic: Option<&Arc<Traffic>>,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> (Vec<Step>, u64) {
+    ) -> Vec<Watch> {
         let (multicast, barrier) = (Some(run.multicast()), Some(run.barrier()));
         self.follow(&Operations::new(self, traffic, multicast, barrier), follow, stop)
     }
 
-    pub(super) fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
-        Steps::join(self.again(job, &self.watch(follow), follow.until, stop))
+    pub(super) fn follow(&self, job: &impl Job, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
+        self.again(job, &follow.watch, follow.until, stop)
     }
 }

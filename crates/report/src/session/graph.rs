@@ -8,7 +8,7 @@ use crate::latencies::latencies;
 use crate::measure::sent_flits;
 use crate::memory::{Guard, peak_rss_bytes};
 use crate::stages::Stages;
-use crate::watch::{Slowest, Steps, Watch};
+use crate::watch::{Slowest, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, ShardModel};
@@ -170,8 +170,7 @@ impl Session {
         let stories = stories(&self.fabric, &slowest, |watch, until| {
             let mut again = self.graphs_of::<A>(fabric, graphs, &watch);
             again.run_until(until, stop);
-            let steps = again.gather_observers(Watch::take_steps);
-            steps.into_iter().flatten().collect::<Vec<Steps>>()
+            again.gather_observers(std::mem::take)
         });
         let span = [Cycle::ZERO, end];
         let mut details = Details { load_of, stories, span, ..Details::default() };

@@ -4,7 +4,7 @@ use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
 use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
 use crate::point::Point;
 use crate::recorder::Recorder;
-use crate::watch::{Steps, Watch};
+use crate::watch::Watch;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Fabric, Simulation};
@@ -96,19 +96,18 @@ impl Session {
         })
     }
 
-    /// What `watch` writes down of the same run when it is made again, until about `until`.
+    /// What the shards have watched, as `watch` says, of the same run when it is made again, until about `until`.
     pub(super) fn again<J: Job>(
         &self,
         job: &J,
         watch: &Watch,
         until: Cycle,
         stop: &AtomicBool,
-    ) -> Vec<Steps> {
+    ) -> Vec<Watch> {
         on_architecture!(job.fabric(), A, fabric => {
             let mut again = self.simulation_of::<A, J>(job, fabric, watch);
             job.course().advance(&mut again, until, stop);
-            let steps = again.gather_observers(|recorder| recorder.watch_mut().take_steps());
-            steps.into_iter().flatten().collect()
+            again.gather_observers(|recorder| std::mem::take(recorder.watch_mut()))
         })
     }
 

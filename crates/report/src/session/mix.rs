@@ -13,7 +13,7 @@ use crate::graph::GraphResult;
 use crate::measure::{Progress, measure_whole};
 use crate::point::Point;
 use crate::recorder::Recorder;
-use crate::watch::{Step, Watch};
+use crate::watch::Watch;
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::Architecture;
 use flitway_process::{Exchange, Together, Train};
@@ -164,9 +164,9 @@ impl Session {
         MixResult { graphs, train, point, has_traffic: offered.is_some() }
     }
 
-    /// The steps of chosen packets of `mix`, in order of time, and how many there was no room for.
+    /// What the shards have watched of a run of `mix`.
     #[must_use]
-    pub fn follow_mix(&self, mix: Mix<'_>, follow: &Follow, stop: &AtomicBool) -> (Vec<Step>, u64) {
+    pub fn follow_mix(&self, mix: Mix<'_>, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
         self.follow(&mix.job(self), follow, stop)
     }
 }

@@ -3,7 +3,6 @@
 pub mod losses;
 
 use super::beside::{self, Beside, Task};
-use super::run::Followed;
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
     time, traffic,
@@ -14,6 +13,7 @@ use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSet
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Stages;
+use flitway_report::watch::Watch;
 use flitway_workload::barrier::BarrierChoice;
 use flitway_workload::multicast::members::{self, MembersChoice};
 use losses::LossRule;
@@ -164,7 +164,7 @@ impl Tasks for BarrierWorkload {
         task: &BarrierTask,
         follow: &Follow,
         stop: &AtomicBool,
-    ) -> Option<Followed> {
+    ) -> Option<Vec<Watch>> {
         Some(session.follow_barriers(&task.run, task.traffic(), follow, stop))
     }
 }

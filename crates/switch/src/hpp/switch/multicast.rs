@@ -12,7 +12,7 @@ use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
-use flitway_fabric::observer::{Grant, Observer, Passage};
+use flitway_fabric::observer::{Grant, Miss, Observer, Passage};
 use flitway_fabric::pool::Slot;
 use flitway_fabric::simulation::Conservation;
 use flitway_wiring::multicast::Ascent;
@@ -421,6 +421,8 @@ impl Parts<'_> {
             // There is no output.
             pools.tokens.free(slot);
             cx.counters.packets_missed += 1;
+            let (switch, input, vc) = (self.number, PortId::new(from), vc as u8);
+            cx.observer.missed(&Miss { cycle: now, switch, input, vc });
         }
         cx.counters.packets_copied += u64::from(outputs.count_ones().saturating_sub(1));
         for port in bits(outputs) {
