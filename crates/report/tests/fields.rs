@@ -10,6 +10,7 @@ use flitway_engine::Cycle;
 use flitway_machine::Machine;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
+use flitway_report::session::mix::{Mix, MixResult};
 use flitway_report::session::train::{TrainChoice, TrainResult};
 use flitway_report::session::{Graphs, Patience, Session};
 use flitway_workload::Fraction;
@@ -126,6 +127,32 @@ fn every_number_of_a_train_is_its_own() {
         ("flit_hops", 1_330.0),
     ];
     check(&result.to_json(), &expected, TrainResult::FIELDS, &["adverts"]);
+}
+
+#[test]
+fn every_number_of_what_runs_beside_a_train_is_there() {
+    let session = session();
+    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
+    let choice = TrafficChoice {
+        destinations: destination::parse("tornado").unwrap(),
+        sizes,
+        arrivals: arrival::parse("periodic").unwrap(),
+    };
+    let traffic = Arc::new(session.traffic(&choice, Fraction::percent(20)).unwrap());
+    let train = session.fit_train(TrainChoice { from: 0, to: 5, count: 100, payload: 256 }).unwrap();
+    let stop = AtomicBool::new(false);
+    let background = Some((&traffic, 0.2));
+    let mix = Mix { exchanges: &[], train: Some(train), multicast: None, barrier: None, background };
+    let object = session.mix(mix, &stop, |_| {}).to_json().remove(0);
+    let number = |path: &str| object.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_f64);
+    for (path, _) in MixResult::FIELDS {
+        assert!(number(path).is_some_and(|number| number > 0.0), "{path}: {object}");
+    }
+    // The train has a link that it shares, and fifteen nodes have theirs for themselves.
+    let alone = session.train(train, &stop, |_| {}).time_ns().unwrap();
+    let time = number("train.time_ns").unwrap();
+    assert!(time > alone && number("duration_ns").unwrap() >= time, "{time} and not above {alone}");
+    assert!((number("accepted_load").unwrap() - 0.2).abs() < 0.02, "{object}");
 }
 
 #[test]
