@@ -1,8 +1,11 @@
 //! Words of the output, explained by the tables of the documents that define them.
 
 /// The documents, and whether names stand between backticks in the first column of their tables, beside other text.
-const DOCUMENTS: [(&str, bool); 2] =
-    [(include_str!("../../../docs/glossary.md"), false), (include_str!("../../../docs/results.md"), true)];
+const DOCUMENTS: [(&str, bool); 3] = [
+    (include_str!("../../../docs/glossary.md"), false),
+    (include_str!("../../../docs/results.md"), true),
+    (include_str!("../../../docs/report.md"), true),
+];
 
 /// What the documents say of `topic`, a page from each that says anything. Of several things they say what one is.
 pub(crate) fn explained(topic: &str) -> Vec<String> {

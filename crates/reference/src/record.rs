@@ -5,7 +5,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
 use flitway_fabric::observer::{
     Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Grant, LinkObserver,
-    MessageObserver, NicObserver, SwitchObserver,
+    MessageObserver, Miss, NicObserver, SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
@@ -33,6 +33,8 @@ pub struct Record {
     pub departures: Vec<BarrierDeparture>,
     /// Barrier packets that were lost.
     pub losses: Vec<BarrierLoss>,
+    /// Packets for which a table had no output.
+    pub misses: Vec<Miss>,
 }
 
 /// One thing that happened.
@@ -58,6 +60,8 @@ pub enum Event {
     Departed(BarrierDeparture),
     /// A barrier packet was lost.
     Lost(BarrierLoss),
+    /// A table had no output for a packet.
+    Missed(Miss),
 }
 
 impl Event {
@@ -73,6 +77,7 @@ impl Event {
             Event::Noted(note) => note.cycle,
             Event::Departed(departure) => departure.cycle,
             Event::Lost(loss) => loss.cycle,
+            Event::Missed(miss) => miss.cycle,
         }
     }
 
@@ -115,6 +120,7 @@ impl Event {
             Event::Sent(_, node, rail, flow) => {
                 [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, 0, 0]
             }
+            Event::Missed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
         let kind = match self {
@@ -128,6 +134,7 @@ impl Event {
             Event::Noted(_) => 7,
             Event::Departed(_) => 8,
             Event::Sent(..) => 9,
+            Event::Missed(_) => 10,
         };
         (self.cycle(), kind, place)
     }
@@ -160,6 +167,7 @@ impl Record {
         self.notes.append(&mut other.notes);
         self.departures.append(&mut other.departures);
         self.losses.append(&mut other.losses);
+        self.misses.append(&mut other.misses);
     }
 
     /// Everything that happened before cycle `end`, in a canonical order.
@@ -173,12 +181,13 @@ impl Record {
         let releases = self.releases.iter().map(|&(at, node, group)| Event::Released(at, node, group));
         let completions = self.completions.iter().map(|&(at, it, group)| Event::Completed(at, it, group));
         let losses = self.losses.iter().copied().map(Event::Lost);
+        let misses = self.misses.iter().copied().map(Event::Missed);
         let notes = self.notes.iter().copied().map(Event::Noted);
         let departures = self.departures.iter().copied().map(Event::Departed);
         let packets = notes.chain(departures).chain(losses);
         let barriers = arrivals.chain(releases).chain(completions).chain(packets);
         let mut all: Vec<Event> =
-            deliveries.chain(sent).chain(grants).chain(adverts).chain(barriers).collect();
+            deliveries.chain(sent).chain(grants).chain(misses).chain(adverts).chain(barriers).collect();
         all.retain(|event| event.cycle() < end);
         all.sort_unstable_by_key(Event::key);
         all
@@ -211,6 +220,10 @@ impl LinkObserver for Record {
 impl SwitchObserver for Record {
     fn granted(&mut self, grant: &Grant) {
         self.grants.push(*grant);
+    }
+
+    fn missed(&mut self, miss: &Miss) {
+        self.misses.push(*miss);
     }
 
     fn completed(&mut self, now: Cycle, component: ComponentNumber, group: BarrierId) {

@@ -5,7 +5,7 @@ use crate::hpp::World;
 use crate::hpp::arbiter::Arbiter;
 use crate::hpp::flit::{Flit, Travelling};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::Grant;
+use flitway_fabric::observer::{Grant, Miss};
 use flitway_switch::hpp::{Gathering, HppSettings};
 use flitway_wiring::routing::Hop;
 use flitway_wiring::{Destination, GroupId, PortId};
@@ -192,7 +192,16 @@ impl Switch {
     fn start(&mut self, input: usize, outputs: Vec<usize>, world: &mut World) {
         let vc = self.multicast.vc;
         world.counters.packets_copied += (outputs.len() as u64).saturating_sub(1);
-        world.counters.packets_missed += u64::from(outputs.is_empty());
+        if outputs.is_empty() {
+            world.counters.packets_missed += 1;
+            let miss = Miss {
+                cycle: Cycle(world.now),
+                switch: self.number,
+                input: PortId::new(input),
+                vc: vc as u8,
+            };
+            world.record.misses.push(miss);
+        }
         for &output in &outputs {
             let crossing = &mut self.outputs[output].columns[vc].crossing;
             let crossing = crossing.as_mut().expect("all its outputs have been granted");
