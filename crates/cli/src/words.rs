@@ -22,7 +22,8 @@ pub(crate) fn explained(topic: &str) -> Vec<String> {
 fn explained_by(text: &str, is_code: bool, topic: &str) -> String {
     let is_named = |text| names(text, is_code).iter().any(|name| name.eq_ignore_ascii_case(topic));
     let (mut rows, mut kind, mut above, mut is_within) = (Vec::new(), "", "", false);
-    for line in text.lines() {
+    // What the last part of the glossary says is for those who write code.
+    for line in text.lines().take_while(|line| *line != "## Words that no type has") {
         let cells = cells(line);
         match &cells[..] {
             [] if !line.is_empty() => above = line,

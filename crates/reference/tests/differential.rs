@@ -20,7 +20,7 @@ fn engine_and_reference_agree_on_random_cases() {
             println!("{coverage:?}");
             let is_replay = coverage.cases == 1;
             assert!(is_replay || coverage.cases == CASES, "every case has a fabric");
-            assert!(is_replay || coverage.by_stretches > CASES / 20, "both models of the HPP Switch");
+            assert!(is_replay || coverage.in_batches > CASES / 20, "both models of the HPP Switch");
             assert!(is_replay || coverage.posting > CASES / 30, "both ways of adverts on wires of their own");
         }
         Err(finding) => panic!("{finding}"),
@@ -45,5 +45,5 @@ fn engine_and_reference_agree_on_what_has_failed_before() {
             Err(finding) => panic!("{name}:\n{finding}"),
         }
     }
-    assert!(total.by_stretches > 0 && total.posting > 0, "they go the ways on which they failed: {total:?}");
+    assert!(total.in_batches > 0 && total.posting > 0, "they go the ways on which they failed: {total:?}");
 }

@@ -9,7 +9,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::{Fabric, Flow, Packet, Simulation};
-use flitway_switch::hpp::{AdvertSettings, Ends, Hpp, HppSettings, works_by_stretches};
+use flitway_switch::hpp::{AdvertSettings, Ends, Hpp, HppSettings, works_in_batches};
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
@@ -146,7 +146,7 @@ fn a_torus_with_dateline_delivers_what_a_torus_without_does_not() {
 
 /// A ring is found in the same cycle, and is the same, whichever model of the switch runs.
 #[test]
-fn a_ring_is_told_by_switches_that_work_by_stretches_as_by_others() {
+fn a_ring_is_told_by_switches_that_work_in_batches_as_by_others() {
     const LEAST: u16 = 54;
     let ring = TopologySettings::Torus { dimensions: vec![8], nodes_per_switch: 1 };
     for (seed, latency) in [(6, 5), (7, 40), (8, 1)] {
@@ -161,16 +161,16 @@ fn a_ring_is_told_by_switches_that_work_by_stretches_as_by_others() {
         }
         let mut runs = [LEAST, 0].map(|least| {
             let fabric = Fabric { payloads: least.into()..=u32::MAX, ..plain.clone() };
-            assert_eq!(works_by_stretches(&fabric), least > 0);
+            assert_eq!(works_in_batches(&fabric), least > 0);
             Simulation::<Hpp, _, _>::new(&fabric, scripts.clone(), 1, Deliveries::default)
         });
         let looks = (1..2_500).map(|look| Cycle(look * 2));
         let rings = looks.map(|until| {
-            let [stretches, other] = runs.each_mut().map(|simulation| {
+            let [batches, other] = runs.each_mut().map(|simulation| {
                 simulation.run_until(until, &AtomicBool::new(false));
                 simulation.deadlock()
             });
-            assert_eq!(stretches, other, "seed {seed}, in cycle {until}");
+            assert_eq!(batches, other, "seed {seed}, in cycle {until}");
             other
         });
         let rings: Vec<_> = rings.collect();

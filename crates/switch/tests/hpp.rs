@@ -16,7 +16,7 @@ use flitway_fabric::simulation::Counters;
 use flitway_fabric::{Chip, Delivery, Fabric, Flow, Packet, Simulation};
 use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{
-    AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_by_stretches,
+    AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
@@ -348,7 +348,7 @@ impl NicObserver for Journeys {
 impl MessageObserver for Journeys {}
 
 #[test]
-fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
+fn switches_work_in_batches_where_packets_are_promised_to_be_long() {
     let topology = TopologySettings::FatTree { ports: 8, levels: 3 };
     let with = |settings: HppSettings, least| Fabric {
         payloads: least..=u32::MAX,
@@ -356,26 +356,23 @@ fn switches_work_by_stretches_where_packets_are_promised_to_be_long() {
     };
     let plain = HppSettings { unit_flits: 32, tx_fifo: 16, ..hpp(8) };
     // 5 flits around the payload of 2 bytes a flit: 32 flits, 16 beyond the TX FIFO.
-    assert!(works_by_stretches(&with(plain.clone(), 54)));
-    assert!(!works_by_stretches(&with(plain.clone(), 52)), "too short");
-    assert!(!works_by_stretches(&with(plain.clone(), 0)), "nothing is promised");
-    assert!(!works_by_stretches(&with(HppSettings { tx_fifo: 17, ..plain.clone() }, 54)));
-    assert!(
-        !works_by_stretches(&with(HppSettings { unit_flits: 27, ..plain.clone() }, 200)),
-        "frees too soon"
-    );
-    assert!(!works_by_stretches(&with(HppSettings { vcs: 5, ..plain.clone() }, 54)));
+    assert!(works_in_batches(&with(plain.clone(), 54)));
+    assert!(!works_in_batches(&with(plain.clone(), 52)), "too short");
+    assert!(!works_in_batches(&with(plain.clone(), 0)), "nothing is promised");
+    assert!(!works_in_batches(&with(HppSettings { tx_fifo: 17, ..plain.clone() }, 54)));
+    assert!(!works_in_batches(&with(HppSettings { unit_flits: 27, ..plain.clone() }, 200)), "frees too soon");
+    assert!(!works_in_batches(&with(HppSettings { vcs: 5, ..plain.clone() }, 54)));
     let with_buffer = |buffer_units| with(HppSettings { buffer_units, ..plain.clone() }, 54);
-    assert!(works_by_stretches(&with_buffer(32_767)));
-    assert!(!works_by_stretches(&with_buffer(32_768)), "twice as many units are more than 16 bits");
+    assert!(works_in_batches(&with_buffer(32_767)));
+    assert!(!works_in_batches(&with_buffer(32_768)), "twice as many units are more than 16 bits");
     let advert = AdvertSettings { flits: 0, ..plain.advert };
-    assert!(!works_by_stretches(&with(HppSettings { advert, ..plain.clone() }, 54)), "on wires of their own");
+    assert!(!works_in_batches(&with(HppSettings { advert, ..plain.clone() }, 54)), "on wires of their own");
 }
 
-/// Switches that work by stretches keep times in 32 bits. Bursts, silences in which adverts are repeated, one of them longer
+/// Switches that work in batches keep times in 32 bits. Bursts, silences in which adverts are repeated, one of them longer
 /// than 32 bits can count, and looks from outside in them: all of it as the other model has it.
 #[test]
-fn stretches_go_on_however_long_a_run_is() {
+fn batches_go_on_however_long_a_run_is() {
     const LEAST: u32 = 54;
     let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
     let with = |least, (refresh, buffer_units, transmit_buffer, receive)| {
@@ -404,12 +401,12 @@ fn stretches_go_on_however_long_a_run_is() {
     }
     let scripts: Vec<Script> = scripts.into_iter().map(|script| Script::new(script.packets)).collect();
     for variant in variants {
-        let (stretches, other) = (with(LEAST, variant), with(0, variant));
-        assert!(works_by_stretches(&stretches) && !works_by_stretches(&other));
+        let (batches, other) = (with(LEAST, variant), with(0, variant));
+        assert!(works_in_batches(&batches) && !works_in_batches(&other));
         let expected = run_and_look(&other, scripts.clone(), 1, &looks);
         assert!(expected.1.packets_delivered > 2_000, "{:?}", expected.1);
         for threads in [1, 2] {
-            let found = run_and_look(&stretches, scripts.clone(), threads, &looks);
+            let found = run_and_look(&batches, scripts.clone(), threads, &looks);
             assert!(found.0 == expected.0, "{variant:?}, {threads} threads: other deliveries");
             assert_eq!(found.1, expected.1, "{variant:?}, {threads} threads");
         }
@@ -418,7 +415,7 @@ fn stretches_go_on_however_long_a_run_is() {
 
 /// What is due long after it is known: packets on long links, and nodes that are silent for long.
 #[test]
-fn stretches_reach_over_links_of_any_length() {
+fn batches_reach_over_links_of_any_length() {
     const LEAST: u32 = 54;
     let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
     let with = |least, long: u32| {
@@ -430,8 +427,8 @@ fn stretches_reach_over_links_of_any_length() {
         fabric
     };
     for long in [150, 3_000, 200_000] {
-        let (stretches, other) = (with(LEAST, long), with(0, long));
-        assert!(works_by_stretches(&stretches) && !works_by_stretches(&other));
+        let (batches, other) = (with(LEAST, long), with(0, long));
+        assert!(works_in_batches(&batches) && !works_in_batches(&other));
         let scripts: Vec<Script> = random_scripts(u64::from(long), &other, 900, 30_000, 700)
             .into_iter()
             .map(|script| {
@@ -444,7 +441,7 @@ fn stretches_reach_over_links_of_any_length() {
         let expected = run_and_look(&other, scripts.clone(), 1, &looks);
         assert!(expected.1.packets_delivered > 100, "{:?}", expected.1);
         for threads in [1, 3] {
-            let found = run_and_look(&stretches, scripts.clone(), threads, &looks);
+            let found = run_and_look(&batches, scripts.clone(), threads, &looks);
             assert!(found.0 == expected.0, "{long} cycles, {threads} threads: other deliveries");
             assert_eq!(found.1, expected.1, "{long} cycles, {threads} threads");
         }
@@ -454,7 +451,7 @@ fn stretches_reach_over_links_of_any_length() {
 /// Counts of units have 16 bits there. Two nodes send to a third one until the largest buffers are full, and for so long that
 /// positions pass 2^16 more than once; nothing goes the other way, so receivers count nothing before the sender may need it.
 #[test]
-fn stretches_fill_the_largest_buffers() {
+fn batches_fill_the_largest_buffers() {
     const LEAST: u32 = 54;
     let topology = TopologySettings::FatTree { ports: 4, levels: 2 };
     let with = |least| {
@@ -475,15 +472,15 @@ fn stretches_fill_the_largest_buffers() {
         Script::new((0..if node == 1 || node == 7 { 3_500 } else { 0 }).map(packet).collect())
     };
     let scripts: Vec<Script> = (0..8).map(script).collect();
-    let (stretches, other) = (with(LEAST), with(0));
-    assert!(works_by_stretches(&stretches) && !works_by_stretches(&other));
+    let (batches, other) = (with(LEAST), with(0));
+    assert!(works_in_batches(&batches) && !works_in_batches(&other));
     let looks = [300_000, 850_000, 900_000, 1_200_000];
     let expected = run_and_look(&other, scripts.clone(), 1, &looks);
     assert_eq!(expected.1.packets_delivered, 7_000);
     let waits = expected.0.iter().map(|delivery| delivery.injected.since(delivery.created)).max();
     assert!(waits > Some(100_000), "sources wait for credits: {waits:?}");
     for threads in [1, 2] {
-        let found = run_and_look(&stretches, scripts.clone(), threads, &looks);
+        let found = run_and_look(&batches, scripts.clone(), threads, &looks);
         assert!(found.0 == expected.0, "{threads} threads: other deliveries");
         assert_eq!(found.1, expected.1, "{threads} threads");
     }

@@ -19,6 +19,7 @@ const RULES: &[Rule] = &[
     rules::long_function::RULE,
     rules::stray_file::RULE,
     rules::banned::RULE,
+    rules::type_name::RULE,
     rules::vocabulary::RULE,
     rules::promise::RULE,
     rules::imports::RULE,

@@ -188,7 +188,7 @@ pub trait PortModel<A: Components>: Send + Sized {
     fn delivery(&mut self, shared: &mut A::Shared, now: Cycle, node: NodeId) -> Option<Delivery>;
 
     /// What else has come up by cycle `now`, one thing after the other.
-    fn notice<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<Notice>;
+    fn event<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle) -> Option<PortEvent>;
 
     /// The NIC drains the packet on `vc` that was delivered last, in cycle `now`.
     fn drain<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, vc: u8);
@@ -220,7 +220,7 @@ pub trait PortModel<A: Components>: Send + Sized {
 
 /// What a NIC port has to say beside deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum PortEvent {
     /// An operation of this group is complete: the node's process is released.
     Released(BarrierId),
     /// A packet of this flow has left its source queue, and it is bounded.

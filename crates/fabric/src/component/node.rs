@@ -1,6 +1,6 @@
 //! A node: its NIC ports, one per rail, and the endpoint on top.
 
-use super::{Components, Context, Notice, PortModel, Rest, Stage};
+use super::{Components, Context, PortEvent, PortModel, Rest, Stage};
 use crate::bits::bits;
 use crate::observer::Observer;
 use crate::{Endpoint, Outgoing, Ticket, Up};
@@ -109,8 +109,8 @@ impl<P, E: Endpoint> Node<P, E> {
                             self.endpoint.hear(now, Up::Delivery(&delivery), out).unwrap_or(Cycle::NEVER);
                     }
                 }
-                while let Some(notice) = port.notice(cx, now) {
-                    let up = observed(notice, now, self.id, RailId(rail as u32), cx.observer);
+                while let Some(event) = port.event(cx, now) {
+                    let up = observed(event, now, self.id, RailId(rail as u32), cx.observer);
                     self.wake = self.endpoint.hear(now, up, out).unwrap_or(Cycle::NEVER);
                 }
             }
@@ -199,20 +199,20 @@ impl<P, E: Endpoint> Node<P, E> {
     }
 }
 
-/// What the endpoint of `node` hears of `notice`, which `observer` is told of.
+/// What the endpoint of `node` hears of `event`, which `observer` is told of.
 fn observed(
-    notice: Notice,
+    event: PortEvent,
     now: Cycle,
     node: NodeId,
     rail: RailId,
     observer: &mut impl Observer,
 ) -> Up<'static> {
-    match notice {
-        Notice::Released(group) => {
+    match event {
+        PortEvent::Released(group) => {
             observer.released(now, node, group);
             Up::Released(group)
         }
-        Notice::Sent(flow) => {
+        PortEvent::Sent(flow) => {
             observer.sent(now, node, rail, flow);
             Up::Sent(rail, flow)
         }

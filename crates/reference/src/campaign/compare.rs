@@ -72,8 +72,8 @@ impl Failure {
 pub struct Coverage {
     /// Cases.
     pub cases: u64,
-    /// Those of them in which switches work by stretches.
-    pub by_stretches: u64,
+    /// Those of them in which switches work in batches.
+    pub in_batches: u64,
     /// Those in which adverts are posted.
     pub posting: u64,
     /// Those in which NIC ports are bounded.
@@ -94,7 +94,7 @@ pub struct Coverage {
 
 flitway_engine::add_fields!(Coverage {
     cases,
-    by_stretches,
+    in_batches,
     posting,
     bounded,
     packets,

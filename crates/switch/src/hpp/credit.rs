@@ -7,8 +7,8 @@
 use super::Shared;
 use super::credit_schedule::CreditRun;
 use super::link_sender::{Advertises, ReceiverHalf, ShardCx};
+use super::packet_state::CreditUpdate;
 use super::timing::Timing;
-use super::token::CreditUpdate;
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::pool::{Pool, Slot};

@@ -2,8 +2,8 @@
 //! one is sent is known as soon as it is known when its unit leaves, and it is posted where the sender looks it up when it
 //! needs it: all those of a packet that become known together, as one [`CreditRun`].
 
+use super::packet_state::CreditUpdate;
 use super::timing::Timing;
-use super::token::CreditUpdate;
 use flitway_engine::Cycle;
 use flitway_fabric::pool::Slot;
 use serde::{Deserialize, Serialize};

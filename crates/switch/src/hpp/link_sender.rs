@@ -5,8 +5,8 @@
 //! on the link, so looking late finds the same adverts in the same cycles.
 
 use super::credit::AdvertTimer;
+use super::packet_state::CreditUpdate;
 use super::timing::Timing;
-use super::token::CreditUpdate;
 use super::{Cx, VCS_MAX};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};

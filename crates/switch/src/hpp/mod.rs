@@ -159,17 +159,17 @@
 
 mod barrier;
 mod barrier_link_sender;
+mod batched;
 mod credit;
 mod credit_schedule;
 mod link_sender;
-mod long;
 mod nic;
+mod packet_state;
 pub mod settings;
 mod shard;
 mod switch;
 mod theory;
 mod timing;
-mod token;
 
 pub use settings::{
     AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline,
@@ -185,11 +185,11 @@ use flitway_fabric::{Barriers, Endpoint, Fabric, NicPorts};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{Groups, RailId};
 use nic::Port;
+use packet_state::{Inbox, Mail, Pools};
 use shard::HppShard;
 use std::ops::RangeInclusive;
 use switch::Switch;
 use timing::Timing;
-use token::{Inbox, Mail, Pools};
 
 /// The most VCs that a link has.
 const VCS_MAX: usize = 16;
@@ -204,10 +204,10 @@ fn lengths(settings: &HppSettings, timing: &Timing) -> Box<[(u16, u16)]> {
     (0..=format.mtu_bytes).map(length).collect()
 }
 
-/// Whether the switches of a fabric of HPP Switches work by stretches.
+/// Whether the switches of a fabric of HPP Switches work in batches.
 #[must_use]
-pub fn works_by_stretches(fabric: &Fabric<HppSettings>) -> bool {
-    Timing::new(&fabric.chip, fabric).is_long
+pub fn works_in_batches(fabric: &Fabric<HppSettings>) -> bool {
+    Timing::new(&fabric.chip, fabric).is_batched
 }
 
 /// Whether adverts in a fabric of HPP Switches are posted where their senders look them up.
@@ -270,7 +270,7 @@ impl Architecture for Hpp {
 
     /// Long packets are not run switch by switch.
     fn takes_turns(fabric: &Fabric<HppSettings>) -> bool {
-        !Timing::new(&fabric.chip, fabric).is_long
+        !Timing::new(&fabric.chip, fabric).is_batched
     }
 }
 
@@ -323,7 +323,7 @@ impl Components for Hpp {
     }
 
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
-        inbox.packets.iter().for_each(|it| shared.pools.tokens[it.slot].audit(books));
+        inbox.packets.iter().for_each(|it| shared.pools.states[it.slot].audit(books));
         books.barrier_in_network += shared.pools.signals.iter(&inbox.signals).count() as u64;
     }
 }

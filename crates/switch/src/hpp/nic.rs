@@ -7,12 +7,12 @@ mod leaf;
 use super::barrier_link_sender::{BarrierLinkSender, settle_told};
 use super::credit::{AdvertTimer, Receiver, Sender};
 use super::link_sender::{Receives, ShardCx, first_after};
-use super::token::{Arrival, CreditUpdate, Inbox, Kind, Mark, Run, Token};
+use super::packet_state::{Arrival, CreditUpdate, Inbox, Kind, Mark, PacketState, Run};
 use super::{Cx, Hpp, Shared, credit_schedule};
 use bounded::Bounded;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
-use flitway_fabric::component::{Notice, PortModel, Rest, Stage};
+use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::{Conservation, Wire};
@@ -130,19 +130,19 @@ impl Port {
     #[inline]
     fn catch_up<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) {
         while self.undrained != Slot::NONE {
-            let token = &cx.shared.pools.tokens[self.undrained];
-            if token.mark.is_gapped() {
+            let state = &cx.shared.pools.states[self.undrained];
+            if state.mark.is_gapped() {
                 if self.drain_gapped(now, cx) {
                     continue;
                 }
                 break;
             }
-            let start = token.at + cx.shared.timing.receive;
+            let start = state.at + cx.shared.timing.receive;
             if start > now {
                 break;
             }
-            let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
-            self.undrained = token.next;
+            let (vc, flits, units) = (usize::from(state.vc), state.flits, state.units);
+            self.undrained = state.next;
             self.send_adverts_with(vc, start, cx);
             self.lanes[vc].receiver.begin(&cx.shared.timing, start, flits, flits, units);
             self.hear_of_unit(vc, cx);
@@ -166,8 +166,8 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn drain_gapped<O: Observer>(&mut self, now: Cycle, cx: &mut Cx<'_, O>) -> bool {
-        let token = cx.shared.pools.tokens[self.undrained];
-        let vc = usize::from(token.vc);
+        let state = cx.shared.pools.states[self.undrained];
+        let vc = usize::from(state.vc);
         let place = self.gapped.iter().position(|it| it.slot == self.undrained);
         let place = place.expect("what comes with gaps is known as such");
         while let Some((upto, first)) = self.gapped[place].next_run() {
@@ -179,7 +179,7 @@ impl Port {
             let drained = std::mem::replace(&mut self.gapped[place].drained, upto);
             let (receiver, timing) = (&mut self.lanes[vc].receiver, &cx.shared.timing);
             if drained == 0 {
-                receiver.begin(timing, at, upto, token.flits, token.units);
+                receiver.begin(timing, at, upto, state.flits, state.units);
             } else {
                 if receiver.stalls_before(at) {
                     receiver.resume(timing, at);
@@ -188,10 +188,10 @@ impl Port {
             }
             self.hear_of_unit(vc, cx);
         }
-        if self.gapped[place].drained < token.flits {
+        if self.gapped[place].drained < state.flits {
             return false;
         }
-        self.undrained = token.next;
+        self.undrained = state.next;
         self.free(cx.shared);
         true
     }
@@ -226,10 +226,10 @@ impl Port {
     /// Frees what has been delivered and has left the buffer.
     #[inline]
     fn free(&mut self, shared: &mut Shared) {
-        let tokens = &mut shared.pools.tokens;
+        let states = &mut shared.pools.states;
         while ![self.undelivered, self.undrained, Slot::NONE].contains(&self.arriving.head()) {
-            let slot = tokens.unlink(&mut self.arriving);
-            if tokens.take(slot).mark.is_gapped() {
+            let slot = states.unlink(&mut self.arriving);
+            if states.take(slot).mark.is_gapped() {
                 self.gapped.pop_front();
             }
         }
@@ -251,7 +251,7 @@ impl Port {
     /// The credit units of the first packet queued for `vc`.
     #[inline]
     fn queued_units(&self, shared: &Shared, vc: usize) -> u32 {
-        shared.pools.tokens.first(&self.lanes[vc].queue).map_or(0, |token| u32::from(token.units))
+        shared.pools.states.first(&self.lanes[vc].queue).map_or(0, |state| u32::from(state.units))
     }
 
     /// Round robin over the VCs whose first packet has credits.
@@ -286,31 +286,31 @@ impl Port {
     fn send<O: Observer>(&mut self, vc: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let lane = &mut self.lanes[vc];
-        let slot = pools.tokens.unlink(&mut lane.queue);
+        let slot = pools.states.unlink(&mut lane.queue);
         if lane.queue.is_empty() {
             self.link.waiting &= !(1 << vc);
         }
-        let token = &mut pools.tokens[slot];
-        lane.sender.take(u32::from(token.units));
+        let state = &mut pools.states[slot];
+        lane.sender.take(u32::from(state.units));
         self.link.data_turn = vc as u8;
         let free = self.link.free_at;
-        let at = self.link.send_packet(timing, now, u64::from(token.flits));
-        token.injected = at - u64::from(self.link.wire.latency);
+        let at = self.link.send_packet(timing, now, u64::from(state.flits));
+        state.injected = at - u64::from(self.link.wire.latency);
         if cx.observer.follows_departures() {
             cx.observer.departed(&Departure {
-                packet: token.name(),
+                packet: state.name(),
                 component: self.link.component(),
                 port: PortId(self.rail.0),
                 vc: vc as u8,
-                flits: token.flits,
-                ready: token.created,
+                flits: state.flits,
+                ready: state.created,
                 free,
                 chosen: now,
                 arrives: at,
             });
         }
-        let (left_at, flow) = (now + u64::from(token.flits), token.flow());
-        let by = token.go::<true>(timing, &self.link.wire, at);
+        let (left_at, flow) = (now + u64::from(state.flits), state.flow());
+        let by = state.go::<true>(timing, &self.link.wire, at);
         pools.send(cx.post, &self.link.wire, slot, by);
         cx.counters.events += 1;
         if self.bounded.is_some() {
@@ -339,10 +339,10 @@ impl Port {
     #[inline]
     fn expect<const REACTS: bool, O: Observer>(&mut self, slot: Slot, node: NodeId, cx: &mut Cx<'_, O>) {
         let Shared { timing, pools, .. } = &mut *cx.shared;
-        let token = &pools.tokens[slot];
-        let (vc, flits, units) = (usize::from(token.vc), token.flits, token.units);
-        let [leaves, comes] = [token.at + timing.receive, token.at + u64::from(flits)];
-        let is_whole = !token.mark.is_gapped();
+        let state = &pools.states[slot];
+        let (vc, flits, units) = (usize::from(state.vc), state.flits, state.units);
+        let [leaves, comes] = [state.at + timing.receive, state.at + u64::from(flits)];
+        let is_whole = !state.mark.is_gapped();
         if !is_whole {
             self.gapped.push_back(Gapped { slot, flits, drained: 0, runs: Vec::new() });
         }
@@ -356,7 +356,7 @@ impl Port {
         }
         let is_delivered = !REACTS && is_whole && self.undelivered == Slot::NONE && comes < cx.horizon;
         if is_delivered {
-            cx.counters.record(&token.delivery(self.rail, node, comes), cx.observer);
+            cx.counters.record(&state.delivery(self.rail, node, comes), cx.observer);
         }
         let is_drained = timing.posts
             && is_whole
@@ -368,18 +368,18 @@ impl Port {
             receiver.begin(timing, leaves, flits, flits, units);
             self.link.post_adverts(receiver, vc as u8, cx);
         }
-        let tokens = &mut cx.shared.pools.tokens;
+        let states = &mut cx.shared.pools.states;
         if is_delivered && is_drained {
-            return tokens.free(slot);
+            return states.free(slot);
         }
         if !is_delivered && self.undelivered == Slot::NONE {
             self.undelivered = slot;
-            self.deliver_at = self.delivered_at(tokens, slot);
+            self.deliver_at = self.delivered_at(states, slot);
         }
         if !is_drained && self.undrained == Slot::NONE {
             self.undrained = slot;
         }
-        tokens.append(&mut self.arriving, slot);
+        states.append(&mut self.arriving, slot);
     }
 
     /// When the next flits leave the buffer, as far as known.
@@ -387,12 +387,12 @@ impl Port {
         if self.undrained == Slot::NONE {
             return Cycle::NEVER;
         }
-        let token = &shared.pools.tokens[self.undrained];
-        let next = if token.mark.is_gapped() {
+        let state = &shared.pools.states[self.undrained];
+        let next = if state.mark.is_gapped() {
             let packet = self.gapped.iter().find(|packet| packet.slot == self.undrained);
             packet.and_then(Gapped::next_run).map(|run| run.1)
         } else {
-            Some(token.at)
+            Some(state.at)
         };
         next.map_or(Cycle::NEVER, |at| at + shared.timing.receive)
     }
@@ -409,7 +409,7 @@ impl Port {
         let end = packet.end();
         if self.bounded.is_some() {
             if end.is_some() {
-                let vc = shared.pools.tokens[packet.slot].vc;
+                let vc = shared.pools.states[packet.slot].vc;
                 self.expect_delivery(shared, vc.into());
             }
         } else if let Some(end) = end.filter(|_| packet.slot == self.undelivered) {
@@ -419,13 +419,13 @@ impl Port {
 
     /// When the packet in `slot` is delivered, as far as known.
     #[inline(always)]
-    fn delivered_at(&self, tokens: &Pool<Token>, slot: Slot) -> Cycle {
+    fn delivered_at(&self, states: &Pool<PacketState>, slot: Slot) -> Cycle {
         if slot == Slot::NONE {
             return Cycle::NEVER;
         }
-        let token = &tokens[slot];
-        if !token.mark.is_gapped() {
-            return token.at + u64::from(token.flits);
+        let state = &states[slot];
+        if !state.mark.is_gapped() {
+            return state.at + u64::from(state.flits);
         }
         self.gapped_delivered_at(slot)
     }
@@ -441,9 +441,9 @@ impl Port {
     /// An operation that is complete by cycle `now`, or else a packet that has left by then.
     #[cold]
     #[inline(never)]
-    fn notice_one<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<Notice> {
+    fn next_event<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
         let group = if self.leaf.is_some() { self.release_one(now, cx) } else { None };
-        group.map(Notice::Released).or_else(|| self.take_sent(now).map(Notice::Sent))
+        group.map(PortEvent::Released).or_else(|| self.take_sent(now).map(PortEvent::Sent))
     }
 
     /// Takes in an advert. Of those that are posted only such come as are waited for.
@@ -501,7 +501,7 @@ impl PortModel<Hpp> for Port {
 
     #[inline]
     fn prefetch(ports: &[Port], due: u64, shared: &Shared, inbox: &Inbox, stage: Stage) {
-        let tokens = &shared.pools.tokens;
+        let states = &shared.pools.states;
         let mail = inbox.packets.iter().map(|it| usize::from(it.port));
         let queues = |port: &Port| {
             prefetch::slice(&port.lanes);
@@ -510,20 +510,20 @@ impl PortModel<Hpp> for Port {
         match stage {
             Stage::Mail => prefetch::slice(&inbox.packets),
             Stage::First => {
-                inbox.packets.iter().for_each(|it| tokens.prefetch(it.slot));
+                inbox.packets.iter().for_each(|it| states.prefetch(it.slot));
                 bits(due).for_each(|port| prefetch::item(&ports[port]));
             }
             Stage::Second => {
                 mail.for_each(|port| prefetch::item(&ports[port]));
                 for port in bits(due).map(|port| &ports[port]) {
                     queues(port);
-                    tokens.prefetch(port.undelivered);
+                    states.prefetch(port.undelivered);
                 }
             }
             Stage::Third => {
                 mail.for_each(|port| queues(&ports[port]));
                 for Port { link, lanes, .. } in bits(due).map(|port| &ports[port]) {
-                    bits(link.waiting.into()).for_each(|vc| tokens.prefetch(lanes[vc].queue.head()));
+                    bits(link.waiting.into()).for_each(|vc| states.prefetch(lanes[vc].queue.head()));
                 }
             }
             Stage::Itself | Stage::Ports | Stage::Queues => {}
@@ -554,7 +554,7 @@ impl PortModel<Hpp> for Port {
             }
             Destination::Nodes(_) => unreachable!("HPP Switches have no reachability strings"),
         };
-        let token = || Token {
+        let state = || PacketState {
             route,
             at: now,
             created: packet.created,
@@ -576,8 +576,8 @@ impl PortModel<Hpp> for Port {
             self.decide_at = self.decide_at.min(now.max(self.link.free_at));
             self.link.waiting |= 1 << vc;
         }
-        let slot = shared.pools.tokens.put_with(token);
-        shared.pools.tokens.append(queue, slot);
+        let slot = shared.pools.states.put_with(state);
+        shared.pools.states.append(queue, slot);
         u32::from(flits)
     }
 
@@ -589,18 +589,18 @@ impl PortModel<Hpp> for Port {
         if self.bounded.is_some() {
             return self.deliver_kept(shared, now, node);
         }
-        let tokens = &shared.pools.tokens;
-        let token = &tokens[self.undelivered];
-        let delivery = token.delivery(self.rail, node, now);
-        self.undelivered = token.next;
-        self.deliver_at = self.delivered_at(&shared.pools.tokens, self.undelivered);
+        let states = &shared.pools.states;
+        let state = &states[self.undelivered];
+        let delivery = state.delivery(self.rail, node, now);
+        self.undelivered = state.next;
+        self.deliver_at = self.delivered_at(&shared.pools.states, self.undelivered);
         self.free(shared);
         Some(delivery)
     }
 
     #[inline(always)]
-    fn notice<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<Notice> {
-        if self.leaf.is_none() & self.bounded.is_none() { None } else { self.notice_one(cx, now) }
+    fn event<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
+        if self.leaf.is_none() & self.bounded.is_none() { None } else { self.next_event(cx, now) }
     }
 
     fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
@@ -663,21 +663,21 @@ impl PortModel<Hpp> for Port {
             lane.receiver.audit(&shared.timing, now, books);
             books.units_sent += u64::from(lane.sender.sent());
             // Credits are taken when they are sent.
-            books.in_network += shared.pools.tokens.iter(&lane.queue).count() as u64;
+            books.in_network += shared.pools.states.iter(&lane.queue).count() as u64;
         }
         self.audit_signals(books);
         self.audit_kept(shared, books);
-        let tokens = &shared.pools.tokens;
+        let states = &shared.pools.states;
         let (mut delivered, mut drained) = (true, true);
         let mut slot = self.arriving.head();
         while slot != Slot::NONE {
             delivered &= slot != self.undelivered;
             drained &= slot != self.undrained;
-            let token = &tokens[slot];
+            let state = &states[slot];
             books.in_network += u64::from(!delivered);
             let begun = self.gapped.iter().any(|packet| packet.slot == slot && packet.drained > 0);
-            books.units_held += if drained || begun { 0 } else { u64::from(token.units) };
-            slot = token.next;
+            books.units_held += if drained || begun { 0 } else { u64::from(state.units) };
+            slot = state.next;
         }
     }
 }

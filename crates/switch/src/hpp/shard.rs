@@ -1,8 +1,9 @@
-//! A shard of HPP Switches, in one of two models that do the same: where every packet is long, [`LongShard`] takes less time.
+//! A shard of HPP Switches, in one of two models that do the same: where every packet is long, [`BatchedShard`] is
+//! faster.
 
-use super::long::LongShard;
+use super::batched::BatchedShard;
+use super::packet_state::Mail;
 use super::timing::Timing;
-use super::token::Mail;
 use super::{Hpp, HppSettings};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
@@ -19,10 +20,10 @@ pub enum HppShard<E, O> {
     /// With packets of any length.
     Any(FabricShard<Hpp, E, O>),
     /// With long packets, and 1 to 4 VCs.
-    Long1(LongShard<1, E, O>),
-    Long2(LongShard<2, E, O>),
-    Long3(LongShard<3, E, O>),
-    Long4(LongShard<4, E, O>),
+    Batched1(BatchedShard<1, E, O>),
+    Batched2(BatchedShard<2, E, O>),
+    Batched3(BatchedShard<3, E, O>),
+    Batched4(BatchedShard<4, E, O>),
 }
 
 /// What the model of `$shard` answers.
@@ -30,10 +31,10 @@ macro_rules! ask {
     ($shard:expr, $model:ident => $answer:expr) => {
         match $shard {
             HppShard::Any($model) => $answer,
-            HppShard::Long1($model) => $answer,
-            HppShard::Long2($model) => $answer,
-            HppShard::Long3($model) => $answer,
-            HppShard::Long4($model) => $answer,
+            HppShard::Batched1($model) => $answer,
+            HppShard::Batched2($model) => $answer,
+            HppShard::Batched3($model) => $answer,
+            HppShard::Batched4($model) => $answer,
         }
     };
 }
@@ -43,10 +44,10 @@ impl<E: Endpoint, O: Observer> HppShard<E, O> {
     pub(super) fn new(fabric: &Fabric<HppSettings>, plan: Plan<E, O>) -> Self {
         let timing = Timing::new(&fabric.chip, fabric);
         match timing.vcs {
-            1 if timing.is_long => HppShard::Long1(LongShard::build(fabric, plan)),
-            2 if timing.is_long => HppShard::Long2(LongShard::build(fabric, plan)),
-            3 if timing.is_long => HppShard::Long3(LongShard::build(fabric, plan)),
-            4 if timing.is_long => HppShard::Long4(LongShard::build(fabric, plan)),
+            1 if timing.is_batched => HppShard::Batched1(BatchedShard::build(fabric, plan)),
+            2 if timing.is_batched => HppShard::Batched2(BatchedShard::build(fabric, plan)),
+            3 if timing.is_batched => HppShard::Batched3(BatchedShard::build(fabric, plan)),
+            4 if timing.is_batched => HppShard::Batched4(BatchedShard::build(fabric, plan)),
             _ => HppShard::Any(FabricShard::new(fabric, plan)),
         }
     }

@@ -13,7 +13,7 @@ mod waiting;
 use super::barrier_link_sender::{BarrierLinkSender, settle_told};
 use super::credit::{AdvertTimer, Receiver, Sender};
 use super::link_sender::{Receives, ShardCx};
-use super::token::Inbox;
+use super::packet_state::Inbox;
 use super::{Cx, Hpp, Shared};
 use barrier::Barrier;
 use flitway_engine::agenda::Agenda;
@@ -242,7 +242,7 @@ impl SwitchModel<Hpp> for Switch {
                 prefetch::slice(&self.advert_timers);
             }
             Stage::Queues => {
-                packets.iter().for_each(|it| shared.pools.tokens.prefetch(it.slot));
+                packets.iter().for_each(|it| shared.pools.states.prefetch(it.slot));
                 prefetch::slice(&self.inputs);
                 prefetch::slice(&self.outputs);
                 self.arbiters.prefetch_all();
@@ -295,10 +295,10 @@ impl SwitchModel<Hpp> for Switch {
     }
 
     fn queued_flits(&self, shared: &Shared, inbox: &Inbox, now: Cycle) -> u64 {
-        let tokens = &shared.pools.tokens;
-        let waiting = self.inputs.iter().flat_map(|input| tokens.iter(&input.waiting));
-        let coming = inbox.packets.iter().map(|it| &tokens[it.slot]);
-        let come = waiting.chain(coming).filter(|token| token.at < now).map(|token| u64::from(token.flits));
+        let states = &shared.pools.states;
+        let waiting = self.inputs.iter().flat_map(|input| states.iter(&input.waiting));
+        let coming = inbox.packets.iter().map(|it| &states[it.slot]);
+        let come = waiting.chain(coming).filter(|state| state.at < now).map(|state| u64::from(state.flits));
         come.sum::<u64>() + self.outputs.iter().map(|output| u64::from(output.granted_flits)).sum::<u64>()
     }
 

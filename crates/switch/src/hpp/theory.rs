@@ -6,7 +6,7 @@
 
 use super::credit_schedule::CreditSchedules;
 use super::timing::Timing;
-use super::{BarrierSettings, Gathering, HppSettings, long, nic, switch};
+use super::{BarrierSettings, Gathering, HppSettings, batched, nic, switch};
 use flitway_fabric::barrier::Root;
 use flitway_fabric::chip::{BarrierOffer, Chip, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
@@ -48,8 +48,8 @@ impl Chip for HppSettings {
     fn bytes_per_port(&self, fabric: &Fabric) -> [u64; 2] {
         let (vcs, ports) = (self.vcs as usize, self.ports as usize);
         let timing = Timing::new(self, fabric);
-        let bytes = if timing.is_long {
-            long::bytes_per_port(vcs, ports)
+        let bytes = if timing.is_batched {
+            batched::bytes_per_port(vcs, ports)
         } else {
             [switch::bytes_per_port(vcs, ports), nic::bytes_per_port(vcs)]
         };

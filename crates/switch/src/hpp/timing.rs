@@ -1,7 +1,7 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
-use super::{Hpp, HppSettings, LaneChoice, credit_schedule, long};
+use super::{Hpp, HppSettings, LaneChoice, batched, credit_schedule};
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::simulation::Architecture;
@@ -30,9 +30,9 @@ pub(super) struct Timing {
     /// A packet that finds its TX FIFO empty and its link free never fills the former before it goes on to the latter, and
     /// in the meantime no packet that is granted later can have freed a unit whose advert takes the link.
     pub(super) cuts_through: bool,
-    /// Every packet is so long, and there is nothing beside packets, that switches can decide by stretches: see
-    /// [`long`](super::long).
-    pub(super) is_long: bool,
+    /// Every packet is so long, and there is nothing beside packets, that switches can decide in batches: see
+    /// [`batched`](super::batched).
+    pub(super) is_batched: bool,
     /// What a sent-ahead start flit saves: one cycle, or none without show-ahead.
     pub(super) show_ahead: u64,
     pub(super) advert_flits: u64,
@@ -91,7 +91,7 @@ impl Timing {
             transmit: u64::from(pipeline.transmit),
             tx_fifo: settings.tx_fifo,
             cuts_through: false,
-            is_long: false,
+            is_batched: false,
             show_ahead: u64::from(settings.show_ahead),
             advert_flits: u64::from(settings.advert.flits),
             sideband: settings.advert.flits == 0,
@@ -113,7 +113,7 @@ impl Timing {
         let first_unit = timing.felt_by_node(settings.format.packet_flits(1));
         let frees_later = timing.sideband || first_unit > timing.transmit_buffer;
         timing.cuts_through = settings.tx_fifo >= pipeline.transmit_buffer && frees_later;
-        timing.is_long = timing.is_long(fabric, settings);
+        timing.is_batched = timing.is_batched(fabric, settings);
         timing.slack = timing.slack(fabric, settings, timing.felt_by_switch());
         timing.nic_slack = timing.slack(fabric, settings, timing.felt_by_node(u32::MAX));
         // What leaves a bounded NIC port is not known ahead.
@@ -124,8 +124,8 @@ impl Timing {
         timing
     }
 
-    /// See [`is_long`](Self::is_long). Nothing that is decided acts on what the others of the switch decide for a stretch.
-    fn is_long(&self, fabric: &Fabric, settings: &HppSettings) -> bool {
+    /// See [`is_batched`](Self::is_batched). Nothing that is decided acts on what the others of the switch decide for a batch.
+    fn is_batched(&self, fabric: &Fabric, settings: &HppSettings) -> bool {
         let is_plain =
             fabric.groups.is_empty() && fabric.barriers.is_empty() && fabric.routing.classes() == 1;
         let has_ideal_ports = fabric.nic_ports == NicPorts::Ideal;
@@ -137,21 +137,22 @@ impl Timing {
         let longest = longest(fabric);
         let refresh = if self.refresh == NO_REFRESH { 0 } else { self.refresh };
         let ahead = [longest, refresh, self.transmit, self.receive, self.to_crossbar];
-        let is_short = ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < long::KEPT_LEAST;
+        let is_short =
+            ahead.iter().all(|&span| span < 1 << 28) && u64::from(self.tx_fifo) < batched::KEPT_LEAST;
         // While a link is busy nothing is advertised: for a packet and an advert of each VC, at most.
         let largest = u64::from(settings.format.packet_flits(settings.format.mtu_bytes));
         let is_told_in_time =
-            largest + long::VCS as u64 * self.advert_flits + long::STRETCH as u64 * 8 < long::KEPT;
+            largest + batched::VCS as u64 * self.advert_flits + batched::BATCH as u64 * 8 < batched::KEPT;
         is_plain
             && has_ideal_ports
             && is_short
             && is_told_in_time
-            && self.vcs <= long::VCS
-            && self.capacity <= long::UNITS
+            && self.vcs <= batched::VCS
+            && self.capacity <= batched::UNITS
             && !self.sideband
-            && shortest.min(crossed).min(freed) >= long::STRETCH.into()
+            && shortest.min(crossed).min(freed) >= batched::BATCH.into()
             // After a look from outside links decide at once for all cycles that arbiters are ahead of them.
-            && self.to_link() <= long::STRETCH.into()
+            && self.to_link() <= batched::BATCH.into()
     }
 
     /// Cycles from the start of a window until an advert counts that becomes known then, at most: two sides run for two
@@ -167,8 +168,8 @@ impl Timing {
         let (longest, window) = (longest(fabric), window(settings, fabric));
         // From a decision at the sender to our having read it, and from our advert to its counting there.
         let unread = self.transmit + longest + felt + window;
-        // Where switches decide by stretches their links enter adverts beyond the end of the window.
-        let entered_ahead = if self.is_long { self.to_link() } else { 0 };
+        // Where switches decide in batches their links enter adverts beyond the end of the window.
+        let entered_ahead = if self.is_batched { self.to_link() } else { 0 };
         let pending_adverts =
             self.transmit + longest + self.advert_flits.max(1) + self.receive + window + entered_ahead;
         let crossed = u64::from(self.tx_fifo) + unread + pending_adverts;

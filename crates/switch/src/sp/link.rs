@@ -1,6 +1,6 @@
 //! The two ends of a channel: what has come and what may be sent, in runs of one a cycle.
 
-use super::token::{Inbox, Mail, Run};
+use super::packet_state::{Inbox, Mail, Run};
 use super::{Cx, Sp};
 use flitway_engine::Cycle;
 use flitway_fabric::component::PostOf;

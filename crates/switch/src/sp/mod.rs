@@ -114,11 +114,11 @@
 mod cost;
 mod link;
 mod nic;
+mod packet_state;
 pub mod settings;
 mod store;
 mod switch;
 mod theory;
-mod token;
 
 pub use settings::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
@@ -134,9 +134,9 @@ use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
+use packet_state::{Inbox, Mail};
 use std::sync::Arc;
 use switch::Switch;
-use token::{Inbox, Mail};
 
 type Cx<'a, O> = Context<'a, Sp, O>;
 

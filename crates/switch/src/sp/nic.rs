@@ -3,11 +3,11 @@
 mod bounded;
 
 use super::link::{self, DatedCredits};
-use super::token::{Inbox, Token};
+use super::packet_state::{Inbox, PacketState};
 use super::{Cx, Shared, Sp};
 use bounded::Bounded;
 use flitway_engine::Cycle;
-use flitway_fabric::component::{Notice, PortModel, Rest, Stage};
+use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
 use flitway_fabric::{BarrierId, Delivery, Pace, Packet};
@@ -25,12 +25,12 @@ pub struct Port {
     pace: Pace,
     credits: DatedCredits,
     /// Packets to send; of the first one so many flits are left, apart from those of the run that goes on.
-    source: VecDeque<Box<Token>>,
+    source: VecDeque<Box<PacketState>>,
     left: u32,
     /// The first cycle after the run that goes on.
     until: Cycle,
     /// Packets that have come, by the cycle in which they count as delivered.
-    whole: VecDeque<(Cycle, Box<Token>)>,
+    whole: VecDeque<(Cycle, Box<PacketState>)>,
     /// No flit is sent before this cycle any more.
     from: Cycle,
     /// When a flit can be sent next, as far as known.
@@ -84,12 +84,12 @@ impl PortModel<Sp> for Port {
         node: NodeId,
     ) -> u64 {
         let mut mail = 0;
-        for (rail, at, token) in inbox.whole.drain(..) {
+        for (rail, at, state) in inbox.whole.drain(..) {
             let port = &mut ports[usize::from(rail)];
             if !REACTS && at < cx.horizon && port.whole.is_empty() {
-                cx.counters.record(&token.delivery(node, port.rail, at), cx.observer);
+                cx.counters.record(&state.delivery(node, port.rail, at), cx.observer);
             } else {
-                port.whole.push_back((at, token));
+                port.whole.push_back((at, state));
             }
             mail |= 1 << rail;
         }
@@ -129,12 +129,12 @@ impl PortModel<Sp> for Port {
             assert!(!set.is_empty(), "a packet for a set of nodes is for one at least");
             shared.reach().climb(shared.routing.topology(), source, set)
         });
-        let token = Token::new(&shared.settings, source, packet, set, climb);
-        let flits = token.flits;
+        let state = PacketState::new(&shared.settings, source, packet, set, climb);
+        let flits = state.flits;
         if self.source.is_empty() {
             self.left = flits;
         }
-        self.source.push_back(Box::new(token));
+        self.source.push_back(Box::new(state));
         self.look(now);
         flits
     }
@@ -143,15 +143,15 @@ impl PortModel<Sp> for Port {
         if self.delivers_at() > now {
             return None;
         }
-        let (_, token) = self.whole.pop_front()?;
+        let (_, state) = self.whole.pop_front()?;
         if let Some(bounded) = &mut self.bounded {
-            bounded.deliver(token.flits);
+            bounded.deliver(state.flits);
         }
-        Some(token.delivery(node, self.rail, now))
+        Some(state.delivery(node, self.rail, now))
     }
 
-    fn notice<O: Observer>(&mut self, _: &mut Cx<'_, O>, now: Cycle) -> Option<Notice> {
-        self.bounded.as_mut()?.take_sent(now).map(Notice::Sent)
+    fn event<O: Observer>(&mut self, _: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
+        self.bounded.as_mut()?.take_sent(now).map(PortEvent::Sent)
     }
 
     fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, _: u8) {
@@ -186,8 +186,8 @@ impl PortModel<Sp> for Port {
                     chosen: now,
                     arrives: head.arrived,
                 });
-                let token = head.clone();
-                let mail = super::token::Mail::Head(self.wire.port, token);
+                let state = head.clone();
+                let mail = super::packet_state::Mail::Head(self.wire.port, state);
                 link::post(cx.post, &self.wire, Cycle::NEVER, mail);
             }
             link::send_flits(cx, &self.wire, now, count, false);
@@ -197,8 +197,8 @@ impl PortModel<Sp> for Port {
             if self.left == 0 {
                 let sent = self.source.pop_front();
                 self.left = self.source.front().map_or(0, |next| next.flits);
-                if let (Some(bounded), Some(token)) = (&mut self.bounded, sent) {
-                    bounded.leave(self.until, token.flow());
+                if let (Some(bounded), Some(state)) = (&mut self.bounded, sent) {
+                    bounded.leave(self.until, state.flow());
                 }
             }
         }

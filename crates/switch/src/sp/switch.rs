@@ -11,10 +11,10 @@ mod request;
 mod steps;
 
 use super::link::DatedCredits;
+use super::packet_state::{Inbox, PacketState};
 use super::settings::Store;
 use super::store::LeastRecent;
 use super::store::central::Central;
-use super::token::{Inbox, Token};
 use super::{Cx, Shared, Sp};
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
@@ -57,12 +57,12 @@ struct Input {
     /// The channel back to the sender, for credits.
     wire: Option<Wire>,
     /// Packets that come or are there and have not been given all of their outputs.
-    heads: VecDeque<Box<Token>>,
+    heads: VecDeque<Box<PacketState>>,
     /// Flits in the FIFO, by the cycle in which they are ready.
     flits: DatedCredits,
     mode: Mode,
     /// The packet that has been given its outputs, and those.
-    token: Option<Box<Token>>,
+    state: Option<Box<PacketState>>,
     outputs: Ports,
     /// Who sent it, and for whom.
     about: Option<(NodeId, Destination)>,
@@ -110,7 +110,7 @@ struct Output {
     /// It sends a packet out of the store.
     is_busy: bool,
     /// The packet that it sends, until that has been handed over.
-    token: Option<Box<Token>>,
+    state: Option<Box<PacketState>>,
     /// Who sent that, and for whom.
     about: Option<(NodeId, Destination)>,
     /// The packet that it sends has been handed over: its first flit is sent, or to a node its last.
@@ -368,7 +368,7 @@ impl Switch {
 impl Input {
     /// Flits of chunk `index` of the packet that is read out of the FIFO.
     fn flits_of(&self, index: u32, chunk_flits: u32) -> u32 {
-        let flits = self.token.as_ref().map_or(0, |token| token.flits);
+        let flits = self.state.as_ref().map_or(0, |state| state.flits);
         chunk_flits.min(flits - index * chunk_flits)
     }
 
@@ -381,8 +381,8 @@ impl Input {
 
 impl SwitchModel<Sp> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
-        for (port, token) in inbox.heads.drain(..) {
-            self.inputs[usize::from(port)].heads.push_back(token);
+        for (port, state) in inbox.heads.drain(..) {
+            self.inputs[usize::from(port)].heads.push_back(state);
             self.touched_inputs |= 1 << port;
         }
         let delay = shared.delay();

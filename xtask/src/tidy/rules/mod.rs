@@ -12,5 +12,6 @@ pub(super) mod manifest;
 pub(super) mod promise;
 pub(super) mod sources;
 pub(super) mod stray_file;
+pub(super) mod type_name;
 pub(super) mod vocabulary;
 pub(super) mod whitespace;

@@ -17,7 +17,7 @@ use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline,
-    posts_adverts, works_by_stretches,
+    posts_adverts, works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -39,7 +39,7 @@ impl Tested for HppSettings {
     }
 
     fn cover(fabric: &Fabric<Self>, coverage: &mut Coverage) {
-        coverage.by_stretches += u64::from(works_by_stretches(fabric));
+        coverage.in_batches += u64::from(works_in_batches(fabric));
         coverage.posting += u64::from(posts_adverts(fabric));
     }
 }
@@ -104,7 +104,7 @@ fn case(seed: u64) -> Case {
     if sparse {
         repeat_often(&mut dice, &mut switch);
     }
-    // Such that switches may work by stretches.
+    // Such that switches may work in batches.
     let mut other_dice = Dice::new(seed, 1);
     let is_long = !sparse && classes == 1 && other_dice.one_in(3);
     let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
@@ -211,15 +211,15 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
     }
 }
 
-/// Makes packets so much longer than TX FIFOs that switches decide by stretches, or just not. Returns the bytes of the
+/// Makes packets so much longer than TX FIFOs that switches decide in batches, or just not. Returns the bytes of the
 /// shortest one.
 fn lengthen(dice: &mut Dice, settings: &mut HppSettings) -> u32 {
     /// What switches need beyond a TX FIFO.
-    const STRETCH: u32 = 16;
+    const BATCH: u32 = 16;
     let HppSettings { format, advert, pipeline, .. } = settings;
     settings.tx_fifo = if dice.one_in(3) {
-        // A link is ready no later than a stretch after a grant, or just not; a packet frees a unit soon after its choice.
-        pipeline.transmit_buffer = dice.pick(&[STRETCH - 2, STRETCH - 1, STRETCH - 1, STRETCH + 24]);
+        // A link is ready no later than a batch after a grant, or just not; a packet frees a unit soon after its choice.
+        pipeline.transmit_buffer = dice.pick(&[BATCH - 2, BATCH - 1, BATCH - 1, BATCH + 24]);
         dice.scaled(1, 8)
     } else {
         dice.scaled(pipeline.transmit_buffer + 1, 20)
@@ -228,7 +228,7 @@ fn lengthen(dice: &mut Dice, settings: &mut HppSettings) -> u32 {
     if dice.one_in(6) {
         pipeline.receive = dice.scaled(4, 3_000);
     }
-    let needed = settings.tx_fifo + STRETCH;
+    let needed = settings.tx_fifo + BATCH;
     let unit = needed.saturating_sub(format.header_flits);
     settings.unit_flits = settings.unit_flits.max(dice.corner(unit - 1, unit + 60));
     format.mtu_bytes = format.mtu_bytes.max(dice.between(needed, 300) * format.flit_bytes);

@@ -61,7 +61,7 @@ impl Port {
     #[cold]
     #[inline(never)]
     pub(super) fn keep(&mut self, shared: &mut Shared, slot: Slot, vc: usize) {
-        shared.pools.tokens.append(&mut self.bounded().kept[vc].packets, slot);
+        shared.pools.states.append(&mut self.bounded().kept[vc].packets, slot);
         self.expect_delivery(shared, vc);
     }
 
@@ -69,7 +69,7 @@ impl Port {
     pub(super) fn expect_delivery(&mut self, shared: &Shared, vc: usize) {
         let kept = &self.bounded().kept[vc];
         let (first, empty_at, is_delivered) = (kept.packets.head(), kept.empty_at, kept.is_delivered);
-        let whole = if is_delivered { Cycle::NEVER } else { self.delivered_at(&shared.pools.tokens, first) };
+        let whole = if is_delivered { Cycle::NEVER } else { self.delivered_at(&shared.pools.states, first) };
         let bounded = self.bounded();
         bounded.kept[vc].deliver_at = whole.max(empty_at);
         self.deliver_at = self.bounded().next();
@@ -82,8 +82,8 @@ impl Port {
         let rail = self.rail;
         let kept = self.bounded().kept.iter_mut().find(|kept| kept.deliver_at <= now)?;
         (kept.is_delivered, kept.deliver_at) = (true, Cycle::NEVER);
-        let token = &shared.pools.tokens[kept.packets.head()];
-        let delivery = token.delivery(rail, node, now);
+        let state = &shared.pools.states[kept.packets.head()];
+        let delivery = state.delivery(rail, node, now);
         self.deliver_at = self.bounded().next();
         Some(delivery)
     }
@@ -96,19 +96,19 @@ impl Port {
         if let Some(before) = now.0.checked_sub(1).map(Cycle) {
             self.send_adverts_with(vc, before, cx);
         }
-        let tokens = &mut cx.shared.pools.tokens;
+        let states = &mut cx.shared.pools.states;
         let kept = &mut self.bounded().kept[vc];
         assert!(kept.is_delivered, "a packet is drained once, after it has been delivered");
         kept.is_delivered = false;
-        let token = {
-            let slot = tokens.unlink(&mut kept.packets);
-            tokens.take(slot)
+        let state = {
+            let slot = states.unlink(&mut kept.packets);
+            states.take(slot)
         };
-        kept.empty_at = now + u64::from(token.flits);
-        if token.mark.is_gapped() {
+        kept.empty_at = now + u64::from(state.flits);
+        if state.mark.is_gapped() {
             self.gapped.pop_front();
         }
-        self.lanes[vc].receiver.begin(&cx.shared.timing, now, token.flits, token.flits, token.units);
+        self.lanes[vc].receiver.begin(&cx.shared.timing, now, state.flits, state.flits, state.units);
         self.hear_of_unit(vc, cx);
         // Nothing was known of it when the last window ended.
         self.is_newsy = true;
@@ -137,9 +137,9 @@ impl Port {
     pub(super) fn audit_kept(&self, shared: &Shared, books: &mut Conservation) {
         let kept = self.bounded.iter().flat_map(|bounded| &bounded.kept);
         for Kept { packets, is_delivered, .. } in kept {
-            let tokens = || shared.pools.tokens.iter(packets);
-            books.in_network += tokens().count() as u64 - u64::from(*is_delivered);
-            books.units_held += tokens().map(|token| u64::from(token.units)).sum::<u64>();
+            let states = || shared.pools.states.iter(packets);
+            books.in_network += states().count() as u64 - u64::from(*is_delivered);
+            books.units_held += states().map(|state| u64::from(state.units)).sum::<u64>();
         }
     }
 }

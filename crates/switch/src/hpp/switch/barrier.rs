@@ -170,7 +170,7 @@ impl Parts<'_> {
         let port = usize::from(signal.port);
         let fifo = &self.inputs[port * self.vcs].waiting;
         let before = if self.shares_order {
-            shared.pools.tokens.iter(fifo).filter(|token| token.at < signal.at).count() as u32
+            shared.pools.states.iter(fifo).filter(|state| state.at < signal.at).count() as u32
         } else {
             0
         };
@@ -207,7 +207,7 @@ impl Parts<'_> {
         }
         self.links[port].data_turn = 0;
         let output = &mut self.outputs[port * self.vcs];
-        output.ready = cx.shared.pools.tokens.first(&output.granted).map_or(Cycle::NEVER, |next| next.at);
+        output.ready = cx.shared.pools.states.first(&output.granted).map_or(Cycle::NEVER, |next| next.at);
         let is_empty = output.granted.is_empty();
         self.links[port].waiting &= !u16::from(is_empty);
         self.send_signal(port, now, cx);
@@ -341,7 +341,7 @@ impl Parts<'_> {
         cx.counters.barrier.made += 1;
         let shares = self.shares_order;
         let granted = &self.outputs[port * self.vcs].granted;
-        let before = if shares { cx.shared.pools.tokens.iter(granted).count() as u32 } else { 0 };
+        let before = if shares { cx.shared.pools.states.iter(granted).count() as u32 } else { 0 };
         let (number, engine) = (self.number, self.engine());
         let room = engine.output_room;
         let Queues { output, chosen, .. } = &mut engine.ports[port];

@@ -5,8 +5,8 @@
 
 use super::parts::Parts;
 use super::{Input, Output, Switch};
+use crate::hpp::packet_state::{Kind, Run};
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{Kind, Run};
 use crate::hpp::{Cx, Gathering, Shared};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
@@ -176,7 +176,7 @@ impl Parts<'_> {
     #[inline(never)]
     pub(super) fn request_copies(&mut self, shared: &Shared, input: usize) {
         let fifo = &mut self.inputs[input];
-        let first = &shared.pools.tokens[fifo.waiting.head()];
+        let first = &shared.pools.states[fifo.waiting.head()];
         let (port, vc, group) = (fifo.port, usize::from(fifo.vc), first.to);
         let there = first.at + shared.timing.to_crossbar - 1;
         fifo.units = first.units;
@@ -356,25 +356,25 @@ impl Parts<'_> {
         let Shared { timing, pools, .. } = &mut *cx.shared;
         let copier = self.multicast.as_mut().expect("packets for groups are sent where there are groups");
         let copies = &mut copier.copies[from];
-        let slot = pools.tokens.unlink(&mut self.inputs[input].waiting);
-        let token = &mut pools.tokens[slot];
-        let flits = token.flits;
+        let slot = pools.states.unlink(&mut self.inputs[input].waiting);
+        let state = &mut pools.states[slot];
+        let flits = state.flits;
         cx.observer.passed(&Passage {
-            packet: token.name(),
+            packet: state.name(),
             switch: self.number,
             input: PortId::new(from),
             vc: vc as u8,
             outputs: copies.outputs,
-            arrived: token.at,
-            ready: token.at + timing.to_crossbar - 1,
+            arrived: state.at,
+            ready: state.at + timing.to_crossbar - 1,
             requested: self.inputs[input].requests_from,
             free: None,
             granted: now,
         });
         copies.flits = flits;
-        copies.arrived = if token.mark.is_gapped() { 0 } else { flits };
-        token.mark.set_kind(Kind::Copy);
-        token.vc = vc as u8;
+        copies.arrived = if state.mark.is_gapped() { 0 } else { flits };
+        state.mark.set_kind(Kind::Copy);
+        state.vc = vc as u8;
         let more = copies.count_arrived(timing, now + 1);
         copier.crossing |= 1 << from;
         if let Some(at) = more {
@@ -406,12 +406,12 @@ impl Parts<'_> {
         }
         let upto = copies.upto();
         let ready = if upto > 0 { now + 1 + timing.transmit_buffer } else { Cycle::NEVER };
-        pools.tokens[slot].at = ready;
-        let (copy, mut original) = (pools.tokens[slot], Some(slot));
+        pools.states[slot].at = ready;
+        let (copy, mut original) = (pools.states[slot], Some(slot));
         for port in bits(outputs) {
-            let slot = original.take().unwrap_or_else(|| pools.tokens.put(copy));
+            let slot = original.take().unwrap_or_else(|| pools.states.put(copy));
             let output = &mut self.outputs[port * self.vcs + vc];
-            pools.tokens.append(&mut output.granted, slot);
+            pools.states.append(&mut output.granted, slot);
             output.granted_flits += u32::from(flits);
             output.ready = output.ready.min(ready);
             output.crossed = Cycle::NEVER;
@@ -419,7 +419,7 @@ impl Parts<'_> {
         }
         if let Some(slot) = original {
             // There is no output.
-            pools.tokens.free(slot);
+            pools.states.free(slot);
             cx.counters.packets_missed += 1;
             let (switch, input, vc) = (self.number, PortId::new(from), vc as u8);
             cx.observer.missed(&Miss { cycle: now, switch, input, vc });
@@ -474,7 +474,7 @@ impl Parts<'_> {
         for output in self.columns(outputs, vc) {
             let Output { granted, port, .. } = self.outputs[output];
             let slot = granted.tail();
-            shared.pools.tokens[slot].at = ready;
+            shared.pools.states[slot].at = ready;
             if granted.head() == slot {
                 self.outputs[output].ready = ready;
                 let port = usize::from(port);
@@ -487,7 +487,7 @@ impl Parts<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn send_any<O: Observer>(&mut self, index: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
-        let flits = cx.shared.pools.tokens[slot].flits;
+        let flits = cx.shared.pools.states[slot].flits;
         let output = &self.outputs[index];
         let (from, vc) = (usize::from(output.from), output.vc);
         let input = from * self.vcs + usize::from(vc);
@@ -512,7 +512,7 @@ impl Parts<'_> {
     fn transmit_open<O: Observer>(&mut self, output: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
         let Output { port, vc, from, .. } = self.outputs[output];
         let (port, from) = (usize::from(port), usize::from(from));
-        cx.shared.pools.tokens[slot].mark.set_kind(Kind::Gapped);
+        cx.shared.pools.states[slot].mark.set_kind(Kind::Gapped);
         let lead = self.transmit::<true, O>(port, vc, slot, now, cx).since(now);
         self.links[port].free_at = Cycle::NEVER;
         let copies = &mut self.copier().copies[from];

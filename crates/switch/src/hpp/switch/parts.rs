@@ -6,7 +6,7 @@ use super::{Input, Output};
 use crate::hpp::barrier_link_sender::BarrierLinkSender;
 use crate::hpp::credit::AdvertTimer;
 use crate::hpp::link_sender::first_after;
-use crate::hpp::token::{Arrival, CreditUpdate, Inbox};
+use crate::hpp::packet_state::{Arrival, CreditUpdate, Inbox};
 use crate::hpp::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
@@ -95,7 +95,7 @@ impl Parts<'_> {
         if fifo.receiver.is_open() || fifo.waiting.is_empty() {
             return;
         }
-        let first = &shared.pools.tokens[fifo.waiting.head()];
+        let first = &shared.pools.states[fifo.waiting.head()];
         if COLLECTIVE && first.spreads() {
             return self.request_copies(shared, input);
         }
@@ -159,11 +159,11 @@ impl Parts<'_> {
             return;
         }
         let output = &mut self.outputs[index];
-        let tokens = &mut cx.shared.pools.tokens;
-        let (slot, token) = tokens.pop(&mut output.granted);
-        let flits = token.flits;
+        let states = &mut cx.shared.pools.states;
+        let (slot, state) = states.pop(&mut output.granted);
+        let flits = state.flits;
         output.granted_flits -= u32::from(flits);
-        match tokens.first(&output.granted) {
+        match states.first(&output.granted) {
             Some(next) => output.ready = next.at,
             None => {
                 output.ready = Cycle::NEVER;
@@ -200,12 +200,12 @@ impl Parts<'_> {
         }
         let link = &mut self.links[port];
         let Shared { timing, pools, .. } = &mut *cx.shared;
-        let token = &mut pools.tokens[slot];
-        token.hops += 1;
-        let flits = u64::from(token.flits);
+        let state = &mut pools.states[slot];
+        state.hops += 1;
+        let flits = u64::from(state.flits);
         link.data_turn = vc;
         let at = link.send_packet(timing, now, flits);
-        let by = token.go::<COLLECTIVE>(timing, &link.wire, at);
+        let by = state.go::<COLLECTIVE>(timing, &link.wire, at);
         pools.send(cx.post, &link.wire, slot, by);
         cx.counters.events += 1;
         cx.counters.packet_hops += 1;
@@ -217,17 +217,17 @@ impl Parts<'_> {
     #[cold]
     #[inline(never)]
     fn describe_departure<O: Observer>(&self, port: usize, slot: Slot, now: Cycle, cx: &mut Cx<'_, O>) {
-        let (token, mut link) = (&cx.shared.pools.tokens[slot], self.links[port].clone());
+        let (state, mut link) = (&cx.shared.pools.states[slot], self.links[port].clone());
         cx.observer.departed(&Departure {
-            packet: token.name(),
+            packet: state.name(),
             component: self.number,
             port: PortId::new(port),
-            vc: token.vc,
-            flits: token.flits,
-            ready: token.at,
+            vc: state.vc,
+            flits: state.flits,
+            ready: state.at,
             free: link.free_at,
             chosen: now,
-            arrives: link.send_packet(&cx.shared.timing, now, token.flits.into()),
+            arrives: link.send_packet(&cx.shared.timing, now, state.flits.into()),
         });
     }
 
@@ -466,12 +466,12 @@ impl Parts<'_> {
         output.requests &= !(1 << fifo.port);
         output.from = fifo.port;
         let from = PortId(fifo.port.into());
-        let (slot, token) = pools.tokens.pop(&mut fifo.waiting);
-        token.advance(routing, self.number, next_vc as u8);
-        token.at = ready;
+        let (slot, state) = pools.states.pop(&mut fifo.waiting);
+        state.advance(routing, self.number, next_vc as u8);
+        state.at = ready;
         cx.counters.events += 1;
         cx.observer.granted(&Grant { cycle: now, switch, output: to, vc, input: from });
-        (slot, token.flits)
+        (slot, state.flits)
     }
 
     /// Tells the observer of the packet at the head of FIFO `input`, which is granted `index` in cycle `now`.
@@ -479,15 +479,15 @@ impl Parts<'_> {
     #[inline(never)]
     fn describe_passage<O: Observer>(&self, input: usize, index: usize, now: Cycle, cx: &mut Cx<'_, O>) {
         let (fifo, output) = (&self.inputs[input], &self.outputs[index]);
-        let token = &cx.shared.pools.tokens[fifo.waiting.head()];
+        let state = &cx.shared.pools.states[fifo.waiting.head()];
         cx.observer.passed(&Passage {
-            packet: token.name(),
+            packet: state.name(),
             switch: self.number,
             input: PortId(fifo.port.into()),
             vc: output.vc,
             outputs: 1 << output.port,
-            arrived: token.at,
-            ready: token.at + cx.shared.timing.felt_by_switch(),
+            arrived: state.at,
+            ready: state.at + cx.shared.timing.felt_by_switch(),
             requested: fifo.requests_from,
             free: Some(output.crossed),
             granted: now,
@@ -502,7 +502,7 @@ impl Parts<'_> {
         let room = shared.timing.tx_fifo.saturating_sub(output.granted_flits);
         output.granted_flits += u32::from(flits);
         output.ready = output.ready.min(ready);
-        shared.pools.tokens.append(&mut output.granted, slot);
+        shared.pools.states.append(&mut output.granted, slot);
         self.links[usize::from(output.port)].waiting |= 1 << output.vc;
         u32::from(flits).min(room) as u16
     }
@@ -572,12 +572,12 @@ impl Parts<'_> {
         let input = port * self.vcs + usize::from(vc);
         let fifo = &mut self.inputs[input];
         let Shared { timing, pools, .. } = &mut *shared;
-        if !timing.posts && fifo.receiver.arrive(pools.tokens[slot].units, timing.slack) {
+        if !timing.posts && fifo.receiver.arrive(pools.states[slot].units, timing.slack) {
             // If it has been credit-critical for longer, what is urgent is known already.
             *self.with_pending_adverts |= u64::from(self.links[port].make_credit_critical(fifo.vc)) << port;
         }
         let first = fifo.waiting.is_empty();
-        pools.tokens.append_ended(&mut fifo.waiting, slot);
+        pools.states.append_ended(&mut fifo.waiting, slot);
         if first {
             self.request::<COLLECTIVE>(shared, input);
         }

@@ -2,7 +2,7 @@
 //! one before asked for.
 
 use super::{Output, Switch};
-use crate::hpp::token::Arrival;
+use crate::hpp::packet_state::Arrival;
 use crate::hpp::{Hpp, Shared};
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
@@ -29,7 +29,7 @@ impl Switch {
     /// The packets that come, and the links and outputs that have something to do.
     #[inline]
     pub(super) fn prefetch_first(&self, shared: &Shared, packets: &[Arrival], until: Cycle) {
-        packets.iter().for_each(|it| shared.pools.tokens.prefetch(it.slot));
+        packets.iter().for_each(|it| shared.pools.states.prefetch(it.slot));
         for coming in self.coming(until) {
             match coming {
                 Coming::Link(link) => prefetch::element(&self.links, link),
@@ -42,10 +42,10 @@ impl Switch {
     #[inline]
     pub(super) fn prefetch_second(&self, shared: &Shared, packets: &[Arrival], until: Cycle) {
         for &Arrival { slot, port, vc } in packets {
-            let (token, port, vc) = (&shared.pools.tokens[slot], usize::from(port), usize::from(vc));
+            let (state, port, vc) = (&shared.pools.states[slot], usize::from(port), usize::from(vc));
             prefetch::element(&self.links, port);
-            if !token.spreads() {
-                self.prefetch_request(port, token.route.hop().port.index(), vc);
+            if !state.spreads() {
+                self.prefetch_request(port, state.route.hop().port.index(), vc);
             }
         }
         for coming in self.coming(until) {
@@ -70,10 +70,10 @@ impl Switch {
         until: Cycle,
         post: &PostOf<Hpp>,
     ) {
-        let tokens = &shared.pools.tokens;
-        for token in packets.iter().map(|it| &tokens[it.slot]).filter(|token| !token.spreads()) {
-            let output = token.route.hop().port.index();
-            self.prefetch_news(usize::from(token.port), until);
+        let states = &shared.pools.states;
+        for state in packets.iter().map(|it| &states[it.slot]).filter(|state| !state.spreads()) {
+            let output = state.route.hop().port.index();
+            self.prefetch_news(usize::from(state.port), until);
             self.prefetch_news(output, until);
             post.prefetch_inbox(self.links[output].wire.peer);
         }
@@ -82,13 +82,13 @@ impl Switch {
                 Coming::Link(link) => {
                     post.prefetch_inbox(self.links[link].wire.peer);
                     self.granted(link)
-                        .for_each(|output| tokens.prefetch(self.outputs[output].granted.head()));
+                        .for_each(|output| states.prefetch(self.outputs[output].granted.head()));
                 }
                 Coming::Arbiter(output) => {
                     let Output { vc, requests, .. } = self.outputs[output];
                     for from in bits(requests) {
                         let input = from * self.vcs + usize::from(vc);
-                        tokens.prefetch(self.inputs[input].waiting.head());
+                        states.prefetch(self.inputs[input].waiting.head());
                     }
                 }
             }

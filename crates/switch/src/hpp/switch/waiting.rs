@@ -2,7 +2,7 @@
 
 use super::{Input, Switch};
 use crate::hpp::Shared;
-use crate::hpp::token::Token;
+use crate::hpp::packet_state::PacketState;
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
@@ -18,19 +18,19 @@ impl Switch {
         if fifo.receiver.is_open() || fifo.waiting.is_empty() || fifo.requests_from >= now {
             return None;
         }
-        let token = &shared.pools.tokens[fifo.waiting.head()];
+        let state = &shared.pools.states[fifo.waiting.head()];
         let (port, vc) = (usize::from(fifo.port), usize::from(fifo.vc));
-        let needs = if token.spreads() {
+        let needs = if state.spreads() {
             self.needs_of_copies(shared, fifo, now)
         } else {
-            let output = token.route.hop().port.index() * self.vcs + vc;
+            let output = state.route.hop().port.index() * self.vcs + vc;
             let next = usize::from(fifo.next);
             self.kept(output, port).into_iter().chain(self.space(shared, next, fifo.units, now)).collect()
         };
         Some(Waiting {
             fifo: Fifo { switch: self.number, port: PortId::new(port), vc: fifo.vc, side: Side::Input },
-            source: token.source,
-            destination: destination(token),
+            source: state.source,
+            destination: destination(state),
             feeds: 0,
             needs,
             alternatives: Vec::new(),
@@ -75,9 +75,9 @@ impl Switch {
     }
 }
 
-fn destination(token: &Token) -> Destination {
-    match token.group() {
+fn destination(state: &PacketState) -> Destination {
+    match state.group() {
         Some(GroupId(group)) => Destination::Group(GroupId(group), 0),
-        None => Destination::Node(NodeId(token.to)),
+        None => Destination::Node(NodeId(state.to)),
     }
 }

@@ -2,7 +2,7 @@
 //! when one has left the source queue. The paragraph *Bounded NIC ports* of the normative text.
 
 use super::Port;
-use crate::sp::token::{Inbox, Token};
+use crate::sp::packet_state::{Inbox, PacketState};
 use crate::sp::{Cx, Shared, link};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
@@ -15,7 +15,7 @@ pub(super) struct Bounded {
     /// The way back to the sender of what comes, for credits.
     back: Wire,
     /// Packets that have begun to come, with the flits of which nothing is known yet.
-    coming: VecDeque<(Box<Token>, u32)>,
+    coming: VecDeque<(Box<PacketState>, u32)>,
     /// The packet that has been delivered and not drained: its flits.
     delivered: Option<u32>,
     /// The cycle after the one in which the last flit left the buffer, or will.
@@ -89,9 +89,9 @@ impl Port {
     /// Takes in the flits that have come for bounded `ports`. Returns a mask of the ports for which there were some.
     pub(super) fn receive_flits(ports: &mut [Port], shared: &Shared, inbox: &mut Inbox) -> u64 {
         let mut mail = 0;
-        for (rail, token) in inbox.heads.drain(..) {
-            let flits = token.flits;
-            ports[usize::from(rail)].bounded().coming.push_back((token, flits));
+        for (rail, state) in inbox.heads.drain(..) {
+            let flits = state.flits;
+            ports[usize::from(rail)].bounded().coming.push_back((state, flits));
         }
         for run in inbox.flits.drain(..) {
             let port = &mut ports[usize::from(run.port)];
@@ -102,9 +102,9 @@ impl Port {
             let (_, left) = bounded.coming.front_mut().expect("flits follow the head of their packet");
             *left -= run.count;
             if *left == 0
-                && let Some((token, _)) = bounded.coming.pop_front()
+                && let Some((state, _)) = bounded.coming.pop_front()
             {
-                port.whole.push_back((run.at + u64::from(run.count), token));
+                port.whole.push_back((run.at + u64::from(run.count), state));
             }
             mail |= 1 << run.port;
         }

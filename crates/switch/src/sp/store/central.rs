@@ -7,8 +7,8 @@
 
 #[cfg(debug_assertions)]
 use super::naive::Naive;
+use crate::sp::packet_state::PacketState;
 use crate::sp::settings::{CentralSettings, NextPacket};
-use crate::sp::token::Token;
 use flitway_wiring::reach::{Ports, ports};
 
 /// A place in the buffer; `NIL` is none.
@@ -45,7 +45,7 @@ pub(in crate::sp) struct Written {
 pub(in crate::sp) struct Read {
     pub(in crate::sp) flits: u32,
     /// The packet, with its first chunk.
-    pub(in crate::sp) token: Option<Box<Token>>,
+    pub(in crate::sp) state: Option<Box<PacketState>>,
 }
 
 /// What an output knows of its queue.
@@ -64,7 +64,7 @@ pub(in crate::sp) struct Central {
     settings: CentralSettings,
     chunks: Box<[Chunk]>,
     /// The packets, at their first chunks.
-    tokens: Box<[Option<Box<Token>>]>,
+    states: Box<[Option<Box<PacketState>>]>,
     /// By chunk, or by output and chunk where the memories are separate.
     next_packet: Box<[Place]>,
     readers: Box<[Reader]>,
@@ -91,7 +91,7 @@ impl Central {
         Central {
             settings,
             chunks: vec![chunk; chunks].into(),
-            tokens: (0..chunks).map(|_| None).collect(),
+            states: (0..chunks).map(|_| None).collect(),
             next_packet: vec![NIL; chunks * memories].into(),
             readers: vec![reader; ports].into(),
             last_chunks: vec![Vec::new(); ports].into(),
@@ -153,11 +153,11 @@ impl Central {
 
     /// Writes the first chunk of a packet for `written.outputs`: one output, or all of them where memories are separate. The
     /// packet's other chunks follow when all its outputs have their first one.
-    pub(in crate::sp) fn write_first(&mut self, written: &Written, token: Box<Token>) {
+    pub(in crate::sp) fn write_first(&mut self, written: &Written, state: Box<PacketState>) {
         #[cfg(debug_assertions)]
         self.naive.write_first(written);
         let place = self.put(written, written.outputs.count_ones());
-        self.tokens[usize::from(place)] = Some(token);
+        self.states[usize::from(place)] = Some(state);
         for output in ports(written.outputs).map(|port| port.index()) {
             let link = self.link(output, place);
             self.next_packet[link] = NIL;
@@ -269,14 +269,14 @@ impl Central {
         (reader.from, reader.first_chunk) =
             if chunk.is_last { (None, NIL) } else { (Some(chunk.input), chunk.next) };
         self.look(output);
-        let mut token = None;
+        let mut state = None;
         if chunk.count == 0 {
-            token = self.tokens[usize::from(place)].take();
+            state = self.states[usize::from(place)].take();
             self.release(place, &chunk);
         } else if is_first {
-            token.clone_from(&self.tokens[usize::from(place)]);
+            state.clone_from(&self.states[usize::from(place)]);
         }
-        Read { flits: chunk.flits, token }
+        Read { flits: chunk.flits, state }
     }
 
     fn release(&mut self, place: Place, chunk: &Chunk) {

@@ -4,7 +4,7 @@
 //! anybody there may make, or when its output needs its next chunk.
 
 use super::{Input, Mode, Output, Switch};
-use crate::sp::token::Token;
+use crate::sp::packet_state::PacketState;
 use flitway_engine::Cycle;
 use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_wiring::reach::ports;
@@ -13,8 +13,8 @@ use flitway_wiring::{Destination, NodeId, PortId};
 /// Who sent a packet, and for whom.
 type About = (NodeId, Destination);
 
-fn about(token: &Token) -> About {
-    (token.source, token.destination())
+fn about(state: &PacketState) -> About {
+    (state.source, state.destination())
 }
 
 impl Switch {
@@ -38,7 +38,7 @@ impl Switch {
                 (input.about?, 0, flits_missing(input, number).into_iter().collect())
             }
             Mode::Storing if input.until <= now => return self.stuck_at_buffer(number),
-            Mode::Serving => (about(input.token.as_ref()?), 0, self.outputs_reading(number)),
+            Mode::Serving => (about(input.state.as_ref()?), 0, self.outputs_reading(number)),
             _ => return None,
         };
         self.waiting(Side::Input, number, about, feeds, needs)

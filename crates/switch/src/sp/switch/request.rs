@@ -2,8 +2,8 @@
 
 use super::steps::{grants, mask_of};
 use super::{Mode, Switch};
+use crate::sp::packet_state::PacketState;
 use crate::sp::settings::{Replication, SpAscent};
-use crate::sp::token::Token;
 use crate::sp::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::Observer;
@@ -104,10 +104,10 @@ impl Switch {
             output.asking |= u64::from(!is_central) << number;
         }
         let input = &mut self.inputs[number];
-        let token = input.heads.pop_front().expect("a packet that is given outputs is there");
-        input.note_given(cx.shared.delay(), &token, now);
-        input.about = Some((token.source, token.destination()));
-        let flits = token.flits;
+        let state = input.heads.pop_front().expect("a packet that is given outputs is there");
+        input.note_given(cx.shared.delay(), &state, now);
+        input.about = Some((state.source, state.destination()));
+        let flits = state.flits;
         (input.outputs, input.some, input.left, input.until) = (outputs, outputs, flits, now + 1);
         if is_central {
             input.mode = Mode::Storing;
@@ -117,9 +117,9 @@ impl Switch {
             input.mode = Mode::Serving;
             input.chunks_gone = 0;
             input.unread.resize(flits.div_ceil(self.chunk_flits) as usize, outputs.count_ones() as u8);
-            cx.observer.passed(&input.passage(self.number, number, &token, now));
+            cx.observer.passed(&input.passage(self.number, number, &state, now));
         }
-        input.token = Some(token);
+        input.state = Some(state);
     }
 
     /// The first packet of input `number` crosses to `outputs`, which are its own, from the next cycle on.
@@ -127,15 +127,15 @@ impl Switch {
         cx.counters.packets_copied += u64::from(outputs.count_ones() - 1);
         let input = &mut self.inputs[number];
         self.touched_outputs |= outputs;
-        let mut token = input.heads.pop_front().expect("a packet that crosses is there");
+        let mut state = input.heads.pop_front().expect("a packet that crosses is there");
         (input.mode, input.outputs, input.left, input.until) =
-            (Mode::Crossing, outputs, token.flits, now + 1);
-        input.about = Some((token.source, token.destination()));
-        input.note_given(cx.shared.delay(), &token, now);
-        cx.observer.passed(&input.passage(self.number, number, &token, now));
-        token.ready = now + 1;
+            (Mode::Crossing, outputs, state.flits, now + 1);
+        input.about = Some((state.source, state.destination()));
+        input.note_given(cx.shared.delay(), &state, now);
+        cx.observer.passed(&input.passage(self.number, number, &state, now));
+        state.ready = now + 1;
         for port in ports(outputs) {
-            self.outputs[port.index()].start(token.clone(), token.ready);
+            self.outputs[port.index()].start(state.clone(), state.ready);
         }
     }
 
@@ -192,7 +192,7 @@ struct Wanted {
 }
 
 impl Switch {
-    fn wanted(&self, shared: &Shared, input: usize, head: &Token) -> Wanted {
+    fn wanted(&self, shared: &Shared, input: usize, head: &PacketState) -> Wanted {
         let up = |is_free: bool| {
             let up = shared.reach().up(self.here);
             let count = up.count_ones();

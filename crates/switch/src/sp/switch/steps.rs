@@ -1,8 +1,8 @@
 //! The steps of a cycle, but for the requests.
 
 use super::{Asked, Input, Mode, Output, Switch};
+use crate::sp::packet_state::{Mail, PacketState};
 use crate::sp::store::central::Written;
-use crate::sp::token::{Mail, Token};
 use crate::sp::{Cx, link};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Departure, Grant, Observer, Passage};
@@ -89,7 +89,7 @@ impl Switch {
         }
         let Some(claim) = self.claim else { return false };
         let input = &mut self.inputs[usize::from(claim)];
-        let flits = input.token.as_ref().map_or(0, |token| token.flits);
+        let flits = input.state.as_ref().map_or(0, |state| state.flits);
         let chunks = cx.shared.settings.chunks_to_replicate(flits, input.outputs.count_ones());
         if central.free() >= chunks {
             central.reserve(chunks);
@@ -153,13 +153,13 @@ impl Switch {
             let is_first_copy = input.some == input.outputs;
             written.outputs = if once { input.outputs } else { input.some & input.some.wrapping_neg() };
             input.some &= !written.outputs;
-            let token = if input.some == 0 { input.token.take() } else { input.token.clone() };
-            let mut token = token.expect("a packet that is stored is there");
-            token.ready = now;
+            let state = if input.some == 0 { input.state.take() } else { input.state.clone() };
+            let mut state = state.expect("a packet that is stored is there");
+            state.ready = now;
             if is_first_copy {
-                cx.observer.passed(&input.passage(self.number, number, &token, now));
+                cx.observer.passed(&input.passage(self.number, number, &state, now));
             }
-            central.write_first(&written, token);
+            central.write_first(&written, state);
         } else if has_room {
             central.write_next(&written);
         } else {
@@ -168,10 +168,10 @@ impl Switch {
         }
         input.reserve -= u32::from(has_room && input.is_admitted);
         let is_first = input.is_first;
-        let mut token = if has_room { None } else { input.token.take() };
-        if let Some(token) = &mut token {
-            token.ready = now;
-            cx.observer.passed(&input.passage(self.number, number, token, now));
+        let mut state = if has_room { None } else { input.state.take() };
+        if let Some(state) = &mut state {
+            state.ready = now;
+            cx.observer.passed(&input.passage(self.number, number, state, now));
         }
         self.touched_inputs |= 1 << number;
         if input.some == 0 {
@@ -185,7 +185,7 @@ impl Switch {
             let output = written.outputs.trailing_zeros() as usize;
             self.read[0].serve(output);
             self.touched_outputs |= 1 << output;
-            self.outputs[output].take_chunk(now, written.flits, token);
+            self.outputs[output].take_chunk(now, written.flits, state);
         }
         !has_room
     }
@@ -198,7 +198,7 @@ impl Switch {
         self.read[0].serve(output);
         self.touched_outputs |= 1 << output;
         let read = central.read(output);
-        self.outputs[output].take_chunk(now, read.flits, read.token);
+        self.outputs[output].take_chunk(now, read.flits, read.state);
         true
     }
 
@@ -233,12 +233,12 @@ impl Switch {
         let (input, output) = (&mut self.inputs[from], &mut self.outputs[number]);
         let index = output.next_chunk;
         output.next_chunk += 1;
-        let mut token = if index == 0 { input.token.clone() } else { None };
-        if let Some(token) = &mut token {
+        let mut state = if index == 0 { input.state.clone() } else { None };
+        if let Some(state) = &mut state {
             let whole = input.chunk_ready(0, self.chunk_flits);
-            token.ready = whole.map_or(now, |whole| whole.max(input.asked.given + 1));
+            state.ready = whole.map_or(now, |whole| whole.max(input.asked.given + 1));
         }
-        output.take_chunk(now, input.flits_of(index, self.chunk_flits), token);
+        output.take_chunk(now, input.flits_of(index, self.chunk_flits), state);
         input.unread[(index - input.chunks_gone) as usize] -= 1;
         while input.unread.front() == Some(&0) {
             input.free_chunk(cx, now, self.chunk_flits);
@@ -325,27 +325,27 @@ pub(super) fn grants<O: Observer>(
 }
 
 impl Input {
-    /// Its packet `token` has all of its outputs from cycle `now` on.
-    pub(super) fn note_given(&mut self, delay: u64, token: &Token, now: Cycle) {
+    /// Its packet `state` has all of its outputs from cycle `now` on.
+    pub(super) fn note_given(&mut self, delay: u64, state: &PacketState, now: Cycle) {
         let requested = self.requested.take().unwrap_or(now);
-        let header = u64::from(token.header.min(token.flits) - 1);
-        let ready = (token.arrived + (header + delay - 1)).min(requested);
+        let header = u64::from(state.header.min(state.flits) - 1);
+        let ready = (state.arrived + (header + delay - 1)).min(requested);
         self.asked = Asked { ready, requested, given: now };
     }
 
-    /// Its packet `token` is let across switch component `switch` in cycle `now`: it crosses, is put down, or its first chunk
+    /// Its packet `state` is let across switch component `switch` in cycle `now`: it crosses, is put down, or its first chunk
     /// has been written. What it waited for before the chunk came together counts as if it had done so behind that.
-    pub(super) fn passage(&self, switch: u32, number: usize, token: &Token, now: Cycle) -> Passage {
+    pub(super) fn passage(&self, switch: u32, number: usize, state: &PacketState, now: Cycle) -> Passage {
         let Asked { ready, requested, given } = self.asked;
         let whole = if self.mode == Mode::Storing { Cycle(self.until.0 - 1) } else { given };
         let moved = whole.since(given);
         Passage {
-            packet: token.name(),
+            packet: state.name(),
             switch,
             input: PortId::new(number),
             vc: 0,
             outputs: self.outputs,
-            arrived: token.arrived,
+            arrived: state.arrived,
             ready: ready + moved,
             requested: requested + moved,
             free: None,
@@ -381,7 +381,7 @@ impl Input {
             link::send_credits(cx, wire, now, flits, true);
         }
         if self.unread.is_empty() {
-            (self.mode, self.token) = (Mode::Idle, None);
+            (self.mode, self.state) = (Mode::Idle, None);
         }
     }
 
@@ -400,20 +400,20 @@ impl Input {
 
 impl Output {
     /// A chunk comes into the register, the first one with its packet.
-    fn take_chunk(&mut self, now: Cycle, flits: u32, token: Option<Box<Token>>) {
+    fn take_chunk(&mut self, now: Cycle, flits: u32, state: Option<Box<PacketState>>) {
         self.register = flits;
-        if let Some(token) = token {
+        if let Some(state) = state {
             self.is_busy = true;
-            self.start(token, now);
+            self.start(state, now);
         }
     }
 
     /// It begins to send a packet, and is free of others for it since cycle `free`.
-    pub(super) fn start(&mut self, token: Box<Token>, free: Cycle) {
+    pub(super) fn start(&mut self, state: Box<PacketState>, free: Cycle) {
         self.free = free;
-        self.left = token.flits;
-        self.about = Some((token.source, token.destination()));
-        self.token = Some(token);
+        self.left = state.flits;
+        self.about = Some((state.source, state.destination()));
+        self.state = Some(state);
         self.has_handed_over = false;
     }
 
@@ -430,40 +430,40 @@ impl Output {
         if !self.is_sink {
             self.credits.take(count);
         }
-        let is_first = self.token.as_ref().is_some_and(|token| token.flits == self.left);
+        let is_first = self.state.as_ref().is_some_and(|state| state.flits == self.left);
         self.left -= count;
         self.until = now + u64::from(count);
         self.sent += u64::from(count);
-        if is_first && let Some(token) = &mut self.token {
+        if is_first && let Some(state) = &mut self.state {
             cx.counters.packet_hops += 1;
-            cx.counters.flit_hops += u64::from(token.flits);
-            token.hops += 1;
-            token.arrived = now + u64::from(cx.shared.settings.pipeline.transmit + wire.latency);
+            cx.counters.flit_hops += u64::from(state.flits);
+            state.hops += 1;
+            state.arrived = now + u64::from(cx.shared.settings.pipeline.transmit + wire.latency);
             cx.observer.departed(&Departure {
-                packet: token.name(),
+                packet: state.name(),
                 component: place.0,
                 port: place.1,
                 vc: 0,
-                flits: token.flits as u16,
-                ready: token.ready,
+                flits: state.flits as u16,
+                ready: state.ready,
                 free: self.free,
                 chosen: now,
-                arrives: token.arrived,
+                arrives: state.arrived,
             });
         }
         if !self.is_sink {
-            if let Some(token) = self.token.take() {
+            if let Some(state) = self.state.take() {
                 self.has_handed_over = true;
-                link::post(cx.post, &wire, Cycle::NEVER, Mail::Head(wire.port, token));
+                link::post(cx.post, &wire, Cycle::NEVER, Mail::Head(wire.port, state));
             }
             link::send_flits(cx, &wire, now, count, self.leads_to_node);
         } else if self.left == 0
-            && let Some(token) = self.token.take()
+            && let Some(state) = self.state.take()
         {
             self.has_handed_over = true;
             let pipeline = &cx.shared.settings.pipeline;
             let delivered = self.until + u64::from(pipeline.transmit + wire.latency);
-            link::post(cx.post, &wire, delivered, Mail::Whole(wire.port, delivered, token));
+            link::post(cx.post, &wire, delivered, Mail::Whole(wire.port, delivered, state));
         }
     }
 }

@@ -10,7 +10,7 @@ use flitway_fabric::observer::{Grant, Observer, Passage};
 use flitway_wiring::PortId;
 
 impl<const V: usize, O: Observer> Net<V, O> {
-    /// The arbiters of the block that runs look that are due before cycle `end`, with which the stretch ends.
+    /// The arbiters of the block that runs look that are due before cycle `end`, with which the batch ends.
     pub(super) fn arbitrate_all(&mut self, ports: &mut [Port<V>], end: Time32) {
         let mut due = std::mem::take(&mut self.due);
         self.lists.take_arbiters(&mut due);
@@ -115,7 +115,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         output.requests &= !(1 << from);
         output.from = from as u8;
         output.at = now + to_link;
-        // If something waits it will look: at what has been granted in this stretch, or when it is free.
+        // If something waits it will look: at what has been granted in this batch, or when it is free.
         self.lists.wake_link_if(place, output.at.max(link.free_at) - to_link, link.waiting == 0);
         link.waiting |= 1 << vc;
         counters.events += 1;
@@ -146,16 +146,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let number = self.number(place);
         let output = &ports[place as usize].lanes[vc].output;
         let input = &ports[(base + from) as usize].lanes[vc].input;
-        let World { timing, observer, tokens, .. } = &mut self.world;
-        let token = &tokens[input.waiting.head()];
+        let World { timing, observer, states, .. } = &mut self.world;
+        let state = &states[input.waiting.head()];
         observer.passed(&Passage {
-            packet: token.name(),
+            packet: state.name(),
             switch: number,
             input: PortId(from),
             vc: vc as u8,
             outputs: 1 << (place - base),
-            arrived: token.at,
-            ready: token.at + timing.felt_by_switch(),
+            arrived: state.at,
+            ready: state.at + timing.felt_by_switch(),
             requested: input.requests_from.cycle(timing.epoch),
             free: Some(output.at.cycle(timing.epoch)),
             granted: now.cycle(timing.epoch),

@@ -5,7 +5,7 @@
 use super::lists::{Letter, Lists};
 use super::nic::Nic;
 use super::port::Port;
-use super::{LongShard, Net, VCS};
+use super::{BatchedShard, Net, VCS};
 use flitway_engine::prefetch;
 use flitway_fabric::observer::Observer;
 
@@ -15,7 +15,7 @@ pub(super) const STEP: usize = 8;
 /// Turns from the first step to the turn itself, where there is but one step.
 const LEAD: usize = 3 * STEP;
 
-impl<const V: usize, E, O> LongShard<V, E, O> {
+impl<const V: usize, E, O> BatchedShard<V, E, O> {
     /// Asks for what the first nodes of the list `due` need, before the first turn.
     #[inline(always)]
     pub(super) fn prefetch_first_nodes(&self, due: &[u32]) {
@@ -162,7 +162,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn prefetch_packet(&self, ports: &[Port<V>], (from, vc): (u32, u8)) {
         if let Some(lane) = ports.get(from as usize).and_then(|port| port.lanes.get(usize::from(vc))) {
-            self.world.tokens.prefetch(lane.input.waiting.head());
+            self.world.states.prefetch(lane.input.waiting.head());
         }
     }
 }

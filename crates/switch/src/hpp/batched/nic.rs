@@ -8,8 +8,8 @@ use super::sender::Sender;
 use super::world::World;
 use crate::hpp::credit::AdvertTimer;
 use crate::hpp::link_sender::{LinkSender, Owner, Receives, first_after};
+use crate::hpp::packet_state::{CreditUpdate, Kind, Mark, PacketState};
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{CreditUpdate, Kind, Mark, Token};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Packet;
@@ -143,16 +143,16 @@ impl<const V: usize> Nic<V> {
             lane.receiver.audit(&world.timing, &world.behind, now, books);
             books.units_sent += u64::from(lane.sender.sent());
             // Credits are taken when they are sent.
-            books.in_network += world.tokens.iter(&lane.queue).count() as u64;
+            books.in_network += world.states.iter(&lane.queue).count() as u64;
         }
-        books.in_network += world.tokens.iter(&self.undelivered).count() as u64;
+        books.in_network += world.states.iter(&self.undelivered).count() as u64;
     }
 
     /// The first packet queued for `vc`: from when on it can be sent, and its credit units.
     #[inline]
     fn queued<O: Observer>(&self, vc: usize, world: &World<O>) -> (Time32, u32) {
-        let token = world.tokens.first(&self.lanes[vc].queue).expect("a VC that waits has a packet queued");
-        (Time32::of(token.at, world.timing.epoch), token.units.into())
+        let state = world.states.first(&self.lanes[vc].queue).expect("a VC that waits has a packet queued");
+        (Time32::of(state.at, world.timing.epoch), state.units.into())
     }
 
     /// The VCs whose first packet can be sent in cycle `now`, and when the link can decide next, if nothing is sent.
@@ -182,15 +182,15 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Takes a packet of `source` into a source queue, in cycle `now`.
     #[inline(always)]
     pub(super) fn submit(&mut self, index: usize, now: Cycle, source: NodeId, packet: &Packet) {
-        let World { timing, lengths, payloads, routing, tokens, counters, observer, .. } = &mut self.world;
+        let World { timing, lengths, payloads, routing, states, counters, observer, .. } = &mut self.world;
         assert!(payloads.contains(&packet.payload.into()), "packets are as long as was promised");
         let Destination::Node(node) = packet.destination else {
-            unreachable!("where switches work by stretches all packets are for one node")
+            unreachable!("where switches work in batches all packets are for one node")
         };
         let (flits, units) = lengths[usize::from(packet.payload)];
         let route = routing.way(source, node);
         let vc = timing.lane_choice.lane(source, node, packet.lane, V);
-        let token = || Token {
+        let state = || PacketState {
             route,
             at: now,
             created: packet.created,
@@ -214,8 +214,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
             nic.decide_at = nic.decide_at.min(at);
             nic.link.waiting |= 1 << vc;
         }
-        let slot = tokens.put_with(token);
-        tokens.append(queue, slot);
+        let slot = states.put_with(state);
+        states.append(queue, slot);
         counters.events += 1;
         counters.packets_created += 1;
         observer.created(now, source, packet, flits.into());
@@ -248,36 +248,36 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn inject(&mut self, ports: &mut [Port<V>], index: usize, vc: usize, now: Time32) {
         let nic = &mut self.nics[index];
-        let World { timing, tokens, counters, observer, .. } = &mut self.world;
+        let World { timing, states, counters, observer, .. } = &mut self.world;
         let Lane { queue, sender, .. } = &mut nic.lanes[vc];
-        let slot = tokens.unlink(queue);
-        tokens[slot].next = Slot::NONE;
+        let slot = states.unlink(queue);
+        states[slot].next = Slot::NONE;
         if queue.is_empty() {
             nic.link.waiting &= !(1 << vc);
         }
-        let token = &mut tokens[slot];
-        sender.take(token.units.into());
+        let state = &mut states[slot];
+        sender.take(state.units.into());
         nic.link.data_turn = vc as u8;
         let free = nic.link.free_at;
-        let arrives = nic.link.send_packet(timing, now, token.flits.into());
-        token.at = arrives.cycle(timing.epoch);
-        token.injected = token.at - u64::from(nic.link.wire.latency);
+        let arrives = nic.link.send_packet(timing, now, state.flits.into());
+        state.at = arrives.cycle(timing.epoch);
+        state.injected = state.at - u64::from(nic.link.wire.latency);
         nic.decide_at = if nic.link.waiting == 0 { Time32::NEVER } else { nic.link.free_at };
         counters.events += 1;
         if observer.follows_departures() {
             observer.departed(&Departure {
-                packet: token.name(),
+                packet: state.name(),
                 component: nic.component,
                 port: PortId(nic.rail.0),
                 vc: vc as u8,
-                flits: token.flits,
-                ready: token.created,
+                flits: state.flits,
+                ready: state.created,
                 free: free.cycle(timing.epoch),
                 chosen: now.cycle(timing.epoch),
-                arrives: token.at,
+                arrives: state.at,
             });
         }
-        let Token { flits, units, route, .. } = *token;
+        let PacketState { flits, units, route, .. } = *state;
         let Wire { peer, port: to_port, .. } = nic.link.wire;
         self.pass_on(ports, peer, to_port, Coming { slot, at: arrives, flits, units, vc: vc as u8 }, route);
     }

@@ -19,7 +19,7 @@ pub(super) struct Node<E> {
     pub(super) endpoint: E,
     /// The block that it runs with.
     pub(super) block: u32,
-    /// The end of the last stretch in which it has had its turn.
+    /// The end of the last batch in which it has had its turn.
     pub(super) seen: Cycle,
     /// When the endpoint wants to be woken.
     pub(super) wake: Cycle,

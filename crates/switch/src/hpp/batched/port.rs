@@ -5,8 +5,8 @@ use super::sender::Sender;
 use super::world::World;
 use crate::hpp::credit::AdvertTimer;
 use crate::hpp::link_sender::{LinkSender, Owner, Receives};
+use crate::hpp::packet_state::PacketState;
 use crate::hpp::timing::Timing;
-use crate::hpp::token::Token;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::pool::{List, Pool, Slot};
@@ -94,12 +94,12 @@ impl Input {
         self.request_from(at + timing.felt_by_switch(), [flits, units], route)
     }
 
-    /// The first packet is the one of `token` now, which has been waiting.
+    /// The first packet is the one of `state` now, which has been waiting.
     #[inline(always)]
-    pub(super) fn request_behind(&mut self, timing: &Timing, token: &Token) -> Request {
+    pub(super) fn request_behind(&mut self, timing: &Timing, state: &PacketState) -> Request {
         // It may have come before the epoch, if it takes long to be felt.
-        let felt = Time32::of(token.at + timing.felt_by_switch(), timing.epoch);
-        self.request_from(felt, [token.flits, token.units], token.route)
+        let felt = Time32::of(state.at + timing.felt_by_switch(), timing.epoch);
+        self.request_from(felt, [state.flits, state.units], state.route)
     }
 
     /// The first packet, of so many flits and units, requests its output from the first cycle on in which it can, not before it

@@ -19,7 +19,7 @@ use std::hint::select_unpredictable;
 /// source queue to delivery.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(align(64))]
-pub struct Token {
+pub struct PacketState {
     pub(super) route: Route,
     /// On a link and in an input FIFO: when the first flit is on the receiver's wire. In a TX FIFO: when the packet is
     /// ready for the link.
@@ -93,11 +93,11 @@ pub(super) enum Kind {
     Gapped,
 }
 
-const _: () = assert!(size_of::<Token>() == 64, "a packet is one cache line");
+const _: () = assert!(size_of::<PacketState>() == 64, "a packet is one cache line");
 
-linked!(Token);
+linked!(PacketState);
 
-impl Token {
+impl PacketState {
     /// Enters it, which holds credits, into the books.
     pub(super) fn audit(&self, books: &mut Conservation) {
         books.in_network += 1;
@@ -216,7 +216,7 @@ linked!(Run);
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Mail {
     /// A packet is coming.
-    Packet(Token),
+    Packet(PacketState),
     /// An advert is coming.
     Advert(CreditUpdate),
     /// Adverts are coming on wires of their own, for the sender at this port and VC.
@@ -250,7 +250,7 @@ pub struct Inbox {
 /// The slots of a shard.
 #[derive(Debug)]
 pub(super) struct Pools {
-    pub(super) tokens: Pool<Token>,
+    pub(super) states: Pool<PacketState>,
     pub(super) limits: Pool<CreditUpdate>,
     pub(super) runs: Pool<Run>,
     pub(super) signals: Pool<Signal>,
@@ -260,7 +260,7 @@ pub(super) struct Pools {
 impl Pools {
     pub(super) fn new(timing: &Timing) -> Self {
         Pools {
-            tokens: Pool::default(),
+            states: Pool::default(),
             limits: Pool::default(),
             runs: Pool::default(),
             signals: Pool::default(),
@@ -272,9 +272,9 @@ impl Pools {
     /// more.
     pub(super) fn accept(&mut self, place: u32, inbox: &mut Inbox, mail: Mail, passed: Cycle) {
         match mail {
-            Mail::Packet(token) => {
-                let (port, vc) = (token.port, token.vc);
-                inbox.packets.push(Arrival { slot: self.tokens.put(token), port, vc });
+            Mail::Packet(state) => {
+                let (port, vc) = (state.port, state.vc);
+                inbox.packets.push(Arrival { slot: self.states.put(state), port, vc });
             }
             Mail::Advert(limit) => self.accept_advert(inbox, limit),
             Mail::CreditRun(port, vc, credit_run) => {
@@ -310,9 +310,9 @@ impl Pools {
     pub(super) fn send(&mut self, post: &mut PostOf<super::Hpp>, wire: &Wire, slot: Slot, by: Cycle) {
         match post.inbox(wire.peer, by) {
             Some(inbox) => {
-                inbox.packets.push(Arrival { slot, port: wire.port, vc: self.tokens[slot].vc });
+                inbox.packets.push(Arrival { slot, port: wire.port, vc: self.states[slot].vc });
             }
-            None => post.send_away(wire.peer, by, Mail::Packet(self.tokens.take(slot))),
+            None => post.send_away(wire.peer, by, Mail::Packet(self.states.take(slot))),
         }
     }
 
@@ -373,6 +373,6 @@ impl Pools {
 
     /// Enters the packets of `list`, which hold credits, into the books.
     pub(super) fn audit(&self, list: &List, books: &mut Conservation) {
-        self.tokens.iter(list).for_each(|token| token.audit(books));
+        self.states.iter(list).for_each(|state| state.audit(books));
     }
 }

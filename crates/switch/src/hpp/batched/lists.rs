@@ -1,7 +1,7 @@
 //! What arbiters, links and nodes have to do in which batch, and what comes from elsewhere: the work lists of a shard.
 
 use super::port::Coming;
-use super::{STRETCH, VCS};
+use super::{BATCH, VCS};
 use flitway_engine::time32::Time32;
 use flitway_engine::worklist::{Bucket, WorkLists};
 use flitway_wiring::routing::Route;
@@ -11,7 +11,7 @@ const ARBITERS: usize = 0;
 const LINKS: usize = 1;
 const NODES: usize = 2;
 
-type Work = WorkLists<STRETCH, 3, Letter>;
+type Work = WorkLists<BATCH, 3, Letter>;
 
 /// Cycles after which the same bucket comes again.
 pub(super) const ROUND: u64 = Work::ROUND;

@@ -254,7 +254,7 @@ mod tests {
             transmit: 1,
             tx_fifo: 16,
             cuts_through: false,
-            is_long: true,
+            is_batched: true,
             show_ahead: 0,
             advert_flits: 1,
             sideband: false,

@@ -3,8 +3,8 @@
 use super::lists::Letter;
 use super::port::{Lane, NOBODY, Output, Port};
 use super::world::World;
-use super::{FAR, LongShard, Net, Switch, epoch_before};
-use crate::hpp::token::Mail;
+use super::{BatchedShard, FAR, Net, Switch, epoch_before};
+use crate::hpp::packet_state::Mail;
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Endpoint;
@@ -14,7 +14,7 @@ use flitway_fabric::simulation::{Conservation, Counters, ShardModel};
 use flitway_wiring::{Destination, NodeId, PortId};
 use std::ops::Range;
 
-impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V, E, O> {
+impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for BatchedShard<V, E, O> {
     fn endpoints(&mut self) -> Box<dyn Iterator<Item = (NodeId, &mut E)> + '_> {
         Box::new(self.nodes.iter_mut().map(|node| (node.id, &mut node.endpoint)))
     }
@@ -45,17 +45,17 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
         let mut books = Conservation::of(&world.counters);
         for Lane { output, input } in self.ports.iter().flat_map(|port| &port.lanes) {
             input.receiver.audit(&world.timing, &world.behind, now, &mut books);
-            world.tokens.iter(&input.waiting).for_each(|token| token.audit(&mut books));
+            world.states.iter(&input.waiting).for_each(|state| state.audit(&mut books));
             books.units_sent += u64::from(output.sender.sent());
         }
         nics.iter().for_each(|nic| nic.audit(world, now, &mut books));
         // Mail that nobody has read yet is still on a link.
         for letter in self.net.lists.letters() {
-            world.tokens[letter.coming.slot].audit(&mut books);
+            world.states[letter.coming.slot].audit(&mut books);
         }
         for letter in &self.inbox {
-            if let Mail::Packet(token) = &letter.mail {
-                token.audit(&mut books);
+            if let Mail::Packet(state) = &letter.mail {
+                state.audit(&mut books);
             }
         }
         books
@@ -73,17 +73,17 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for LongShard<V,
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
-        let (tokens, places) = (&self.net.world.tokens, self.net.places(switch));
+        let (states, places) = (&self.net.world.states, self.net.places(switch));
         let is_there = |letter: &&Letter| places.contains(&(letter.place as usize));
-        let coming = self.net.lists.letters().filter(is_there).map(|letter| &tokens[letter.coming.slot]);
+        let coming = self.net.lists.letters().filter(is_there).map(|letter| &states[letter.coming.slot]);
         let lanes = self.ports[places.clone()].iter().flat_map(|port| &port.lanes);
         let mail = self.inbox.iter().filter(|letter| letter.place == switch);
         let mail = mail.filter_map(|letter| match &letter.mail {
-            Mail::Packet(token) => Some(token),
+            Mail::Packet(state) => Some(state),
             _ => None,
         });
-        let waiting = lanes.flat_map(|lane| tokens.iter(&lane.input.waiting)).chain(coming).chain(mail);
-        waiting.filter(|token| token.at < now).map(|token| u64::from(token.flits)).sum()
+        let waiting = lanes.flat_map(|lane| states.iter(&lane.input.waiting)).chain(coming).chain(mail);
+        waiting.filter(|state| state.at < now).map(|state| u64::from(state.flits)).sum()
     }
 
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
@@ -132,10 +132,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.
     fn packet_waiting(&self, ports: &[Port<V>], place: usize, vc: usize, now: Cycle) -> Option<Waiting> {
         let (base, input) = (self.bases[place] as usize, &ports[place].lanes[vc].input);
-        let World { timing, tokens, limits, .. } = &self.world;
-        let token =
-            tokens.first(&input.waiting).filter(|_| input.requests_from < Time32::of(now, timing.epoch))?;
-        let output = token.route.hop().port;
+        let World { timing, states, limits, .. } = &self.world;
+        let state =
+            states.first(&input.waiting).filter(|_| input.requests_from < Time32::of(now, timing.epoch))?;
+        let output = state.route.hop().port;
         let Output { sender, from, .. } = &ports[base + output.index()].lanes[vc].output;
         if base + usize::from(*from) == place {
             return None;
@@ -154,8 +154,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 vc: vc as u8,
                 side: Side::Input,
             },
-            source: token.source,
-            destination: Destination::Node(NodeId(token.to)),
+            source: state.source,
+            destination: Destination::Node(NodeId(state.to)),
             feeds: 0,
             needs: space.into_iter().collect(),
             alternatives: Vec::new(),

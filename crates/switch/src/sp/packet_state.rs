@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A packet, wherever it is: in a queue, a FIFO or on a link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Token {
+pub struct PacketState {
     pub(super) created: Cycle,
     pub(super) injected: Cycle,
     /// When its first flit is on the wire of the component that it comes to.
@@ -35,7 +35,7 @@ pub struct Token {
     flow_bits: u8,
 }
 
-impl Token {
+impl PacketState {
     /// `packet` of `source`, which climbs so many switches, if it is for a set of nodes.
     pub(super) fn new(
         settings: &SpSettings,
@@ -53,7 +53,7 @@ impl Token {
             Destination::Node(node) => node,
             Destination::Group(..) | Destination::Nodes(_) => source,
         };
-        Token {
+        PacketState {
             created: packet.created,
             injected: Cycle::ZERO,
             arrived: Cycle::ZERO,
@@ -122,7 +122,7 @@ pub struct Run {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mail {
     /// A packet comes to a switch: its first flit is told in the next run.
-    Head(u16, Box<Token>),
+    Head(u16, Box<PacketState>),
     /// Flits come: when each is on the receiver's wire.
     Flits(Run),
     /// Credits come back: when each counts.
@@ -130,27 +130,27 @@ pub enum Mail {
     /// The channel of that port has another rate from that cycle on, or is stopped.
     Pace(u16, Cycle, Option<Rate>),
     /// A packet comes to a node, in that rail, and counts as delivered in that cycle.
-    Whole(u16, Cycle, Box<Token>),
+    Whole(u16, Cycle, Box<PacketState>),
 }
 
 /// What has come for a component, in the order of each port.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    pub(super) heads: Vec<(u16, Box<Token>)>,
+    pub(super) heads: Vec<(u16, Box<PacketState>)>,
     pub(super) flits: Vec<Run>,
     pub(super) credits: Vec<Run>,
     pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
-    pub(super) whole: Vec<(u16, Cycle, Box<Token>)>,
+    pub(super) whole: Vec<(u16, Cycle, Box<PacketState>)>,
 }
 
 impl Inbox {
     pub(super) fn accept(&mut self, mail: Mail) {
         match mail {
-            Mail::Head(port, token) => self.heads.push((port, token)),
+            Mail::Head(port, state) => self.heads.push((port, state)),
             Mail::Flits(run) => self.flits.push(run),
             Mail::Credits(run) => self.credits.push(run),
             Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
-            Mail::Whole(rail, at, token) => self.whole.push((rail, at, token)),
+            Mail::Whole(rail, at, state) => self.whole.push((rail, at, state)),
         }
     }
 

@@ -7,7 +7,7 @@ use super::nic::Nic;
 use super::port::{Coming, Port};
 use super::receiver::Leaving;
 use super::world::World;
-use crate::hpp::token::{CreditUpdate, Mail, Token};
+use crate::hpp::packet_state::{CreditUpdate, Mail, PacketState};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::Delivery;
@@ -46,7 +46,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.post(Letter { place, base, coming, route });
     }
 
-    /// A packet comes to a port in any block, which will read of it in the stretch in which it is felt, or a while before.
+    /// A packet comes to a port in any block, which will read of it in the batch in which it is felt, or a while before.
     #[inline(always)]
     fn post(&mut self, letter: Letter) {
         let Letter { place, coming, .. } = letter;
@@ -61,8 +61,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The packet in `slot` goes to `port` of the component at `to`, in another shard.
     #[inline(never)]
     fn send_away(&mut self, to: Address, port: u16, slot: Slot) {
-        let token = self.world.tokens.take(slot);
-        self.world.mail.send_away(to, token.at, Mail::Packet(Token { port, ..token }));
+        let state = self.world.states.take(slot);
+        self.world.mail.send_away(to, state.at, Mail::Packet(PacketState { port, ..state }));
     }
 
     /// The packets that other blocks and other shards have sent come to the block that runs.
@@ -88,12 +88,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Takes in mail from another shard, before a window that begins in cycle `start`.
     pub(super) fn accept(&mut self, ports: &mut [Port<V>], letter: component::Letter<Mail>, start: Cycle) {
         match letter.mail {
-            Mail::Packet(token) => {
-                let place = self.place_of(letter.place, token.port.into());
-                let Token { flits, units, vc, route, .. } = token;
-                let at = Time32::of(token.at, self.world.timing.epoch);
-                let slot = self.world.tokens.put(Token { next: Slot::NONE, ..token });
-                let base = place - u32::from(token.port);
+            Mail::Packet(state) => {
+                let place = self.place_of(letter.place, state.port.into());
+                let PacketState { flits, units, vc, route, .. } = state;
+                let at = Time32::of(state.at, self.world.timing.epoch);
+                let slot = self.world.states.put(PacketState { next: Slot::NONE, ..state });
+                let base = place - u32::from(state.port);
                 let coming = Coming { slot, at, flits, units, vc };
                 self.post(Letter { place, base, coming, route });
             }
@@ -122,13 +122,13 @@ impl<const V: usize, O: Observer> Net<V, O> {
         coming: Coming,
         route: Route,
     ) {
-        let World { timing, tokens, .. } = &mut self.world;
+        let World { timing, states, .. } = &mut self.world;
         let port = &mut ports[place as usize];
         let vc = usize::from(coming.vc);
         let input = &mut port.lanes[vc].input;
         let is_credit_critical = input.receiver.arrive(coming.units, timing.slack);
         let is_first = input.waiting.is_empty();
-        tokens.append_ended(&mut input.waiting, coming.slot);
+        states.append_ended(&mut input.waiting, coming.slot);
         let request = is_first.then(|| input.request(timing, coming, route));
         if is_credit_critical && port.link.make_credit_critical(coming.vc) {
             // If it has been credit-critical for longer, what is urgent is known already.
@@ -168,7 +168,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if is_first {
             nic.deliver_at = delivered;
         }
-        self.world.tokens.append_ended(&mut nic.undelivered, slot);
+        self.world.states.append_ended(&mut nic.undelivered, slot);
         self.undelivered += 1;
         if is_first {
             self.call_node(index, delivered);
@@ -190,8 +190,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn deliver(&mut self, index: usize, slot: Slot, now: Cycle) {
         let Nic { rail, node_id, .. } = self.nics[index];
-        let delivery = self.world.tokens[slot].delivery(rail, NodeId(node_id), now);
-        self.world.tokens.free(slot);
+        let delivery = self.world.states[slot].delivery(rail, NodeId(node_id), now);
+        self.world.states.free(slot);
         self.world.record(&delivery);
     }
 
@@ -202,13 +202,13 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if nic.deliver_at > now {
             return None;
         }
-        let tokens = &mut self.world.tokens;
-        let slot = tokens.unlink(&mut nic.undelivered);
+        let states = &mut self.world.states;
+        let slot = states.unlink(&mut nic.undelivered);
         self.undelivered -= 1;
-        let next = tokens.first(&nic.undelivered);
-        nic.deliver_at = next.map_or(Cycle::NEVER, |token| token.at + u64::from(token.flits));
-        let delivery = tokens[slot].delivery(nic.rail, NodeId(nic.node_id), now);
-        tokens.free(slot);
+        let next = states.first(&nic.undelivered);
+        nic.deliver_at = next.map_or(Cycle::NEVER, |state| state.at + u64::from(state.flits));
+        let delivery = states[slot].delivery(nic.rail, NodeId(nic.node_id), now);
+        states.free(slot);
         self.world.record(&delivery);
         Some(delivery)
     }

@@ -2,8 +2,8 @@
 
 use super::receiver::Leaving;
 use crate::hpp::link_sender::ShardCx;
+use crate::hpp::packet_state::{CreditUpdate, Mail, PacketState};
 use crate::hpp::timing::Timing;
-use crate::hpp::token::{CreditUpdate, Mail, Token};
 use flitway_engine::Cycle;
 use flitway_fabric::Delivery;
 use flitway_fabric::component::Letter;
@@ -21,7 +21,7 @@ pub(super) struct World<O> {
     /// No packet has more or fewer bytes.
     pub(super) payloads: RangeInclusive<u32>,
     pub(super) routing: Routing,
-    pub(super) tokens: Pool<Token>,
+    pub(super) states: Pool<PacketState>,
     pub(super) limits: Pool<CreditUpdate>,
     /// Packets that leave FIFOs and the buffers of NIC ports before it has been counted what of the ones before them has left.
     pub(super) behind: Pool<Leaving>,

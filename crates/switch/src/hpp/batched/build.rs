@@ -5,7 +5,7 @@ use super::nic::{Home, Nic};
 use super::node::Node;
 use super::port::Port;
 use super::world::{Outgoing, World};
-use super::{LongShard, Net, Switch};
+use super::{BatchedShard, Net, Switch};
 use crate::hpp::timing::Timing;
 use crate::hpp::{HppSettings, lengths};
 use flitway_engine::Cycle;
@@ -41,7 +41,7 @@ pub(in crate::hpp) fn bytes_per_port(vcs: usize, ports: usize) -> [usize; 2] {
     [of_switch + vcs * ArbiterBank::bytes(ports) + LISTS, of_nic]
 }
 
-impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
+impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
     /// The part of `fabric` that is planned.
     pub(in crate::hpp) fn build(fabric: &Fabric<HppSettings>, plan: Plan<E, O>) -> Self {
         let Plan { number, shards, window_length, bytes, switches: parts, nodes, observer, .. } = plan;
@@ -82,7 +82,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         let calendar = Calendar::new(nodes.len());
         let nodes = (0..).zip(nodes).map(|(index, part)| net.build_node(index, part, &places)).collect();
         net.switches = switches;
-        LongShard {
+        BatchedShard {
             ports,
             net,
             nodes,
@@ -121,7 +121,7 @@ fn world<O>(fabric: &Fabric<HppSettings>, observer: O, mail: Outgoing) -> World<
         lengths: lengths(&fabric.chip, &timing),
         payloads: fabric.payloads.clone(),
         routing: fabric.routing.clone(),
-        tokens: Pool::default(),
+        states: Pool::default(),
         limits: Pool::default(),
         behind: Pool::default(),
         mail,

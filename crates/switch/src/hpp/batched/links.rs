@@ -95,7 +95,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if self.world.observer.follows_departures() {
             self.describe_departure(&ports[place as usize], place, vc, slot, now);
         }
-        let World { timing, tokens, counters, .. } = &mut self.world;
+        let World { timing, states, counters, .. } = &mut self.world;
         counters.events += 1;
         counters.packet_hops += 1;
         counters.flit_hops += u64::from(flits);
@@ -119,17 +119,17 @@ impl<const V: usize, O: Observer> Net<V, O> {
         link.data_turn = vc as u8;
         let at = link.send_packet(timing, now, flits.into());
         let Wire { peer, port: to_port, .. } = link.wire;
-        let token = &mut tokens[slot];
-        let behind = std::mem::replace(&mut token.next, Slot::NONE);
-        token.at = at.cycle(timing.epoch);
-        token.hops += 1;
-        token.route = token.route.rest();
-        let mut route = token.route;
+        let state = &mut states[slot];
+        let behind = std::mem::replace(&mut state.next, Slot::NONE);
+        state.at = at.cycle(timing.epoch);
+        state.hops += 1;
+        state.route = state.route.rest();
+        let mut route = state.route;
         if route.is_continued() {
             route = self.continue_route(place, slot);
         }
         // It leaves its FIFO.
-        let World { timing, tokens, behind: pool, .. } = &mut self.world;
+        let World { timing, states, behind: pool, .. } = &mut self.world;
         let port = &mut ports[from as usize];
         let input = &mut port.lanes[vc].input;
         input.waiting.pop_to(behind);
@@ -139,7 +139,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
         if behind != Slot::NONE {
             let input = &mut ports[from as usize].lanes[vc].input;
-            let request = input.request_behind(timing, &tokens[behind]);
+            let request = input.request_behind(timing, &states[behind]);
             self.enter(ports, base, from, vc, request);
         }
         self.pass_on(ports, peer, to_port, Coming { slot, at, flits, units, vc: vc as u8 }, route);
@@ -151,9 +151,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn continue_route(&mut self, place: u32, slot: Slot) -> Route {
         let number = self.number(place);
         let port = PortId(place - self.bases[place as usize]);
-        let World { routing, tokens, .. } = &mut self.world;
-        tokens[slot].continue_route(routing, number, Hop { port, class: 0 });
-        tokens[slot].route
+        let World { routing, states, .. } = &mut self.world;
+        states[slot].continue_route(routing, number, Hop { port, class: 0 });
+        states[slot].route
     }
 
     /// The first packet of FIFO `vc` at `place`, of the switch whose first port is at `base`, makes `request`.
@@ -180,18 +180,18 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Time32) {
         let (base, number) = (self.bases[place as usize], self.number(place));
         let Port { link, lanes, .. } = port;
-        let World { timing, observer, tokens, .. } = &mut self.world;
-        let (mut link, token) = (link.clone(), &tokens[slot]);
+        let World { timing, observer, states, .. } = &mut self.world;
+        let (mut link, state) = (link.clone(), &states[slot]);
         observer.departed(&Departure {
-            packet: token.name(),
+            packet: state.name(),
             component: number,
             port: PortId(place - base),
             vc: vc as u8,
-            flits: token.flits,
+            flits: state.flits,
             ready: lanes[vc].output.at.cycle(timing.epoch),
             free: link.free_at.cycle(timing.epoch),
             chosen: now.cycle(timing.epoch),
-            arrives: link.send_packet(timing, now, token.flits.into()).cycle(timing.epoch),
+            arrives: link.send_packet(timing, now, state.flits.into()).cycle(timing.epoch),
         });
     }
 }

@@ -2,8 +2,8 @@
 //! what it may still send, not up to where, and adverts that have come and do not count yet are a ring: where links are long
 //! many can come in one window.
 
+use crate::hpp::packet_state::CreditUpdate;
 use crate::hpp::timing::Timing;
-use crate::hpp::token::CreditUpdate;
 use flitway_engine::Cycle;
 use flitway_fabric::pool::{Pool, Ring};
 

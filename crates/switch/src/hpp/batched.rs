@@ -1,4 +1,4 @@
-//! A shard in which every packet is long: it decides by stretches. What happens in which cycle is said in the
+//! A shard in which every packet is long: it decides in batches. What happens in which cycle is said in the
 //! [parent module](super); here stands why the order does not matter.
 //!
 //! What is decided in a switch acts there a while later. A grant of cycle `g` reaches the link in cycle
@@ -6,10 +6,10 @@
 //! lets the rest of the packet out of the TX FIFO, so that it has crossed in cycle `max(g + n, d + n - 1 - tx_fifo)`, and
 //! lets it out of the input FIFO, whose first unit that ends beyond the TX FIFO, with flit `f`, has left no earlier than in
 //! cycle `d + f - tx_fifo`. What is sent to another switch or node, and what a receiver advertises, acts there no sooner than
-//! after the lookahead of the fabric, which is the length of a window. So for a *stretch* of cycles that is no longer than
+//! after the lookahead of the fabric, which is the length of a window. So for a *batch* of cycles that is no longer than
 //! the least of these distances and lies in one window, all nodes of the shard do what they do, one after the other, each for
-//! the whole stretch; then all arbiters decide; then all links, for a stretch that begins `1 + transmit_buffer` later, which
-//! is no longer than a stretch either: they are kept back at a look from outside, and then decide for all of it at once.
+//! the whole batch; then all arbiters decide; then all links, for a batch that begins `1 + transmit_buffer` later, which
+//! is no longer than a batch either: they are kept back at a look from outside, and then decide for all of it at once.
 //! Nothing has to be sorted, and no packet is under way of which it is not known when it will have crossed: of one that has
 //! been granted nothing leaves that anybody hears of before its link chooses it, so it stays at the head of its FIFO until
 //! then.
@@ -32,7 +32,7 @@ mod sender;
 mod world;
 
 use super::link_sender::Owner;
-use super::token::Mail;
+use super::packet_state::Mail;
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::time32::{Time, Time32};
@@ -59,8 +59,8 @@ pub(super) const VCS: usize = 4;
 /// The most units of a buffer: twice as many are a number of 16 bits.
 pub(super) const UNITS: u32 = (1 << 15) - 1;
 
-/// Cycles of a stretch, at most.
-pub(super) const STRETCH: u32 = 16;
+/// Cycles of a batch, at most.
+pub(super) const BATCH: u32 = 16;
 
 /// Cycles that have passed and can at least be told from each other, as far as decisions need that.
 pub(super) const KEPT_LEAST: u64 = 1 << 10;
@@ -77,13 +77,13 @@ const FAR: u64 = 1 << 30;
 
 /// A shard of HPP Switches of `V` VCs, and of nodes.
 #[derive(Debug)]
-pub struct LongShard<const V: usize, E, O> {
+pub struct BatchedShard<const V: usize, E, O> {
     /// The ports of the switches. They stand beside what acts on them: nothing of that has to be read again because a port has
     /// been written.
     ports: Vec<Port<V>>,
     net: Net<V, O>,
     nodes: Vec<Node<E>>,
-    /// Nodes that have something to do that is too far ahead for rows, by stretch from cycle 0.
+    /// Nodes that have something to do that is too far ahead for buckets, by batch from cycle 0.
     calendar: Calendar,
     inbox: Vec<component::Letter<Mail>>,
     // Kept for their memory.
@@ -96,7 +96,7 @@ pub struct LongShard<const V: usize, E, O> {
 /// counted on, the NIC ports of the first node, of the second one and so on. That number is the *place* of a port.
 ///
 /// Where the cache of a core does not hold everything, the switches are divided into *blocks* that it holds, and each
-/// stretch is run block by block, every node with the block of its first switch. What one block sends to another is kept as a
+/// batch is run block by block, every node with the block of its first switch. What one block sends to another is kept as a
 /// letter until it is felt, and so is what comes from another shard. Blocks begin at multiples of their size, and no switch is
 /// in two of them: what is not needed of a block stays unconnected.
 #[derive(Debug)]
@@ -149,12 +149,12 @@ struct Switch {
 }
 
 /// The cycle that time is counted from once all has been settled up to `now`: so long before that what matters of the time
-/// before `now` can still be told. Stretches stay in their rows.
+/// before `now` can still be told. Batches stay in their buckets.
 fn epoch_before(now: Cycle) -> Cycle {
     Cycle(now.since(Cycle(KEPT)) / lists::ROUND * lists::ROUND)
 }
 
-impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
+impl<const V: usize, E: Endpoint, O: Observer> Shard for BatchedShard<V, E, O> {
     type Mail = component::Letter<Mail>;
 
     fn receive(&mut self, letter: Self::Mail) {
@@ -210,28 +210,28 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for LongShard<V, E, O> {
         let now = self.net.lists.now().cycle(epoch);
         let of_ports = self.net.lists.next().unwrap_or(Time32::NEVER).min(self.net.news_at);
         let of_ports = if of_ports == Time32::NEVER { Cycle::NEVER } else { of_ports.cycle(epoch) };
-        let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |row| Cycle(row * u64::from(STRETCH)));
+        let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |bucket| Cycle(bucket * u64::from(BATCH)));
         // Letters are read in the next window.
         let next = if self.inbox.is_empty() { of_ports.min(of_nodes) } else { now };
         (next != Cycle::NEVER).then(|| next.max(now).0 / self.net.window_length)
     }
 }
 
-impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
+impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
     /// Whether the epoch is so long before `now` that it has to be moved on.
     fn is_far(&self, now: Cycle) -> bool {
         now.since(self.net.world.timing.epoch) > EPOCH
     }
 
-    /// The nodes that have something to do in the stretch of now, or soon, are put into rows.
+    /// The nodes that have something to do in the batch of now, or soon, are put into buckets.
     fn take_far_nodes(&mut self) {
         let timing = &self.net.world.timing;
         let (now, far) = (self.net.lists.now().cycle(timing.epoch), self.net.lists.far().cycle(timing.epoch));
-        let (first, last) = (now.0 / u64::from(STRETCH), far.0 / u64::from(STRETCH));
-        while let Some(row) = self.calendar.next().filter(|&row| row < last) {
+        let (first, last) = (now.0 / u64::from(BATCH), far.0 / u64::from(BATCH));
+        while let Some(bucket) = self.calendar.next().filter(|&bucket| bucket < last) {
             let mut due = std::mem::take(&mut self.far);
-            self.calendar.take(row, &mut due);
-            let at = Time32::of(Cycle(row.max(first) * u64::from(STRETCH)).max(now), timing.epoch);
+            self.calendar.take(bucket, &mut due);
+            let at = Time32::of(Cycle(bucket.max(first) * u64::from(BATCH)).max(now), timing.epoch);
             for &node in &due {
                 self.net.lists.call_node(node, self.nodes[node as usize].block, at);
             }
@@ -239,7 +239,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
         }
     }
 
-    /// The nodes of the block that runs do what they have to do before cycle `end`, with which the stretch ends.
+    /// The nodes of the block that runs do what they have to do before cycle `end`, with which the batch ends.
     #[inline(never)]
     fn run_nodes(&mut self, end: Time32) {
         let mut due = std::mem::take(&mut self.due);
@@ -266,7 +266,7 @@ impl<const V: usize, E: Endpoint, O: Observer> LongShard<V, E, O> {
             if next < far {
                 self.net.lists.wake_node(index, Time32::of(next, epoch));
             } else if next != Cycle::NEVER {
-                self.calendar.schedule(index, next.0 / u64::from(STRETCH));
+                self.calendar.schedule(index, next.0 / u64::from(BATCH));
             }
         }
         self.due = due;
@@ -288,11 +288,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
     }
 
-    /// Goes on to the next stretch in which something is due, perhaps in the `row` of the calendar, or to the end of the
+    /// Goes on to the next batch in which something is due, perhaps in the `bucket` of the calendar, or to the end of the
     /// window.
-    fn skip(&mut self, until: Time32, row: Option<u64>) {
+    fn skip(&mut self, until: Time32, bucket: Option<u64>) {
         let epoch = self.world.timing.epoch;
-        let of_nodes = row.map_or(Time32::NEVER, |row| Time32::of(Cycle(row * u64::from(STRETCH)), epoch));
+        let of_nodes =
+            bucket.map_or(Time32::NEVER, |bucket| Time32::of(Cycle(bucket * u64::from(BATCH)), epoch));
         let next = self.lists.next().unwrap_or(Time32::NEVER).min(of_nodes);
         let next = next.max(self.lists.end()).min(until);
         self.links_from = self.links_upto(next);
