@@ -125,29 +125,27 @@ impl<'a> Wiring<'a> {
 /// neighbours. For a tree that cuts subtrees apart, for a grid rows.
 fn by_neighbourhood(topology: &Topology) -> Vec<usize> {
     let switches = topology.switches() as usize;
-    let mut key = vec![f64::NAN; switches];
+    let mut key: Vec<Option<f64>> = vec![None; switches];
     for node in 0..topology.nodes() {
         let home = topology.home(NodeId(node)).0.index();
-        if key[home].is_nan() {
-            key[home] = f64::from(node);
-        }
+        key[home].get_or_insert(f64::from(node));
     }
-    while key.iter().any(|key| key.is_nan()) {
+    while key.contains(&None) {
         let before = key.clone();
-        for switch in (0..switches).filter(|&switch| before[switch].is_nan()) {
+        for switch in (0..switches).filter(|&switch| before[switch].is_none()) {
             let id = SwitchId::new(switch);
             let known = (0..topology.ports(id)).filter_map(|port| match topology.feeder(id, PortId(port)) {
-                Some((_, End::Switch(next, _))) => Some(before[next.index()]).filter(|key| !key.is_nan()),
+                Some((_, End::Switch(next, _))) => before[next.index()],
                 _ => None,
             });
             let (sum, count) = known.fold((0.0, 0.0), |(sum, count), key| (sum + key, count + 1.0));
             if count > 0.0 {
-                key[switch] = sum / count;
+                key[switch] = Some(sum / count);
             }
         }
     }
     let mut order: Vec<usize> = (0..switches).collect();
-    order.sort_by(|&a, &b| key[a].total_cmp(&key[b]).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| f64::total_cmp(&key[a].unwrap_or(0.0), &key[b].unwrap_or(0.0)).then(a.cmp(&b)));
     order
 }
 

@@ -165,6 +165,7 @@ mod credit_schedule;
 mod link_sender;
 mod nic;
 mod packet_state;
+mod rules;
 pub mod settings;
 mod shard;
 mod switch;
