@@ -3,8 +3,8 @@
 //! **Condition.** The TX FIFO holds what crosses until a packet is ready for the link, and a unit of a packet that is granted
 //! later is not freed before then, unless adverts have wires of their own.
 //!
-//! **Why it is sound.** A packet that finds its TX FIFO empty and its link free never fills the former before it goes on to the
-//! latter. In the meantime no packet that is granted later can have freed a unit whose advert takes the link.
+//! **Why it is sound.** A packet that finds its TX FIFO empty and its link free never fills the former before it goes on to
+//! the latter. In the meantime no packet that is granted later can have freed a unit whose advert takes the link.
 
 use crate::hpp::HppSettings;
 use crate::hpp::timing::Timing;

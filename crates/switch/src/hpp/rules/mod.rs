@@ -1,4 +1,5 @@
-//! When the engine may take a shorter way: one rule a file, each with its condition, why it is sound, and a test of its border.
+//! When the engine may take a shorter way: one rule a file, each with its condition, why it is sound, and a test of its
+//! border.
 //!
 //! The shorter ways change nothing of what happens in which cycle; if one of these conditions were wrong, they would. The
 //! campaign draws settings on both sides of each.

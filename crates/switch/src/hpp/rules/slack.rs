@@ -1,11 +1,11 @@
 //! A receiver need not tell adverts to a sender that has at least so many units more than have arrived from it: the *slack*.
 //!
 //! **Why it is sound.** What a sender has taken without our knowing is bounded: flits cross to one link at one a cycle (per
-//! class), so since the last packet that we know of no more can have crossed than a full TX FIFO and the cycles until now, and
-//! one packet may have been granted beyond that. While the rest still holds the largest packet, the old limit answers every
-//! question as the new one would. It is enough to look when a packet has been read: until then nothing here changes for the
-//! worse. Where two sides take turns the sender is a window ahead when we look, but we have read all of that, so a window is
-//! enough there too.
+//! class), so since the last packet that we know of no more can have crossed than a full TX FIFO and the cycles until now,
+//! and one packet may have been granted beyond that. While the rest still holds the largest packet, the old limit answers
+//! every question as the new one would. It is enough to look when a packet has been read: until then nothing here changes for
+//! the worse. Where two sides take turns the sender is a window ahead when we look, but we have read all of that, so a window
+//! is enough there too.
 
 use crate::hpp::HppSettings;
 use crate::hpp::timing::{Timing, longest, window};
