@@ -71,35 +71,37 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// switches of rail 0, of rail 1, ..., then the rails of each node. `None` from an architecture that does not count.
     #[must_use]
     pub fn sent_flits(&mut self) -> Option<Vec<u64>> {
+        let Simulation { windows, topology, switches, nodes, rails, .. } = self;
         let ports = |(number, at): (usize, &Address)| {
-            let switch = SwitchId(number as u32 % self.topology.switches());
-            (*at, self.topology.ports(switch))
+            (*at, topology.ports(SwitchId(number as u32 % topology.switches())))
         };
-        let components: Vec<(Address, u32)> = self
-            .switches
-            .iter()
-            .enumerate()
-            .map(ports)
-            .chain(self.nodes.iter().map(|&at| (at, self.rails)))
-            .collect();
-        self.sent_by(&components).into_iter().flatten().collect()
+        let of_switches = switches.iter().enumerate().map(ports);
+        let components: Vec<(Address, u32)> =
+            of_switches.chain(nodes.iter().map(|&at| (at, *rails))).collect();
+        let of_shard = |(shard, number): (&A::Shard<E, O>, u32)| {
+            let here = components.iter().filter(|(at, _)| at.shard == number);
+            let ports = here.flat_map(|(at, ports)| (0..*ports).map(|port| (at.place, PortId(port))));
+            ports.map(|(place, port)| shard.sent_flits(place, port)).collect::<Vec<_>>().into_iter()
+        };
+        let mut of_shards: Vec<_> = windows.shards().iter().zip(0..).map(of_shard).collect();
+        let mut all = Vec::with_capacity(components.len());
+        for (at, ports) in &components {
+            all.extend(of_shards[at.shard as usize].by_ref().take(*ports as usize));
+        }
+        all.into_iter().collect()
     }
 
     /// What the NIC ports have sent: flits of the packets that their links have chosen since the start. `None` from an
     /// architecture that does not count.
     #[must_use]
     pub fn injected_flits(&mut self) -> Option<u64> {
-        let nodes: Vec<(Address, u32)> = self.nodes.iter().map(|&at| (at, self.rails)).collect();
-        self.sent_by(&nodes).into_iter().flatten().sum()
-    }
-
-    /// Flits that each of so many ports of these components has sent.
-    fn sent_by(&mut self, components: &[(Address, u32)]) -> Vec<Vec<Option<u64>>> {
-        self.gather_at(
-            components,
-            |(at, _)| *at,
-            |shard, &(at, ports)| (0..ports).map(|port| shard.sent_flits(at.place, PortId(port))).collect(),
-        )
+        let Simulation { windows, nodes, rails, .. } = self;
+        let of_shard = |(shard, number): (&A::Shard<E, O>, u32)| {
+            let here = nodes.iter().filter(|at| at.shard == number);
+            here.flat_map(|at| (0..*rails).map(|rail| shard.sent_flits(at.place, PortId(rail))))
+                .sum::<Option<u64>>()
+        };
+        windows.shards().iter().zip(0..).map(of_shard).sum()
     }
 
     /// What the shard of each of `places` answers for it.
