@@ -5,8 +5,9 @@ use std::fmt::Write;
 use crate::code::{Code, PAGES, Page};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
-use crate::schema::{self, Choice, Kind, Presence, Setting};
+use crate::schema;
 use crate::section::switch;
+use crate::setting::{Choice, Kind, Presence, Setting, is_within};
 use crate::units::show;
 
 /// The page of a setting, a table of settings, a name that a setting can have, or a code, as plain text.
@@ -82,7 +83,7 @@ fn choice_page(setting: &Setting, choice: &Choice) -> String {
 
 fn table_page(table: &str) -> String {
     let mut page = format!("[{table}]\n");
-    for setting in schema::settings().filter(|setting| schema::is_within(setting.path, table)) {
+    for setting in schema::settings().filter(|setting| is_within(setting.path, table)) {
         let condition = setting.when.as_ref().map_or_else(String::new, |when| {
             format!("  (only for {} {})", when.selector.path, quoted(when.values))
         });

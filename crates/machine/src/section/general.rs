@@ -2,7 +2,7 @@
 
 use flitway_engine::Clock;
 
-use crate::schema::{Kind, Presence, Setting};
+use crate::setting::{Kind, Presence, Setting};
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] = &[&NAME, &DESCRIPTION, &RAILS, &CLOCK];

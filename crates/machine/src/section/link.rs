@@ -8,9 +8,9 @@ use flitway_wiring::topology::End;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::schema::{Kind, Presence, Setting, When};
 use crate::section::general;
 use crate::section::topology::{self, Topology};
+use crate::setting::{Kind, Presence, Setting, When};
 use crate::units::{self, Dimension};
 use crate::values::Values;
 

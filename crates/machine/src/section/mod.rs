@@ -9,7 +9,7 @@ pub(crate) mod routing;
 pub(crate) mod switch;
 pub(crate) mod topology;
 
-use crate::schema::Setting;
+use crate::setting::Setting;
 
 /// The tables of settings, in the order of the reference page.
 pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {

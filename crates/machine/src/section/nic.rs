@@ -2,8 +2,8 @@
 
 use flitway_engine::Picos;
 
-use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::switch::ARCHITECTURE;
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::units::Dimension;
 use crate::values::Values;
 

@@ -4,7 +4,7 @@ use flitway_fabric::packet::PacketFormat;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Kind, Presence, Setting};
+use crate::setting::{Kind, Presence, Setting};
 use crate::units::Dimension;
 use crate::values::Values;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::topology::{self, Topology};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE, &VC_CLASSES];

@@ -13,9 +13,9 @@ use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, LaneChoice, Pip
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::topology::{self, Topology};
 use crate::section::{nic, packet};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
 

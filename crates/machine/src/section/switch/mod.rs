@@ -12,10 +12,10 @@ use flitway_wiring::routing::{Route, RoutingKind};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Kind, Presence, Setting};
 use crate::section::link::LinkSettings;
 use crate::section::routing;
 use crate::section::topology::{self, Topology};
+use crate::setting::{Kind, Presence, Setting};
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] = &[&ARCHITECTURE];

@@ -13,8 +13,8 @@ use flitway_wiring::routing::RoutingKind;
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::{packet, routing, topology};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::units::{self, Dimension};
 use crate::values::Values;
 

@@ -4,8 +4,7 @@ use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
 
@@ -71,7 +70,7 @@ pub(super) static ARRANGEMENT: Setting = Setting {
     source: "Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014",
 };
 
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (per_group, global_ports) = (values.count(&SWITCHES_PER_GROUP), values.count(&GLOBAL_PORTS));
     let (per_group, global_ports, nodes_per_switch) =
         (per_group?, global_ports?, values.count(&NODES_PER_SWITCH)?);

@@ -4,8 +4,7 @@ use super::dragonfly::{DRAGONFLY_PLUS, GLOBAL_PORTS, arrangement, groups};
 use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::{DragonflyPlus, TopologySettings};
 
@@ -38,7 +37,7 @@ pub(super) static SPINES: Setting = Setting {
     source: "Shpiner et al., HiPINEB 2017",
 };
 
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (leaves, spines, global_ports) =
         (values.count(&LEAVES), values.count(&SPINES), values.count(&GLOBAL_PORTS));
     let (leaves, spines, global_ports) = (leaves?, spines?, global_ports?);

@@ -3,11 +3,9 @@
 use super::{KIND, KindRow, Topology};
 use crate::diagnostic::Diagnostics;
 use crate::graph;
-use crate::options::{Options, Origin};
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
-use std::path::Path;
 
 const GRAPH: &str = "graph";
 
@@ -27,13 +25,8 @@ pub(super) static FILE: Setting = Setting {
     source: "Flitway",
 };
 
-fn build(options: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
-    let name = values.text(&FILE)?;
-    let folder = match values.origin(&FILE) {
-        Some(Origin::Set) => Path::new(""),
-        _ => options.folder.as_path(),
-    };
-    let graph = graph::read(&folder.join(name), values.location(&FILE).as_ref(), findings)?;
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let graph = graph::read(&values.path(&FILE)?, values.location(&FILE).as_ref(), findings)?;
     let settings = TopologySettings::Graph(graph.graph.clone());
     let [nodes, switches] = [graph.graph.nodes, graph.graph.switches].map(u64::from);
     Some(Topology { graph: Some(graph), ..Topology::plain(GRAPH, settings, nodes, switches) })

@@ -2,7 +2,7 @@
 
 use super::{KIND, KindRow, Topology, fits};
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -17,9 +17,9 @@ pub(super) const MESH_CHOICE: Choice =
 pub(super) const TORUS_CHOICE: Choice = Choice { name: TORUS, doc: "A grid whose rows close to rings." };
 
 pub(super) const MESH_ROW: KindRow =
-    KindRow { name: MESH, build: |_, values, findings| grid(values, MESH, findings) };
+    KindRow { name: MESH, build: |values, findings| grid(values, MESH, findings) };
 pub(super) const TORUS_ROW: KindRow =
-    KindRow { name: TORUS, build: |_, values, findings| grid(values, TORUS, findings) };
+    KindRow { name: TORUS, build: |values, findings| grid(values, TORUS, findings) };
 
 pub(crate) static DIMENSIONS: Setting = Setting {
     path: "topology.dimensions",

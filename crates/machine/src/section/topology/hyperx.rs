@@ -4,8 +4,7 @@ use super::grid::{DIMENSIONS, NODES_PER_SWITCH};
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -30,7 +29,7 @@ pub(super) static LINKS: Setting = Setting {
     source: "Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p",
 };
 
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (dimensions, links) = (values.counts(&DIMENSIONS), values.counts(&LINKS));
     let (dimensions, links, nodes_per_switch) = (dimensions?, links?, values.count(&NODES_PER_SWITCH)?);
     if links.len() != 1 && links.len() != dimensions.len() {

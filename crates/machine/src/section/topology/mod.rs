@@ -20,9 +20,7 @@ use flitway_wiring::topology::{MAX_COMPONENTS, TopologySettings};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::graph::GraphFile;
-use crate::machine::Size;
-use crate::options::Options;
-use crate::schema::{Kind, Presence, Setting, When};
+use crate::setting::{Kind, Presence, Setting, When};
 use crate::values::Values;
 
 pub(crate) static SETTINGS: &[&Setting] = &[
@@ -79,7 +77,7 @@ pub(crate) static KIND: Setting = Setting {
 /// A kind of topology.
 struct KindRow {
     name: &'static str,
-    build: fn(&Options, &Values, &mut Diagnostics) -> Option<Topology>,
+    build: fn(&Values, &mut Diagnostics) -> Option<Topology>,
 }
 
 /// Every kind.
@@ -150,6 +148,15 @@ pub(crate) struct Topology {
     pub(crate) longest_ring: Option<u32>,
 }
 
+/// How large a rail is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) nodes: u64,
+    pub(crate) switches: u64,
+    /// Ports of all switches.
+    pub(crate) ports: u64,
+}
+
 impl Topology {
     /// How large a rail is.
     pub(crate) fn size(&self) -> Size {
@@ -192,10 +199,10 @@ impl Topology {
     }
 }
 
-pub(crate) fn build(options: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let name = values.choice(&KIND)?;
     let kind = KINDS.iter().find(|kind| kind.name == name)?;
-    (kind.build)(options, values, findings)
+    (kind.build)(values, findings)
 }
 
 /// Checks the numbers of nodes and switches, and gives them; `None` among them is beyond 64 bits.

@@ -4,8 +4,7 @@ use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::{RandomRegular, Topology as Wiring, TopologySettings};
 
@@ -50,7 +49,7 @@ pub(super) static SEED: Setting = Setting {
     source: "Flitway",
 };
 
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (switches, degree) = (values.count(&SWITCHES), values.count(&DEGREE));
     let (switches, degree, seed) = (switches?, degree?, values.count(&SEED)?);
     let nodes_per_switch = values.count(&NODES_PER_SWITCH)?;

@@ -1,7 +1,7 @@
 //! One switch.
 
 use super::{KIND, KindRow, Topology};
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use flitway_wiring::topology::TopologySettings;
 
 const SINGLE: &str = "single";
@@ -10,7 +10,7 @@ pub(super) const CHOICE: Choice = Choice { name: SINGLE, doc: "One switch with a
 
 pub(super) const ROW: KindRow = KindRow {
     name: SINGLE,
-    build: |_, values, _| {
+    build: |values, _| {
         let nodes = values.count(&NODES)?;
         let settings = TopologySettings::Single { nodes };
         Some(Topology { ports: nodes.into(), ..Topology::plain(SINGLE, settings, nodes.into(), 1) })

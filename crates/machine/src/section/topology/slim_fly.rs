@@ -4,8 +4,7 @@ use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -28,7 +27,7 @@ pub(super) static Q: Setting = Setting {
     source: "Besta and Hoefler, SC 2014, section II-B",
 };
 
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (q, nodes_per_switch) = (values.count(&Q)?, values.count(&NODES_PER_SWITCH)?);
     if let Some(factor) = (2..q).find(|factor| q.is_multiple_of(*factor)) {
         let message = format!("`{}` is {q}, which is {factor} x {}", Q.path, q / factor);

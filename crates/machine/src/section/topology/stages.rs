@@ -3,7 +3,7 @@
 use super::{ARITY, KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::{StageWiring, TopologySettings};
 
@@ -22,10 +22,10 @@ pub(super) const BUTTERFLY_CHOICE: Choice =
     Choice { name: BUTTERFLY, doc: "The k-ary n-fly: the same size, wired as a butterfly." };
 
 pub(super) const OMEGA_ROW: KindRow =
-    KindRow { name: OMEGA, build: |_, values, findings| stages(values, OMEGA, StageWiring::Omega, findings) };
+    KindRow { name: OMEGA, build: |values, findings| stages(values, OMEGA, StageWiring::Omega, findings) };
 pub(super) const BUTTERFLY_ROW: KindRow = KindRow {
     name: BUTTERFLY,
-    build: |_, values, findings| stages(values, BUTTERFLY, StageWiring::Butterfly, findings),
+    build: |values, findings| stages(values, BUTTERFLY, StageWiring::Butterfly, findings),
 };
 
 pub(super) static STAGES: Setting = Setting {

@@ -3,8 +3,7 @@
 use super::{ARITY, KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -50,7 +49,7 @@ pub(super) static LEVELS: Setting = Setting {
     source: "dawning5000.txt section 2.3 (P-DN-003)",
 };
 
-fn fat_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn fat_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (ports, levels) = (values.count(&PORTS), values.count(&LEVELS));
     let (ports, levels) = (ports?, levels?);
     if !ports.is_multiple_of(2) {
@@ -72,7 +71,7 @@ fn fat_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<
     Some(tree(FAT_TREE, settings, levels, ports.into(), [nodes, switches]))
 }
 
-fn kary_n_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn kary_n_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (arity, levels) = (values.count(&ARITY), values.count(&LEVELS));
     let (arity, levels) = (arity?, levels?);
     let nodes = u64::from(arity).checked_pow(levels);

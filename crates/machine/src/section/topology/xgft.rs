@@ -4,8 +4,7 @@ use super::hyperx::LINKS;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Presence, Setting, When};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -40,7 +39,7 @@ pub(super) static UP: Setting = Setting {
     source: "Öhring et al., IPPS 1995",
 };
 
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (down, up, links) = (values.counts(&DOWN), values.counts(&UP), values.counts(&LINKS));
     let (down, up, links) = (down?, up?, links?);
     let levels = down.len();

@@ -9,7 +9,7 @@ use flitway_switch::hpp::settings::BarrierSettings;
 use super::{HPP, Surroundings, span_cycles};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::setting::{Choice, Kind, Presence, Setting};
 use crate::units::Dimension;
 use crate::values::{Span, Values};
 

@@ -7,7 +7,7 @@ use flitway_switch::hpp::{Gathering, MulticastSettings};
 use super::{HPP, span_cycles};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::setting::{Choice, Kind, Presence, Setting};
 use crate::units::Dimension;
 use crate::values::Values;
 
