@@ -11,7 +11,7 @@
 //!
 //! Text with the place of every value ([`document`]) and the pictures of mistakes serve the files of experiments too.
 //!
-//! What a file may say is data, one table of [`schema::Setting`], from which reading, `explain`, the reference pages
+//! What a file may say is data, one table of [`schema::Setting`]s, from which reading, `explain`, the reference pages
 //! and the effective values in results are made. The settings of a part and the checks of it stand together under
 //! `section/`.
 //!

@@ -176,3 +176,70 @@ impl Setting {
 pub(crate) fn is_within(path: &str, table: &str) -> bool {
     table.is_empty() || path.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
 }
+
+/// Declares settings, and a list of them if it begins with one. Each is told as a machine file has it:
+///
+/// ```text
+/// settings! {
+///     static SETTINGS;
+///
+///     /// What it means.
+///     TX_FIFO = "switch.tx_fifo", Kind::SpanOrOff, default("16 cycles"), for HPP, example("off"), source("OQ-H17");
+/// }
+/// ```
+///
+/// `one of { NAME = "name", ... }`, each name with what it selects above it, stands for a [`Kind::Choice`], and declares the
+/// names; `required` and `optional` stand where there is no default. A setting of every machine has no `for`, and one whose
+/// default is its example no `example`.
+macro_rules! settings {
+    (@items () [$($name:ident)*]) => {};
+    (@items ($vis:vis static $list:ident) [$($name:ident)*]) => {
+        $vis static $list: &[&$crate::setting::Setting] = &[$(&$name),*];
+    };
+    // One of some names.
+    (@items $list:tt $before:tt
+        $(#[doc = $doc:literal])+
+        $vis:vis $name:ident = $path:literal, one of {
+            $($(#[doc = $what:literal])+ $choice_vis:vis $choice:ident = $word:literal),+ $(,)?
+        }, $($rest:tt)+
+    ) => {
+        $($choice_vis const $choice: &str = $word;)+
+        settings! { @items $list $before
+            $(#[doc = $doc])+
+            $vis $name = $path, $crate::setting::Kind::Choice(&[$($crate::setting::Choice {
+                name: $choice,
+                doc: concat!($($what),+).trim_ascii_start(),
+            }),+]), $($rest)+
+        }
+    };
+    (@items $list:tt [$($before:ident)*]
+        $(#[doc = $doc:literal])+
+        $vis:vis $name:ident = $path:literal, $kind:expr, $presence:ident $(($default:tt))?
+            $(, for $when:expr)? $(, example($example:tt))?, source($source:literal);
+        $($rest:tt)*
+    ) => {
+        $(#[doc = $doc])+
+        $vis static $name: $crate::setting::Setting = $crate::setting::Setting {
+            path: $path,
+            kind: $kind,
+            presence: settings!(@presence $presence $($default)?),
+            when: settings!(@when $($when)?),
+            doc: concat!($($doc),+).trim_ascii_start(),
+            example: settings!(@first $($example)? $($default)?),
+            source: $source,
+        };
+        settings! { @items $list [$($before)* $name] $($rest)* }
+    };
+
+    (@presence required) => { $crate::setting::Presence::Required };
+    (@presence optional) => { $crate::setting::Presence::Optional };
+    (@presence default $text:tt) => { $crate::setting::Presence::Default(stringify!($text)) };
+    (@when) => { None };
+    (@when $when:expr) => { Some($when) };
+    (@first $first:tt $($rest:tt)*) => { stringify!($first) };
+
+    ($vis:vis static $list:ident; $($items:tt)+) => { settings! { @items ($vis static $list) [] $($items)+ } };
+    ($($items:tt)+) => { settings! { @items () [] $($items)+ } };
+}
+
+pub(crate) use settings;

@@ -16,6 +16,7 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let before: [&'static [&'static Setting]; 5] =
         [general::SETTINGS, topology::SETTINGS, routing::SETTINGS, packet::SETTINGS, switch::SETTINGS];
     let after: [&'static [&'static Setting]; 2] = [link::SETTINGS, nic::SETTINGS];
-    let architectures = switch::ARCHITECTURES.iter().map(|architecture| architecture.settings);
+    let architectures =
+        switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());
     before.into_iter().chain(architectures).chain(after)
 }

@@ -7,90 +7,58 @@ use std::sync::Arc;
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Topology};
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Kind, When, settings};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE, &VC_CLASSES];
+settings! {
+    pub(crate) static SETTINGS;
 
-const D_MOD_K: &str = "d-mod-k";
-const DIMENSION_ORDER: &str = "dimension-order";
-const MINIMAL: &str = "minimal";
-const VALIANT: &str = "valiant";
-const UP_DOWN: &str = "up-down";
-const DESTINATION_TAG: &str = "destination-tag";
+    /// How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take
+    /// one path in each rail. On several virtual channels they may overtake each other there, unless `nic.vc =
+    /// "by-flow"`; and `switch.ascent = "adaptive"` leaves the choice among the ports up to the switches, and with it
+    /// the order.
+    pub(crate) ALGORITHM = "routing.algorithm", one of {
+        /// For trees. On the way up, the destination number modulo the number of up ports picks the port; the way down
+        /// is then unique. All packets to a node come down one way (OQ-D13).
+        D_MOD_K = "d-mod-k",
+        /// For meshes, tori and HyperX. One dimension after the other, from 0; a torus needs an even number of virtual
+        /// channels for its dateline classes. Of equally long ways round a ring, and of parallel links, uniform traffic
+        /// takes all alike.
+        DIMENSION_ORDER = "dimension-order",
+        /// Shortest paths, for every topology whose links lead both ways. In a dragonfly over one global link, in two
+        /// classes of virtual channels: before it, and after it. In others each node has paths of its own, balanced,
+        /// and each path is laid into a class where it closes no cycle, or each hop has a class if that takes no more;
+        /// `flitway check` says how many classes that is if there are too few.
+        MINIMAL = "minimal",
+        /// For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn for
+        /// each packet, and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it has three
+        /// classes of virtual channels, in a HyperX two. With `nic.vc = "by-flow"` it is drawn once for each pair of
+        /// nodes.
+        VALIANT = "valiant",
+        /// For every topology whose links lead both ways. A shortest path that goes up, then down, in a breadth-first
+        /// order of the switches. Each node has paths of its own, balanced over equally short ports and parallel
+        /// cables.
+        UP_DOWN = "up-down",
+        /// For omega networks and butterflies. The only way there is: a digit of the destination for each stage, the
+        /// highest first.
+        DESTINATION_TAG = "destination-tag",
+    }, required, example("d-mod-k"),
+        source("dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, \
+                IPDPS 2002; Domke, Hoefler and Nagel, IPDPS 2011");
 
-pub(crate) static ALGORITHM: Setting = Setting {
-    path: "routing.algorithm",
-    kind: Kind::Choice(&[
-        Choice {
-            name: D_MOD_K,
-            doc: "For trees. On the way up, the destination number modulo the number of up ports picks the port; the \
-                  way down is then unique. All packets to a node come down one way (OQ-D13).",
-        },
-        Choice {
-            name: DIMENSION_ORDER,
-            doc: "For meshes, tori and HyperX. One dimension after the other, from 0; a torus needs an even number of virtual \
-                  channels for its dateline classes. Of equally long ways round a ring, and of parallel links, uniform traffic \
-                  takes all alike.",
-        },
-        Choice {
-            name: MINIMAL,
-            doc: "Shortest paths, for every topology whose links lead both ways. In a dragonfly over one global link, in two \
-                  classes of virtual channels: before it, and after it. In others each node has paths of its own, balanced, and \
-                  each path is laid into a class where it closes no cycle, or each hop has a class if that takes no more; \
-                  `flitway check` says how many classes that is if there are too few.",
-        },
-        Choice {
-            name: VALIANT,
-            doc: "For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn for each packet, \
-                  and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it has three classes of virtual \
-                  channels, in a HyperX two. With `nic.vc = \"by-flow\"` it is drawn once for each pair of nodes.",
-        },
-        Choice {
-            name: UP_DOWN,
-            doc: "For every topology whose links lead both ways. A shortest path that goes up, then down, in a \
-                  breadth-first order of the switches. Each node has paths of its own, balanced over equally short ports and \
-                  parallel cables.",
-        },
-        Choice {
-            name: DESTINATION_TAG,
-            doc: "For omega networks and butterflies. The only way there is: a digit of the destination for each stage, \
-                  the highest first.",
-        },
-    ]),
-    presence: Presence::Required,
-    when: None,
-    doc: "How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take one path in each \
-          rail. On several virtual channels they may overtake each other there, unless `nic.vc = \"by-flow\"`; and \
-          `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the order.",
-    example: "\"d-mod-k\"",
-    source: "dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, IPDPS \
-             2002; Domke, Hoefler and Nagel, IPDPS 2011",
-};
+    /// Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the
+    /// dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five
+    /// switches or more can wait for each other for ever; `flitway check` shows how.
+    DATELINE = "routing.dateline", Kind::Flag, default(true),
+        for When { selector: &topology::KIND, values: &["torus"] },
+        source("Dally and Seitz, IEEE Trans. Computers C-36(5), 1987");
 
-static DATELINE: Setting = Setting {
-    path: "routing.dateline",
-    kind: Kind::Flag,
-    presence: Presence::Default("true"),
-    when: Some(When { selector: &topology::KIND, values: &["torus"] }),
-    doc: "Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the \
-          dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five \
-          switches or more can wait for each other for ever; `flitway check` shows how.",
-    example: "true",
-    source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
-};
-
-static VC_CLASSES: Setting = Setting {
-    path: "routing.vc_classes",
-    kind: Kind::Flag,
-    presence: Presence::Default("true"),
-    when: Some(When { selector: &ALGORITHM, values: &[MINIMAL] }),
-    doc: "Whether minimal routing divides virtual channels into the classes that keep it free of deadlock. Without, for study, all \
-          virtual channels are one class, and packets can wait for each other for ever where rings close; `flitway check` shows \
-          whether they do, and how.",
-    example: "true",
-    source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
-};
+    /// Whether minimal routing divides virtual channels into the classes that keep it free of deadlock. Without, for
+    /// study, all virtual channels are one class, and packets can wait for each other for ever where rings close;
+    /// `flitway check` shows whether they do, and how.
+    VC_CLASSES = "routing.vc_classes", Kind::Flag, default(true), for When { selector: &ALGORITHM, values: &[MINIMAL] },
+        source("Dally and Seitz, IEEE Trans. Computers C-36(5), 1987");
+}
 
 /// The shortest ring that closes without a dateline: in a shorter one no hop is followed by another one of each switch.
 const RING_MIN: u32 = 5;

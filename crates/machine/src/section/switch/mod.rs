@@ -15,25 +15,23 @@ use crate::diagnostic::Diagnostics;
 use crate::section::link::LinkSettings;
 use crate::section::routing;
 use crate::section::topology::{self, Topology};
-use crate::setting::{Kind, Presence, Setting};
+use crate::setting::{Kind, Setting, settings};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&ARCHITECTURE];
+settings! {
+    pub(crate) static SETTINGS;
 
-pub(crate) static ARCHITECTURE: Setting = Setting {
-    path: "switch.architecture",
-    kind: Kind::Choice(&[hpp::CHOICE, sp::CENTRAL_CHOICE, sp::INPUT_CHOICE]),
-    presence: Presence::Required,
-    when: None,
-    doc: "The switch architecture. The other settings of the table depend on it.",
-    example: "\"hpp\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5",
-};
+    /// The switch architecture. The other settings of the table depend on it.
+    pub(crate) ARCHITECTURE = "switch.architecture", Kind::Choice(&[hpp::CHOICE, sp::CENTRAL_CHOICE, sp::INPUT_CHOICE]),
+        required, example("hpp"),
+        source("hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5");
+}
 
 /// A switch architecture.
 pub(crate) struct Architecture {
     pub(crate) name: &'static str,
-    pub(crate) settings: &'static [&'static Setting],
+    /// Lists of its settings, in the order of the reference page.
+    pub(crate) settings: &'static [&'static [&'static Setting]],
     /// How it works, in paragraphs beyond those of its choice.
     pub(crate) page: &'static [&'static str],
     pub(crate) build: fn(&Values, &Surroundings<'_>, &mut Diagnostics) -> Option<SwitchSettings>,

@@ -4,7 +4,7 @@ use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Setting, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
 
@@ -12,9 +12,6 @@ pub(crate) const DRAGONFLY: &str = "dragonfly";
 pub(super) const DRAGONFLY_PLUS: &str = "dragonfly-plus";
 /// The kinds that have groups, and links of classes `local` and `global`.
 pub(crate) const KINDS: &[&str] = &[DRAGONFLY, DRAGONFLY_PLUS];
-
-const PALM_TREE: &str = "palm-tree";
-const ABSOLUTE: &str = "absolute";
 
 pub(super) const CHOICE: Choice = Choice {
     name: DRAGONFLY,
@@ -24,51 +21,31 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY, build };
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: KINDS });
+const WHEN: When = When { selector: &KIND, values: KINDS };
 
-pub(super) static SWITCHES_PER_GROUP: Setting = Setting {
-    path: "topology.switches_per_group",
-    kind: Kind::Count { min: 1, max: 63 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[DRAGONFLY] }),
-    doc: "a: the switches of each group of a dragonfly.",
-    example: "4",
-    source: "Kim et al., ISCA 2008, section 3.1",
-};
+settings! {
+    /// a: the switches of each group of a dragonfly.
+    pub(super) SWITCHES_PER_GROUP = "topology.switches_per_group", Kind::Count { min: 1, max: 63 }, required,
+        for When { selector: &KIND, values: &[DRAGONFLY] }, example(4), source("Kim et al., ISCA 2008, section 3.1");
 
-pub(super) static GLOBAL_PORTS: Setting = Setting {
-    path: "topology.global_ports",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.",
-    example: "2",
-    source: "Kim et al., ISCA 2008, section 3.1",
-};
+    /// h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.
+    pub(super) GLOBAL_PORTS = "topology.global_ports", Kind::Count { min: 1, max: 62 }, required, for WHEN, example(2),
+        source("Kim et al., ISCA 2008, section 3.1");
 
-pub(super) static GROUPS: Setting = Setting {
-    path: "topology.groups",
-    kind: Kind::Count { min: 1, max: 65_536 },
-    presence: Presence::Optional,
-    when: WHEN,
-    doc: "g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of fewer groups every two are joined by a h / (g - 1) \
-          links, rounded down; global ports that are left over have no link.",
-    example: "9",
-    source: "Kim et al., ISCA 2008, section 3.1",
-};
+    /// g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of
+    /// fewer groups every two are joined by a h / (g - 1) links, rounded down; global ports that are left over have no
+    /// link.
+    pub(super) GROUPS = "topology.groups", Kind::Count { min: 1, max: 65_536 }, optional, for WHEN, example(9),
+        source("Kim et al., ISCA 2008, section 3.1");
 
-pub(super) static ARRANGEMENT: Setting = Setting {
-    path: "topology.arrangement",
-    kind: Kind::Choice(&[
-        Choice { name: PALM_TREE, doc: "To the group before, to the one before that, and so on, around." },
-        Choice { name: ABSOLUTE, doc: "To the other groups by their number, 0 first." },
-    ]),
-    presence: Presence::Default("\"palm-tree\""),
-    when: WHEN,
-    doc: "To which groups the global ports of a group lead, numbered through its switches.",
-    example: "\"palm-tree\"",
-    source: "Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014",
-};
+    /// To which groups the global ports of a group lead, numbered through its switches.
+    pub(super) ARRANGEMENT = "topology.arrangement", one of {
+        /// To the group before, to the one before that, and so on, around.
+        PALM_TREE = "palm-tree",
+        /// To the other groups by their number, 0 first.
+        ABSOLUTE = "absolute",
+    }, default("palm-tree"), for WHEN, source("Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014");
+}
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (per_group, global_ports) = (values.count(&SWITCHES_PER_GROUP), values.count(&GLOBAL_PORTS));

@@ -4,7 +4,7 @@ use super::dragonfly::{DRAGONFLY_PLUS, GLOBAL_PORTS, arrangement, groups};
 use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::{DragonflyPlus, TopologySettings};
 
@@ -15,27 +15,17 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY_PLUS, build };
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: &[DRAGONFLY_PLUS] });
+const WHEN: When = When { selector: &KIND, values: &[DRAGONFLY_PLUS] };
 
-pub(super) static LEAVES: Setting = Setting {
-    path: "topology.leaves",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The leaf switches of each group of a dragonfly+, which have the nodes.",
-    example: "4",
-    source: "Shpiner et al., HiPINEB 2017",
-};
+settings! {
+    /// The leaf switches of each group of a dragonfly+, which have the nodes.
+    pub(super) LEAVES = "topology.leaves", Kind::Count { min: 1, max: 62 }, required, for WHEN, example(4),
+        source("Shpiner et al., HiPINEB 2017");
 
-pub(super) static SPINES: Setting = Setting {
-    path: "topology.spines",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The spines of each of its groups, which have the global ports.",
-    example: "4",
-    source: "Shpiner et al., HiPINEB 2017",
-};
+    /// The spines of each of its groups, which have the global ports.
+    pub(super) SPINES = "topology.spines", Kind::Count { min: 1, max: 62 }, required, for WHEN, example(4),
+        source("Shpiner et al., HiPINEB 2017");
+}
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (leaves, spines, global_ports) =

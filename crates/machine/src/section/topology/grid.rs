@@ -2,7 +2,7 @@
 
 use super::{KIND, KindRow, Topology, fits};
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -21,30 +21,20 @@ pub(super) const MESH_ROW: KindRow =
 pub(super) const TORUS_ROW: KindRow =
     KindRow { name: TORUS, build: |values, findings| grid(values, TORUS, findings) };
 
-pub(crate) static DIMENSIONS: Setting = Setting {
-    path: "topology.dimensions",
-    kind: Kind::Counts { min: 1, max: 65_536, longest: 16 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links, and both are used; \
-          a dimension of one switch is a dimension of none.",
-    example: "[8, 8]",
-    source: "the usual definition",
-};
+settings! {
+    /// Switches in each dimension, dimension 0 first. In a torus a ring of two switches has two links, and both are
+    /// used; a dimension of one switch is a dimension of none.
+    pub(crate) DIMENSIONS = "topology.dimensions", Kind::Counts { min: 1, max: 65_536, longest: 16 }, required,
+        for When { selector: &KIND, values: KINDS }, example([8, 8]), source("the usual definition");
+
+    /// Nodes on each switch; of a dragonfly-plus on each leaf switch.
+    pub(super) NODES_PER_SWITCH = "topology.nodes_per_switch", Kind::Count { min: 1, max: 62 }, default(1),
+        for When { selector: &KIND, values: WITH_NODES }, source("the usual definition");
+}
 
 /// The kinds with nodes on each switch, or on each leaf switch.
 const WITH_NODES: &[&str] =
     &[MESH, TORUS, "hyperx", "dragonfly", "dragonfly-plus", "slim-fly", "random-regular"];
-
-pub(super) static NODES_PER_SWITCH: Setting = Setting {
-    path: "topology.nodes_per_switch",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Default("1"),
-    when: Some(When { selector: &KIND, values: WITH_NODES }),
-    doc: "Nodes on each switch; of a dragonfly-plus on each leaf switch.",
-    example: "1",
-    source: "the usual definition",
-};
 
 fn grid(values: &Values, kind: &'static str, findings: &mut Diagnostics) -> Option<Topology> {
     let (dimensions, nodes_per_switch) = (values.counts(&DIMENSIONS), values.count(&NODES_PER_SWITCH));

@@ -4,7 +4,7 @@ use super::grid::{DIMENSIONS, NODES_PER_SWITCH};
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -18,16 +18,13 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: HYPERX, build };
 
-pub(super) static LINKS: Setting = Setting {
-    path: "topology.links",
-    kind: Kind::Counts { min: 1, max: 62, longest: 16 },
-    presence: Presence::Default("[1]"),
-    when: Some(When { selector: &KIND, values: &[HYPERX, super::xgft::XGFT] }),
-    doc: "Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a number for each \
-          level, 1 for the links to nodes first, or one for all other levels.",
-    example: "[2, 1]",
-    source: "Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p",
-};
+settings! {
+    /// Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a
+    /// number for each level, 1 for the links to nodes first, or one for all other levels.
+    pub(super) LINKS = "topology.links", Kind::Counts { min: 1, max: 62, longest: 16 }, default([1]),
+        for When { selector: &KIND, values: &[HYPERX, super::xgft::XGFT] }, example([2, 1]),
+        source("Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p");
+}
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (dimensions, links) = (values.counts(&DIMENSIONS), values.counts(&LINKS));

@@ -4,7 +4,7 @@ use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::{RandomRegular, Topology as Wiring, TopologySettings};
 
@@ -17,37 +17,20 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: RANDOM_REGULAR, build };
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: &[RANDOM_REGULAR] });
+const WHEN: When = When { selector: &KIND, values: &[RANDOM_REGULAR] };
 
-pub(super) static SWITCHES: Setting = Setting {
-    path: "topology.switches",
-    kind: Kind::Count { min: 2, max: 65_536 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The switches of a random regular graph.",
-    example: "32",
-    source: "Singla et al., NSDI 2012, section 3: N",
-};
+settings! {
+    /// The switches of a random regular graph.
+    pub(super) SWITCHES = "topology.switches", Kind::Count { min: 2, max: 65_536 }, required, for WHEN, example(32),
+        source("Singla et al., NSDI 2012, section 3: N");
 
-pub(super) static DEGREE: Setting = Setting {
-    path: "topology.degree",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The links of each of its switches to others, no two of them to the same one.",
-    example: "6",
-    source: "Singla et al., NSDI 2012, section 3: r",
-};
+    /// The links of each of its switches to others, no two of them to the same one.
+    pub(super) DEGREE = "topology.degree", Kind::Count { min: 1, max: 62 }, required, for WHEN, example(6),
+        source("Singla et al., NSDI 2012, section 3: r");
 
-pub(super) static SEED: Setting = Setting {
-    path: "topology.seed",
-    kind: Kind::Count { min: 0, max: u32::MAX },
-    presence: Presence::Default("1"),
-    when: WHEN,
-    doc: "What its links are drawn by. It is part of the machine: `--seed` does not change it.",
-    example: "1",
-    source: "Flitway",
-};
+    /// What its links are drawn by. It is part of the machine: `--seed` does not change it.
+    pub(super) SEED = "topology.seed", Kind::Count { min: 0, max: u32::MAX }, default(1), for WHEN, source("Flitway");
+}
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (switches, degree) = (values.count(&SWITCHES), values.count(&DEGREE));

@@ -1,7 +1,7 @@
 //! One switch.
 
 use super::{KIND, KindRow, Topology};
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use flitway_wiring::topology::TopologySettings;
 
 const SINGLE: &str = "single";
@@ -17,12 +17,8 @@ pub(super) const ROW: KindRow = KindRow {
     },
 };
 
-pub(super) static NODES: Setting = Setting {
-    path: "topology.nodes",
-    kind: Kind::Count { min: 1, max: 64 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[SINGLE] }),
-    doc: "Nodes on the one switch, on its first ports.",
-    example: "16",
-    source: "hpp-switch.txt section 3.1 (P-HP-065)",
-};
+settings! {
+    /// Nodes on the one switch, on its first ports.
+    pub(super) NODES = "topology.nodes", Kind::Count { min: 1, max: 64 }, required,
+        for When { selector: &KIND, values: &[SINGLE] }, example(16), source("hpp-switch.txt section 3.1 (P-HP-065)");
+}

@@ -4,7 +4,7 @@ use super::grid::NODES_PER_SWITCH;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -17,15 +17,13 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: SLIM_FLY, build };
 
-pub(super) static Q: Setting = Setting {
-    path: "topology.q",
-    kind: Kind::Count { min: 3, max: 997 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[SLIM_FLY] }),
-    doc: "q of a slim fly, an odd prime: 5 makes 50 switches of 7 links, 7 makes 98 of 11, 11 makes 242 of 17, 13 makes 338 of 19.",
-    example: "5",
-    source: "Besta and Hoefler, SC 2014, section II-B",
-};
+settings! {
+    /// q of a slim fly, an odd prime: 5 makes 50 switches of 7 links, 7 makes 98 of 11, 11 makes 242 of 17, 13 makes
+    /// 338 of 19.
+    pub(super) Q = "topology.q", Kind::Count { min: 3, max: 997 }, required,
+        for When { selector: &KIND, values: &[SLIM_FLY] }, example(5),
+        source("Besta and Hoefler, SC 2014, section II-B");
+}
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (q, nodes_per_switch) = (values.count(&Q)?, values.count(&NODES_PER_SWITCH)?);

@@ -3,7 +3,7 @@
 use super::{ARITY, KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::{StageWiring, TopologySettings};
 
@@ -28,15 +28,11 @@ pub(super) const BUTTERFLY_ROW: KindRow = KindRow {
     build: |values, findings| stages(values, BUTTERFLY, StageWiring::Butterfly, findings),
 };
 
-pub(super) static STAGES: Setting = Setting {
-    path: "topology.stages",
-    kind: Kind::Count { min: 1, max: 24 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "n: the stages of switches of an omega network or a butterfly. Every packet crosses all of them.",
-    example: "2",
-    source: "multidestination-worms.txt section 2",
-};
+settings! {
+    /// n: the stages of switches of an omega network or a butterfly. Every packet crosses all of them.
+    pub(super) STAGES = "topology.stages", Kind::Count { min: 1, max: 24 }, required,
+        for When { selector: &KIND, values: KINDS }, example(2), source("multidestination-worms.txt section 2");
+}
 
 fn stages(
     values: &Values,

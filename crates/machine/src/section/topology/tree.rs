@@ -3,7 +3,7 @@
 use super::{ARITY, KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -28,26 +28,17 @@ pub(super) const KARY_CHOICE: Choice = Choice {
 pub(super) const FAT: KindRow = KindRow { name: FAT_TREE, build: fat_tree };
 pub(super) const KARY: KindRow = KindRow { name: KARY_N_TREE, build: kary_n_tree };
 
-pub(super) static PORTS: Setting = Setting {
-    path: "topology.ports",
-    kind: Kind::Count { min: 2, max: 64 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[FAT_TREE] }),
-    doc: "p of FT(p, n): the ports of each switch that the tree uses, an even number. The top switches turn all of \
-          them down; the others half of them.",
-    example: "16",
-    source: "dawning5000.txt section 2.3 (P-DN-003)",
-};
+settings! {
+    /// p of FT(p, n): the ports of each switch that the tree uses, an even number. The top switches turn all of them
+    /// down; the others half of them.
+    pub(super) PORTS = "topology.ports", Kind::Count { min: 2, max: 64 }, required,
+        for When { selector: &KIND, values: &[FAT_TREE] }, example(16),
+        source("dawning5000.txt section 2.3 (P-DN-003)");
 
-pub(super) static LEVELS: Setting = Setting {
-    path: "topology.levels",
-    kind: Kind::Count { min: 1, max: 16 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "n: the levels of switches. The longest way crosses 2n - 1 switches.",
-    example: "3",
-    source: "dawning5000.txt section 2.3 (P-DN-003)",
-};
+    /// n: the levels of switches. The longest way crosses 2n - 1 switches.
+    pub(super) LEVELS = "topology.levels", Kind::Count { min: 1, max: 16 }, required,
+        for When { selector: &KIND, values: KINDS }, example(3), source("dawning5000.txt section 2.3 (P-DN-003)");
+}
 
 fn fat_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (ports, levels) = (values.count(&PORTS), values.count(&LEVELS));

@@ -4,7 +4,7 @@ use super::hyperx::LINKS;
 use super::{KIND, KindRow, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, When, settings};
 use crate::values::Values;
 use flitway_wiring::topology::TopologySettings;
 
@@ -18,26 +18,17 @@ pub(super) const CHOICE: Choice = Choice {
 
 pub(super) const ROW: KindRow = KindRow { name: XGFT, build };
 
-pub(super) static DOWN: Setting = Setting {
-    path: "topology.down",
-    kind: Kind::Counts { min: 1, max: 512, longest: 8 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[XGFT] }),
-    doc: "m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and so on.",
-    example: "[8, 4]",
-    source: "Öhring et al., IPPS 1995",
-};
+settings! {
+    /// m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and
+    /// so on.
+    pub(super) DOWN = "topology.down", Kind::Counts { min: 1, max: 512, longest: 8 }, required,
+        for When { selector: &KIND, values: &[XGFT] }, example([8, 4]), source("Öhring et al., IPPS 1995");
 
-pub(super) static UP: Setting = Setting {
-    path: "topology.up",
-    kind: Kind::Counts { min: 1, max: 512, longest: 8 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[XGFT] }),
-    doc: "w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on. With fewer \
-          links up than down the tree is tapered.",
-    example: "[1, 4]",
-    source: "Öhring et al., IPPS 1995",
-};
+    /// w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on.
+    /// With fewer links up than down the tree is tapered.
+    pub(super) UP = "topology.up", Kind::Counts { min: 1, max: 512, longest: 8 }, required,
+        for When { selector: &KIND, values: &[XGFT] }, example([1, 4]), source("Öhring et al., IPPS 1995");
+}
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (down, up, links) = (values.counts(&DOWN), values.counts(&UP), values.counts(&LINKS));
