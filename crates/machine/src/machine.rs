@@ -175,7 +175,11 @@ impl Machine {
     #[must_use]
     pub fn roundings(&self) -> Vec<Rounding> {
         let topology = Topology::build(&self.topology).expect("a checked topology can be built");
-        let links = topology.classes().iter().map(|class| Rounding {
+        let is_wired = |class: usize| {
+            topology.links().iter().any(|link| link.class as usize == class && link.length_mm.is_none())
+        };
+        let wired = topology.classes().iter().enumerate().filter(|&(class, _)| is_wired(class));
+        let links = wired.map(|(_, class)| Rounding {
             what: format!("links of class `{class}`"),
             exact: self.link.cycles_before_rounding(class),
             cycles: self.link_cycles(class, None).into(),

@@ -523,6 +523,20 @@ fn a_machine_is_warned_of_cyclic_dependence_where_there_is_one() {
 
 /// 14/33 GHz is the clock of the NRC of TH Express-2; a cycle of it is no whole number of picoseconds.
 #[test]
+fn only_links_that_there_are_are_rounded() {
+    let rounded = |topology: &str| {
+        let set = [topology, "routing.algorithm=minimal", "switch.vcs=2", "link.length.switch=8 m"];
+        let of_class =
+            |what: &str| Some(what.strip_prefix("links of class `")?.trim_end_matches('`').to_owned());
+        let roundings = load("hpp-switch", &set).roundings();
+        roundings.iter().filter_map(|rounding| of_class(&rounding.what)).collect::<Vec<_>>()
+    };
+    let group = "topology={kind=\"dragonfly\", switches_per_group=4, global_ports=2, groups=1}";
+    assert_eq!(rounded(group), ["node", "local"]);
+    assert_eq!(rounded("topology={kind=\"mesh\", dimensions=[4, 1]}"), ["node", "dimension-0"]);
+}
+
+#[test]
 fn a_clock_may_be_an_exact_fraction() {
     let machine = Machine::load("hpp-switch", &["clock=14/33 GHz".to_owned()]).unwrap();
     assert_eq!(machine.clock.as_ratio(), (14_000_000_000, 33));
