@@ -41,7 +41,11 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     } else if up[0] != 1 {
         let message = format!("`{}` begins with {}, and a node has one port in each rail", UP.path, up[0]);
         Some((&UP, message, "1 first; more NIC ports of a node are `rails`"))
-    } else if links.len() != 1 && (links.len() != levels || links[0] != 1) {
+    } else if links.len() == levels && levels > 1 && links[0] != 1 {
+        let message =
+            format!("`{}` begins with {}, and a node has one link in each rail", LINKS.path, links[0]);
+        Some((&LINKS, message, "1 first, for the links to nodes; more NIC ports of a node are `rails`"))
+    } else if links.len() != 1 && links.len() != levels {
         let message = format!("`{}` has {} numbers for {levels} levels", LINKS.path, links.len());
         Some((
             &LINKS,
