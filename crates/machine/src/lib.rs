@@ -75,8 +75,5 @@ pub use values::Effective;
 /// The switch architectures: name and what it is.
 #[must_use]
 pub fn architectures() -> Vec<(&'static str, &'static str)> {
-    match section::switch::ARCHITECTURE.kind {
-        schema::Kind::Choice(choices) => choices.iter().map(|choice| (choice.name, choice.doc)).collect(),
-        _ => Vec::new(),
-    }
+    section::switch::ARCHITECTURE.choices().iter().map(|choice| (choice.name, choice.doc)).collect()
 }

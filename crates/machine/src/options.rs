@@ -252,8 +252,8 @@ fn setting_that_is_meant(entry: &Entry) -> Option<String> {
 
 /// What can be chosen, if `setting` is a choice.
 fn names_of(setting: &Setting) -> Option<Vec<&'static str>> {
-    let Kind::Choice(choices) = setting.kind else { return None };
-    Some(choices.iter().map(|choice| choice.name).collect())
+    let names: Vec<&str> = setting.choices().iter().map(|choice| choice.name).collect();
+    (!names.is_empty()).then_some(names)
 }
 
 pub(crate) fn unknown(path: &str, at: Location) -> Diagnostic {

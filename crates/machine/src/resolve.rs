@@ -71,25 +71,27 @@ fn take(values: &mut Values, setting: &'static Setting, entry: &Entry, findings:
 fn applies(values: &Values, setting: &Setting) -> Applies {
     let Some(when) = &setting.when else { return Applies::Yes };
     match values.effective(when.selector) {
-        Some(Effective { value: Value::Choice(name), .. }) if when.values.contains(name) => Applies::Yes,
+        Some(Effective { value: Value::Choice(name), .. }) if setting.belongs_to(when.selector, name) => {
+            Applies::Yes
+        }
         Some(_) => Applies::No,
         None => Applies::Unknown,
     }
 }
 
 fn not_applicable(values: &Values, entry: &Entry, setting: &Setting) -> Diagnostic {
-    let Some(when) = &setting.when else { unreachable!("a setting without a condition always applies") };
-    let chosen = values.effective(when.selector);
+    let Some((selector, names)) = setting.only_for() else {
+        unreachable!("a setting without a condition always applies")
+    };
+    let chosen = values.effective(selector);
     let name = chosen.map_or("", |effective| match effective.value {
         Value::Choice(name) => name,
         _ => "",
     });
     let rivals: Vec<&'static Setting> = schema::settings()
-        .filter(|other| other.when.as_ref().is_some_and(|w| w.values.contains(&name)))
-        .filter(|other| other.when.as_ref().is_some_and(|w| std::ptr::eq(w.selector, when.selector)))
-        .filter(|other| other.table() == setting.table())
+        .filter(|other| other.belongs_to(selector, name) && other.table() == setting.table())
         .collect();
-    let selector = when.selector.path;
+    let selector = selector.path;
     let message = format!("`{}` does not apply to {selector} \"{name}\"", entry.path);
     let mut remedy = entry.location.source.name.strip_suffix(BUILT_IN).map_or_else(
         || "delete it here".to_owned(),
@@ -99,7 +101,7 @@ fn not_applicable(values: &Values, entry: &Entry, setting: &Setting) -> Diagnost
         remedy = format!("set the whole table, for example --set '{table}', or {remedy}");
     }
     let mut problem = Diagnostic::error(Code::NotApplicable, entry.location.clone(), message)
-        .help(format!("it belongs to {selector} {}; {remedy}", quoted(when.values)));
+        .help(format!("it belongs to {selector} {}; {remedy}", quoted(&names)));
     if !rivals.is_empty() {
         let paths: Vec<&str> = rivals.iter().map(|rival| rival.path).collect();
         problem = problem.expected(format!("for {selector} \"{name}\": {}", paths.join(", ")));

@@ -93,13 +93,13 @@ pub enum Presence {
     Optional,
 }
 
-/// A setting applies only where another one has one of these values.
+/// A setting applies only where another one has certain values.
 #[derive(Debug)]
 pub struct When {
     /// The choice.
     pub selector: &'static Setting,
-    /// Its values for which the setting exists.
-    pub values: &'static [&'static str],
+    /// Whether the setting exists where the choice is so.
+    pub holds: fn(&Setting, &str) -> bool,
 }
 
 impl Setting {
@@ -127,6 +127,27 @@ impl Setting {
     #[must_use]
     pub fn key(&self) -> &'static str {
         self.path.rsplit_once('.').map_or(self.path, |(_, key)| key)
+    }
+
+    /// What can be chosen, if it is a choice.
+    #[must_use]
+    pub fn choices(&self) -> &'static [Choice] {
+        if let Kind::Choice(choices) = self.kind { choices } else { &[] }
+    }
+
+    /// Whether it exists where `selector` is chosen to be `name`.
+    #[must_use]
+    pub fn belongs_to(&self, selector: &Setting, name: &str) -> bool {
+        let of_it = self.when.as_ref().filter(|when| std::ptr::eq(when.selector, selector));
+        of_it.is_some_and(|when| (when.holds)(self, name))
+    }
+
+    /// The choice that it belongs to, and the names for which it exists; `None` for a setting of every machine.
+    #[must_use]
+    pub fn only_for(&self) -> Option<(&'static Setting, Vec<&'static str>)> {
+        let selector = self.when.as_ref()?.selector;
+        let names = selector.choices().iter().map(|choice| choice.name);
+        Some((selector, names.filter(|name| self.belongs_to(selector, name)).collect()))
     }
 
     /// What would be accepted, in words.
@@ -242,4 +263,22 @@ macro_rules! settings {
     ($($items:tt)+) => { settings! { @items () [] $($items)+ } };
 }
 
-pub(crate) use settings;
+/// The choices of a table, one for each row.
+macro_rules! choices_of {
+    ($table:expr, $row:ident => $choice:expr) => {{
+        use $crate::setting::{Choice, Kind};
+        const CHOICES: &[Choice] = &{
+            let mut choices = [Choice { name: "", doc: "" }; $table.len()];
+            let mut place = 0;
+            while place < choices.len() {
+                let $row = &$table[place];
+                choices[place] = $choice;
+                place += 1;
+            }
+            choices
+        };
+        Kind::Choice(CHOICES)
+    }};
+}
+
+pub(crate) use {choices_of, settings};

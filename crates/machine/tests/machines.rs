@@ -338,7 +338,7 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
             "topology.stages" | "link.length.stage-1" => "sp-omega-64",
             "topology.nodes" => "hpp-switch",
             "routing.dateline" => "torus-8x8",
-            _ => match setting.when.as_ref().map(|when| when.values) {
+            _ => match setting.only_for().as_ref().map(|(_, names)| &names[..]) {
                 Some(["central-buffer", ..]) => "sp-switch-16",
                 Some(["input-buffer"]) => "sp-switch-16-input",
                 _ => "dawning5000",

@@ -9,8 +9,8 @@ use flitway_wiring::topology::End;
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::section::general;
-use crate::section::topology::{self, Topology};
-use crate::setting::{Kind, When, settings};
+use crate::section::topology::{self, Links, Topology};
+use crate::setting::{Kind, Setting, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
 
@@ -36,31 +36,46 @@ settings! {
     LENGTH_NODE = "link.length.node", LENGTH, required, example("8 m"), source("hpp-switch.txt section 3.4 (P-HP-075)");
 
     /// Length of the links between switches, where nothing below or in the graph file says another.
-    LENGTH_SWITCH = "link.length.switch", LENGTH, required,
-        for When { selector: &topology::KIND, values: topology::OF_SEVERAL_SWITCHES }, example("8 m"),
+    LENGTH_SWITCH = "link.length.switch", LENGTH, required, for OF_LINKS, example("8 m"),
         source("hpp-switch.txt section 3.4 (P-HP-075)");
 
     /// Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.
-    LENGTH_LEVEL = "link.length.level-N", LENGTH, optional,
-        for When { selector: &topology::KIND, values: topology::tree::OF_LEVELS }, example("3 m"), source("Flitway");
+    LENGTH_LEVEL = "link.length.level-N", LENGTH, optional, for OF_LINKS, example("3 m"), source("Flitway");
 
     /// Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that nodes
     /// send to.
-    LENGTH_STAGE = "link.length.stage-N", LENGTH, optional,
-        for When { selector: &topology::KIND, values: topology::stages::KINDS }, example("3 m"), source("Flitway");
+    LENGTH_STAGE = "link.length.stage-N", LENGTH, optional, for OF_LINKS, example("3 m"), source("Flitway");
 
     /// Length of the links of dimension N of a mesh, a torus or a HyperX, counted from 0.
-    LENGTH_DIMENSION = "link.length.dimension-N", LENGTH, optional,
-        for When { selector: &topology::KIND, values: topology::grid::KINDS }, example("50 cm"), source("Flitway");
+    LENGTH_DIMENSION = "link.length.dimension-N", LENGTH, optional, for OF_LINKS, example("50 cm"), source("Flitway");
 
     /// Length of the links within a group of a dragonfly or dragonfly-plus.
-    LENGTH_LOCAL = "link.length.local", LENGTH, optional,
-        for When { selector: &topology::KIND, values: topology::dragonfly::KINDS }, example("2 m"), source("Flitway");
+    LENGTH_LOCAL = "link.length.local", LENGTH, optional, for OF_LINKS, example("2 m"), source("Flitway");
 
     /// Length of the links between groups of a dragonfly or dragonfly-plus.
-    LENGTH_GLOBAL = "link.length.global", LENGTH, optional,
-        for When { selector: &topology::KIND, values: topology::dragonfly::KINDS }, example("20 m"), source("Flitway");
+    LENGTH_GLOBAL = "link.length.global", LENGTH, optional, for OF_LINKS, example("20 m"), source("Flitway");
 }
+
+/// The lengths that can be given of `links`.
+fn lengths(links: Links) -> Vec<&'static Setting> {
+    match links {
+        Links::None => vec![],
+        Links::Alike => vec![&LENGTH_SWITCH],
+        Links::Levels => vec![&LENGTH_SWITCH, &LENGTH_LEVEL],
+        Links::Stages => vec![&LENGTH_SWITCH, &LENGTH_STAGE],
+        Links::Dimensions | Links::Rings => vec![&LENGTH_SWITCH, &LENGTH_DIMENSION],
+        Links::Groups => vec![&LENGTH_SWITCH, &LENGTH_LOCAL, &LENGTH_GLOBAL],
+    }
+}
+
+/// Lengths of the links that a topology has.
+const OF_LINKS: When = When {
+    selector: &topology::KIND,
+    holds: |setting, kind| {
+        let row = topology::named(kind);
+        row.is_some_and(|row| lengths(row.links).iter().any(|&length| std::ptr::eq(length, setting)))
+    },
+};
 
 /// The links of a machine by class.
 #[derive(Clone, Debug, PartialEq, Eq)]

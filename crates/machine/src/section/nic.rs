@@ -2,13 +2,17 @@
 
 use flitway_engine::Picos;
 
-use crate::section::switch::ARCHITECTURE;
+use crate::section::switch::{self, ARCHITECTURE};
 use crate::setting::{Kind, When, settings};
 use crate::units::Dimension;
 use crate::values::Values;
 
 /// The longest overhead: a second.
 const OVERHEAD_MAX: u64 = 1_000_000_000_000;
+
+/// Settings of switches whose ports have several virtual channels.
+const OF_VCS: When =
+    When { selector: &ARCHITECTURE, holds: |_, name| switch::named(name).is_some_and(|it| it.has_vcs) };
 
 settings! {
     pub(crate) static SETTINGS;
@@ -36,7 +40,7 @@ settings! {
         /// One for each pair of nodes: its packets keep their order, in each rail, and its traffic has one virtual
         /// channel only.
         pub(crate) BY_FLOW = "by-flow",
-    }, default("by-packet"), for When { selector: &ARCHITECTURE, values: &["hpp"] }, example("by-flow"),
+    }, default("by-packet"), for OF_VCS, example("by-flow"),
         source("OQ-H12: hpp-switch.txt section 3.1 draws them; by-flow [assumed]");
 }
 

@@ -10,31 +10,34 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, LaneChoice, Pipeline};
 
-use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
+use super::{
+    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs,
+    of_one_way_links,
+};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Topology};
 use crate::section::{nic, packet};
-use crate::setting::{Choice, Kind, Setting, When, settings};
+use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
 
 const NAME: &str = "hpp";
 
-pub(crate) const CHOICE: Choice = Choice {
-    name: NAME,
-    doc: "The HPP Switch: input queues and a crossbar of its own for each virtual channel, virtual cut-through, \
-          absolute credits.",
-};
-
-pub(crate) const ARCHITECTURE: Architecture = Architecture {
-    name: NAME,
+pub(crate) static ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: NAME,
+        doc: "The HPP Switch: input queues and a crossbar of its own for each virtual channel, virtual cut-through, \
+              absolute credits.",
+    },
+    has_vcs: true,
+    takes_one_way_links: false,
     settings: &[SETTINGS, multicast::SETTINGS, barrier::SETTINGS],
     page: &[],
     build,
 };
 
-const HPP: When = When { selector: &ARCHITECTURE_SETTING, values: &[NAME] };
+const HPP: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == NAME };
 
 settings! {
     static SETTINGS;
@@ -54,8 +57,8 @@ settings! {
         for HPP, source("hpp-switch.txt section 3.2.2 (P-HP-028); dawning5000.txt section 6 (P-DN-055); OQ-D3, OQ-H11");
 
     /// Policy of the arbiter of each output of each crossbar.
-    ARBITER = "switch.arbiter", Kind::Choice(ARBITERS), default("matrix"), for HPP,
-        source("hpp-switch.txt section 2.2 (P-HP-030)");
+    ARBITER = "switch.arbiter", choices_of!(ArbiterKind::ALL, kind => Choice { name: kind.name(), doc: kind.doc() }),
+        default("matrix"), for HPP, source("hpp-switch.txt section 2.2 (P-HP-030)");
 
     /// Whether an idle output sends the start flit of the next packet ahead of time, which saves a cycle when a packet
     /// comes. A miss costs nothing (OQ-H4).
@@ -103,18 +106,6 @@ settings! {
     POSITION_BITS = "switch.credit.position_bits", Kind::Count { min: 2, max: 31 }, default(16), for HPP,
         source("spec/mechanisms.md section 1.3 (P-HP-033)");
 }
-
-/// The table of arbiters, as choices.
-const ARBITERS: &[Choice] = &{
-    let mut choices = [Choice { name: "", doc: "" }; ArbiterKind::ALL.len()];
-    let mut place = 0;
-    while place < choices.len() {
-        let kind = ArbiterKind::ALL[place];
-        choices[place] = Choice { name: kind.name(), doc: kind.doc() };
-        place += 1;
-    }
-    choices
-};
 
 const fn stages(min: u64) -> Kind {
     Kind::Quantity { dimension: Dimension::Cycles, min, max: 1_000 }
@@ -167,20 +158,17 @@ fn build(
 
 /// Adverts take the way back that a one-way link does not have.
 fn check_links(values: &Values, topology: Option<&Topology>, findings: &mut Diagnostics) {
-    if let Some(topology) = topology.filter(|topology| topology.is_one_way) {
+    if let Some(topology) = topology.filter(|topology| topology.is_one_way()) {
         let message = format!(
             "HPP Switches need links that lead both ways, and those of topology \"{}\" lead one way",
-            topology.kind
+            topology.kind()
         );
         let involved = [&ARCHITECTURE_SETTING, &topology::KIND];
         findings.push(
             values
                 .conflict(Code::OneWayLinks, &involved, message)
                 .expected("a topology whose links lead both ways: adverts share the channel back")
-                .help(format!(
-                    "write {} = \"central-buffer\" or \"input-buffer\"",
-                    ARCHITECTURE_SETTING.key()
-                )),
+                .help(format!("write {} = {}", ARCHITECTURE_SETTING.key(), of_one_way_links())),
         );
     }
 }

@@ -13,7 +13,8 @@ use flitway_wiring::routing::RoutingKind;
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::section::{packet, routing, topology};
+use crate::section::topology::{self, Topology};
+use crate::section::{packet, routing};
 use crate::setting::{Choice, Kind, Setting, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
@@ -21,23 +22,32 @@ use crate::values::Values;
 const CENTRAL: &str = "central-buffer";
 const INPUT: &str = "input-buffer";
 
-pub(crate) const CENTRAL_CHOICE: Choice = Choice {
-    name: CENTRAL,
-    doc: "The SP Switch: buffered wormhole with a credit for each flit, a crossbar for packets whose output is idle, and \
-          a central buffer that all ports share for the others and for worms.",
-};
-
-pub(crate) const INPUT_CHOICE: Choice = Choice {
-    name: INPUT,
-    doc: "An SP Switch with input buffers: buffered wormhole with a credit for each flit, and input FIFOs that are read \
-          in chunks in place of a central buffer; worms are replicated from the head of the FIFO.",
-};
-
 /// The settings of both stand with the first.
-pub(crate) const CENTRAL_ARCHITECTURE: Architecture =
-    Architecture { name: CENTRAL, settings: &[SETTINGS], page: CENTRAL_PAGE, build };
-pub(crate) const INPUT_ARCHITECTURE: Architecture =
-    Architecture { name: INPUT, settings: &[], page: INPUT_PAGE, build };
+pub(crate) static CENTRAL_ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: CENTRAL,
+        doc: "The SP Switch: buffered wormhole with a credit for each flit, a crossbar for packets whose output is idle, and \
+              a central buffer that all ports share for the others and for worms.",
+    },
+    has_vcs: false,
+    takes_one_way_links: true,
+    settings: &[SETTINGS],
+    page: CENTRAL_PAGE,
+    build,
+};
+
+pub(crate) static INPUT_ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: INPUT,
+        doc: "An SP Switch with input buffers: buffered wormhole with a credit for each flit, and input FIFOs that are read \
+              in chunks in place of a central buffer; worms are replicated from the head of the FIFO.",
+    },
+    has_vcs: false,
+    takes_one_way_links: true,
+    settings: &[],
+    page: INPUT_PAGE,
+    build,
+};
 
 const CENTRAL_PAGE: &[&str] = &[
     "How it works. A packet whose output is idle crosses flit by flit. Any other is put together to chunks in a register of \
@@ -83,9 +93,9 @@ const INPUT_PAGE: &[&str] = &[
      docs/decisions/0010-sp-switch-cycle-by-cycle.md.",
 ];
 
-const SP: When = When { selector: &ARCHITECTURE_SETTING, values: &[CENTRAL, INPUT] };
-const OF_CENTRAL: When = When { selector: &ARCHITECTURE_SETTING, values: &[CENTRAL] };
-const OF_INPUT: When = When { selector: &ARCHITECTURE_SETTING, values: &[INPUT] };
+const SP: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == CENTRAL || name == INPUT };
+const OF_CENTRAL: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == CENTRAL };
+const OF_INPUT: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == INPUT };
 
 settings! {
     static SETTINGS;
@@ -241,11 +251,11 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
+    let help = format!("write {} = \"{}\"", routing::ALGORITHM.key(), routing::UP_DOWN);
     let classes = surroundings.vc_classes.unwrap_or(1);
     if classes > 1 {
         let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
-        let kind = surroundings.topology.map_or("", |topology| topology.kind);
+        let kind = surroundings.topology.map_or("", Topology::kind);
         let message = format!(
             "{routing} routing on a {kind} needs {classes} virtual channels, and a link of this switch is one"
         );
@@ -254,24 +264,14 @@ fn check_routing(
         findings.push(problem.expected("a routing with one class of virtual channels").help(help));
     } else if settings.worms.bits > 0
         && surroundings.routing == Some(RoutingKind::DModK)
-        && surroundings.topology.is_some_and(|topology| topology.has_parallel_links())
+        && surroundings.topology.is_some_and(|topology| topology.has_parallel_links)
     {
         let message =
             "worms reach each node through one port of a switch, and over parallel links there are several";
         let involved = [&BIT_STRING, &topology::KIND, &routing::ALGORITHM];
         let problem = values.conflict(Code::RoutingMisfit, &involved, message.to_owned());
         findings.push(problem.expected("no parallel links for d-mod-k, or a bit string of 0").help(help));
-    } else if settings.worms.bits > 0
-        && matches!(
-            surroundings.routing,
-            Some(
-                RoutingKind::DimensionOrder
-                    | RoutingKind::DimensionOrderWithoutDateline
-                    | RoutingKind::Minimal
-                    | RoutingKind::MinimalInOneClass
-                    | RoutingKind::Valiant
-            )
-        )
+    } else if settings.worms.bits > 0 && surroundings.routing.is_some_and(|kind| !routing::leads_worms(kind))
     {
         let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
         let message = format!(

@@ -1,41 +1,41 @@
 //! Dragonflies.
 
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, Setting, When, settings};
+use crate::setting::{Choice, Kind, Setting, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
 
-pub(crate) const DRAGONFLY: &str = "dragonfly";
-pub(super) const DRAGONFLY_PLUS: &str = "dragonfly-plus";
-/// The kinds that have groups, and links of classes `local` and `global`.
-pub(crate) const KINDS: &[&str] = &[DRAGONFLY, DRAGONFLY_PLUS];
-
-pub(super) const CHOICE: Choice = Choice {
-    name: DRAGONFLY,
-    doc: "Groups of switches: each is joined to all others of its group, and every group to every other by global links. Balanced \
+pub(super) static DRAGONFLY: Row = Row {
+    choice: Choice {
+        name: "dragonfly",
+        doc: "Groups of switches: each is joined to all others of its group, and every group to every other by global links. Balanced \
           it has twice as many switches in a group as nodes, and as global ports, on a switch.",
+    },
+    noun: "a dragonfly",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Groups,
+    settings: &[&SWITCHES_PER_GROUP],
+    shared: &[&GLOBAL_PORTS, &GROUPS, &ARRANGEMENT, &NODES_PER_SWITCH],
+    build,
 };
-
-pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY, build };
-
-const WHEN: When = When { selector: &KIND, values: KINDS };
 
 settings! {
     /// a: the switches of each group of a dragonfly.
-    pub(super) SWITCHES_PER_GROUP = "topology.switches_per_group", Kind::Count { min: 1, max: 63 }, required,
-        for When { selector: &KIND, values: &[DRAGONFLY] }, example(4), source("Kim et al., ISCA 2008, section 3.1");
+    SWITCHES_PER_GROUP = "topology.switches_per_group", Kind::Count { min: 1, max: 63 }, required, for OF_KIND,
+        example(4), source("Kim et al., ISCA 2008, section 3.1");
 
     /// h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.
-    pub(super) GLOBAL_PORTS = "topology.global_ports", Kind::Count { min: 1, max: 62 }, required, for WHEN, example(2),
-        source("Kim et al., ISCA 2008, section 3.1");
+    pub(super) GLOBAL_PORTS = "topology.global_ports", Kind::Count { min: 1, max: 62 }, required, for OF_KIND,
+        example(2), source("Kim et al., ISCA 2008, section 3.1");
 
     /// g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of
     /// fewer groups every two are joined by a h / (g - 1) links, rounded down; global ports that are left over have no
     /// link.
-    pub(super) GROUPS = "topology.groups", Kind::Count { min: 1, max: 65_536 }, optional, for WHEN, example(9),
+    pub(super) GROUPS = "topology.groups", Kind::Count { min: 1, max: 65_536 }, optional, for OF_KIND, example(9),
         source("Kim et al., ISCA 2008, section 3.1");
 
     /// To which groups the global ports of a group lead, numbered through its switches.
@@ -44,7 +44,7 @@ settings! {
         PALM_TREE = "palm-tree",
         /// To the other groups by their number, 0 first.
         ABSOLUTE = "absolute",
-    }, default("palm-tree"), for WHEN, source("Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014");
+    }, default("palm-tree"), for OF_KIND, source("Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
@@ -65,8 +65,8 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         classes: wired.iter().map(|(_, class)| (*class).to_owned()).collect(),
         wired_classes: wired.iter().filter(|it| it.0).map(|(_, class)| (*class).to_owned()).collect(),
         ports: u64::from(nodes_per_switch + per_group - 1 + if groups > 1 { global_ports } else { 0 }),
-        own_routing: "minimal",
-        ..Topology::plain(DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
+        has_intermediates: true,
+        ..Topology::plain(&DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
     })
 }
 

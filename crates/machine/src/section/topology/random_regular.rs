@@ -1,35 +1,38 @@
 //! Random regular graphs.
 
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, When, settings};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{RandomRegular, Topology as Wiring, TopologySettings};
 
-pub(super) const RANDOM_REGULAR: &str = "random-regular";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: RANDOM_REGULAR,
-    doc: "Jellyfish: every switch has as many links, to switches that chance draws; the same for the same seed.",
+pub(super) static RANDOM_REGULAR: Row = Row {
+    choice: Choice {
+        name: "random-regular",
+        doc: "Jellyfish: every switch has as many links, to switches that chance draws; the same for the same seed.",
+    },
+    noun: "a random-regular",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Alike,
+    settings: &[&SWITCHES, &DEGREE, &SEED, &NODES_PER_SWITCH],
+    shared: &[],
+    build,
 };
-
-pub(super) const ROW: KindRow = KindRow { name: RANDOM_REGULAR, build };
-
-const WHEN: When = When { selector: &KIND, values: &[RANDOM_REGULAR] };
 
 settings! {
     /// The switches of a random regular graph.
-    pub(super) SWITCHES = "topology.switches", Kind::Count { min: 2, max: 65_536 }, required, for WHEN, example(32),
+    SWITCHES = "topology.switches", Kind::Count { min: 2, max: 65_536 }, required, for OF_KIND, example(32),
         source("Singla et al., NSDI 2012, section 3: N");
 
     /// The links of each of its switches to others, no two of them to the same one.
-    pub(super) DEGREE = "topology.degree", Kind::Count { min: 1, max: 62 }, required, for WHEN, example(6),
+    DEGREE = "topology.degree", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(6),
         source("Singla et al., NSDI 2012, section 3: r");
 
     /// What its links are drawn by. It is part of the machine: `--seed` does not change it.
-    pub(super) SEED = "topology.seed", Kind::Count { min: 0, max: u32::MAX }, default(1), for WHEN, source("Flitway");
+    SEED = "topology.seed", Kind::Count { min: 0, max: u32::MAX }, default(1), for OF_KIND, source("Flitway");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
@@ -72,7 +75,6 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     }
     Some(Topology {
         ports: u64::from(nodes_per_switch + degree),
-        own_routing: "minimal",
-        ..Topology::plain(RANDOM_REGULAR, settings, nodes, count)
+        ..Topology::plain(&RANDOM_REGULAR, settings, nodes, count)
     })
 }

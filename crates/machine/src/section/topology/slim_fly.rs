@@ -1,27 +1,31 @@
 //! Slim Fly.
 
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, When, settings};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-pub(super) const SLIM_FLY: &str = "slim-fly";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: SLIM_FLY,
-    doc: "Graphs of diameter two that are nearly as large as such graphs can be: 2 q^2 switches for a prime q.",
+pub(super) static SLIM_FLY: Row = Row {
+    choice: Choice {
+        name: "slim-fly",
+        doc: "Graphs of diameter two that are nearly as large as such graphs can be: 2 q^2 switches for a prime q.",
+    },
+    noun: "a slim-fly",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Alike,
+    settings: &[&Q],
+    shared: &[&NODES_PER_SWITCH],
+    build,
 };
-
-pub(super) const ROW: KindRow = KindRow { name: SLIM_FLY, build };
 
 settings! {
     /// q of a slim fly, an odd prime: 5 makes 50 switches of 7 links, 7 makes 98 of 11, 11 makes 242 of 17, 13 makes
     /// 338 of 19.
-    pub(super) Q = "topology.q", Kind::Count { min: 3, max: 997 }, required,
-        for When { selector: &KIND, values: &[SLIM_FLY] }, example(5),
+    Q = "topology.q", Kind::Count { min: 3, max: 997 }, required, for OF_KIND, example(5),
         source("Besta and Hoefler, SC 2014, section II-B");
 }
 
@@ -39,7 +43,6 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q).div_ceil(2) };
     Some(Topology {
         ports: u64::from(nodes_per_switch + degree),
-        own_routing: "minimal",
-        ..Topology::plain(SLIM_FLY, TopologySettings::SlimFly { q, nodes_per_switch }, nodes, switches)
+        ..Topology::plain(&SLIM_FLY, TopologySettings::SlimFly { q, nodes_per_switch }, nodes, switches)
     })
 }

@@ -1,33 +1,38 @@
 //! Extended generalized fat trees, and with them tapered trees and leaf-spine.
 
 use super::hyperx::LINKS;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::setting::{Choice, Kind, When, settings};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-pub(crate) const XGFT: &str = "xgft";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: XGFT,
-    doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and parallel \
+pub(super) static XGFT: Row = Row {
+    choice: Choice {
+        name: "xgft",
+        doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and parallel \
           links. Tapered trees and leaf-spine are such trees.",
+    },
+    noun: "an xgft",
+    own_routing: RoutingKind::DModK,
+    links: Links::Levels,
+    settings: &[&DOWN, &UP],
+    shared: &[&LINKS],
+    build,
 };
-
-pub(super) const ROW: KindRow = KindRow { name: XGFT, build };
 
 settings! {
     /// m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and
     /// so on.
-    pub(super) DOWN = "topology.down", Kind::Counts { min: 1, max: 512, longest: 8 }, required,
-        for When { selector: &KIND, values: &[XGFT] }, example([8, 4]), source("Öhring et al., IPPS 1995");
+    DOWN = "topology.down", Kind::Counts { min: 1, max: 512, longest: 8 }, required, for OF_KIND, example([8, 4]),
+        source("Öhring et al., IPPS 1995");
 
     /// w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on.
     /// With fewer links up than down the tree is tapered.
-    pub(super) UP = "topology.up", Kind::Counts { min: 1, max: 512, longest: 8 }, required,
-        for When { selector: &KIND, values: &[XGFT] }, example([1, 4]), source("Öhring et al., IPPS 1995");
+    UP = "topology.up", Kind::Counts { min: 1, max: 512, longest: 8 }, required, for OF_KIND, example([1, 4]),
+        source("Öhring et al., IPPS 1995");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
@@ -81,7 +86,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         wired_classes: classes.clone(),
         classes,
         ports,
-        own_routing: "d-mod-k",
-        ..Topology::plain(XGFT, TopologySettings::Xgft { down, up, cables: links }, nodes, switches)
+        has_parallel_links: links.iter().any(|&count| count > 1),
+        ..Topology::plain(&XGFT, TopologySettings::Xgft { down, up, cables: links }, nodes, switches)
     })
 }

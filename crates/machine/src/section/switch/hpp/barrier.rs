@@ -35,9 +35,8 @@ settings! {
 
     /// What the queue for barrier packets of each input holds: as many packets of 10 B as fit. There are no credits for
     /// them; one that finds the queue full is lost, and sent again in time.
-    BUFFER = "switch.barrier.buffer",
-        Kind::Quantity { dimension: Dimension::Size, min: PACKET as u64, max: 1 << 20 }, default("128 B"), for HPP,
-        source("dawning5000.txt section 6 (P-DN-056)");
+    BUFFER = "switch.barrier.buffer", Kind::Quantity { dimension: Dimension::Size, min: PACKET as u64, max: 1 << 20 },
+        default("128 B"), for HPP, source("dawning5000.txt section 6 (P-DN-056)");
 
     /// What a barrier packet spends in the barrier module, beyond the stages of the pipeline and its own five flits.
     ENGINE = "switch.barrier.engine", Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
@@ -45,13 +44,13 @@ settings! {
         source("hpp-switch.txt section 3.3: 128 ns for two passes of 20 cycles, each 11 with show-ahead, 5 flits and 4 [INF]");
 
     /// A combine is sent again when it has not been acknowledged for this long; switches and NIC ports alike.
-    RETRANSMIT = "switch.barrier.retransmit",
-        Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST }, default("10 us"), for HPP, source("OQ-H7");
+    RETRANSMIT = "switch.barrier.retransmit", Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
+        default("10 us"), for HPP, source("OQ-H7");
 
     /// A distribute is asked for when it has not come for this long. It also has not while other members are late: then
     /// asking is harmless, but takes packets.
-    DUN = "switch.barrier.dun", Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
-        default("100 us"), for HPP, source("OQ-H7");
+    DUN = "switch.barrier.dun", Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST }, default("100 us"),
+        for HPP, source("OQ-H7");
 
     /// How many combines the barrier module of a switch notes in a cycle. No paper says.
     COMBINES = "switch.barrier.combines", one of {
@@ -72,9 +71,9 @@ settings! {
 
     /// Bits that a link gets wrong, of those of barrier packets: a packet of 80 bits with a wrong one is lost. What
     /// happens to other packets then is not modelled.
-    BIT_ERRORS = "switch.barrier.bit_errors",
-        Kind::Quantity { dimension: Dimension::BitErrors, min: 0, max: PETABIT }, default("0 errors/Tbit"), for HPP,
-        example("0.1 errors/Tbit"), source("dawning5000.txt section 4.1 (P-DN-088): 1e-13; 0 [assumed]");
+    BIT_ERRORS = "switch.barrier.bit_errors", Kind::Quantity { dimension: Dimension::BitErrors, min: 0, max: PETABIT },
+        default("0 errors/Tbit"), for HPP, example("0.1 errors/Tbit"),
+        source("dawning5000.txt section 4.1 (P-DN-088): 1e-13; 0 [assumed]");
 }
 
 pub(super) fn build(

@@ -35,8 +35,7 @@ settings! {
 
     /// After this long, the outputs that the oldest waiting packet for a group needs are kept free for it, against
     /// starvation. The papers describe nothing of the kind.
-    PATIENCE = "switch.multicast.patience", Kind::SpanOrOff, default("off"), for HPP, example("10 us"),
-        source("OQ-H5");
+    PATIENCE = "switch.multicast.patience", Kind::SpanOrOff, default("off"), for HPP, example("10 us"), source("OQ-H5");
 }
 
 pub(super) fn build(
