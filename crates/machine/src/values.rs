@@ -155,17 +155,15 @@ impl Values {
         }
     }
 
-    /// Every value of a setting that stands for several: the number in its path, the value, the place.
-    pub(crate) fn numbered(&self, setting: &'static Setting) -> Vec<(u32, u64, Option<Location>)> {
+    /// Every value of a setting, which has several where its path ends in `N`: its name in the table, the quantity, the place.
+    pub(crate) fn quantities(&self, setting: &'static Setting) -> Vec<(String, u64, Option<Location>)> {
         let mut found = Vec::new();
         let written = self.list.iter().zip(&self.asked);
         for (effective, asked) in written.filter(|(effective, _)| std::ptr::eq(effective.setting, setting)) {
             asked.set(true);
-            if let (Some(number), Value::Quantity(value, _)) =
-                (setting.number_in(&effective.path), &effective.value)
-            {
-                found.push((number, *value, effective.location.clone()));
-            }
+            let Value::Quantity(value, _) = effective.value else { wrong_ask(setting, &effective.value) };
+            let name = effective.path.rsplit('.').next().unwrap_or_default();
+            found.push((name.to_owned(), value, effective.location.clone()));
         }
         found
     }

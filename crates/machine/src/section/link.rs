@@ -36,44 +36,47 @@ settings! {
     LENGTH_NODE = "link.length.node", LENGTH, required, example("8 m"), source("hpp-switch.txt section 3.4 (P-HP-075)");
 
     /// Length of the links between switches, where nothing below or in the graph file says another.
-    LENGTH_SWITCH = "link.length.switch", LENGTH, required, for OF_LINKS, example("8 m"),
+    LENGTH_SWITCH = "link.length.switch", LENGTH, required, for OF_SWITCHES, example("8 m"),
         source("hpp-switch.txt section 3.4 (P-HP-075)");
 
     /// Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.
-    LENGTH_LEVEL = "link.length.level-N", LENGTH, optional, for OF_LINKS, example("3 m"), source("Flitway");
+    LENGTH_LEVEL = "link.length.level-N", LENGTH, optional, for OF_CLASSES, example("3 m"), source("Flitway");
 
     /// Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that nodes
     /// send to.
-    LENGTH_STAGE = "link.length.stage-N", LENGTH, optional, for OF_LINKS, example("3 m"), source("Flitway");
+    LENGTH_STAGE = "link.length.stage-N", LENGTH, optional, for OF_CLASSES, example("3 m"), source("Flitway");
 
     /// Length of the links of dimension N of a mesh, a torus or a HyperX, counted from 0.
-    LENGTH_DIMENSION = "link.length.dimension-N", LENGTH, optional, for OF_LINKS, example("50 cm"), source("Flitway");
+    LENGTH_DIMENSION = "link.length.dimension-N", LENGTH, optional, for OF_CLASSES, example("50 cm"), source("Flitway");
 
     /// Length of the links within a group of a dragonfly or dragonfly-plus.
-    LENGTH_LOCAL = "link.length.local", LENGTH, optional, for OF_LINKS, example("2 m"), source("Flitway");
+    LENGTH_LOCAL = "link.length.local", LENGTH, optional, for OF_CLASSES, example("2 m"), source("Flitway");
 
     /// Length of the links between groups of a dragonfly or dragonfly-plus.
-    LENGTH_GLOBAL = "link.length.global", LENGTH, optional, for OF_LINKS, example("20 m"), source("Flitway");
+    LENGTH_GLOBAL = "link.length.global", LENGTH, optional, for OF_CLASSES, example("20 m"), source("Flitway");
 }
 
-/// The lengths that can be given of `links`.
-fn lengths(links: Links) -> Vec<&'static Setting> {
+/// The lengths that classes of `links` can have of their own.
+fn lengths_of_classes(links: Links) -> Vec<&'static Setting> {
     match links {
-        Links::None => vec![],
-        Links::Alike => vec![&LENGTH_SWITCH],
-        Links::Levels => vec![&LENGTH_SWITCH, &LENGTH_LEVEL],
-        Links::Stages => vec![&LENGTH_SWITCH, &LENGTH_STAGE],
-        Links::Dimensions | Links::Rings => vec![&LENGTH_SWITCH, &LENGTH_DIMENSION],
-        Links::Groups => vec![&LENGTH_SWITCH, &LENGTH_LOCAL, &LENGTH_GLOBAL],
+        Links::None | Links::Alike => vec![],
+        Links::Levels => vec![&LENGTH_LEVEL],
+        Links::Stages => vec![&LENGTH_STAGE],
+        Links::Dimensions | Links::Rings => vec![&LENGTH_DIMENSION],
+        Links::Groups => vec![&LENGTH_LOCAL, &LENGTH_GLOBAL],
     }
 }
 
-/// Lengths of the links that a topology has.
-const OF_LINKS: When = When {
+/// Lengths of all links between switches.
+const OF_SWITCHES: When =
+    When { selector: &topology::KIND, holds: |_, kind| topology::links(kind) != Links::None };
+
+/// Lengths of classes of links between switches.
+const OF_CLASSES: When = When {
     selector: &topology::KIND,
     holds: |setting, kind| {
-        let row = topology::named(kind);
-        row.is_some_and(|row| lengths(row.links).iter().any(|&length| std::ptr::eq(length, setting)))
+        let lengths = lengths_of_classes(topology::links(kind));
+        lengths.into_iter().any(|length| std::ptr::eq(length, setting))
     },
 };
 
@@ -153,24 +156,15 @@ pub(crate) fn build(
     topology: Option<&Topology>,
     findings: &mut Diagnostics,
 ) -> Option<LinkSettings> {
-    let numbered = [("level", &LENGTH_LEVEL), ("stage", &LENGTH_STAGE), ("dimension", &LENGTH_DIMENSION)];
     let mut overrides = Vec::new();
     let mut places = Vec::new();
-    for (prefix, setting) in numbered {
-        for (number, length, location) in values.numbered(setting) {
-            let class = format!("{prefix}-{number}");
-            if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
-                findings.push(problem);
-            }
-            overrides.push((class, length));
-            places.push(location);
+    let classes = lengths_of_classes(topology::links(values.choice(&topology::KIND).unwrap_or_default()));
+    for (class, length, location) in classes.into_iter().flat_map(|setting| values.quantities(setting)) {
+        if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
+            findings.push(problem);
         }
-    }
-    for (class, setting) in [("local", &LENGTH_LOCAL), ("global", &LENGTH_GLOBAL)] {
-        if let Some(length) = values.quantity(setting) {
-            overrides.push((class.to_owned(), length));
-            places.push(values.location(setting));
-        }
+        overrides.push((class, length));
+        places.push(location);
     }
     let (fixed, propagation) = (values.quantity(&FIXED), values.quantity(&PROPAGATION));
     let (node, switch) = (values.quantity(&LENGTH_NODE), values.quantity(&LENGTH_SWITCH));

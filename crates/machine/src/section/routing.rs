@@ -136,10 +136,8 @@ settings! {
 }
 
 /// Settings of topologies with rings.
-const OF_RINGS: When = When {
-    selector: &topology::KIND,
-    holds: |_, kind| topology::named(kind).is_some_and(|row| row.links == Links::Rings),
-};
+const OF_RINGS: When =
+    When { selector: &topology::KIND, holds: |_, kind| topology::links(kind) == Links::Rings };
 
 /// Settings of minimal routing.
 const OF_MINIMAL: When = When { selector: &ALGORITHM, holds: |_, name| name == MINIMAL };

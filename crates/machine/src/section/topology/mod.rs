@@ -39,7 +39,7 @@ pub(crate) struct Row {
     pub(crate) noun: &'static str,
     /// The routing that is made for it.
     pub(crate) own_routing: RoutingKind,
-    pub(crate) links: Links,
+    links: Links,
     /// Settings that stand with it on the reference page, in the order there.
     pub(crate) settings: &'static [&'static Setting],
     /// Those that it takes too, and that stand with another kind.
@@ -85,8 +85,13 @@ pub(crate) enum Links {
 }
 
 /// What is said of the kind `name`.
-pub(crate) fn named(name: &str) -> Option<&'static Row> {
+fn named(name: &str) -> Option<&'static Row> {
     KINDS.iter().copied().find(|row| row.choice.name == name)
+}
+
+/// What links topologies of the kind `name` have.
+pub(crate) fn links(name: &str) -> Links {
+    named(name).map_or(Links::None, |row| row.links)
 }
 
 /// Settings of the kinds that take them.
