@@ -3,10 +3,10 @@
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::document::Raw;
+use crate::entry::Entry;
 use crate::nearest::nearest;
-use crate::options::Entry;
 use crate::overrides;
-use crate::schema::{Kind, Setting};
+use crate::setting::{Kind, Setting};
 use crate::units::{self, Dimension, QuantityError, Reason, show};
 
 /// The value of a setting.

@@ -4,12 +4,10 @@
 //! [`Code`] that has a page of its own. Reading never stops at the first: a failed load returns
 //! [`Diagnostics`], all of them, in the order of the text. Rendering is in [`render`](crate::render).
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::code::Code;
-use crate::render::{Colour, render};
 
 /// A text that was read: a machine file, a graph file, or one `--set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,15 +199,6 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// All of them as pictures, with a blank line between.
-    #[must_use]
-    pub fn render(&self, colour: Colour) -> String {
-        let pictures: Vec<String> = self.list.iter().map(|diagnostic| render(diagnostic, colour)).collect();
-        let more =
-            format!("\n\nthere are more problems than these {}; the rest is not listed", self.list.len());
-        pictures.join("\n\n") + if self.more > 0 { &more } else { "" }
-    }
-
     /// Adds a problem, if so many are not there yet.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.is_full(diagnostic.severity) {
@@ -262,11 +251,3 @@ impl<'a> IntoIterator for &'a Diagnostics {
         self.iter()
     }
 }
-
-impl fmt::Display for Diagnostics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.render(Colour::Plain))
-    }
-}
-
-impl std::error::Error for Diagnostics {}

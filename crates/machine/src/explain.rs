@@ -5,8 +5,9 @@ use std::fmt::Write;
 use crate::code::{Code, PAGES, Page};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
-use crate::schema::{self, Choice, Kind, Presence, Setting};
+use crate::schema;
 use crate::section::switch;
+use crate::setting::{Choice, Presence, Setting, is_within};
 use crate::units::show;
 
 /// The page of a setting, a table of settings, a name that a setting can have, or a code, as plain text.
@@ -32,7 +33,7 @@ pub fn explain(topic: &str) -> Result<String, Diagnostics> {
         return Ok(table_page(topic));
     }
     let pages: Vec<String> = schema::settings()
-        .flat_map(|setting| choices(setting).iter().map(move |choice| (setting, choice)))
+        .flat_map(|setting| setting.choices().iter().map(move |choice| (setting, choice)))
         .filter(|(_, choice)| choice.name == topic)
         .map(|(setting, choice)| choice_page(setting, choice))
         .collect();
@@ -50,12 +51,12 @@ fn setting_page(setting: &Setting) -> String {
     };
     row("value", &setting.accepts());
     row("default", &default_text(setting));
-    if let Some(when) = &setting.when {
-        row("only for", &format!("{} {}", when.selector.path, quoted(when.values)));
+    if let Some((selector, names)) = setting.only_for() {
+        row("only for", &format!("{} {}", selector.path, quoted(&names)));
     }
     row("example", &format!("{} = {}", setting.path.replace("-N", "-1"), setting.example));
     row("source", setting.source);
-    for choice in choices(setting) {
+    for choice in setting.choices() {
         let _ = write!(page, "\n\n  \"{}\"\n{}", choice.name, indent(choice.doc, 4));
     }
     page
@@ -64,27 +65,21 @@ fn setting_page(setting: &Setting) -> String {
 /// What a name selects, and the settings that come with it.
 fn choice_page(setting: &Setting, choice: &Choice) -> String {
     let mut page = format!("{} = \"{}\"\n\n{}\n", setting.path, choice.name, indent(choice.doc, 2));
-    let architecture = switch::ARCHITECTURES.iter().find(|it| it.name == choice.name);
+    let architecture = switch::ARCHITECTURES.iter().find(|it| it.choice.name == choice.name);
     for paragraph in architecture.iter().flat_map(|architecture| architecture.page) {
         let _ = write!(page, "\n{}\n", indent(paragraph, 2));
     }
-    for other in schema::settings() {
-        let depends = other
-            .when
-            .as_ref()
-            .is_some_and(|when| when.selector.path == setting.path && when.values.contains(&choice.name));
-        if depends {
-            let _ = write!(page, "\n{}\n{}", other.path, indent(first_sentence(other.doc), 2));
-        }
+    for other in schema::settings().filter(|other| other.belongs_to(setting, choice.name)) {
+        let _ = write!(page, "\n{}\n{}", other.path, indent(first_sentence(other.doc), 2));
     }
     page
 }
 
 fn table_page(table: &str) -> String {
     let mut page = format!("[{table}]\n");
-    for setting in schema::settings().filter(|setting| schema::is_within(setting.path, table)) {
-        let condition = setting.when.as_ref().map_or_else(String::new, |when| {
-            format!("  (only for {} {})", when.selector.path, quoted(when.values))
+    for setting in schema::settings().filter(|setting| is_within(setting.path, table)) {
+        let condition = setting.only_for().map_or_else(String::new, |(selector, names)| {
+            format!("  (only for {} {})", selector.path, quoted(&names))
         });
         let _ = write!(page, "\n{}{condition}\n{}", setting.path, indent(first_sentence(setting.doc), 2));
     }
@@ -107,7 +102,7 @@ fn unknown_topic(topic: &str) -> Diagnostic {
     let problem = Diagnostic::error(Code::UnknownSetting, None, message).expected(
         "a setting (switch.vcs), a table (switch), a name (torus, tornado, dawning5000), a word of the output (saturated) or a code (FW-M013)",
     );
-    let names = schema::settings().flat_map(choices).map(|choice| choice.name);
+    let names = schema::settings().flat_map(Setting::choices).map(|choice| choice.name);
     let paths = schema::settings().map(|setting| setting.path).chain(names);
     let ids = PAGES.iter().map(|page| page.id);
     let key = topic.rsplit('.').next().unwrap_or(topic);
@@ -160,12 +155,12 @@ fn setting_section(text: &mut String, setting: &Setting) {
     let _ = write!(text, "\n### `{}`\n\n{}\n\n", setting.path, setting.doc);
     let _ = writeln!(text, "* value: {}", setting.accepts());
     let _ = writeln!(text, "* default: {}", default_text(setting));
-    if let Some(when) = &setting.when {
-        let _ = writeln!(text, "* only for: `{}` {}", when.selector.path, quoted(when.values));
+    if let Some((selector, names)) = setting.only_for() {
+        let _ = writeln!(text, "* only for: `{}` {}", selector.path, quoted(&names));
     }
     let _ = writeln!(text, "* example: `{} = {}`", setting.key().replace("-N", "-1"), setting.example);
     let _ = writeln!(text, "* source: {}", setting.source);
-    for choice in choices(setting) {
+    for choice in setting.choices() {
         let _ = writeln!(text, "* `\"{}\"`: {}", choice.name, choice.doc);
     }
 }
@@ -185,13 +180,6 @@ pub fn codes_reference() -> String {
         );
     }
     text
-}
-
-fn choices(setting: &Setting) -> &'static [Choice] {
-    match setting.kind {
-        Kind::Choice(choices) => choices,
-        _ => &[],
-    }
 }
 
 fn default_text(setting: &Setting) -> String {

@@ -12,9 +12,9 @@ use flitway_wiring::topology::End;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Severity};
+use crate::entry::Origin;
 use crate::graph::GraphFile;
 use crate::machine::Machine;
-use crate::options::Origin;
 use crate::render::{Colour, render};
 use crate::units::{self, Dimension};
 

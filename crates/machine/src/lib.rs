@@ -11,7 +11,7 @@
 //!
 //! Text with the place of every value ([`document`]) and the pictures of mistakes serve the files of experiments too.
 //!
-//! What a file may say is data, one table of [`schema::Setting`], from which reading, `explain`, the reference pages
+//! What a file may say is data, one table of [`schema::Setting`]s, from which reading, `explain`, the reference pages
 //! and the effective values in results are made. The settings of a part and the checks of it stand together under
 //! `section/`.
 //!
@@ -33,6 +33,7 @@ pub mod code;
 mod convert;
 pub mod diagnostic;
 pub mod document;
+mod entry;
 mod explain;
 mod graph;
 pub mod input;
@@ -44,8 +45,10 @@ pub mod options;
 mod overrides;
 mod printable;
 mod render;
+mod resolve;
 pub mod schema;
 mod section;
+mod setting;
 pub mod units;
 mod values;
 
@@ -53,6 +56,7 @@ pub use code::Code;
 pub use convert::Value;
 pub use convert::kind_of;
 pub use diagnostic::{Diagnostic, Diagnostics, Location, Severity, Source};
+pub use entry::Origin;
 pub use explain::{codes_reference, explain, settings_reference};
 pub use flitway_switch::SwitchSettings;
 pub use flitway_wiring::routing::RoutingKind;
@@ -60,7 +64,7 @@ pub use graph::GraphFile;
 pub use load::{builtin, is_folder, is_path, not_built_in, or_built_in, read_text};
 pub use machine::{Machine, MemoryNeeded, Rounding};
 pub use nearest::nearest;
-pub use options::{Options, Origin};
+pub use options::Options;
 pub use printable::printable;
 pub use render::{Colour, render};
 pub use section::link::LinkSettings;
@@ -71,8 +75,5 @@ pub use values::Effective;
 /// The switch architectures: name and what it is.
 #[must_use]
 pub fn architectures() -> Vec<(&'static str, &'static str)> {
-    match section::switch::ARCHITECTURE.kind {
-        schema::Kind::Choice(choices) => choices.iter().map(|choice| (choice.name, choice.doc)).collect(),
-        _ => Vec::new(),
-    }
+    section::switch::ARCHITECTURE.choices().iter().map(|choice| (choice.name, choice.doc)).collect()
 }

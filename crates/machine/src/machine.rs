@@ -14,12 +14,14 @@ use crate::convert::Value;
 use crate::diagnostic::{Diagnostics, Source};
 use crate::graph::GraphFile;
 use crate::options::Options;
+use crate::resolve::resolve;
 use crate::section::link::LinkSettings;
 use crate::section::nic::NicSettings;
 use crate::section::switch::Surroundings;
+use crate::section::topology::Size;
 use crate::section::{general, link, nic, packet, routing, switch, topology};
 use crate::units::Dimension;
-use crate::values::{Effective, Values};
+use crate::values::Effective;
 
 /// A machine that passed every check.
 #[derive(Clone, Debug)]
@@ -56,15 +58,6 @@ pub struct Machine {
     pub(crate) size: Size,
 }
 
-/// How large a rail is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) nodes: u64,
-    pub(crate) switches: u64,
-    /// Ports of all switches.
-    pub(crate) ports: u64,
-}
-
 /// Memory that a machine needs, about, in bytes, known before anything is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryNeeded {
@@ -83,6 +76,16 @@ pub struct Rounding {
     pub exact: f64,
     /// Cycles that it counts as.
     pub cycles: u64,
+}
+
+impl Options {
+    /// Checks everything that was written: the second of the three steps.
+    ///
+    /// # Errors
+    /// All problems, in the order of the text.
+    pub fn check(self) -> Result<Machine, Diagnostics> {
+        Machine::from_options(self)
+    }
 }
 
 impl Machine {
@@ -107,13 +110,13 @@ impl Machine {
     }
 
     /// The second step: from what was written to what is meant.
-    pub(crate) fn from_options(mut options: Options) -> Result<Machine, Diagnostics> {
+    fn from_options(mut options: Options) -> Result<Machine, Diagnostics> {
         let mut findings = std::mem::take(&mut options.findings);
         let mut sources: Vec<Arc<Source>> = vec![Arc::clone(&options.file)];
         sources.extend(options.sets.iter().cloned());
-        let values = Values::resolve(&options, &mut findings);
+        let values = resolve(&options, &mut findings);
         let general = general::build(&values);
-        let topology = topology::build(&options, &values, &mut findings);
+        let topology = topology::build(&values, &mut findings);
         let routing = routing::build(&values, topology.as_ref(), &mut findings);
         let packet = packet::build(&values, &mut findings);
         let link = link::build(&values, topology.as_ref(), &mut findings);
@@ -172,7 +175,11 @@ impl Machine {
     #[must_use]
     pub fn roundings(&self) -> Vec<Rounding> {
         let topology = Topology::build(&self.topology).expect("a checked topology can be built");
-        let links = topology.classes().iter().map(|class| Rounding {
+        let is_wired = |class: usize| {
+            topology.links().iter().any(|link| link.class as usize == class && link.length_mm.is_none())
+        };
+        let wired = topology.classes().iter().enumerate().filter(|&(class, _)| is_wired(class));
+        let links = wired.map(|(_, class)| Rounding {
             what: format!("links of class `{class}`"),
             exact: self.link.cycles_before_rounding(class),
             cycles: self.link_cycles(class, None).into(),

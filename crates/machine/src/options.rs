@@ -8,47 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::code::Code;
+use crate::convert::convert;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
 use crate::document::{Document, Field, Raw, read_value};
+use crate::entry::{Entry, Origin};
 use crate::load;
-use crate::machine::Machine;
 use crate::nearest::{nearest, nearest_within};
 use crate::overrides;
 use crate::schema;
+use crate::setting::{Kind, Setting, is_within};
 use crate::units::show;
-
-/// Who gave a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The machine file.
-    File,
-    /// Nobody: it is the default.
-    Default,
-    /// A `--set` of the command.
-    Set,
-}
-
-impl Origin {
-    /// As results name it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Origin::File => "file",
-            Origin::Default => "default",
-            Origin::Set => overrides::SOURCE,
-        }
-    }
-}
-
-/// A setting as written.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) path: String,
-    pub(crate) raw: Raw,
-    /// Of the value.
-    pub(crate) location: Location,
-    pub(crate) origin: Origin,
-}
 
 /// What was written, before any check of values.
 #[derive(Debug)]
@@ -126,14 +95,6 @@ impl Options {
         }
     }
 
-    /// Checks everything that was written: the second of the three steps.
-    ///
-    /// # Errors
-    /// All problems, in the order of the text.
-    pub fn check(self) -> Result<Machine, Diagnostics> {
-        Machine::from_options(self)
-    }
-
     fn apply(&mut self, source: &Arc<Source>) -> Result<(), Diagnostic> {
         let text = source.text.as_str();
         let bad = |span, message: String| {
@@ -179,11 +140,11 @@ impl Options {
         }
         let fields = match raw {
             Raw::Table(fields) => fields,
-            raw if overrides::holds(&at) => return Err(overrides::not_a_table(&path, raw, at)),
+            raw if overrides::holds(&at) => return Err(no_table_in_override(&path, raw, at)),
             _ => return Err(not_a_table(&path, at)),
         };
-        self.entries.retain(|entry| !schema::is_within(&entry.path, &path));
-        self.tables.retain(|(name, _)| *name != path && !schema::is_within(name, &path));
+        self.entries.retain(|entry| !is_within(&entry.path, &path));
+        self.tables.retain(|(name, _)| *name != path && !is_within(name, &path));
         self.tables.push((path.clone(), name_at));
         self.collect(&path, fields, Origin::Set);
         Ok(())
@@ -194,7 +155,7 @@ impl Options {
             !Arc::ptr_eq(source, &at.source)
                 && source.text.split_once('=').is_some_and(|(other, _)| {
                     let other = other.trim();
-                    other == path || schema::is_within(path, other) || schema::is_within(other, path)
+                    other == path || is_within(path, other) || is_within(other, path)
                 })
         };
         match self.sets.iter().find(same) {
@@ -246,18 +207,53 @@ fn keep_one(first: &Source, second: &Source) -> String {
     }
 }
 
-/// The entry of a default, which is written in the schema.
-pub(crate) fn default_entry(path: &str, text: &'static str) -> Entry {
-    let source = Arc::new(Source { name: "default".to_owned(), text: text.to_owned() });
-    let raw = read_value(text, &source, 0).unwrap_or_else(|_| Raw::Text(text.to_owned()));
-    Entry { path: path.to_owned(), raw, location: Location::whole(&source), origin: Origin::Default }
-}
-
 fn not_a_table(path: &str, at: Location) -> Diagnostic {
     let first = schema::names_in(path).first().copied().unwrap_or("...");
     Diagnostic::error(Code::WrongType, at, format!("`{path}` is a table, not a single value"))
         .expected(format!("[{path}] once, with its settings below it"))
         .help(format!("`flitway explain {path}` lists its settings; the first is `{path}.{first}`"))
+}
+
+/// That the override at `at` gives the table `path` a single value.
+fn no_table_in_override(path: &str, raw: Raw, at: Location) -> Diagnostic {
+    let entry = Entry { path: path.to_owned(), raw, location: at.clone(), origin: Origin::Set };
+    let names = schema::names_in(path).join(", ");
+    Diagnostic::error(Code::WrongType, at, format!("`{path}` is a table, not a single value"))
+        .expected(format!("{path}.NAME=VALUE, where NAME is one of: {names} (`flitway explain {path}`)"))
+        .maybe_help(setting_that_is_meant(&entry))
+}
+
+/// What to write for an override that gives a table the value of `entry`: the setting in it that takes such a value, or an
+/// example.
+fn setting_that_is_meant(entry: &Entry) -> Option<String> {
+    let inside =
+        || schema::settings().filter(|setting| setting.table() == entry.path && !setting.path.ends_with('N'));
+    let text = if let Raw::Text(text) = &entry.raw { text } else { "" };
+    let mut chosen = inside().filter_map(|setting| Some((setting, nearest(text, names_of(setting)?)?)));
+    if let Some((setting, name)) = chosen.next() {
+        return Some(format!("did you mean {}?", overrides::written(setting.path, name)));
+    }
+    let is_any_text = |setting: &Setting| matches!(setting.kind, Kind::Text { .. } | Kind::Path);
+    let mut taking = inside().filter(|setting| !is_any_text(setting) && convert(setting, entry).is_ok());
+    if let Some(setting) = taking.next() {
+        return Some(format!("did you mean {}?", overrides::written(setting.path, entry.location.text())));
+    }
+    let mut choices =
+        inside().filter(|_| !text.is_empty()).filter_map(|setting| Some((setting, names_of(setting)?)));
+    if let Some((setting, names)) = choices.next() {
+        let names = names.join(", ");
+        let name = overrides::SOURCE;
+        return Some(format!("write {name} {}=NAME, where NAME is one of: {names}", setting.path));
+    }
+    let below = || schema::settings().find(|setting| is_within(setting.path, &entry.path));
+    let example = inside().next().or_else(below)?;
+    Some(format!("write {}, for example", overrides::written(example.path, example.example)))
+}
+
+/// What can be chosen, if `setting` is a choice.
+fn names_of(setting: &Setting) -> Option<Vec<&'static str>> {
+    let names: Vec<&str> = setting.choices().iter().map(|choice| choice.name).collect();
+    (!names.is_empty()).then_some(names)
 }
 
 pub(crate) fn unknown(path: &str, at: Location) -> Diagnostic {

@@ -1,12 +1,13 @@
 //! The picture of a diagnostic: file, line, caret, what was expected, what to write.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 
-use crate::diagnostic::{Diagnostic, Location, Related, Severity, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location, Related, Severity, Source};
 use crate::printable::printable;
 
 /// Whether a picture carries terminal colours.
@@ -40,6 +41,24 @@ pub fn render(diagnostic: &Diagnostic, colour: Colour) -> String {
     };
     renderer.decor_style(DecorStyle::Ascii).render(&[title.elements(elements)])
 }
+
+impl Diagnostics {
+    /// All of them as pictures, with a blank line between.
+    #[must_use]
+    pub fn render(&self, colour: Colour) -> String {
+        let pictures: Vec<String> = self.iter().map(|diagnostic| render(diagnostic, colour)).collect();
+        let more = format!("\n\nthere are more problems than these {}; the rest is not listed", self.len());
+        pictures.join("\n\n") + if self.has_more() { &more } else { "" }
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Colour::Plain))
+    }
+}
+
+impl std::error::Error for Diagnostics {}
 
 /// The same without what would steer a terminal; only colours of the renderer go there.
 fn harmless(diagnostic: &Diagnostic) -> Diagnostic {

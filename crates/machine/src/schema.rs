@@ -1,180 +1,12 @@
 //! Every setting of a machine file, as data.
 //!
-//! A [`Setting`] says its path, kind, default, range, meaning, example and source once. The table drives reading,
-//! unknown-key detection, defaults, `explain`, the reference page and the effective values in results; the code that
-//! builds a part asks for a value by the setting itself, so that a name is written in one place. The settings of a part
-//! stand in the file of that part under `section/`.
+//! The table drives reading, unknown-key detection, defaults, `explain`, the reference page and the effective values in
+//! results; the code that builds a part asks for a value by the setting itself, so that a name is written in one place.
 
 use crate::section;
-use crate::units::{self, Dimension};
+use crate::setting::is_within;
 
-/// One setting.
-#[derive(Debug)]
-pub struct Setting {
-    /// Its path: the tables and the key, with points. A last part that ends in `-N` stands for every number.
-    pub path: &'static str,
-    /// What its value is.
-    pub kind: Kind,
-    /// Whether it can be left out.
-    pub presence: Presence,
-    /// The choice that it belongs to; `None` for a setting of every machine.
-    pub when: Option<When>,
-    /// What it means.
-    pub doc: &'static str,
-    /// A value, as it is written in a file.
-    pub example: &'static str,
-    /// Where the default or the idea comes from: a paper's section, a parameter id, an open question.
-    pub source: &'static str,
-}
-
-/// What the value of a setting is.
-#[derive(Debug)]
-pub enum Kind {
-    /// Any text, of at least so many characters.
-    Text {
-        /// Fewest characters.
-        least: usize,
-    },
-    /// The path of a file.
-    Path,
-    /// One of a few names.
-    Choice(&'static [Choice]),
-    /// `true` or `false`.
-    Flag,
-    /// A whole number, without unit.
-    Count {
-        /// Smallest.
-        min: u32,
-        /// Largest.
-        max: u32,
-    },
-    /// A list of counts.
-    Counts {
-        /// Smallest count.
-        min: u32,
-        /// Largest count.
-        max: u32,
-        /// Longest list; the shortest has one.
-        longest: usize,
-    },
-    /// Text with a unit; limits in base units.
-    Quantity {
-        /// What it measures.
-        dimension: Dimension,
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-    },
-    /// A frequency, or an exact fraction of one; limits in hertz.
-    Frequency {
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-    },
-    /// A time, a number of cycles, or `"off"`.
-    SpanOrOff,
-}
-
-/// One name of a choice.
-#[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    /// As it is written.
-    pub name: &'static str,
-    /// What it selects.
-    pub doc: &'static str,
-}
-
-/// Whether a setting can be left out.
-#[derive(Debug)]
-pub enum Presence {
-    /// It must be written.
-    Required,
-    /// Left out, it is this value, written as in a file.
-    Default(&'static str),
-    /// Left out, there is none.
-    Optional,
-}
-
-/// A setting applies only where another one has one of these values.
-#[derive(Debug)]
-pub struct When {
-    /// The choice.
-    pub selector: &'static Setting,
-    /// Its values for which the setting exists.
-    pub values: &'static [&'static str],
-}
-
-impl Setting {
-    /// Whether `path` names this setting.
-    #[must_use]
-    pub fn matches(&self, path: &str) -> bool {
-        self.path == path || self.number_in(path).is_some()
-    }
-
-    /// The number that `path` has where the setting has `N`.
-    #[must_use]
-    pub fn number_in(&self, path: &str) -> Option<u32> {
-        let number = path.strip_prefix(self.path.strip_suffix('N')?)?;
-        let plain = number == "0" || !number.starts_with('0');
-        (plain && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| number.parse().ok()).flatten()
-    }
-
-    /// The table it stands in; empty for the top of the file.
-    #[must_use]
-    pub fn table(&self) -> &'static str {
-        self.path.rsplit_once('.').map_or("", |(table, _)| table)
-    }
-
-    /// Its name in that table.
-    #[must_use]
-    pub fn key(&self) -> &'static str {
-        self.path.rsplit_once('.').map_or(self.path, |(_, key)| key)
-    }
-
-    /// What would be accepted, in words.
-    #[must_use]
-    pub fn accepts(&self) -> String {
-        match &self.kind {
-            Kind::Text { least: 0 } => "text in quotes".to_owned(),
-            Kind::Text { .. } => "text in quotes, not empty".to_owned(),
-            Kind::Path => "the path of a file, in quotes".to_owned(),
-            Kind::Choice(choices) => {
-                let names: Vec<String> =
-                    choices.iter().map(|choice| format!("\"{}\"", choice.name)).collect();
-                match names.split_last() {
-                    Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-                    _ => names.concat(),
-                }
-            }
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Count { min, max } => format!("a whole number from {min} to {max}, without unit"),
-            Kind::Counts { min, max, longest } => {
-                format!("a list of 1 to {longest} whole numbers from {min} to {max}")
-            }
-            Kind::Quantity { dimension: dimension @ (Dimension::Flits | Dimension::Cycles), min, max } => {
-                format!("{min} to {}", units::format(*max, *dimension))
-            }
-            Kind::Quantity { dimension, min, max } => format!(
-                "{} from {} to {}, in {}",
-                dimension.article_name(),
-                units::format(*min, *dimension),
-                units::format(*max, *dimension),
-                dimension.unit_list()
-            ),
-            Kind::Frequency { min, max } => format!(
-                "a frequency from {} to {}, in {}, or a fraction of one, such as \"14/33 GHz\"",
-                units::format(*min, Dimension::Frequency),
-                units::format(*max, Dimension::Frequency),
-                Dimension::Frequency.unit_list()
-            ),
-            Kind::SpanOrOff => {
-                format!("a time in {}, a number of cycles, or \"off\"", Dimension::Time.unit_list())
-            }
-        }
-    }
-}
+pub use crate::setting::{Choice, Kind, Presence, Setting, When};
 
 /// Every setting, in the order of the reference page; a setting stands after its selector.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {
@@ -190,11 +22,6 @@ pub fn named(path: &str) -> impl Iterator<Item = &'static Setting> {
 #[must_use]
 pub fn is_table(path: &str) -> bool {
     settings().any(|setting| is_within(setting.path, path))
-}
-
-/// Whether `path` lies in the table `table`; everything lies in the empty one.
-pub(crate) fn is_within(path: &str, table: &str) -> bool {
-    table.is_empty() || path.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// The names of the settings and tables that stand directly in `table`.

@@ -6,7 +6,7 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_machine::code::PAGES;
-use flitway_machine::schema::{self, Presence};
+use flitway_machine::schema::{self, Presence, Setting};
 use flitway_machine::{
     Code, Colour, Machine, Options, Origin, RoutingKind, architectures, builtin, codes_reference, explain,
     settings_reference,
@@ -286,41 +286,47 @@ fn the_json_of_a_machine_describes_it_completely() {
     );
 }
 
-/// Settings of direct networks that no built-in machine has, and a machine with them.
-const DIRECT: [(&[&str], &[&str]); 6] = [
-    (&["topology.q"], &["topology={kind=\"slim-fly\", q=5}", "routing.algorithm=minimal"]),
-    (
-        &["topology.leaves", "topology.spines"],
-        &[
-            "topology={kind=\"dragonfly-plus\", leaves=4, spines=4, global_ports=2}",
-            "routing.algorithm=minimal",
-        ],
-    ),
-    (
-        &["topology.down", "topology.up"],
-        &["topology={kind=\"xgft\", down=[8, 4], up=[1, 4]}", "routing.algorithm=d-mod-k"],
-    ),
-    (
-        &["topology.links"],
-        &["topology={kind=\"hyperx\", dimensions=[4, 4]}", "routing.algorithm=dimension-order"],
-    ),
-    (
-        &[
-            "topology.switches_per_group",
-            "topology.global_ports",
-            "topology.groups",
-            "topology.arrangement",
-            "link.length.local",
-            "link.length.global",
-            "routing.vc_classes",
-        ],
-        &["topology={kind=\"dragonfly\", switches_per_group=4, global_ports=2}", "routing.algorithm=minimal"],
-    ),
-    (
-        &["topology.switches", "topology.degree", "topology.seed"],
-        &["topology={kind=\"random-regular\", switches=32, degree=6}", "routing.algorithm=up-down"],
-    ),
-];
+/// Loads a machine in which `setting` has its example, with what else a machine of that kind needs.
+fn load_with_example(setting: &Setting) {
+    let own = format!("{}={}", setting.path.replace("-N", "-1"), setting.example);
+    let Some((selector, names)) = setting.only_for() else {
+        load("dawning5000", &[&own]);
+        return;
+    };
+    let chosen = format!("{}={}", selector.path, names[0]);
+    match selector.path {
+        "topology.kind" => load_of_kind(setting, &own, &names),
+        "routing.algorithm" => _ = load("mesh-8x8", &[&chosen, &own]),
+        _ => {
+            let is_of_it = |machine: &Machine| machine.to_json()["switch"]["architecture"] == names[0];
+            let (name, _) = builtin().iter().find(|(name, _)| is_of_it(&load(name, &[]))).unwrap();
+            load(name, &[&own]);
+        }
+    }
+}
+
+/// The same for a setting of the kinds of topology `names`, on a machine of some switch and routing.
+fn load_of_kind(setting: &Setting, own: &str, names: &[&str]) {
+    // Whatever else it may say, a graph needs a file.
+    let Some(kind) = names.iter().rfind(|name| **name != "graph") else { return };
+    let selector = schema::named("topology.kind").next().unwrap();
+    let is_needed = |other: &&Setting| {
+        let is_own = std::ptr::eq(*other, setting) || matches!(other.presence, Presence::Required);
+        other.table() == "topology" && other.belongs_to(selector, kind) && is_own
+    };
+    let needed = schema::settings().filter(is_needed).map(|it| format!(", {}={}", it.key(), it.example));
+    let table = format!("topology={{kind=\"{kind}\"{}}}", needed.collect::<String>());
+    let own = if setting.table() == "topology" { "name=x" } else { own };
+    let routings = schema::named("routing.algorithm").next().unwrap().choices();
+    let loads = |base: &&str| {
+        let sets = |routing| {
+            ["switch.ports=64", &table, &format!("routing.algorithm={routing}"), own].map(str::to_owned)
+        };
+        routings.iter().any(|routing| Machine::load(base, &sets(routing.name)).is_ok())
+    };
+    let bases = ["fattree-128", "hpp-switch", "sp-omega-64"];
+    assert!(bases.iter().any(loads), "{table} with {own} goes with no switch and routing");
+}
 
 #[test]
 fn every_setting_can_be_explained_and_its_example_is_accepted() {
@@ -332,31 +338,7 @@ fn every_setting_can_be_explained_and_its_example_is_accepted() {
         }
         assert!(settings_reference().contains(&format!("### `{}`", setting.path)));
         assert!(setting.doc.ends_with('.'), "{path}");
-        let base = match path.as_str() {
-            "topology.arity" | "topology.file" => continue,
-            "topology.dimensions" | "topology.nodes_per_switch" | "link.length.dimension-1" => "mesh-8x8",
-            "topology.stages" | "link.length.stage-1" => "sp-omega-64",
-            "topology.nodes" => "hpp-switch",
-            "routing.dateline" => "torus-8x8",
-            _ => match setting.when.as_ref().map(|when| when.values) {
-                Some(["central-buffer", ..]) => "sp-switch-16",
-                Some(["input-buffer"]) => "sp-switch-16-input",
-                _ => "dawning5000",
-            },
-        };
-        if let Some((_, sets)) = DIRECT.iter().find(|(owned, _)| owned.contains(&path.as_str())) {
-            let own = match path.strip_prefix("topology.") {
-                Some(key) if sets[0].contains(&format!("{key}=")) => sets[0].to_owned(),
-                Some(key) => sets[0].replace('}', &format!(", {key}={}}}", setting.example)),
-                None => format!("{path}={}", setting.example),
-            };
-            let table = if own.starts_with("topology") { own.as_str() } else { sets[0] };
-            let own = if own == table { "name=\"direct\"" } else { own.as_str() };
-            load("mesh-8x8", &[table, sets[1], "switch.vcs=4", own]);
-            continue;
-        }
-        let base = if path == "topology.kind" || path == "routing.algorithm" { "dawning5000" } else { base };
-        load(base, &[&format!("{path}={}", setting.example)]);
+        load_with_example(setting);
     }
     load("dawning5000", &["topology={kind=\"k-ary-n-tree\", arity=4, levels=2}"]);
     load("sp-omega-64", &["topology.kind=butterfly"]);
@@ -522,6 +504,20 @@ fn a_machine_is_warned_of_cyclic_dependence_where_there_is_one() {
 }
 
 /// 14/33 GHz is the clock of the NRC of TH Express-2; a cycle of it is no whole number of picoseconds.
+#[test]
+fn only_links_that_there_are_are_rounded() {
+    let rounded = |topology: &str| {
+        let set = [topology, "routing.algorithm=minimal", "switch.vcs=2", "link.length.switch=8 m"];
+        let of_class =
+            |what: &str| Some(what.strip_prefix("links of class `")?.trim_end_matches('`').to_owned());
+        let roundings = load("hpp-switch", &set).roundings();
+        roundings.iter().filter_map(|rounding| of_class(&rounding.what)).collect::<Vec<_>>()
+    };
+    let group = "topology={kind=\"dragonfly\", switches_per_group=4, global_ports=2, groups=1}";
+    assert_eq!(rounded(group), ["node", "local"]);
+    assert_eq!(rounded("topology={kind=\"mesh\", dimensions=[4, 1]}"), ["node", "dimension-0"]);
+}
+
 #[test]
 fn a_clock_may_be_an_exact_fraction() {
     let machine = Machine::load("hpp-switch", &["clock=14/33 GHz".to_owned()]).unwrap();

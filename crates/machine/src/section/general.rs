@@ -2,52 +2,29 @@
 
 use flitway_engine::Clock;
 
-use crate::schema::{Kind, Presence, Setting};
+use crate::setting::{Kind, settings};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&NAME, &DESCRIPTION, &RAILS, &CLOCK];
+settings! {
+    pub(crate) static SETTINGS;
 
-static NAME: Setting = Setting {
-    path: "name",
-    kind: Kind::Text { least: 1 },
-    presence: Presence::Required,
-    when: None,
-    doc: "Name of the machine, as results and reports print it.",
-    example: "\"dawning5000\"",
-    source: "Flitway",
-};
+    /// Name of the machine, as results and reports print it.
+    NAME = "name", Kind::Text { least: 1 }, required, example("dawning5000"), source("Flitway");
 
-static DESCRIPTION: Setting = Setting {
-    path: "description",
-    kind: Kind::Text { least: 0 },
-    presence: Presence::Default("\"\""),
-    when: None,
-    doc: "What the machine is, in a sentence or two.",
-    example: "\"1,024 nodes, 16-port switches\"",
-    source: "Flitway",
-};
+    /// What the machine is, in a sentence or two.
+    DESCRIPTION = "description", Kind::Text { least: 0 }, default(""), example("1,024 nodes, 16-port switches"),
+        source("Flitway");
 
-static RAILS: Setting = Setting {
-    path: "rails",
-    kind: Kind::Count { min: 1, max: 16 },
-    presence: Presence::Default("1"),
-    when: None,
-    doc: "Identical networks that join the same nodes. Each node has one NIC port in each rail; packets never change \
-          the rail.",
-    example: "4",
-    source: "dawning5000.txt sections 3.1 and 6 (P-DN-010, P-DN-012)",
-};
+    /// Identical networks that join the same nodes. Each node has one NIC port in each rail; packets never change the
+    /// rail.
+    RAILS = "rails", Kind::Count { min: 1, max: 16 }, default(1), example(4),
+        source("dawning5000.txt sections 3.1 and 6 (P-DN-010, P-DN-012)");
 
-static CLOCK: Setting = Setting {
-    path: "clock",
-    kind: Kind::Frequency { min: 1_000, max: 1_000_000_000_000 },
-    presence: Presence::Required,
-    when: None,
-    doc: "The clock of switches, links and NIC ports. A channel carries one flit in each cycle, so that its bandwidth \
-          is clock x flit. An exact fraction is written as such: \"14/33 GHz\".",
-    example: "\"312.5 MHz\"",
-    source: "hpp-switch.txt section 4 (P-HP-007)",
-};
+    /// The clock of switches, links and NIC ports. A channel carries one flit in each cycle, so that its bandwidth is
+    /// clock x flit. An exact fraction is written as such: "14/33 GHz".
+    CLOCK = "clock", Kind::Frequency { min: 1_000, max: 1_000_000_000_000 }, required, example("312.5 MHz"),
+        source("hpp-switch.txt section 4 (P-HP-007)");
+}
 
 /// The top of the file.
 pub(crate) struct General {

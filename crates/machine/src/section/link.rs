@@ -8,23 +8,11 @@ use flitway_wiring::topology::End;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::schema::{Kind, Presence, Setting, When};
 use crate::section::general;
-use crate::section::topology::{self, Topology};
+use crate::section::topology::{self, Links, Topology};
+use crate::setting::{Kind, Setting, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
-
-pub(crate) static SETTINGS: &[&Setting] = &[
-    &PROPAGATION,
-    &FIXED,
-    &LENGTH_NODE,
-    &LENGTH_SWITCH,
-    &LENGTH_LEVEL,
-    &LENGTH_STAGE,
-    &LENGTH_DIMENSION,
-    &LENGTH_LOCAL,
-    &LENGTH_GLOBAL,
-];
 
 /// The longest cable, 100 km, in millimetres.
 const LENGTH_MAX: u64 = 100_000_000;
@@ -33,95 +21,63 @@ const CYCLES_MAX: u64 = 1_000_000;
 
 const LENGTH: Kind = Kind::Quantity { dimension: Dimension::Length, min: 0, max: LENGTH_MAX };
 
-static PROPAGATION: Setting = Setting {
-    path: "link.propagation",
-    kind: Kind::Quantity { dimension: Dimension::Propagation, min: 0, max: 1_000_000 },
-    presence: Presence::Default("\"5 ns/m\""),
-    when: None,
-    doc: "Delay of a cable for each metre.",
-    example: "\"5 ns/m\"",
-    source: "hpp-switch.txt section 3.4 (P-HP-076)",
-};
+settings! {
+    pub(crate) static SETTINGS;
 
-static FIXED: Setting = Setting {
-    path: "link.fixed",
-    kind: Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000_000 },
-    presence: Presence::Default("\"0 ns\""),
-    when: None,
-    doc: "Delay of each link whatever its length: SerDes, connectors and the like, in one direction.",
-    example: "\"60 ns\"",
-    source: "OQ-D8",
-};
+    /// Delay of a cable for each metre.
+    PROPAGATION = "link.propagation", Kind::Quantity { dimension: Dimension::Propagation, min: 0, max: 1_000_000 },
+        default("5 ns/m"), source("hpp-switch.txt section 3.4 (P-HP-076)");
 
-static LENGTH_NODE: Setting = Setting {
-    path: "link.length.node",
-    kind: LENGTH,
-    presence: Presence::Required,
-    when: None,
-    doc: "Length of the links between nodes and switches.",
-    example: "\"8 m\"",
-    source: "hpp-switch.txt section 3.4 (P-HP-075)",
-};
+    /// Delay of each link whatever its length: SerDes, connectors and the like, in one direction.
+    FIXED = "link.fixed", Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000_000 },
+        default("0 ns"), example("60 ns"), source("OQ-D8");
 
-static LENGTH_SWITCH: Setting = Setting {
-    path: "link.length.switch",
-    kind: LENGTH,
-    presence: Presence::Required,
-    when: Some(When { selector: &topology::KIND, values: topology::OF_SEVERAL_SWITCHES }),
-    doc: "Length of the links between switches, where nothing below or in the graph file says another.",
-    example: "\"8 m\"",
-    source: "hpp-switch.txt section 3.4 (P-HP-075)",
-};
+    /// Length of the links between nodes and switches.
+    LENGTH_NODE = "link.length.node", LENGTH, required, example("8 m"), source("hpp-switch.txt section 3.4 (P-HP-075)");
 
-static LENGTH_LEVEL: Setting = Setting {
-    path: "link.length.level-N",
-    kind: LENGTH,
-    presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::tree::OF_LEVELS }),
-    doc: "Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.",
-    example: "\"3 m\"",
-    source: "Flitway",
-};
+    /// Length of the links between switches, where nothing below or in the graph file says another.
+    LENGTH_SWITCH = "link.length.switch", LENGTH, required, for OF_SWITCHES, example("8 m"),
+        source("hpp-switch.txt section 3.4 (P-HP-075)");
 
-static LENGTH_STAGE: Setting = Setting {
-    path: "link.length.stage-N",
-    kind: LENGTH,
-    presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::stages::KINDS }),
-    doc: "Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that \
-          nodes send to.",
-    example: "\"3 m\"",
-    source: "Flitway",
-};
+    /// Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.
+    LENGTH_LEVEL = "link.length.level-N", LENGTH, optional, for OF_CLASSES, example("3 m"), source("Flitway");
 
-static LENGTH_DIMENSION: Setting = Setting {
-    path: "link.length.dimension-N",
-    kind: LENGTH,
-    presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::grid::KINDS }),
-    doc: "Length of the links of dimension N of a mesh, a torus or a HyperX, counted from 0.",
-    example: "\"50 cm\"",
-    source: "Flitway",
-};
+    /// Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that nodes
+    /// send to.
+    LENGTH_STAGE = "link.length.stage-N", LENGTH, optional, for OF_CLASSES, example("3 m"), source("Flitway");
 
-static LENGTH_LOCAL: Setting = Setting {
-    path: "link.length.local",
-    kind: LENGTH,
-    presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::dragonfly::KINDS }),
-    doc: "Length of the links within a group of a dragonfly or dragonfly-plus.",
-    example: "\"2 m\"",
-    source: "Flitway",
-};
+    /// Length of the links of dimension N of a mesh, a torus or a HyperX, counted from 0.
+    LENGTH_DIMENSION = "link.length.dimension-N", LENGTH, optional, for OF_CLASSES, example("50 cm"), source("Flitway");
 
-static LENGTH_GLOBAL: Setting = Setting {
-    path: "link.length.global",
-    kind: LENGTH,
-    presence: Presence::Optional,
-    when: Some(When { selector: &topology::KIND, values: topology::dragonfly::KINDS }),
-    doc: "Length of the links between groups of a dragonfly or dragonfly-plus.",
-    example: "\"20 m\"",
-    source: "Flitway",
+    /// Length of the links within a group of a dragonfly or dragonfly-plus.
+    LENGTH_LOCAL = "link.length.local", LENGTH, optional, for OF_CLASSES, example("2 m"), source("Flitway");
+
+    /// Length of the links between groups of a dragonfly or dragonfly-plus.
+    LENGTH_GLOBAL = "link.length.global", LENGTH, optional, for OF_CLASSES, example("20 m"), source("Flitway");
+}
+
+/// The lengths that classes of `links` can have of their own.
+fn lengths_of_classes(links: Links) -> Vec<&'static Setting> {
+    match links {
+        Links::None | Links::Alike => vec![],
+        Links::Levels => vec![&LENGTH_LEVEL],
+        Links::Stages => vec![&LENGTH_STAGE],
+        Links::Dimensions | Links::Rings => vec![&LENGTH_DIMENSION],
+        Links::Groups => vec![&LENGTH_LOCAL, &LENGTH_GLOBAL],
+    }
+}
+
+/// Lengths of all links between switches.
+const OF_SWITCHES: When =
+    When { selector: &topology::KIND, holds: |_, kind| topology::links(kind) != Links::None };
+
+/// Lengths of classes of links between switches.
+const OF_CLASSES: When = When {
+    selector: &topology::KIND,
+    holds: |setting, kind| {
+        let lengths = lengths_of_classes(topology::links(kind));
+        lengths.into_iter().any(|length| std::ptr::eq(length, setting))
+    },
 };
 
 /// The links of a machine by class.
@@ -200,24 +156,15 @@ pub(crate) fn build(
     topology: Option<&Topology>,
     findings: &mut Diagnostics,
 ) -> Option<LinkSettings> {
-    let numbered = [("level", &LENGTH_LEVEL), ("stage", &LENGTH_STAGE), ("dimension", &LENGTH_DIMENSION)];
     let mut overrides = Vec::new();
     let mut places = Vec::new();
-    for (prefix, setting) in numbered {
-        for (number, length, location) in values.numbered(setting) {
-            let class = format!("{prefix}-{number}");
-            if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
-                findings.push(problem);
-            }
-            overrides.push((class, length));
-            places.push(location);
+    let classes = lengths_of_classes(topology::links(values.choice(&topology::KIND).unwrap_or_default()));
+    for (class, length, location) in classes.into_iter().flat_map(|setting| values.quantities(setting)) {
+        if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
+            findings.push(problem);
         }
-    }
-    for (class, setting) in [("local", &LENGTH_LOCAL), ("global", &LENGTH_GLOBAL)] {
-        if let Some(length) = values.quantity(setting) {
-            overrides.push((class.to_owned(), length));
-            places.push(values.location(setting));
-        }
+        overrides.push((class, length));
+        places.push(location);
     }
     let (fixed, propagation) = (values.quantity(&FIXED), values.quantity(&PROPAGATION));
     let (node, switch) = (values.quantity(&LENGTH_NODE), values.quantity(&LENGTH_SWITCH));

@@ -9,13 +9,16 @@ pub(crate) mod routing;
 pub(crate) mod switch;
 pub(crate) mod topology;
 
-use crate::schema::Setting;
+use crate::setting::Setting;
 
 /// The tables of settings, in the order of the reference page.
 pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
-    let before: [&'static [&'static Setting]; 5] =
-        [general::SETTINGS, topology::SETTINGS, routing::SETTINGS, packet::SETTINGS, switch::SETTINGS];
-    let after: [&'static [&'static Setting]; 2] = [link::SETTINGS, nic::SETTINGS];
-    let architectures = switch::ARCHITECTURES.iter().map(|architecture| architecture.settings);
-    before.into_iter().chain(architectures).chain(after)
+    type Table = &'static [&'static Setting];
+    let before: [Table; 2] = [general::SETTINGS, topology::SETTINGS];
+    let kinds = topology::KINDS.iter().map(|row| row.settings);
+    let between: [Table; 3] = [routing::SETTINGS, packet::SETTINGS, switch::SETTINGS];
+    let after: [Table; 2] = [link::SETTINGS, nic::SETTINGS];
+    let architectures =
+        switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());
+    before.into_iter().chain(kinds).chain(between).chain(architectures).chain(after)
 }

@@ -6,91 +6,141 @@ use std::sync::Arc;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
-use crate::section::topology::{self, Topology};
+use crate::section::topology::{self, Links, Topology};
+use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&ALGORITHM, &DATELINE, &VC_CLASSES];
+/// A routing.
+struct Row {
+    choice: Choice,
+    kind: RoutingKind,
+    /// A flag, and the routing that it is where that is false.
+    for_study: Option<(&'static Setting, RoutingKind)>,
+    needs: Needs,
+    /// Whether worms can be replicated on the way: on one that leads down, whatever it has climbed before.
+    leads_worms: bool,
+}
 
-const D_MOD_K: &str = "d-mod-k";
+/// What a routing asks of a topology.
+enum Needs {
+    /// That it is made for it.
+    Own,
+    /// Links that lead both ways.
+    BothWays,
+    /// Intermediates by way of which packets can go.
+    Intermediates,
+}
+
+pub(crate) const UP_DOWN: &str = "up-down";
 const DIMENSION_ORDER: &str = "dimension-order";
 const MINIMAL: &str = "minimal";
-const VALIANT: &str = "valiant";
-const UP_DOWN: &str = "up-down";
-const DESTINATION_TAG: &str = "destination-tag";
 
-pub(crate) static ALGORITHM: Setting = Setting {
-    path: "routing.algorithm",
-    kind: Kind::Choice(&[
-        Choice {
-            name: D_MOD_K,
-            doc: "For trees. On the way up, the destination number modulo the number of up ports picks the port; the \
-                  way down is then unique. All packets to a node come down one way (OQ-D13).",
+/// Every routing.
+static ROUTINGS: &[Row] = &[
+    Row {
+        choice: Choice {
+            name: "d-mod-k",
+            doc: "For trees. On the way up, the destination number modulo the number of up ports picks the port; the way \
+                  down is then unique. All packets to a node come down one way (OQ-D13).",
         },
-        Choice {
+        kind: RoutingKind::DModK,
+        for_study: None,
+        needs: Needs::Own,
+        leads_worms: true,
+    },
+    Row {
+        choice: Choice {
             name: DIMENSION_ORDER,
-            doc: "For meshes, tori and HyperX. One dimension after the other, from 0; a torus needs an even number of virtual \
-                  channels for its dateline classes. Of equally long ways round a ring, and of parallel links, uniform traffic \
-                  takes all alike.",
+            doc: "For meshes, tori and HyperX. One dimension after the other, from 0; a torus needs an even number of \
+                  virtual channels for its dateline classes. Of equally long ways round a ring, and of parallel links, \
+                  uniform traffic takes all alike.",
         },
-        Choice {
+        kind: RoutingKind::DimensionOrder,
+        for_study: Some((&DATELINE, RoutingKind::DimensionOrderWithoutDateline)),
+        needs: Needs::Own,
+        leads_worms: false,
+    },
+    Row {
+        choice: Choice {
             name: MINIMAL,
-            doc: "Shortest paths, for every topology whose links lead both ways. In a dragonfly over one global link, in two \
-                  classes of virtual channels: before it, and after it. In others each node has paths of its own, balanced, and \
-                  each path is laid into a class where it closes no cycle, or each hop has a class if that takes no more; \
-                  `flitway check` says how many classes that is if there are too few.",
+            doc: "Shortest paths, for every topology whose links lead both ways. In a dragonfly over one global link, in \
+                  two classes of virtual channels: before it, and after it. In others each node has paths of its own, \
+                  balanced, and each path is laid into a class where it closes no cycle, or each hop has a class if that \
+                  takes no more; `flitway check` says how many classes that is if there are too few.",
         },
-        Choice {
-            name: VALIANT,
-            doc: "For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn for each packet, \
-                  and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it has three classes of virtual \
-                  channels, in a HyperX two. With `nic.vc = \"by-flow\"` it is drawn once for each pair of nodes.",
+        kind: RoutingKind::Minimal,
+        for_study: Some((&VC_CLASSES, RoutingKind::MinimalInOneClass)),
+        needs: Needs::BothWays,
+        leads_worms: false,
+    },
+    Row {
+        choice: Choice {
+            name: "valiant",
+            doc: "For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn \
+                  for each packet, and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it \
+                  has three classes of virtual channels, in a HyperX two. With `nic.vc = \"by-flow\"` it is drawn once for \
+                  each pair of nodes.",
         },
-        Choice {
+        kind: RoutingKind::Valiant,
+        for_study: None,
+        needs: Needs::Intermediates,
+        leads_worms: false,
+    },
+    Row {
+        choice: Choice {
             name: UP_DOWN,
             doc: "For every topology whose links lead both ways. A shortest path that goes up, then down, in a \
-                  breadth-first order of the switches. Each node has paths of its own, balanced over equally short ports and \
-                  parallel cables.",
+                  breadth-first order of the switches. Each node has paths of its own, balanced over equally short ports \
+                  and parallel cables.",
         },
-        Choice {
-            name: DESTINATION_TAG,
+        kind: RoutingKind::UpDown,
+        for_study: None,
+        needs: Needs::BothWays,
+        leads_worms: true,
+    },
+    Row {
+        choice: Choice {
+            name: "destination-tag",
             doc: "For omega networks and butterflies. The only way there is: a digit of the destination for each stage, \
                   the highest first.",
         },
-    ]),
-    presence: Presence::Required,
-    when: None,
-    doc: "How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take one path in each \
-          rail. On several virtual channels they may overtake each other there, unless `nic.vc = \"by-flow\"`; and \
-          `switch.ascent = \"adaptive\"` leaves the choice among the ports up to the switches, and with it the order.",
-    example: "\"d-mod-k\"",
-    source: "dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, IPDPS \
-             2002; Domke, Hoefler and Nagel, IPDPS 2011",
-};
+        kind: RoutingKind::DestinationTag,
+        for_study: None,
+        needs: Needs::Own,
+        leads_worms: true,
+    },
+];
 
-static DATELINE: Setting = Setting {
-    path: "routing.dateline",
-    kind: Kind::Flag,
-    presence: Presence::Default("true"),
-    when: Some(When { selector: &topology::KIND, values: &["torus"] }),
-    doc: "Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the \
-          dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five \
-          switches or more can wait for each other for ever; `flitway check` shows how.",
-    example: "true",
-    source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
-};
+settings! {
+    pub(crate) static SETTINGS;
 
-static VC_CLASSES: Setting = Setting {
-    path: "routing.vc_classes",
-    kind: Kind::Flag,
-    presence: Presence::Default("true"),
-    when: Some(When { selector: &ALGORITHM, values: &[MINIMAL] }),
-    doc: "Whether minimal routing divides virtual channels into the classes that keep it free of deadlock. Without, for study, all \
-          virtual channels are one class, and packets can wait for each other for ever where rings close; `flitway check` shows \
-          whether they do, and how.",
-    example: "true",
-    source: "Dally and Seitz, IEEE Trans. Computers C-36(5), 1987",
-};
+    /// How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take
+    /// one path in each rail. On several virtual channels they may overtake each other there, unless `nic.vc =
+    /// "by-flow"`; and `switch.ascent = "adaptive"` leaves the choice among the ports up to the switches, and with it
+    /// the order.
+    pub(crate) ALGORITHM = "routing.algorithm", choices_of!(ROUTINGS, row => row.choice), required, example("d-mod-k"),
+        source("dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, \
+                IPDPS 2002; Domke, Hoefler and Nagel, IPDPS 2011");
+
+    /// Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the
+    /// dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five
+    /// switches or more can wait for each other for ever; `flitway check` shows how.
+    DATELINE = "routing.dateline", Kind::Flag, default(true), for OF_RINGS,
+        source("Dally and Seitz, IEEE Trans. Computers C-36(5), 1987");
+
+    /// Whether minimal routing divides virtual channels into the classes that keep it free of deadlock. Without, for
+    /// study, all virtual channels are one class, and packets can wait for each other for ever where rings close;
+    /// `flitway check` shows whether they do, and how.
+    VC_CLASSES = "routing.vc_classes", Kind::Flag, default(true), for OF_MINIMAL,
+        source("Dally and Seitz, IEEE Trans. Computers C-36(5), 1987");
+}
+
+/// Settings of topologies with rings.
+const OF_RINGS: When =
+    When { selector: &topology::KIND, holds: |_, kind| topology::links(kind) == Links::Rings };
+
+/// Settings of minimal routing.
+const OF_MINIMAL: When = When { selector: &ALGORITHM, holds: |_, name| name == MINIMAL };
 
 /// The shortest ring that closes without a dateline: in a shorter one no hop is followed by another one of each switch.
 const RING_MIN: u32 = 5;
@@ -101,42 +151,21 @@ pub(crate) fn build(
     findings: &mut Diagnostics,
 ) -> Option<RoutingKind> {
     let has_dateline = values.flag(&DATELINE) != Some(false);
-    let name = values.choice(&ALGORITHM)?;
-    let is_own = topology.is_none_or(|topology| topology.own_routing == name);
-    let (routing, fits, needs) = match name {
-        D_MOD_K => (RoutingKind::DModK, is_own, "a fat-tree, a k-ary-n-tree or an xgft"),
-        MINIMAL => {
-            let has_classes = values.flag(&VC_CLASSES) != Some(false);
-            let routing = if has_classes { RoutingKind::Minimal } else { RoutingKind::MinimalInOneClass };
-            (routing, topology.is_none_or(|it| !it.is_one_way), "a topology whose links lead both ways")
-        }
-        VALIANT => {
-            let fits = topology.is_none_or(Topology::has_intermediates);
-            (RoutingKind::Valiant, fits, "a dragonfly, or a HyperX of up to three dimensions,")
-        }
-        DIMENSION_ORDER => {
-            let routing = if has_dateline {
-                RoutingKind::DimensionOrder
-            } else {
-                RoutingKind::DimensionOrderWithoutDateline
-            };
-            (routing, is_own, "a mesh, a torus or a HyperX")
-        }
-        DESTINATION_TAG => (RoutingKind::DestinationTag, is_own, "an omega network or a butterfly"),
-        _ => {
-            let fits = topology.is_none_or(|topology| !topology.is_one_way);
-            (RoutingKind::UpDown, fits, "a topology whose links lead both ways")
-        }
+    let row = named(values.choice(&ALGORITHM)?)?;
+    let routing = match row.for_study {
+        Some((flag, other)) if values.flag(flag) == Some(false) => other,
+        _ => row.kind,
     };
-    if fits {
+    if topology.is_none_or(|topology| row.fits(topology)) {
         if !has_dateline {
             check_dateline(values, routing, topology, findings);
         }
-        let has_room = topology.is_none_or(|topology| check_tables(values, routing, topology, findings));
+        let has_room = topology.is_none_or(|topology| check_tables(values, row, routing, topology, findings));
         return has_room.then_some(routing);
     }
-    let kind = topology.map_or("", |topology| topology.kind);
-    let other = topology.map_or(UP_DOWN, |topology| topology.own_routing);
+    let name = row.choice.name;
+    let kind = topology.map_or("", Topology::kind);
+    let other = topology.map_or(UP_DOWN, |topology| name_of(topology.row.own_routing));
     findings.push(
         values
             .conflict(
@@ -144,15 +173,65 @@ pub(crate) fn build(
                 &[&ALGORITHM, &topology::KIND],
                 format!("`{name}` routing does not work on topology \"{kind}\""),
             )
-            .expected(format!("{needs} for `{name}`"))
+            .expected(format!("{} for `{name}`", row.needs()))
             .help(format!("write {} = \"{other}\"", ALGORITHM.key())),
     );
     None
 }
 
+fn named(name: &str) -> Option<&'static Row> {
+    ROUTINGS.iter().find(|row| row.choice.name == name)
+}
+
+fn row_of(kind: RoutingKind) -> Option<&'static Row> {
+    let is_it = |row: &&Row| row.kind == kind || row.for_study.is_some_and(|(_, other)| other == kind);
+    ROUTINGS.iter().find(is_it)
+}
+
+/// The name of `kind`.
+fn name_of(kind: RoutingKind) -> &'static str {
+    row_of(kind).map_or("", |row| row.choice.name)
+}
+
+/// Whether worms can be replicated on the way that `kind` leads them.
+pub(crate) fn leads_worms(kind: RoutingKind) -> bool {
+    row_of(kind).is_some_and(|row| row.leads_worms)
+}
+
+impl Row {
+    fn fits(&self, topology: &Topology) -> bool {
+        match self.needs {
+            Needs::Own => topology.row.own_routing == self.kind,
+            Needs::BothWays => !topology.is_one_way(),
+            Needs::Intermediates => topology.has_intermediates,
+        }
+    }
+
+    /// What it needs, in words.
+    fn needs(&self) -> String {
+        match self.needs {
+            Needs::Own => {
+                let own = topology::KINDS.iter().filter(|row| row.own_routing == self.kind);
+                either(&own.map(|row| row.noun).collect::<Vec<_>>())
+            }
+            Needs::BothWays => "a topology whose links lead both ways".to_owned(),
+            Needs::Intermediates => "a dragonfly, or a HyperX of up to three dimensions,".to_owned(),
+        }
+    }
+}
+
+/// `a, b or c`.
+fn either(names: &[&str]) -> String {
+    match names {
+        [first @ .., second, last] => [first, &[&*format!("{second} or {last}")]].concat().join(", "),
+        _ => names.concat(),
+    }
+}
+
 /// Up-down and minimal routing have tables for every pair of a switch and a node. Whether there is room for them.
 fn check_tables(
     values: &Values,
+    row: &Row,
     routing: RoutingKind,
     topology: &Topology,
     findings: &mut Diagnostics,
@@ -161,7 +240,7 @@ fn check_tables(
         Some(most) if topology.nodes.saturating_mul(topology.switches) > most => most,
         _ => return true,
     };
-    let name = values.choice(&ALGORITHM).unwrap_or_default();
+    let name = row.choice.name;
     let message = format!(
         "`{name}` routing has tables for every pair of a switch and a node: {} switches and {} nodes are too many",
         topology.switches, topology.nodes,
@@ -169,9 +248,9 @@ fn check_tables(
     let problem = values
         .conflict(Code::TooLarge, &[&ALGORITHM, &topology::KIND], message)
         .expected(format!("at most {most} pairs for `{name}`"));
-    findings.push(match topology.own_routing {
-        own if own == name || own == MINIMAL => problem,
-        own => problem.help(format!("write {} = \"{own}\"", ALGORITHM.key())),
+    findings.push(match topology.row.own_routing {
+        own if own == row.kind || own == RoutingKind::Minimal => problem,
+        own => problem.help(format!("write {} = \"{}\"", ALGORITHM.key(), name_of(own))),
     });
     false
 }

@@ -10,230 +10,106 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, LaneChoice, Pipeline};
 
-use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs};
+use super::{
+    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs,
+    of_one_way_links,
+};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::topology::{self, Topology};
 use crate::section::{nic, packet};
+use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
 
 const NAME: &str = "hpp";
 
-pub(crate) const CHOICE: Choice = Choice {
-    name: NAME,
-    doc: "The HPP Switch: input queues and a crossbar of its own for each virtual channel, virtual cut-through, \
-          absolute credits.",
+pub(crate) static ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: NAME,
+        doc: "The HPP Switch: input queues and a crossbar of its own for each virtual channel, virtual cut-through, \
+              absolute credits.",
+    },
+    has_vcs: true,
+    takes_one_way_links: false,
+    settings: &[SETTINGS, multicast::SETTINGS, barrier::SETTINGS],
+    page: &[],
+    build,
 };
 
-pub(crate) const ARCHITECTURE: Architecture =
-    Architecture { name: NAME, settings: SETTINGS, page: &[], build };
+const HPP: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == NAME };
 
-static SETTINGS: &[&Setting] = &[
-    &PORTS,
-    &VCS,
-    &BUFFER,
-    &ARBITER,
-    &SHOW_AHEAD,
-    &TX_FIFO,
-    &RECEIVE,
-    &QUEUE,
-    &ROUTE,
-    &TRANSMIT_BUFFER,
-    &TRANSMIT,
-    &UNIT,
-    &ADVERT,
-    &REFRESH,
-    &POSITION_BITS,
-    &multicast::GROUPS,
-    &multicast::LOOKUP,
-    &multicast::GATHERING,
-    &multicast::PATIENCE,
-    &barrier::GROUPS,
-    &barrier::DEDICATED,
-    &barrier::BUFFER,
-    &barrier::ENGINE,
-    &barrier::RETRANSMIT,
-    &barrier::DUN,
-    &barrier::COMBINES,
-    &barrier::DUN_START,
-    &barrier::BIT_ERRORS,
-];
+settings! {
+    static SETTINGS;
 
-const HPP: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[NAME] });
+    /// Ports of the chip. The topology may leave some unused.
+    PORTS = "switch.ports", Kind::Count { min: 2, max: 64 }, required, for HPP, example(16),
+        source("hpp-switch.txt section 2.2 (P-HP-001)");
 
-static PORTS: Setting = Setting {
-    path: "switch.ports",
-    kind: Kind::Count { min: 2, max: 64 },
-    presence: Presence::Required,
-    when: HPP,
-    doc: "Ports of the chip. The topology may leave some unused.",
-    example: "16",
-    source: "hpp-switch.txt section 2.2 (P-HP-001)",
-};
+    /// Data virtual channels of each port. Each has its own input FIFO and its own crossbar; a packet never leaves its
+    /// virtual channel, except for the second dateline class of a torus.
+    VCS = "switch.vcs", Kind::Count { min: 1, max: 16 }, default(3), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-023, P-HP-024); the channel for barriers is not among them");
 
-static VCS: Setting = Setting {
-    path: "switch.vcs",
-    kind: Kind::Count { min: 1, max: 16 },
-    presence: Presence::Default("3"),
-    when: HPP,
-    doc: "Data virtual channels of each port. Each has its own input FIFO and its own crossbar; a packet never leaves \
-          its virtual channel, except for the second dateline class of a torus.",
-    example: "3",
-    source: "hpp-switch.txt section 2.2 (P-HP-023, P-HP-024); the channel for barriers is not among them",
-};
+    /// Payload that the input FIFO of one virtual channel holds: a whole number of credit units, at least one packet of
+    /// the MTU.
+    BUFFER = "switch.buffer", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 1 << 30 }, default("4 KiB"),
+        for HPP, source("hpp-switch.txt section 3.2.2 (P-HP-028); dawning5000.txt section 6 (P-DN-055); OQ-D3, OQ-H11");
 
-static BUFFER: Setting = Setting {
-    path: "switch.buffer",
-    kind: Kind::Quantity { dimension: Dimension::Size, min: 1, max: 1 << 30 },
-    presence: Presence::Default("\"4 KiB\""),
-    when: HPP,
-    doc: "Payload that the input FIFO of one virtual channel holds: a whole number of credit units, at least one \
-          packet of the MTU.",
-    example: "\"4 KiB\"",
-    source: "hpp-switch.txt section 3.2.2 (P-HP-028); dawning5000.txt section 6 (P-DN-055); OQ-D3, OQ-H11",
-};
+    /// Policy of the arbiter of each output of each crossbar.
+    ARBITER = "switch.arbiter", choices_of!(ArbiterKind::ALL, kind => Choice { name: kind.name(), doc: kind.doc() }),
+        default("matrix"), for HPP, source("hpp-switch.txt section 2.2 (P-HP-030)");
 
-/// The table of arbiters, as choices.
-const ARBITERS: &[Choice] = &{
-    let mut choices = [Choice { name: "", doc: "" }; ArbiterKind::ALL.len()];
-    let mut place = 0;
-    while place < choices.len() {
-        let kind = ArbiterKind::ALL[place];
-        choices[place] = Choice { name: kind.name(), doc: kind.doc() };
-        place += 1;
-    }
-    choices
-};
+    /// Whether an idle output sends the start flit of the next packet ahead of time, which saves a cycle when a packet
+    /// comes. A miss costs nothing (OQ-H4).
+    SHOW_AHEAD = "switch.show_ahead", Kind::Flag, default(true), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-016, P-HP-017)");
 
-static ARBITER: Setting = Setting {
-    path: "switch.arbiter",
-    kind: Kind::Choice(ARBITERS),
-    presence: Presence::Default("\"matrix\""),
-    when: HPP,
-    doc: "Policy of the arbiter of each output of each crossbar.",
-    example: "\"matrix\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-030)",
-};
+    /// Depth of the FIFO between a crossbar output and the link.
+    TX_FIFO = "switch.tx_fifo", Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
+        default("16 flits"), for HPP, source("hpp-switch.txt section 4 (P-HP-032)");
 
-static SHOW_AHEAD: Setting = Setting {
-    path: "switch.show_ahead",
-    kind: Kind::Flag,
-    presence: Presence::Default("true"),
-    when: HPP,
-    doc: "Whether an idle output sends the start flit of the next packet ahead of time, which saves a cycle when a \
-          packet comes. A miss costs nothing (OQ-H4).",
-    example: "true",
-    source: "hpp-switch.txt section 2.2 (P-HP-016, P-HP-017)",
-};
+    /// Stages of the receiving link control layer. The sum of the five parts is the zero-load latency of the switch
+    /// without show-ahead.
+    RECEIVE = "switch.pipeline.receive", stages(0), default("2 cycles"), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-011)");
 
-static TX_FIFO: Setting = Setting {
-    path: "switch.tx_fifo",
-    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
-    presence: Presence::Default("\"16 flits\""),
-    when: HPP,
-    doc: "Depth of the FIFO between a crossbar output and the link.",
-    example: "\"16 flits\"",
-    source: "hpp-switch.txt section 4 (P-HP-032)",
-};
+    /// Stages of input queuing.
+    QUEUE = "switch.pipeline.queue", stages(0), default("3 cycles"), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-012)");
+
+    /// Stages of routing, requesting, arbitrating and granting.
+    ROUTE = "switch.pipeline.route", stages(1), default("4 cycles"), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-013)");
+
+    /// Stages of the transmitting buffer; with show-ahead at least two.
+    TRANSMIT_BUFFER = "switch.pipeline.transmit_buffer", stages(1), default("2 cycles"), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-014)");
+
+    /// Stages of the transmitting link control layer.
+    TRANSMIT = "switch.pipeline.transmit", stages(1), default("1 cycle"), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-015)");
+
+    /// Payload that one credit stands for: a whole number of flits. A packet takes whole units, at least one.
+    UNIT = "switch.credit.unit", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 }, default("64 B"),
+        for HPP, source("hpp-switch.txt section 2.2 (P-HP-034)");
+
+    /// Length of a credit advert on the reverse channel, between packets. 0 stands for wires of their own that take no
+    /// bandwidth.
+    ADVERT = "switch.credit.advert", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 },
+        default("2 flits"), for HPP, source("OQ-H3");
+
+    /// An advert is repeated when none has been sent for this long, so that a lost one is healed.
+    REFRESH = "switch.credit.refresh", Kind::SpanOrOff, default("1 us"), for HPP, source("OQ-H3");
+
+    /// Width of the position counters of absolute credits. 2^position_bits exceeds twice the credit units of a buffer.
+    POSITION_BITS = "switch.credit.position_bits", Kind::Count { min: 2, max: 31 }, default(16), for HPP,
+        source("spec/mechanisms.md section 1.3 (P-HP-033)");
+}
 
 const fn stages(min: u64) -> Kind {
     Kind::Quantity { dimension: Dimension::Cycles, min, max: 1_000 }
 }
-
-static RECEIVE: Setting = Setting {
-    path: "switch.pipeline.receive",
-    kind: stages(0),
-    presence: Presence::Default("\"2 cycles\""),
-    when: HPP,
-    doc: "Stages of the receiving link control layer. The sum of the five parts is the zero-load latency of the \
-          switch without show-ahead.",
-    example: "\"2 cycles\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-011)",
-};
-
-static QUEUE: Setting = Setting {
-    path: "switch.pipeline.queue",
-    kind: stages(0),
-    presence: Presence::Default("\"3 cycles\""),
-    when: HPP,
-    doc: "Stages of input queuing.",
-    example: "\"3 cycles\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-012)",
-};
-
-static ROUTE: Setting = Setting {
-    path: "switch.pipeline.route",
-    kind: stages(1),
-    presence: Presence::Default("\"4 cycles\""),
-    when: HPP,
-    doc: "Stages of routing, requesting, arbitrating and granting.",
-    example: "\"4 cycles\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-013)",
-};
-
-static TRANSMIT_BUFFER: Setting = Setting {
-    path: "switch.pipeline.transmit_buffer",
-    kind: stages(1),
-    presence: Presence::Default("\"2 cycles\""),
-    when: HPP,
-    doc: "Stages of the transmitting buffer; with show-ahead at least two.",
-    example: "\"2 cycles\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-014)",
-};
-
-static TRANSMIT: Setting = Setting {
-    path: "switch.pipeline.transmit",
-    kind: stages(1),
-    presence: Presence::Default("\"1 cycle\""),
-    when: HPP,
-    doc: "Stages of the transmitting link control layer.",
-    example: "\"1 cycle\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-015)",
-};
-
-static UNIT: Setting = Setting {
-    path: "switch.credit.unit",
-    kind: Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 },
-    presence: Presence::Default("\"64 B\""),
-    when: HPP,
-    doc: "Payload that one credit stands for: a whole number of flits. A packet takes whole units, at least one.",
-    example: "\"64 B\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-034)",
-};
-
-static ADVERT: Setting = Setting {
-    path: "switch.credit.advert",
-    kind: Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 },
-    presence: Presence::Default("\"2 flits\""),
-    when: HPP,
-    doc: "Length of a credit advert on the reverse channel, between packets. 0 stands for wires of their own that take \
-          no bandwidth.",
-    example: "\"2 flits\"",
-    source: "OQ-H3",
-};
-
-static REFRESH: Setting = Setting {
-    path: "switch.credit.refresh",
-    kind: Kind::SpanOrOff,
-    presence: Presence::Default("\"1 us\""),
-    when: HPP,
-    doc: "An advert is repeated when none has been sent for this long, so that a lost one is healed.",
-    example: "\"1 us\"",
-    source: "OQ-H3",
-};
-
-static POSITION_BITS: Setting = Setting {
-    path: "switch.credit.position_bits",
-    kind: Kind::Count { min: 2, max: 31 },
-    presence: Presence::Default("16"),
-    when: HPP,
-    doc: "Width of the position counters of absolute credits. 2^position_bits exceeds twice the credit units of a \
-          buffer.",
-    example: "16",
-    source: "spec/mechanisms.md section 1.3 (P-HP-033)",
-};
 
 fn build(
     values: &Values,
@@ -282,20 +158,17 @@ fn build(
 
 /// Adverts take the way back that a one-way link does not have.
 fn check_links(values: &Values, topology: Option<&Topology>, findings: &mut Diagnostics) {
-    if let Some(topology) = topology.filter(|topology| topology.is_one_way) {
+    if let Some(topology) = topology.filter(|topology| topology.is_one_way()) {
         let message = format!(
             "HPP Switches need links that lead both ways, and those of topology \"{}\" lead one way",
-            topology.kind
+            topology.kind()
         );
         let involved = [&ARCHITECTURE_SETTING, &topology::KIND];
         findings.push(
             values
                 .conflict(Code::OneWayLinks, &involved, message)
                 .expected("a topology whose links lead both ways: adverts share the channel back")
-                .help(format!(
-                    "write {} = \"central-buffer\" or \"input-buffer\"",
-                    ARCHITECTURE_SETTING.key()
-                )),
+                .help(format!("write {} = {}", ARCHITECTURE_SETTING.key(), of_one_way_links())),
         );
     }
 }

@@ -12,36 +12,37 @@ use flitway_wiring::routing::{Route, RoutingKind};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Kind, Presence, Setting};
 use crate::section::link::LinkSettings;
 use crate::section::routing;
 use crate::section::topology::{self, Topology};
+use crate::setting::{Choice, Kind, Setting, choices_of, settings};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&ARCHITECTURE];
+settings! {
+    pub(crate) static SETTINGS;
 
-pub(crate) static ARCHITECTURE: Setting = Setting {
-    path: "switch.architecture",
-    kind: Kind::Choice(&[hpp::CHOICE, sp::CENTRAL_CHOICE, sp::INPUT_CHOICE]),
-    presence: Presence::Required,
-    when: None,
-    doc: "The switch architecture. The other settings of the table depend on it.",
-    example: "\"hpp\"",
-    source: "hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5",
-};
+    /// The switch architecture. The other settings of the table depend on it.
+    pub(crate) ARCHITECTURE = "switch.architecture", choices_of!(ARCHITECTURES, row => row.choice), required,
+        example("hpp"), source("hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5");
+}
 
 /// A switch architecture.
 pub(crate) struct Architecture {
-    pub(crate) name: &'static str,
-    pub(crate) settings: &'static [&'static Setting],
+    pub(crate) choice: Choice,
+    /// Whether its ports have virtual channels among which a packet takes one.
+    pub(crate) has_vcs: bool,
+    /// Whether it goes with links that lead one way.
+    takes_one_way_links: bool,
+    /// Lists of its settings, in the order of the reference page.
+    pub(crate) settings: &'static [&'static [&'static Setting]],
     /// How it works, in paragraphs beyond those of its choice.
     pub(crate) page: &'static [&'static str],
-    pub(crate) build: fn(&Values, &Surroundings<'_>, &mut Diagnostics) -> Option<SwitchSettings>,
+    build: fn(&Values, &Surroundings<'_>, &mut Diagnostics) -> Option<SwitchSettings>,
 }
 
 /// Every switch architecture.
-pub(crate) static ARCHITECTURES: &[Architecture] =
-    &[hpp::ARCHITECTURE, sp::CENTRAL_ARCHITECTURE, sp::INPUT_ARCHITECTURE];
+pub(crate) static ARCHITECTURES: &[&Architecture] =
+    &[&hpp::ARCHITECTURE, &sp::CENTRAL_ARCHITECTURE, &sp::INPUT_ARCHITECTURE];
 
 /// What a switch is checked against; `None` where that part is wrong itself.
 pub(crate) struct Surroundings<'a> {
@@ -54,14 +55,24 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) link: Option<&'a LinkSettings>,
 }
 
+/// The architecture `name`.
+pub(crate) fn named(name: &str) -> Option<&'static Architecture> {
+    ARCHITECTURES.iter().copied().find(|architecture| architecture.choice.name == name)
+}
+
 pub(crate) fn build(
     values: &Values,
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) -> Option<SwitchSettings> {
-    let name = values.choice(&ARCHITECTURE)?;
-    let architecture = ARCHITECTURES.iter().find(|architecture| architecture.name == name)?;
+    let architecture = named(values.choice(&ARCHITECTURE)?)?;
     (architecture.build)(values, surroundings, findings)
+}
+
+/// The names of those that go with links that lead one way, in quotes.
+fn of_one_way_links() -> String {
+    let those = ARCHITECTURES.iter().filter(|architecture| architecture.takes_one_way_links);
+    those.map(|it| format!("\"{}\"", it.choice.name)).collect::<Vec<_>>().join(" or ")
 }
 
 /// Checks the `ports` of the chip, whose setting is `setting`, against what the topology wires.
@@ -78,7 +89,8 @@ fn check_ports(
     } else if topology.ports > u64::from(ports) {
         let message = format!(
             "a switch has {ports} ports, but the topology \"{}\" wires {} of each",
-            topology.kind, topology.ports
+            topology.kind(),
+            topology.ports
         );
         findings.push(
             values
@@ -104,14 +116,14 @@ fn check_vcs(
         findings.push(if classes > Route::CLASSES {
             let message = format!(
                 "{routing} routing needs {classes} classes of virtual channels on this {}",
-                topology.kind
+                topology.kind()
             );
             let expected = format!("{} classes, which is what the route of a packet holds", Route::CLASSES);
-            let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
+            let help = format!("write {} = \"{}\"", routing::ALGORITHM.key(), routing::UP_DOWN);
             conflict(message).expected(expected).help(help)
         } else {
             let message =
-                format!("{routing} routing on a {} cannot use {vcs} virtual channels", topology.kind);
+                format!("{routing} routing on a {} cannot use {vcs} virtual channels", topology.kind());
             let expected = format!("a multiple of {classes}, for {classes} classes of the same size");
             let more = vcs.next_multiple_of(classes);
             let most = if let Kind::Count { max, .. } = setting.kind { max } else { u32::MAX };

@@ -13,31 +13,41 @@ use flitway_wiring::routing::RoutingKind;
 use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
-use crate::section::{packet, routing, topology};
+use crate::section::topology::{self, Topology};
+use crate::section::{packet, routing};
+use crate::setting::{Choice, Kind, Setting, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
 
 const CENTRAL: &str = "central-buffer";
 const INPUT: &str = "input-buffer";
 
-pub(crate) const CENTRAL_CHOICE: Choice = Choice {
-    name: CENTRAL,
-    doc: "The SP Switch: buffered wormhole with a credit for each flit, a crossbar for packets whose output is idle, and \
-          a central buffer that all ports share for the others and for worms.",
-};
-
-pub(crate) const INPUT_CHOICE: Choice = Choice {
-    name: INPUT,
-    doc: "An SP Switch with input buffers: buffered wormhole with a credit for each flit, and input FIFOs that are read \
-          in chunks in place of a central buffer; worms are replicated from the head of the FIFO.",
-};
-
 /// The settings of both stand with the first.
-pub(crate) const CENTRAL_ARCHITECTURE: Architecture =
-    Architecture { name: CENTRAL, settings: SETTINGS, page: CENTRAL_PAGE, build };
-pub(crate) const INPUT_ARCHITECTURE: Architecture =
-    Architecture { name: INPUT, settings: &[], page: INPUT_PAGE, build };
+pub(crate) static CENTRAL_ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: CENTRAL,
+        doc: "The SP Switch: buffered wormhole with a credit for each flit, a crossbar for packets whose output is idle, and \
+              a central buffer that all ports share for the others and for worms.",
+    },
+    has_vcs: false,
+    takes_one_way_links: true,
+    settings: &[SETTINGS],
+    page: CENTRAL_PAGE,
+    build,
+};
+
+pub(crate) static INPUT_ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: INPUT,
+        doc: "An SP Switch with input buffers: buffered wormhole with a credit for each flit, and input FIFOs that are read \
+              in chunks in place of a central buffer; worms are replicated from the head of the FIFO.",
+    },
+    has_vcs: false,
+    takes_one_way_links: true,
+    settings: &[],
+    page: INPUT_PAGE,
+    build,
+};
 
 const CENTRAL_PAGE: &[&str] = &[
     "How it works. A packet whose output is idle crosses flit by flit. Any other is put together to chunks in a register of \
@@ -83,227 +93,101 @@ const INPUT_PAGE: &[&str] = &[
      docs/decisions/0010-sp-switch-cycle-by-cycle.md.",
 ];
 
-static SETTINGS: &[&Setting] = &[
-    &PORTS,
-    &CHUNK,
-    &FIFO,
-    &LARGE_FIFO,
-    &ORGANISATION,
-    &ASCENT,
-    &CHUNKS,
-    &NEXT_PACKET,
-    &RECEIVE,
-    &ROUTE,
-    &TRANSMIT,
-    &CREDIT,
-    &BIT_STRING,
-    &REPLICATION,
-];
+const SP: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == CENTRAL || name == INPUT };
+const OF_CENTRAL: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == CENTRAL };
+const OF_INPUT: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == INPUT };
 
-const SP: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[CENTRAL, INPUT] });
-const OF_CENTRAL: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[CENTRAL] });
-const OF_INPUT: Option<When> = Some(When { selector: &ARCHITECTURE_SETTING, values: &[INPUT] });
+settings! {
+    static SETTINGS;
 
-static PORTS: Setting = Setting {
-    path: "switch.ports",
-    kind: Kind::Count { min: 2, max: 64 },
-    presence: Presence::Required,
-    when: SP,
-    doc: "Ports of the chip. The topology may leave some unused.",
-    example: "8",
-    source: "multidestination-worms.txt section 7.1 (P-MW-002)",
-};
+    /// Ports of the chip. The topology may leave some unused.
+    PORTS = "switch.ports", Kind::Count { min: 2, max: 64 }, required, for SP, example(8),
+        source("multidestination-worms.txt section 7.1 (P-MW-002)");
 
-static CHUNK: Setting = Setting {
-    path: "switch.chunk",
-    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 1_024 },
-    presence: Presence::Default("\"8 flits\""),
-    when: SP,
-    doc: "What the store writes or reads in one cycle: as many flits as the chip has ports, so that one port of the memory \
-          keeps all links busy.",
-    example: "\"8 flits\"",
-    source: "multidestination-worms.txt sections 4.1 and 7.1 (P-MW-010)",
-};
+    /// What the store writes or reads in one cycle: as many flits as the chip has ports, so that one port of the memory
+    /// keeps all links busy.
+    CHUNK = "switch.chunk", Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 1_024 }, default("8 flits"),
+        for SP, source("multidestination-worms.txt sections 4.1 and 7.1 (P-MW-010)");
 
-static FIFO: Setting = Setting {
-    path: "switch.fifo",
-    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
-    presence: Presence::Default("\"64 flits\""),
-    when: OF_CENTRAL,
-    doc: "Flits that the FIFO of an input holds: as many credits has the sender.",
-    example: "\"64 flits\"",
-    source: "multidestination-worms.txt section 7.1 (P-MW-019)",
-};
+    /// Flits that the FIFO of an input holds: as many credits has the sender.
+    FIFO = "switch.fifo", Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 }, default("64 flits"),
+        for OF_CENTRAL, source("multidestination-worms.txt section 7.1 (P-MW-019)");
 
-static LARGE_FIFO: Setting = Setting {
-    path: "switch.fifo",
-    kind: Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
-    presence: Presence::Default("\"320 flits\""),
-    when: OF_INPUT,
-    doc: "Flits that the FIFO of an input holds: as many credits has the sender. It holds the largest worm, unless \
-          worms are replicated in lock step.",
-    example: "\"320 flits\"",
-    source: "multidestination-worms.txt section 7.1 (P-MW-031)",
-};
+    /// Flits that the FIFO of an input holds: as many credits has the sender. It holds the largest worm, unless worms
+    /// are replicated in lock step.
+    LARGE_FIFO = "switch.fifo", Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 65_535 },
+        default("320 flits"), for OF_INPUT, source("multidestination-worms.txt section 7.1 (P-MW-031)");
 
-const CHUNK_WIDE: &str = "chunk-wide";
-const REGISTER_STAIRCASE: &str = "register-staircase";
-const SPLIT_RAM: &str = "split-ram";
+    /// How the memory of an input FIFO is built. Every packet takes the same time in each; `flitway check` prints what
+    /// they cost.
+    ORGANISATION = "switch.organisation", one of {
+        /// A memory as wide as a chunk, a chunk-wide multiplexer and a chunk register at each output: k^2 flit-MUXs for
+        /// k ports and chunks of k flits, and k times the wires of the others.
+        CHUNK_WIDE = "chunk-wide",
+        /// Behind the memory of an input a staircase of registers of k, k - 1, ... 1 flits: each passes one flit to the
+        /// output and the rest on, so that an output can read in every cycle; k^2 + k flit-MUXs.
+        REGISTER_STAIRCASE = "register-staircase",
+        /// k memories of one flit in place of one of a chunk, which an output visits one after the other; k^2 + k
+        /// flit-MUXs, and fewer registers.
+        SPLIT_RAM = "split-ram",
+    }, default("register-staircase"), for OF_INPUT, example("split-ram"),
+        source("multidestination-worms.txt sections 5.1 and 5.2 (P-MW-038 to P-MW-040)");
 
-static ORGANISATION: Setting = Setting {
-    path: "switch.organisation",
-    kind: Kind::Choice(&[
-        Choice {
-            name: CHUNK_WIDE,
-            doc: "A memory as wide as a chunk, a chunk-wide multiplexer and a chunk register at each output: k^2 flit-MUXs \
-                  for k ports and chunks of k flits, and k times the wires of the others.",
-        },
-        Choice {
-            name: REGISTER_STAIRCASE,
-            doc: "Behind the memory of an input a staircase of registers of k, k - 1, ... 1 flits: each passes one flit to the \
-                  output and the rest on, so that an output can read in every cycle; k^2 + k flit-MUXs.",
-        },
-        Choice {
-            name: SPLIT_RAM,
-            doc: "k memories of one flit in place of one of a chunk, which an output visits one after the other; k^2 + k \
-                  flit-MUXs, and fewer registers.",
-        },
-    ]),
-    presence: Presence::Default("\"register-staircase\""),
-    when: OF_INPUT,
-    doc: "How the memory of an input FIFO is built. Every packet takes the same time in each; `flitway check` prints what they \
-          cost.",
-    example: "\"split-ram\"",
-    source: "multidestination-worms.txt sections 5.1 and 5.2 (P-MW-038 to P-MW-040)",
-};
+    /// How packets choose among the ports up.
+    ASCENT = "switch.ascent", one of {
+        /// On a tree with d-mod-k: an idle port, in turn, or else the one with the fewest packets. Packets of a pair of
+        /// nodes may overtake each other.
+        ADAPTIVE = "adaptive",
+        /// The port of the routing; for worms, one that depends on their source. Packets keep their order.
+        ROUTED = "routed",
+    }, default("adaptive"), for SP, source("multidestination-worms.txt section 3.3 (P-MW-046); OQ-S8");
 
-const ADAPTIVE: &str = "adaptive";
-const ROUTED: &str = "routed";
+    /// Chunks that the central buffer holds: at least the largest worm, with the copies of its first chunk, unless
+    /// worms are replicated in lock step.
+    CHUNKS = "switch.central_buffer.chunks", Kind::Count { min: 1, max: 65_534 }, default(256), for OF_CENTRAL,
+        source("multidestination-worms.txt section 7.1 (P-MW-011, P-MW-028)");
 
-static ASCENT: Setting = Setting {
-    path: "switch.ascent",
-    kind: Kind::Choice(&[
-        Choice {
-            name: ADAPTIVE,
-            doc: "On a tree with d-mod-k: an idle port, in turn, or else the one with the fewest packets. Packets of a pair \
-                  of nodes may overtake each other.",
-        },
-        Choice {
-            name: ROUTED,
-            doc: "The port of the routing; for worms, one that depends on their source. Packets keep their order.",
-        },
-    ]),
-    presence: Presence::Default("\"adaptive\""),
-    when: SP,
-    doc: "How packets choose among the ports up.",
-    example: "\"adaptive\"",
-    source: "multidestination-worms.txt section 3.3 (P-MW-046); OQ-S8",
-};
+    /// How the central buffer keeps the order of packets.
+    NEXT_PACKET = "switch.central_buffer.next_packet", one of {
+        /// One field for each chunk. The first chunk of a worm is written once for each output.
+        SHARED = "shared",
+        /// A memory for each output. It is written once.
+        SEPARATE = "separate",
+    }, default("shared"), for OF_CENTRAL, source("multidestination-worms.txt section 4.2.1 (P-MW-025, P-MW-026)");
 
-static CHUNKS: Setting = Setting {
-    path: "switch.central_buffer.chunks",
-    kind: Kind::Count { min: 1, max: 65_534 },
-    presence: Presence::Default("256"),
-    when: OF_CENTRAL,
-    doc: "Chunks that the central buffer holds: at least the largest worm, with the copies of its first chunk, unless \
-          worms are replicated in lock step.",
-    example: "256",
-    source: "multidestination-worms.txt section 7.1 (P-MW-011, P-MW-028)",
-};
+    /// Stages of receiving. The sum of the three parts is the zero-load latency of the crossbar.
+    RECEIVE = "switch.pipeline.receive", stages(0), default("1 cycle"), for SP,
+        source("multidestination-worms.txt section 7.1 (P-MW-007); OQ-S3");
 
-const SHARED: &str = "shared";
-const SEPARATE: &str = "separate";
+    /// Stages of reading the FIFO, routing, requesting and granting.
+    ROUTE = "switch.pipeline.route", stages(1), default("4 cycles"), for SP,
+        source("multidestination-worms.txt section 7.1 (P-MW-008)");
 
-static NEXT_PACKET: Setting = Setting {
-    path: "switch.central_buffer.next_packet",
-    kind: Kind::Choice(&[
-        Choice {
-            name: SHARED,
-            doc: "One field for each chunk. The first chunk of a worm is written once for each output.",
-        },
-        Choice { name: SEPARATE, doc: "A memory for each output. It is written once." },
-    ]),
-    presence: Presence::Default("\"shared\""),
-    when: OF_CENTRAL,
-    doc: "How the central buffer keeps the order of packets.",
-    example: "\"shared\"",
-    source: "multidestination-worms.txt section 4.2.1 (P-MW-025, P-MW-026)",
-};
+    /// Stages of transmitting.
+    TRANSMIT = "switch.pipeline.transmit", stages(1), default("1 cycle"), for SP,
+        source("multidestination-worms.txt section 7.1 (P-MW-007); OQ-S3");
+
+    /// What a credit takes on its way back, beside the cable, after the flit has left the FIFO.
+    CREDIT = "switch.credit.back", stages(1), default("1 cycle"), for SP, source("OQ-S9");
+
+    /// Bits of the header of a worm, one for each node; the flits of it stand in place of the header of other packets.
+    /// 0 for switches without worms.
+    BIT_STRING = "switch.multicast.bit_string", Kind::Count { min: 0, max: 65_535 }, default(0), for SP, example(16),
+        source("multidestination-worms.txt section 3.2 (P-MW-042); OQ-S2");
+
+    /// How a worm is copied to several outputs.
+    REPLICATION = "switch.multicast.replication", one of {
+        /// Each output takes the worm out of the store at its own pace.
+        ASYNCHRONOUS = "asynchronous",
+        /// Flit by flit to all outputs together, which are kept until the last one comes: strict wormhole. It can
+        /// deadlock.
+        LOCK_STEP = "lock-step",
+    }, default("asynchronous"), for SP, source("multidestination-worms.txt section 3.1 (P-MW-049)");
+}
 
 const fn stages(min: u64) -> Kind {
     Kind::Quantity { dimension: Dimension::Cycles, min, max: 1_000 }
 }
-
-static RECEIVE: Setting = Setting {
-    path: "switch.pipeline.receive",
-    kind: stages(0),
-    presence: Presence::Default("\"1 cycle\""),
-    when: SP,
-    doc: "Stages of receiving. The sum of the three parts is the zero-load latency of the crossbar.",
-    example: "\"1 cycle\"",
-    source: "multidestination-worms.txt section 7.1 (P-MW-007); OQ-S3",
-};
-
-static ROUTE: Setting = Setting {
-    path: "switch.pipeline.route",
-    kind: stages(1),
-    presence: Presence::Default("\"4 cycles\""),
-    when: SP,
-    doc: "Stages of reading the FIFO, routing, requesting and granting.",
-    example: "\"4 cycles\"",
-    source: "multidestination-worms.txt section 7.1 (P-MW-008)",
-};
-
-static TRANSMIT: Setting = Setting {
-    path: "switch.pipeline.transmit",
-    kind: stages(1),
-    presence: Presence::Default("\"1 cycle\""),
-    when: SP,
-    doc: "Stages of transmitting.",
-    example: "\"1 cycle\"",
-    source: "multidestination-worms.txt section 7.1 (P-MW-007); OQ-S3",
-};
-
-static CREDIT: Setting = Setting {
-    path: "switch.credit.back",
-    kind: stages(1),
-    presence: Presence::Default("\"1 cycle\""),
-    when: SP,
-    doc: "What a credit takes on its way back, beside the cable, after the flit has left the FIFO.",
-    example: "\"1 cycle\"",
-    source: "OQ-S9",
-};
-
-static BIT_STRING: Setting = Setting {
-    path: "switch.multicast.bit_string",
-    kind: Kind::Count { min: 0, max: 65_535 },
-    presence: Presence::Default("0"),
-    when: SP,
-    doc: "Bits of the header of a worm, one for each node; the flits of it stand in place of the header of other \
-          packets. 0 for switches without worms.",
-    example: "16",
-    source: "multidestination-worms.txt section 3.2 (P-MW-042); OQ-S2",
-};
-
-const ASYNCHRONOUS: &str = "asynchronous";
-const LOCK_STEP: &str = "lock-step";
-
-static REPLICATION: Setting = Setting {
-    path: "switch.multicast.replication",
-    kind: Kind::Choice(&[
-        Choice { name: ASYNCHRONOUS, doc: "Each output takes the worm out of the store at its own pace." },
-        Choice {
-            name: LOCK_STEP,
-            doc: "Flit by flit to all outputs together, which are kept until the last one comes: strict wormhole. It can \
-                  deadlock.",
-        },
-    ]),
-    presence: Presence::Default("\"asynchronous\""),
-    when: SP,
-    doc: "How a worm is copied to several outputs.",
-    example: "\"asynchronous\"",
-    source: "multidestination-worms.txt section 3.1 (P-MW-049)",
-};
 
 fn build(
     values: &Values,
@@ -367,11 +251,11 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let help = format!("write {} = \"up-down\"", routing::ALGORITHM.key());
+    let help = format!("write {} = \"{}\"", routing::ALGORITHM.key(), routing::UP_DOWN);
     let classes = surroundings.vc_classes.unwrap_or(1);
     if classes > 1 {
         let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
-        let kind = surroundings.topology.map_or("", |topology| topology.kind);
+        let kind = surroundings.topology.map_or("", Topology::kind);
         let message = format!(
             "{routing} routing on a {kind} needs {classes} virtual channels, and a link of this switch is one"
         );
@@ -380,24 +264,14 @@ fn check_routing(
         findings.push(problem.expected("a routing with one class of virtual channels").help(help));
     } else if settings.worms.bits > 0
         && surroundings.routing == Some(RoutingKind::DModK)
-        && surroundings.topology.is_some_and(|topology| topology.has_parallel_links())
+        && surroundings.topology.is_some_and(|topology| topology.has_parallel_links)
     {
         let message =
             "worms reach each node through one port of a switch, and over parallel links there are several";
         let involved = [&BIT_STRING, &topology::KIND, &routing::ALGORITHM];
         let problem = values.conflict(Code::RoutingMisfit, &involved, message.to_owned());
         findings.push(problem.expected("no parallel links for d-mod-k, or a bit string of 0").help(help));
-    } else if settings.worms.bits > 0
-        && matches!(
-            surroundings.routing,
-            Some(
-                RoutingKind::DimensionOrder
-                    | RoutingKind::DimensionOrderWithoutDateline
-                    | RoutingKind::Minimal
-                    | RoutingKind::MinimalInOneClass
-                    | RoutingKind::Valiant
-            )
-        )
+    } else if settings.worms.bits > 0 && surroundings.routing.is_some_and(|kind| !routing::leads_worms(kind))
     {
         let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
         let message = format!(

@@ -1,77 +1,53 @@
 //! Dragonflies.
 
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, Setting, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
 
-pub(crate) const DRAGONFLY: &str = "dragonfly";
-pub(super) const DRAGONFLY_PLUS: &str = "dragonfly-plus";
-/// The kinds that have groups, and links of classes `local` and `global`.
-pub(crate) const KINDS: &[&str] = &[DRAGONFLY, DRAGONFLY_PLUS];
-
-const PALM_TREE: &str = "palm-tree";
-const ABSOLUTE: &str = "absolute";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: DRAGONFLY,
-    doc: "Groups of switches: each is joined to all others of its group, and every group to every other by global links. Balanced \
+pub(super) static DRAGONFLY: Row = Row {
+    choice: Choice {
+        name: "dragonfly",
+        doc: "Groups of switches: each is joined to all others of its group, and every group to every other by global links. Balanced \
           it has twice as many switches in a group as nodes, and as global ports, on a switch.",
+    },
+    noun: "a dragonfly",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Groups,
+    settings: &[&SWITCHES_PER_GROUP],
+    shared: &[&GLOBAL_PORTS, &GROUPS, &ARRANGEMENT, &NODES_PER_SWITCH],
+    build,
 };
 
-pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY, build };
+settings! {
+    /// a: the switches of each group of a dragonfly.
+    SWITCHES_PER_GROUP = "topology.switches_per_group", Kind::Count { min: 1, max: 63 }, required, for OF_KIND,
+        example(4), source("Kim et al., ISCA 2008, section 3.1");
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: KINDS });
+    /// h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.
+    pub(super) GLOBAL_PORTS = "topology.global_ports", Kind::Count { min: 1, max: 62 }, required, for OF_KIND,
+        example(2), source("Kim et al., ISCA 2008, section 3.1");
 
-pub(super) static SWITCHES_PER_GROUP: Setting = Setting {
-    path: "topology.switches_per_group",
-    kind: Kind::Count { min: 1, max: 63 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[DRAGONFLY] }),
-    doc: "a: the switches of each group of a dragonfly.",
-    example: "4",
-    source: "Kim et al., ISCA 2008, section 3.1",
-};
+    /// g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of
+    /// fewer groups every two are joined by a h / (g - 1) links, rounded down; global ports that are left over have no
+    /// link.
+    pub(super) GROUPS = "topology.groups", Kind::Count { min: 1, max: 65_536 }, optional, for OF_KIND, example(9),
+        source("Kim et al., ISCA 2008, section 3.1");
 
-pub(super) static GLOBAL_PORTS: Setting = Setting {
-    path: "topology.global_ports",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.",
-    example: "2",
-    source: "Kim et al., ISCA 2008, section 3.1",
-};
+    /// To which groups the global ports of a group lead, numbered through its switches.
+    pub(super) ARRANGEMENT = "topology.arrangement", one of {
+        /// To the group before, to the one before that, and so on, around.
+        PALM_TREE = "palm-tree",
+        /// To the other groups by their number, 0 first.
+        ABSOLUTE = "absolute",
+    }, default("palm-tree"), for OF_KIND, source("Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014");
+}
 
-pub(super) static GROUPS: Setting = Setting {
-    path: "topology.groups",
-    kind: Kind::Count { min: 1, max: 65_536 },
-    presence: Presence::Optional,
-    when: WHEN,
-    doc: "g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of fewer groups every two are joined by a h / (g - 1) \
-          links, rounded down; global ports that are left over have no link.",
-    example: "9",
-    source: "Kim et al., ISCA 2008, section 3.1",
-};
-
-pub(super) static ARRANGEMENT: Setting = Setting {
-    path: "topology.arrangement",
-    kind: Kind::Choice(&[
-        Choice { name: PALM_TREE, doc: "To the group before, to the one before that, and so on, around." },
-        Choice { name: ABSOLUTE, doc: "To the other groups by their number, 0 first." },
-    ]),
-    presence: Presence::Default("\"palm-tree\""),
-    when: WHEN,
-    doc: "To which groups the global ports of a group lead, numbered through its switches.",
-    example: "\"palm-tree\"",
-    source: "Camarero, Vallejo and Beivide, ACM TACO 11(4), 2014",
-};
-
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (per_group, global_ports) = (values.count(&SWITCHES_PER_GROUP), values.count(&GLOBAL_PORTS));
     let (per_group, global_ports, nodes_per_switch) =
         (per_group?, global_ports?, values.count(&NODES_PER_SWITCH)?);
@@ -89,8 +65,8 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
         classes: wired.iter().map(|(_, class)| (*class).to_owned()).collect(),
         wired_classes: wired.iter().filter(|it| it.0).map(|(_, class)| (*class).to_owned()).collect(),
         ports: u64::from(nodes_per_switch + per_group - 1 + if groups > 1 { global_ports } else { 0 }),
-        own_routing: "minimal",
-        ..Topology::plain(DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
+        has_intermediates: true,
+        ..Topology::plain(&DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
     })
 }
 

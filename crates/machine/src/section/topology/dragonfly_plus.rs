@@ -1,44 +1,38 @@
 //! Dragonfly+.
 
-use super::dragonfly::{DRAGONFLY_PLUS, GLOBAL_PORTS, arrangement, groups};
+use super::dragonfly::{ARRANGEMENT, GLOBAL_PORTS, GROUPS, arrangement, groups};
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{DragonflyPlus, TopologySettings};
 
-pub(super) const CHOICE: Choice = Choice {
-    name: DRAGONFLY_PLUS,
-    doc: "Groups that are leaf-spine networks, every group joined to every other by links of its spines.",
+pub(super) static DRAGONFLY_PLUS: Row = Row {
+    choice: Choice {
+        name: "dragonfly-plus",
+        doc: "Groups that are leaf-spine networks, every group joined to every other by links of its spines.",
+    },
+    noun: "a dragonfly-plus",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Groups,
+    settings: &[&LEAVES, &SPINES, &GLOBAL_PORTS, &GROUPS, &ARRANGEMENT],
+    shared: &[&NODES_PER_SWITCH],
+    build,
 };
 
-pub(super) const ROW: KindRow = KindRow { name: DRAGONFLY_PLUS, build };
+settings! {
+    /// The leaf switches of each group of a dragonfly+, which have the nodes.
+    LEAVES = "topology.leaves", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(4),
+        source("Shpiner et al., HiPINEB 2017");
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: &[DRAGONFLY_PLUS] });
+    /// The spines of each of its groups, which have the global ports.
+    SPINES = "topology.spines", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(4),
+        source("Shpiner et al., HiPINEB 2017");
+}
 
-pub(super) static LEAVES: Setting = Setting {
-    path: "topology.leaves",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The leaf switches of each group of a dragonfly+, which have the nodes.",
-    example: "4",
-    source: "Shpiner et al., HiPINEB 2017",
-};
-
-pub(super) static SPINES: Setting = Setting {
-    path: "topology.spines",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The spines of each of its groups, which have the global ports.",
-    example: "4",
-    source: "Shpiner et al., HiPINEB 2017",
-};
-
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (leaves, spines, global_ports) =
         (values.count(&LEAVES), values.count(&SPINES), values.count(&GLOBAL_PORTS));
     let (leaves, spines, global_ports) = (leaves?, spines?, global_ports?);
@@ -60,7 +54,6 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
         classes: classes(true),
         wired_classes: classes(groups > 1),
         ports: ports.into(),
-        own_routing: "minimal",
-        ..Topology::plain(DRAGONFLY_PLUS, TopologySettings::DragonflyPlus(settings), nodes, switches)
+        ..Topology::plain(&DRAGONFLY_PLUS, TopologySettings::DragonflyPlus(settings), nodes, switches)
     })
 }

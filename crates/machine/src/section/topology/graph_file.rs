@@ -1,40 +1,33 @@
 //! Whatever a graph file says.
 
-use super::{KIND, KindRow, Topology};
+use super::{Links, OF_KIND, Row, Topology};
 use crate::diagnostic::Diagnostics;
 use crate::graph;
-use crate::options::{Options, Origin};
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
-use std::path::Path;
 
-const GRAPH: &str = "graph";
-
-pub(super) const CHOICE: Choice = Choice { name: GRAPH, doc: "Whatever a graph file says." };
-
-pub(super) const ROW: KindRow = KindRow { name: GRAPH, build };
-
-pub(super) static FILE: Setting = Setting {
-    path: "topology.file",
-    kind: Kind::Path,
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[GRAPH] }),
-    doc: "The graph file. Its path is relative to the machine file that names it; in a `--set`, to the current \
-          directory. Lines are `switch NAME ...`, `node NAME ...` and `link END - END [LENGTH]`, where the end at a \
-          switch is NAME:PORT; `s0..s7` declares s0 to s7; `#` begins a comment.",
-    example: "\"ring.graph\"",
-    source: "Flitway",
+pub(super) static GRAPH: Row = Row {
+    choice: Choice { name: "graph", doc: "Whatever a graph file says." },
+    noun: "a graph",
+    own_routing: RoutingKind::UpDown,
+    links: Links::Alike,
+    settings: &[&FILE],
+    shared: &[],
+    build,
 };
 
-fn build(options: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
-    let name = values.text(&FILE)?;
-    let folder = match values.origin(&FILE) {
-        Some(Origin::Set) => Path::new(""),
-        _ => options.folder.as_path(),
-    };
-    let graph = graph::read(&folder.join(name), values.location(&FILE).as_ref(), findings)?;
+settings! {
+    /// The graph file. Its path is relative to the machine file that names it; in a `--set`, to the current directory.
+    /// Lines are `switch NAME ...`, `node NAME ...` and `link END - END [LENGTH]`, where the end at a switch is
+    /// NAME:PORT; `s0..s7` declares s0 to s7; `#` begins a comment.
+    FILE = "topology.file", Kind::Path, required, for OF_KIND, example("ring.graph"), source("Flitway");
+}
+
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let graph = graph::read(&values.path(&FILE)?, values.location(&FILE).as_ref(), findings)?;
     let settings = TopologySettings::Graph(graph.graph.clone());
     let [nodes, switches] = [graph.graph.nodes, graph.graph.switches].map(u64::from);
-    Some(Topology { graph: Some(graph), ..Topology::plain(GRAPH, settings, nodes, switches) })
+    Some(Topology { graph: Some(graph), ..Topology::plain(&GRAPH, settings, nodes, switches) })
 }

@@ -1,36 +1,36 @@
 //! HyperX, and with it flattened butterflies, full meshes and hypercubes.
 
 use super::grid::{DIMENSIONS, NODES_PER_SWITCH};
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-pub(super) const HYPERX: &str = "hyperx";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: HYPERX,
-    doc: "In every dimension each switch is joined to all others of its row. One dimension is a full mesh, sides of two make a \
+pub(super) static HYPERX: Row = Row {
+    choice: Choice {
+        name: "hyperx",
+        doc: "In every dimension each switch is joined to all others of its row. One dimension is a full mesh, sides of two make a \
           hypercube, and a flattened butterfly has as many nodes on a switch as its sides are long.",
+    },
+    noun: "a HyperX",
+    own_routing: RoutingKind::DimensionOrder,
+    links: Links::Dimensions,
+    settings: &[&LINKS],
+    shared: &[&DIMENSIONS, &NODES_PER_SWITCH],
+    build,
 };
 
-pub(super) const ROW: KindRow = KindRow { name: HYPERX, build };
+settings! {
+    /// Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a
+    /// number for each level, 1 for the links to nodes first, or one for all other levels.
+    pub(super) LINKS = "topology.links", Kind::Counts { min: 1, max: 62, longest: 16 }, default([1]), for OF_KIND,
+        example([2, 1]), source("Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p");
+}
 
-pub(super) static LINKS: Setting = Setting {
-    path: "topology.links",
-    kind: Kind::Counts { min: 1, max: 62, longest: 16 },
-    presence: Presence::Default("[1]"),
-    when: Some(When { selector: &KIND, values: &[HYPERX, super::xgft::XGFT] }),
-    doc: "Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a number for each \
-          level, 1 for the links to nodes first, or one for all other levels.",
-    example: "[2, 1]",
-    source: "Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p",
-};
-
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (dimensions, links) = (values.counts(&DIMENSIONS), values.counts(&LINKS));
     let (dimensions, links, nodes_per_switch) = (dimensions?, links?, values.count(&NODES_PER_SWITCH)?);
     if links.len() != 1 && links.len() != dimensions.len() {
@@ -52,11 +52,11 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
     let wired = (0..dimensions.len()).filter(|&dimension| dimensions[dimension] > 1);
     Some(Topology {
         classes: (0..dimensions.len()).map(class).collect(),
-        wired_classes: wired.map(class).collect(),
+        wired_classes: wired.clone().map(class).collect(),
         ports,
-        own_routing: "dimension-order",
+        has_intermediates: wired.clone().count() <= 3,
         ..Topology::plain(
-            HYPERX,
+            &HYPERX,
             TopologySettings::HyperX { dimensions, links, nodes_per_switch },
             nodes,
             switches,

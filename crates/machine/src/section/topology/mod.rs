@@ -1,9 +1,8 @@
 //! `[topology]`: what is wired to what.
 //!
-//! Each kind has its settings and its checks in one file here, and a line in [`KINDS`], in that of choices, and in the list of
-//! settings, which has the order of the reference page.
+//! Each kind has its settings, its [`Row`] and its checks in one file here, and a line in [`KINDS`].
 
-pub(crate) mod dragonfly;
+mod dragonfly;
 mod dragonfly_plus;
 mod graph_file;
 pub(crate) mod grid;
@@ -11,127 +10,103 @@ mod hyperx;
 mod random_regular;
 mod single;
 mod slim_fly;
-pub(crate) mod stages;
-pub(crate) mod tree;
-pub(crate) mod xgft;
+mod stages;
+mod tree;
+mod xgft;
 
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{MAX_COMPONENTS, TopologySettings};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::graph::GraphFile;
-use crate::machine::Size;
-use crate::options::Options;
-use crate::schema::{Kind, Presence, Setting, When};
+use crate::setting::{Choice, Setting, When, choices_of, settings};
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[
-    &KIND,
-    &tree::PORTS,
-    &ARITY,
-    &tree::LEVELS,
-    &xgft::DOWN,
-    &xgft::UP,
-    &stages::STAGES,
-    &grid::DIMENSIONS,
-    &hyperx::LINKS,
-    &dragonfly::SWITCHES_PER_GROUP,
-    &dragonfly_plus::LEAVES,
-    &dragonfly_plus::SPINES,
-    &dragonfly::GLOBAL_PORTS,
-    &dragonfly::GROUPS,
-    &dragonfly::ARRANGEMENT,
-    &slim_fly::Q,
-    &random_regular::SWITCHES,
-    &random_regular::DEGREE,
-    &random_regular::SEED,
-    &grid::NODES_PER_SWITCH,
-    &single::NODES,
-    &graph_file::FILE,
-];
+settings! {
+    pub(crate) static SETTINGS;
 
-pub(crate) static KIND: Setting = Setting {
-    path: "topology.kind",
-    kind: Kind::Choice(&[
-        tree::FAT_CHOICE,
-        tree::KARY_CHOICE,
-        xgft::CHOICE,
-        stages::OMEGA_CHOICE,
-        stages::BUTTERFLY_CHOICE,
-        grid::MESH_CHOICE,
-        grid::TORUS_CHOICE,
-        hyperx::CHOICE,
-        dragonfly::CHOICE,
-        dragonfly_plus::CHOICE,
-        slim_fly::CHOICE,
-        random_regular::CHOICE,
-        single::CHOICE,
-        graph_file::CHOICE,
-    ]),
-    presence: Presence::Required,
-    when: None,
-    doc: "The kind of topology of one rail. The other settings of the table depend on it.",
-    example: "\"fat-tree\"",
-    source: "dawning5000.txt section 2.3 (P-DN-003); OQ-D4 for the two conventions of fat trees; \
-             multidestination-worms.txt section 2 for unidirectional networks",
-};
+    /// The kind of topology of one rail. The other settings of the table depend on it.
+    pub(crate) KIND = "topology.kind", choices_of!(KINDS, row => row.choice), required, example("fat-tree"),
+        source("dawning5000.txt section 2.3 (P-DN-003); OQ-D4 for the two conventions of fat trees; \
+                multidestination-worms.txt section 2 for unidirectional networks");
+}
 
 /// A kind of topology.
-struct KindRow {
-    name: &'static str,
-    build: fn(&Options, &Values, &mut Diagnostics) -> Option<Topology>,
+pub(crate) struct Row {
+    choice: Choice,
+    /// As a message names one.
+    pub(crate) noun: &'static str,
+    /// The routing that is made for it.
+    pub(crate) own_routing: RoutingKind,
+    links: Links,
+    /// Settings that stand with it on the reference page, in the order there.
+    pub(crate) settings: &'static [&'static Setting],
+    /// Those that it takes too, and that stand with another kind.
+    shared: &'static [&'static Setting],
+    build: fn(&Values, &mut Diagnostics) -> Option<Topology>,
 }
 
 /// Every kind.
-static KINDS: &[KindRow] = &[
-    tree::FAT,
-    tree::KARY,
-    xgft::ROW,
-    stages::OMEGA_ROW,
-    stages::BUTTERFLY_ROW,
-    grid::MESH_ROW,
-    grid::TORUS_ROW,
-    hyperx::ROW,
-    dragonfly::ROW,
-    dragonfly_plus::ROW,
-    slim_fly::ROW,
-    random_regular::ROW,
-    single::ROW,
-    graph_file::ROW,
+pub(crate) static KINDS: &[&Row] = &[
+    &tree::FAT_TREE,
+    &tree::KARY_N_TREE,
+    &xgft::XGFT,
+    &stages::OMEGA,
+    &stages::BUTTERFLY,
+    &grid::MESH,
+    &grid::TORUS,
+    &hyperx::HYPERX,
+    &dragonfly::DRAGONFLY,
+    &dragonfly_plus::DRAGONFLY_PLUS,
+    &slim_fly::SLIM_FLY,
+    &random_regular::RANDOM_REGULAR,
+    &single::SINGLE,
+    &graph_file::GRAPH,
 ];
 
-/// The kinds that have links between switches.
-pub(crate) const OF_SEVERAL_SWITCHES: &[&str] = &[
-    "fat-tree",
-    "k-ary-n-tree",
-    "xgft",
-    "omega",
-    "butterfly",
-    "mesh",
-    "torus",
-    "hyperx",
-    "dragonfly",
-    "dragonfly-plus",
-    "slim-fly",
-    "random-regular",
-    "graph",
-];
+/// What links a topology has between switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// None: there is one switch.
+    None,
+    /// Of one class.
+    Alike,
+    /// Of the levels of a tree.
+    Levels,
+    /// Of the stages of a unidirectional network, all of them one-way.
+    Stages,
+    /// Of dimensions.
+    Dimensions,
+    /// Of dimensions that close to rings.
+    Rings,
+    /// Within groups, and between them.
+    Groups,
+}
 
-static ARITY: Setting = Setting {
-    path: "topology.arity",
-    kind: Kind::Count { min: 1, max: 32 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &["k-ary-n-tree", "omega", "butterfly"] }),
-    doc: "k: of a k-ary n-tree the ports down, and the ports up, of each switch; of an omega network or a butterfly the \
-          inputs, and the outputs, of each switch, at least 2.",
-    example: "4",
-    source: "the usual definition; OQ-D4",
+/// What is said of the kind `name`.
+fn named(name: &str) -> Option<&'static Row> {
+    KINDS.iter().copied().find(|row| row.choice.name == name)
+}
+
+/// What links topologies of the kind `name` have.
+pub(crate) fn links(name: &str) -> Links {
+    named(name).map_or(Links::None, |row| row.links)
+}
+
+/// Settings of the kinds that take them.
+const OF_KIND: When = When {
+    selector: &KIND,
+    holds: |setting, name| {
+        let taken = named(name).into_iter().flat_map(|row| row.settings.iter().chain(row.shared));
+        taken.copied().any(|taken| std::ptr::eq(taken, setting))
+    },
 };
 
 /// A topology and what other sections check themselves against.
 pub(crate) struct Topology {
     pub(crate) settings: TopologySettings,
-    pub(crate) kind: &'static str,
+    pub(crate) row: &'static Row,
     pub(crate) graph: Option<GraphFile>,
     /// Names of the link classes that a length can be given for, besides `node` and `switch`.
     pub(crate) classes: Vec<String>,
@@ -142,12 +117,21 @@ pub(crate) struct Topology {
     pub(crate) nodes: u64,
     /// Switches in a rail.
     pub(crate) switches: u64,
-    /// The routing that is made for it.
-    pub(crate) own_routing: &'static str,
-    /// Whether its links are one-way.
-    pub(crate) is_one_way: bool,
     /// Switches of the longest ring of a torus.
     pub(crate) longest_ring: Option<u32>,
+    /// Whether a switch of a tree has several links to another one.
+    pub(crate) has_parallel_links: bool,
+    /// Whether packets can go by way of an intermediate that is drawn.
+    pub(crate) has_intermediates: bool,
+}
+
+/// How large a rail is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) nodes: u64,
+    pub(crate) switches: u64,
+    /// Ports of all switches.
+    pub(crate) ports: u64,
 }
 
 impl Topology {
@@ -158,44 +142,37 @@ impl Topology {
         Size { nodes: self.nodes, switches: self.switches, ports }
     }
 
-    /// Whether a switch of a tree has several links to another one.
-    pub(crate) fn has_parallel_links(&self) -> bool {
-        matches!(&self.settings, TopologySettings::Xgft { cables, .. } if cables.iter().any(|&it| it > 1))
+    /// The name of its kind.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.row.choice.name
     }
 
-    /// Whether packets can go by way of an intermediate that is drawn.
-    pub(crate) fn has_intermediates(&self) -> bool {
-        match &self.settings {
-            TopologySettings::Dragonfly(_) => true,
-            TopologySettings::HyperX { dimensions, .. } => {
-                dimensions.iter().filter(|&&size| size > 1).count() <= 3
-            }
-            _ => false,
-        }
+    /// Whether its links are one-way.
+    pub(crate) fn is_one_way(&self) -> bool {
+        self.row.links == Links::Stages
     }
 
-    /// One whose links have no classes of their own, and which any routing for graphs goes with.
-    fn plain(kind: &'static str, settings: TopologySettings, nodes: u64, switches: u64) -> Self {
+    /// One whose links have no classes of their own, and which has no ring, no parallel links and no intermediates.
+    fn plain(row: &'static Row, settings: TopologySettings, nodes: u64, switches: u64) -> Self {
         Topology {
             settings,
-            kind,
+            row,
             graph: None,
             classes: Vec::new(),
             wired_classes: Vec::new(),
             ports: 0,
             nodes,
             switches,
-            own_routing: "up-down",
-            is_one_way: false,
             longest_ring: None,
+            has_parallel_links: false,
+            has_intermediates: false,
         }
     }
 }
 
-pub(crate) fn build(options: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
-    let name = values.choice(&KIND)?;
-    let kind = KINDS.iter().find(|kind| kind.name == name)?;
-    (kind.build)(options, values, findings)
+pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+    let row = named(values.choice(&KIND)?)?;
+    (row.build)(values, findings)
 }
 
 /// Checks the numbers of nodes and switches, and gives them; `None` among them is beyond 64 bits.

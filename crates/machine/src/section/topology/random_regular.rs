@@ -1,56 +1,41 @@
 //! Random regular graphs.
 
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{RandomRegular, Topology as Wiring, TopologySettings};
 
-pub(super) const RANDOM_REGULAR: &str = "random-regular";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: RANDOM_REGULAR,
-    doc: "Jellyfish: every switch has as many links, to switches that chance draws; the same for the same seed.",
+pub(super) static RANDOM_REGULAR: Row = Row {
+    choice: Choice {
+        name: "random-regular",
+        doc: "Jellyfish: every switch has as many links, to switches that chance draws; the same for the same seed.",
+    },
+    noun: "a random-regular",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Alike,
+    settings: &[&SWITCHES, &DEGREE, &SEED, &NODES_PER_SWITCH],
+    shared: &[],
+    build,
 };
 
-pub(super) const ROW: KindRow = KindRow { name: RANDOM_REGULAR, build };
+settings! {
+    /// The switches of a random regular graph.
+    SWITCHES = "topology.switches", Kind::Count { min: 2, max: 65_536 }, required, for OF_KIND, example(32),
+        source("Singla et al., NSDI 2012, section 3: N");
 
-const WHEN: Option<When> = Some(When { selector: &KIND, values: &[RANDOM_REGULAR] });
+    /// The links of each of its switches to others, no two of them to the same one.
+    DEGREE = "topology.degree", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(6),
+        source("Singla et al., NSDI 2012, section 3: r");
 
-pub(super) static SWITCHES: Setting = Setting {
-    path: "topology.switches",
-    kind: Kind::Count { min: 2, max: 65_536 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The switches of a random regular graph.",
-    example: "32",
-    source: "Singla et al., NSDI 2012, section 3: N",
-};
+    /// What its links are drawn by. It is part of the machine: `--seed` does not change it.
+    SEED = "topology.seed", Kind::Count { min: 0, max: u32::MAX }, default(1), for OF_KIND, source("Flitway");
+}
 
-pub(super) static DEGREE: Setting = Setting {
-    path: "topology.degree",
-    kind: Kind::Count { min: 1, max: 62 },
-    presence: Presence::Required,
-    when: WHEN,
-    doc: "The links of each of its switches to others, no two of them to the same one.",
-    example: "6",
-    source: "Singla et al., NSDI 2012, section 3: r",
-};
-
-pub(super) static SEED: Setting = Setting {
-    path: "topology.seed",
-    kind: Kind::Count { min: 0, max: u32::MAX },
-    presence: Presence::Default("1"),
-    when: WHEN,
-    doc: "What its links are drawn by. It is part of the machine: `--seed` does not change it.",
-    example: "1",
-    source: "Flitway",
-};
-
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (switches, degree) = (values.count(&SWITCHES), values.count(&DEGREE));
     let (switches, degree, seed) = (switches?, degree?, values.count(&SEED)?);
     let nodes_per_switch = values.count(&NODES_PER_SWITCH)?;
@@ -90,7 +75,6 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
     }
     Some(Topology {
         ports: u64::from(nodes_per_switch + degree),
-        own_routing: "minimal",
-        ..Topology::plain(RANDOM_REGULAR, settings, nodes, count)
+        ..Topology::plain(&RANDOM_REGULAR, settings, nodes, count)
     })
 }

@@ -1,28 +1,30 @@
 //! One switch.
 
-use super::{KIND, KindRow, Topology};
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use super::{Links, OF_KIND, Row, Topology};
+use crate::diagnostic::Diagnostics;
+use crate::setting::{Choice, Kind, settings};
+use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-const SINGLE: &str = "single";
-
-pub(super) const CHOICE: Choice = Choice { name: SINGLE, doc: "One switch with all nodes." };
-
-pub(super) const ROW: KindRow = KindRow {
-    name: SINGLE,
-    build: |_, values, _| {
-        let nodes = values.count(&NODES)?;
-        let settings = TopologySettings::Single { nodes };
-        Some(Topology { ports: nodes.into(), ..Topology::plain(SINGLE, settings, nodes.into(), 1) })
-    },
+pub(super) static SINGLE: Row = Row {
+    choice: Choice { name: "single", doc: "One switch with all nodes." },
+    noun: "a single switch",
+    own_routing: RoutingKind::UpDown,
+    links: Links::None,
+    settings: &[&NODES],
+    shared: &[],
+    build,
 };
 
-pub(super) static NODES: Setting = Setting {
-    path: "topology.nodes",
-    kind: Kind::Count { min: 1, max: 64 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[SINGLE] }),
-    doc: "Nodes on the one switch, on its first ports.",
-    example: "16",
-    source: "hpp-switch.txt section 3.1 (P-HP-065)",
-};
+settings! {
+    /// Nodes on the one switch, on its first ports.
+    NODES = "topology.nodes", Kind::Count { min: 1, max: 64 }, required, for OF_KIND, example(16),
+        source("hpp-switch.txt section 3.1 (P-HP-065)");
+}
+
+fn build(values: &Values, _: &mut Diagnostics) -> Option<Topology> {
+    let nodes = values.count(&NODES)?;
+    let settings = TopologySettings::Single { nodes };
+    Some(Topology { ports: nodes.into(), ..Topology::plain(&SINGLE, settings, nodes.into(), 1) })
+}

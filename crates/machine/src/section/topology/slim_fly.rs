@@ -1,34 +1,35 @@
 //! Slim Fly.
 
 use super::grid::NODES_PER_SWITCH;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-pub(super) const SLIM_FLY: &str = "slim-fly";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: SLIM_FLY,
-    doc: "Graphs of diameter two that are nearly as large as such graphs can be: 2 q^2 switches for a prime q.",
+pub(super) static SLIM_FLY: Row = Row {
+    choice: Choice {
+        name: "slim-fly",
+        doc: "Graphs of diameter two that are nearly as large as such graphs can be: 2 q^2 switches for a prime q.",
+    },
+    noun: "a slim-fly",
+    own_routing: RoutingKind::Minimal,
+    links: Links::Alike,
+    settings: &[&Q],
+    shared: &[&NODES_PER_SWITCH],
+    build,
 };
 
-pub(super) const ROW: KindRow = KindRow { name: SLIM_FLY, build };
+settings! {
+    /// q of a slim fly, an odd prime: 5 makes 50 switches of 7 links, 7 makes 98 of 11, 11 makes 242 of 17, 13 makes
+    /// 338 of 19.
+    Q = "topology.q", Kind::Count { min: 3, max: 997 }, required, for OF_KIND, example(5),
+        source("Besta and Hoefler, SC 2014, section II-B");
+}
 
-pub(super) static Q: Setting = Setting {
-    path: "topology.q",
-    kind: Kind::Count { min: 3, max: 997 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[SLIM_FLY] }),
-    doc: "q of a slim fly, an odd prime: 5 makes 50 switches of 7 links, 7 makes 98 of 11, 11 makes 242 of 17, 13 makes 338 of 19.",
-    example: "5",
-    source: "Besta and Hoefler, SC 2014, section II-B",
-};
-
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (q, nodes_per_switch) = (values.count(&Q)?, values.count(&NODES_PER_SWITCH)?);
     if let Some(factor) = (2..q).find(|factor| q.is_multiple_of(*factor)) {
         let message = format!("`{}` is {q}, which is {factor} x {}", Q.path, q / factor);
@@ -42,7 +43,6 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
     let degree = if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q).div_ceil(2) };
     Some(Topology {
         ports: u64::from(nodes_per_switch + degree),
-        own_routing: "minimal",
-        ..Topology::plain(SLIM_FLY, TopologySettings::SlimFly { q, nodes_per_switch }, nodes, switches)
+        ..Topology::plain(&SLIM_FLY, TopologySettings::SlimFly { q, nodes_per_switch }, nodes, switches)
     })
 }

@@ -1,46 +1,47 @@
 //! Unidirectional multistage networks.
 
-use super::{ARITY, KIND, KindRow, Topology, fits};
+use super::tree::ARITY;
+use super::{KIND, Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{StageWiring, TopologySettings};
 
-const OMEGA: &str = "omega";
-const BUTTERFLY: &str = "butterfly";
-/// The kinds of multistage networks.
-pub(crate) const KINDS: &[&str] = &[OMEGA, BUTTERFLY];
-
-pub(super) const OMEGA_CHOICE: Choice = Choice {
-    name: OMEGA,
-    doc: "A unidirectional multistage network with a perfect shuffle before each of its n stages of k^(n-1) \
-                  switches, k inputs and k outputs each; k^n nodes. For SP Switches.",
+pub(super) static OMEGA: Row = Row {
+    choice: Choice {
+        name: "omega",
+        doc: "A unidirectional multistage network with a perfect shuffle before each of its n stages of k^(n-1) \
+              switches, k inputs and k outputs each; k^n nodes. For SP Switches.",
+    },
+    noun: "an omega network",
+    own_routing: RoutingKind::DestinationTag,
+    links: Links::Stages,
+    settings: &[&STAGES],
+    shared: &[&ARITY],
+    build: |values, findings| stages(values, &OMEGA, StageWiring::Omega, findings),
 };
 
-pub(super) const BUTTERFLY_CHOICE: Choice =
-    Choice { name: BUTTERFLY, doc: "The k-ary n-fly: the same size, wired as a butterfly." };
-
-pub(super) const OMEGA_ROW: KindRow =
-    KindRow { name: OMEGA, build: |_, values, findings| stages(values, OMEGA, StageWiring::Omega, findings) };
-pub(super) const BUTTERFLY_ROW: KindRow = KindRow {
-    name: BUTTERFLY,
-    build: |_, values, findings| stages(values, BUTTERFLY, StageWiring::Butterfly, findings),
+pub(super) static BUTTERFLY: Row = Row {
+    choice: Choice { name: "butterfly", doc: "The k-ary n-fly: the same size, wired as a butterfly." },
+    noun: "a butterfly",
+    own_routing: RoutingKind::DestinationTag,
+    links: Links::Stages,
+    settings: &[],
+    shared: &[&ARITY, &STAGES],
+    build: |values, findings| stages(values, &BUTTERFLY, StageWiring::Butterfly, findings),
 };
 
-pub(super) static STAGES: Setting = Setting {
-    path: "topology.stages",
-    kind: Kind::Count { min: 1, max: 24 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "n: the stages of switches of an omega network or a butterfly. Every packet crosses all of them.",
-    example: "2",
-    source: "multidestination-worms.txt section 2",
-};
+settings! {
+    /// n: the stages of switches of an omega network or a butterfly. Every packet crosses all of them.
+    STAGES = "topology.stages", Kind::Count { min: 1, max: 24 }, required, for OF_KIND, example(2),
+        source("multidestination-worms.txt section 2");
+}
 
 fn stages(
     values: &Values,
-    kind: &'static str,
+    row: &'static Row,
     wiring: StageWiring,
     findings: &mut Diagnostics,
 ) -> Option<Topology> {
@@ -64,8 +65,6 @@ fn stages(
         wired_classes: classes.clone(),
         classes,
         ports: arity.into(),
-        own_routing: "destination-tag",
-        is_one_way: true,
-        ..Topology::plain(kind, settings, nodes, switches)
+        ..Topology::plain(row, settings, nodes, switches)
     })
 }

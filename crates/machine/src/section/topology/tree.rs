@@ -1,56 +1,57 @@
 //! Fat trees, in both conventions.
 
-use super::{ARITY, KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-const FAT_TREE: &str = "fat-tree";
-const KARY_N_TREE: &str = "k-ary-n-tree";
-/// The kinds whose links are of levels.
-pub(crate) const OF_LEVELS: &[&str] = &[FAT_TREE, KARY_N_TREE, super::xgft::XGFT];
-/// The kinds of trees.
-pub(crate) const KINDS: &[&str] = &[FAT_TREE, KARY_N_TREE];
-
-pub(super) const FAT_CHOICE: Choice = Choice {
-    name: FAT_TREE,
-    doc: "FT(p, n), the p-port n-tree: n levels of p-port switches with all ports used, 2 (p/2)^n nodes.",
+pub(super) static FAT_TREE: Row = Row {
+    choice: Choice {
+        name: "fat-tree",
+        doc: "FT(p, n), the p-port n-tree: n levels of p-port switches with all ports used, 2 (p/2)^n nodes.",
+    },
+    noun: "a fat-tree",
+    own_routing: RoutingKind::DModK,
+    links: Links::Levels,
+    settings: &[&PORTS],
+    shared: &[&LEVELS],
+    build: fat_tree,
 };
 
-pub(super) const KARY_CHOICE: Choice = Choice {
-    name: KARY_N_TREE,
-    doc: "The k-ary n-tree: n levels of k^(n-1) switches with k ports down and k up, unused at the top; \
-                  k^n nodes.",
+pub(super) static KARY_N_TREE: Row = Row {
+    choice: Choice {
+        name: "k-ary-n-tree",
+        doc: "The k-ary n-tree: n levels of k^(n-1) switches with k ports down and k up, unused at the top; \
+              k^n nodes.",
+    },
+    noun: "a k-ary-n-tree",
+    own_routing: RoutingKind::DModK,
+    links: Links::Levels,
+    settings: &[&ARITY, &LEVELS],
+    shared: &[],
+    build: kary_n_tree,
 };
 
-pub(super) const FAT: KindRow = KindRow { name: FAT_TREE, build: fat_tree };
-pub(super) const KARY: KindRow = KindRow { name: KARY_N_TREE, build: kary_n_tree };
+settings! {
+    /// p of FT(p, n): the ports of each switch that the tree uses, an even number. The top switches turn all of them
+    /// down; the others half of them.
+    PORTS = "topology.ports", Kind::Count { min: 2, max: 64 }, required, for OF_KIND, example(16),
+        source("dawning5000.txt section 2.3 (P-DN-003)");
 
-pub(super) static PORTS: Setting = Setting {
-    path: "topology.ports",
-    kind: Kind::Count { min: 2, max: 64 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[FAT_TREE] }),
-    doc: "p of FT(p, n): the ports of each switch that the tree uses, an even number. The top switches turn all of \
-          them down; the others half of them.",
-    example: "16",
-    source: "dawning5000.txt section 2.3 (P-DN-003)",
-};
+    /// k: of a k-ary n-tree the ports down, and the ports up, of each switch; of an omega network or a butterfly the inputs,
+    /// and the outputs, of each switch, at least 2.
+    pub(super) ARITY = "topology.arity", Kind::Count { min: 1, max: 32 }, required, for OF_KIND, example(4),
+        source("the usual definition; OQ-D4");
 
-pub(super) static LEVELS: Setting = Setting {
-    path: "topology.levels",
-    kind: Kind::Count { min: 1, max: 16 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: KINDS }),
-    doc: "n: the levels of switches. The longest way crosses 2n - 1 switches.",
-    example: "3",
-    source: "dawning5000.txt section 2.3 (P-DN-003)",
-};
+    /// n: the levels of switches. The longest way crosses 2n - 1 switches.
+    LEVELS = "topology.levels", Kind::Count { min: 1, max: 16 }, required, for OF_KIND, example(3),
+        source("dawning5000.txt section 2.3 (P-DN-003)");
+}
 
-fn fat_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn fat_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (ports, levels) = (values.count(&PORTS), values.count(&LEVELS));
     let (ports, levels) = (ports?, levels?);
     if !ports.is_multiple_of(2) {
@@ -69,10 +70,10 @@ fn fat_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<
     let rule = format!("FT({ports},{levels}) has 2 x {half}^{levels} nodes");
     let [nodes, switches] = fits(values, &[&LEVELS, &PORTS], [nodes, switches], &rule, findings)?;
     let settings = TopologySettings::FatTree { ports, levels };
-    Some(tree(FAT_TREE, settings, levels, ports.into(), [nodes, switches]))
+    Some(tree(&FAT_TREE, settings, levels, ports.into(), [nodes, switches]))
 }
 
-fn kary_n_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn kary_n_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (arity, levels) = (values.count(&ARITY), values.count(&LEVELS));
     let (arity, levels) = (arity?, levels?);
     let nodes = u64::from(arity).checked_pow(levels);
@@ -82,11 +83,11 @@ fn kary_n_tree(_: &Options, values: &Values, findings: &mut Diagnostics) -> Opti
     let [nodes, switches] = fits(values, &[&LEVELS, &ARITY], [nodes, switches], &rule, findings)?;
     let settings = TopologySettings::KaryNTree { arity, levels };
     let ports = u64::from(arity) * if levels > 1 { 2 } else { 1 };
-    Some(tree(KARY_N_TREE, settings, levels, ports, [nodes, switches]))
+    Some(tree(&KARY_N_TREE, settings, levels, ports, [nodes, switches]))
 }
 
 fn tree(
-    kind: &'static str,
+    row: &'static Row,
     settings: TopologySettings,
     levels: u32,
     ports: u64,
@@ -97,7 +98,6 @@ fn tree(
         wired_classes: classes.clone(),
         classes,
         ports,
-        own_routing: "d-mod-k",
-        ..Topology::plain(kind, settings, nodes, switches)
+        ..Topology::plain(row, settings, nodes, switches)
     }
 }

@@ -1,46 +1,41 @@
 //! Extended generalized fat trees, and with them tapered trees and leaf-spine.
 
 use super::hyperx::LINKS;
-use super::{KIND, KindRow, Topology, fits};
+use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::options::Options;
-use crate::schema::{Choice, Kind, Presence, Setting, When};
+use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::TopologySettings;
 
-pub(crate) const XGFT: &str = "xgft";
-
-pub(super) const CHOICE: Choice = Choice {
-    name: XGFT,
-    doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and parallel \
+pub(super) static XGFT: Row = Row {
+    choice: Choice {
+        name: "xgft",
+        doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and parallel \
           links. Tapered trees and leaf-spine are such trees.",
+    },
+    noun: "an xgft",
+    own_routing: RoutingKind::DModK,
+    links: Links::Levels,
+    settings: &[&DOWN, &UP],
+    shared: &[&LINKS],
+    build,
 };
 
-pub(super) const ROW: KindRow = KindRow { name: XGFT, build };
+settings! {
+    /// m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and
+    /// so on.
+    DOWN = "topology.down", Kind::Counts { min: 1, max: 512, longest: 8 }, required, for OF_KIND, example([8, 4]),
+        source("Öhring et al., IPPS 1995");
 
-pub(super) static DOWN: Setting = Setting {
-    path: "topology.down",
-    kind: Kind::Counts { min: 1, max: 512, longest: 8 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[XGFT] }),
-    doc: "m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and so on.",
-    example: "[8, 4]",
-    source: "Öhring et al., IPPS 1995",
-};
+    /// w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on.
+    /// With fewer links up than down the tree is tapered.
+    UP = "topology.up", Kind::Counts { min: 1, max: 512, longest: 8 }, required, for OF_KIND, example([1, 4]),
+        source("Öhring et al., IPPS 1995");
+}
 
-pub(super) static UP: Setting = Setting {
-    path: "topology.up",
-    kind: Kind::Counts { min: 1, max: 512, longest: 8 },
-    presence: Presence::Required,
-    when: Some(When { selector: &KIND, values: &[XGFT] }),
-    doc: "w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on. With fewer \
-          links up than down the tree is tapered.",
-    example: "[1, 4]",
-    source: "Öhring et al., IPPS 1995",
-};
-
-fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (down, up, links) = (values.counts(&DOWN), values.counts(&UP), values.counts(&LINKS));
     let (down, up, links) = (down?, up?, links?);
     let levels = down.len();
@@ -51,7 +46,11 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
     } else if up[0] != 1 {
         let message = format!("`{}` begins with {}, and a node has one port in each rail", UP.path, up[0]);
         Some((&UP, message, "1 first; more NIC ports of a node are `rails`"))
-    } else if links.len() != 1 && (links.len() != levels || links[0] != 1) {
+    } else if links.len() == levels && levels > 1 && links[0] != 1 {
+        let message =
+            format!("`{}` begins with {}, and a node has one link in each rail", LINKS.path, links[0]);
+        Some((&LINKS, message, "1 first, for the links to nodes; more NIC ports of a node are `rails`"))
+    } else if links.len() != 1 && links.len() != levels {
         let message = format!("`{}` has {} numbers for {levels} levels", LINKS.path, links.len());
         Some((
             &LINKS,
@@ -87,7 +86,7 @@ fn build(_: &Options, values: &Values, findings: &mut Diagnostics) -> Option<Top
         wired_classes: classes.clone(),
         classes,
         ports,
-        own_routing: "d-mod-k",
-        ..Topology::plain(XGFT, TopologySettings::Xgft { down, up, cables: links }, nodes, switches)
+        has_parallel_links: links.iter().any(|&count| count > 1),
+        ..Topology::plain(&XGFT, TopologySettings::Xgft { down, up, cables: links }, nodes, switches)
     })
 }

@@ -9,7 +9,7 @@ use flitway_switch::hpp::settings::BarrierSettings;
 use super::{HPP, Surroundings, span_cycles};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::setting::{Kind, Setting, settings};
 use crate::units::Dimension;
 use crate::values::{Span, Values};
 
@@ -20,114 +20,61 @@ const PETABIT: u64 = 1_000_000_000_000_000;
 /// Bytes of a barrier packet.
 const PACKET: u32 = BarrierSettings::PACKET_BITS / 8;
 
-pub(super) static GROUPS: Setting = Setting {
-    path: "switch.barrier.groups",
-    kind: Kind::Count { min: 1, max: 1_024 },
-    presence: Presence::Default("16"),
-    when: HPP,
-    doc: "Barrier groups that the registers of a switch hold: as many as there can be in the whole network.",
-    example: "16",
-    source: "hpp-switch.txt section 2.2 (P-HP-052)",
-};
+settings! {
+    pub(super) static SETTINGS;
 
-pub(super) static DEDICATED: Setting = Setting {
-    path: "switch.barrier.dedicated",
-    kind: Kind::Flag,
-    presence: Presence::Default("true"),
-    when: HPP,
-    doc: "Whether barrier packets have a virtual channel of their own, which goes first. Otherwise they keep the order of \
-          data VC 0 in switches: behind what came or was granted before them, without priority. They take no data credits.",
-    example: "true",
-    source: "hpp-switch.txt section 2.2 (P-HP-031), dawning5000.txt section 4.2 (P-DN-081, P-DN-082); false for comparison",
-};
+    /// Barrier groups that the registers of a switch hold: as many as there can be in the whole network.
+    GROUPS = "switch.barrier.groups", Kind::Count { min: 1, max: 1_024 }, default(16), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-052)");
 
-pub(super) static BUFFER: Setting = Setting {
-    path: "switch.barrier.buffer",
-    kind: Kind::Quantity { dimension: Dimension::Size, min: PACKET as u64, max: 1 << 20 },
-    presence: Presence::Default("\"128 B\""),
-    when: HPP,
-    doc: "What the queue for barrier packets of each input holds: as many packets of 10 B as fit. There are no credits for \
-          them; one that finds the queue full is lost, and sent again in time.",
-    example: "\"128 B\"",
-    source: "dawning5000.txt section 6 (P-DN-056)",
-};
+    /// Whether barrier packets have a virtual channel of their own, which goes first. Otherwise they keep the order of
+    /// data VC 0 in switches: behind what came or was granted before them, without priority. They take no data credits.
+    DEDICATED = "switch.barrier.dedicated", Kind::Flag, default(true), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-031), dawning5000.txt section 4.2 (P-DN-081, P-DN-082); false for \
+                comparison");
 
-pub(super) static ENGINE: Setting = Setting {
-    path: "switch.barrier.engine",
-    kind: Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
-    presence: Presence::Default("\"4 cycles\""),
-    when: HPP,
-    doc: "What a barrier packet spends in the barrier module, beyond the stages of the pipeline and its own five flits.",
-    example: "\"4 cycles\"",
-    source: "hpp-switch.txt section 3.3: 128 ns for two passes of 20 cycles, each 11 with show-ahead, 5 flits and 4 [INF]",
-};
+    /// What the queue for barrier packets of each input holds: as many packets of 10 B as fit. There are no credits for
+    /// them; one that finds the queue full is lost, and sent again in time.
+    BUFFER = "switch.barrier.buffer", Kind::Quantity { dimension: Dimension::Size, min: PACKET as u64, max: 1 << 20 },
+        default("128 B"), for HPP, source("dawning5000.txt section 6 (P-DN-056)");
 
-const ONE_BY_ONE: &str = "one-by-one";
-const TOGETHER: &str = "together";
+    /// What a barrier packet spends in the barrier module, beyond the stages of the pipeline and its own five flits.
+    ENGINE = "switch.barrier.engine", Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
+        default("4 cycles"), for HPP,
+        source("hpp-switch.txt section 3.3: 128 ns for two passes of 20 cycles, each 11 with show-ahead, 5 flits and 4 [INF]");
 
-pub(super) static COMBINES: Setting = Setting {
-    path: "switch.barrier.combines",
-    kind: Kind::Choice(&[
-        Choice { name: ONE_BY_ONE, doc: "One event in a cycle, of whatever kind and group." },
-        Choice {
-            name: TOGETHER,
-            doc: "Combines of one group that wait at several inputs set their bits in one cycle; other events as before.",
-        },
-    ]),
-    presence: Presence::Default("\"one-by-one\""),
-    when: HPP,
-    doc: "How many combines the barrier module of a switch notes in a cycle. No paper says.",
-    example: "\"one-by-one\"",
-    source: "OQ-H14",
-};
+    /// A combine is sent again when it has not been acknowledged for this long; switches and NIC ports alike.
+    RETRANSMIT = "switch.barrier.retransmit", Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
+        default("10 us"), for HPP, source("OQ-H7");
 
-pub(super) static RETRANSMIT: Setting = Setting {
-    path: "switch.barrier.retransmit",
-    kind: Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
-    presence: Presence::Default("\"10 us\""),
-    when: HPP,
-    doc: "A combine is sent again when it has not been acknowledged for this long; switches and NIC ports alike.",
-    example: "\"10 us\"",
-    source: "OQ-H7",
-};
+    /// A distribute is asked for when it has not come for this long. It also has not while other members are late: then
+    /// asking is harmless, but takes packets.
+    DUN = "switch.barrier.dun", Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST }, default("100 us"),
+        for HPP, source("OQ-H7");
 
-pub(super) static DUN: Setting = Setting {
-    path: "switch.barrier.dun",
-    kind: Kind::Quantity { dimension: Dimension::Time, min: 1, max: LONGEST },
-    presence: Presence::Default("\"100 us\""),
-    when: HPP,
-    doc: "A distribute is asked for when it has not come for this long. It also has not while other members are late: then \
-          asking is harmless, but takes packets.",
-    example: "\"100 us\"",
-    source: "OQ-H7",
-};
+    /// How many combines the barrier module of a switch notes in a cycle. No paper says.
+    COMBINES = "switch.barrier.combines", one of {
+        /// One event in a cycle, of whatever kind and group.
+        ONE_BY_ONE = "one-by-one",
+        /// Combines of one group that wait at several inputs set their bits in one cycle; other events as before.
+        TOGETHER = "together",
+    }, default("one-by-one"), for HPP, source("OQ-H14");
 
-const AT_ACK: &str = "at-ack";
-const AT_COMBINE: &str = "at-combine";
+    /// From when on the time until a distribute is asked for counts.
+    DUN_START = "switch.barrier.dun_start", one of {
+        /// When the combine is acknowledged, as in the HPP Switch.
+        AT_ACK = "at-ack",
+        /// When the combine is sent, as in Dawning 5000.
+        AT_COMBINE = "at-combine",
+    }, default("at-ack"), for HPP,
+        source("hpp-switch.txt section 2.4 (P-HP-061); dawning5000.txt section 4.3 (P-DN-085)");
 
-pub(super) static DUN_START: Setting = Setting {
-    path: "switch.barrier.dun_start",
-    kind: Kind::Choice(&[
-        Choice { name: AT_ACK, doc: "When the combine is acknowledged, as in the HPP Switch." },
-        Choice { name: AT_COMBINE, doc: "When the combine is sent, as in Dawning 5000." },
-    ]),
-    presence: Presence::Default("\"at-ack\""),
-    when: HPP,
-    doc: "From when on the time until a distribute is asked for counts.",
-    example: "\"at-ack\"",
-    source: "hpp-switch.txt section 2.4 (P-HP-061); dawning5000.txt section 4.3 (P-DN-085)",
-};
-
-pub(super) static BIT_ERRORS: Setting = Setting {
-    path: "switch.barrier.bit_errors",
-    kind: Kind::Quantity { dimension: Dimension::BitErrors, min: 0, max: PETABIT },
-    presence: Presence::Default("\"0 errors/Tbit\""),
-    when: HPP,
-    doc: "Bits that a link gets wrong, of those of barrier packets: a packet of 80 bits with a wrong one is lost. What \
-          happens to other packets then is not modelled.",
-    example: "\"0.1 errors/Tbit\"",
-    source: "dawning5000.txt section 4.1 (P-DN-088): 1e-13; 0 [assumed]",
-};
+    /// Bits that a link gets wrong, of those of barrier packets: a packet of 80 bits with a wrong one is lost. What
+    /// happens to other packets then is not modelled.
+    BIT_ERRORS = "switch.barrier.bit_errors", Kind::Quantity { dimension: Dimension::BitErrors, min: 0, max: PETABIT },
+        default("0 errors/Tbit"), for HPP, example("0.1 errors/Tbit"),
+        source("dawning5000.txt section 4.1 (P-DN-088): 1e-13; 0 [assumed]");
+}
 
 pub(super) fn build(
     values: &Values,

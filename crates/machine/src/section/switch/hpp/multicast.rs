@@ -7,64 +7,36 @@ use flitway_switch::hpp::{Gathering, MulticastSettings};
 use super::{HPP, span_cycles};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::schema::{Choice, Kind, Presence, Setting};
+use crate::setting::{Kind, settings};
 use crate::units::Dimension;
 use crate::values::Values;
 
-pub(super) static GROUPS: Setting = Setting {
-    path: "switch.multicast.groups",
-    kind: Kind::Count { min: 1, max: 32_768 },
-    presence: Presence::Default("16"),
-    when: HPP,
-    doc: "Multicast groups that the table of a switch holds: as many as there can be in the whole network. Packets for \
-          groups travel on the last virtual channel, which others use too.",
-    example: "16",
-    source: "hpp-switch.txt section 2.2 (P-HP-042)",
-};
+settings! {
+    pub(super) static SETTINGS;
 
-pub(super) static LOOKUP: Setting = Setting {
-    path: "switch.multicast.lookup",
-    kind: Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
-    presence: Presence::Default("\"2 cycles\""),
-    when: HPP,
-    doc: "What a packet for a group spends on the table and the bulletin, beyond the stages of other packets.",
-    example: "\"2 cycles\"",
-    source: "dawning5000.txt section 7.3 (P-DN-073): 150 ns, against 0.13 us (P-DN-072), at 100 MHz [INF]",
-};
+    /// Multicast groups that the table of a switch holds: as many as there can be in the whole network. Packets for
+    /// groups travel on the last virtual channel, which others use too.
+    GROUPS = "switch.multicast.groups", Kind::Count { min: 1, max: 32_768 }, default(16), for HPP,
+        source("hpp-switch.txt section 2.2 (P-HP-042)");
 
-const BULLETIN: &str = "bulletin";
-const ONE_BY_ONE: &str = "one-by-one";
+    /// What a packet for a group spends on the table and the bulletin, beyond the stages of other packets.
+    LOOKUP = "switch.multicast.lookup", Kind::Quantity { dimension: Dimension::Cycles, min: 0, max: 1_000 },
+        default("2 cycles"), for HPP,
+        source("dawning5000.txt section 7.3 (P-DN-073): 150 ns, against 0.13 us (P-DN-072), at 100 MHz [INF]");
 
-pub(super) static GATHERING: Setting = Setting {
-    path: "switch.multicast.gathering",
-    kind: Kind::Choice(&[
-        Choice {
-            name: BULLETIN,
-            doc: "All outputs at once, when all are free and have credits: the resource bulletin (RBB).",
-        },
-        Choice {
-            name: ONE_BY_ONE,
-            doc: "Each output as it is granted, kept until the last one comes: what the bulletin replaces. It can \
-                  deadlock.",
-        },
-    ]),
-    presence: Presence::Default("\"bulletin\""),
-    when: HPP,
-    doc: "How a packet for a group gets its outputs.",
-    example: "\"bulletin\"",
-    source: "hpp-switch.txt section 2.3 (P-HP-047, P-HP-049); dawning5000.txt section 5.1",
-};
+    /// How a packet for a group gets its outputs.
+    GATHERING = "switch.multicast.gathering", one of {
+        /// All outputs at once, when all are free and have credits: the resource bulletin (RBB).
+        BULLETIN = "bulletin",
+        /// Each output as it is granted, kept until the last one comes: what the bulletin replaces. It can deadlock.
+        ONE_BY_ONE = "one-by-one",
+    }, default("bulletin"), for HPP,
+        source("hpp-switch.txt section 2.3 (P-HP-047, P-HP-049); dawning5000.txt section 5.1");
 
-pub(super) static PATIENCE: Setting = Setting {
-    path: "switch.multicast.patience",
-    kind: Kind::SpanOrOff,
-    presence: Presence::Default("\"off\""),
-    when: HPP,
-    doc: "After this long, the outputs that the oldest waiting packet for a group needs are kept free for it, against \
-          starvation. The papers describe nothing of the kind.",
-    example: "\"10 us\"",
-    source: "OQ-H5",
-};
+    /// After this long, the outputs that the oldest waiting packet for a group needs are kept free for it, against
+    /// starvation. The papers describe nothing of the kind.
+    PATIENCE = "switch.multicast.patience", Kind::SpanOrOff, default("off"), for HPP, example("10 us"), source("OQ-H5");
+}
 
 pub(super) fn build(
     values: &Values,
