@@ -162,6 +162,8 @@ class Machine:
         report: str | os.PathLike[str] | None = None,
         trace: str | os.PathLike[str] | None = None,
         trace_of: str | None = None,
+        counters: str | os.PathLike[str] | None = None,
+        every: str | None = None,
         **workload: Unpack[WorkloadOptions],
     ) -> Result:
         """Runs a workload on this machine: :func:`flitway.run`."""
@@ -175,6 +177,8 @@ class Machine:
             report=report,
             trace=trace,
             trace_of=trace_of,
+            counters=counters,
+            every=every,
             **workload,
         )
 

@@ -27,6 +27,8 @@ def run(
     report: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
     trace_of: str | None = None,
+    counters: str | os.PathLike[str] | None = None,
+    every: str | None = None,
     **workload: Unpack[WorkloadOptions],
 ) -> Result:
     """Runs a workload on a machine, as ``flitway run`` does.
@@ -52,6 +54,10 @@ def run(
         Where to write what happened to chosen packets of the last point, for Perfetto or Chrome's own viewer.
     trace_of
         Which packets: ``"slowest"`` unless given, ``"nodes(0+4-7)"`` or ``"switches(0+1)"``.
+    counters
+        Where to write what the registers of every port and virtual channel count, as CSV. Each run is then made twice.
+    every
+        How often to read them, such as ``"10 us"``; once, at the end, unless given.
     workload
         The workload: :class:`WorkloadOptions`.
 
@@ -67,7 +73,7 @@ def run(
     TooLargeError
         If the machine needs more memory than there is.
     OSError
-        If a page or a trace cannot be written, which is found out before anything runs.
+        If a page, a trace or counters cannot be written, which is found out before anything runs.
 
     Examples
     --------
@@ -83,23 +89,26 @@ def run(
         raise ValueError(f"`threads`: expected 1 to 256, and not {threads}")
     if trace_of is not None and trace is None:
         raise ValueError("`trace_of` says what a trace is of: say with `trace` where to write it")
-    files = [Path(file) for file in (report, trace) if file is not None]
+    if every is not None and counters is None:
+        raise ValueError("`every` says how often to read counters: say with `counters` where to write them")
+    files = [Path(file) for file in (report, trace, counters) if file is not None]
     if len(set(files)) < len(files):
-        raise ValueError(f"`report` and `trace` are the same file: {files[0]}")
+        raise ValueError(f"`report`, `trace` and `counters` go to one file: {files[0]}")
     for file in files:
         _probe(file)
     options = [(name, _text.option(name, value)) for name, value in workload.items()]  # type: ignore[arg-type]
     with shown(progress, machine.name) as tell:
-        views = (report is not None, None if trace is None else trace_of or "slowest")
-        text, warnings, page, steps = _flitway.run(
+        of_trace = None if trace is None else trace_of or "slowest"
+        views = (report is not None, of_trace, None if counters is None else (every,))
+        text, warnings, written = _flitway.run(
             machine, options, seed, threads, views, tell and (lambda *step: tell(Step(*step)))
         )
         result = Result(json.loads(text))
         if tell:
             tell(Step(len(result.points), len(result.points)))
-    for target, written in ((report, page), (trace, steps)):
-        if target is not None and written is not None:
-            Path(target).write_text(written, encoding="utf-8")
+    for target, content in zip((report, trace, counters), written, strict=True):
+        if target is not None and content is not None:
+            Path(target).write_text(content, encoding="utf-8")
     warn(diagnostics(warnings))
     return result
 

@@ -146,9 +146,24 @@ def test_what_cannot_be_shown_is_told_before_anything_runs() -> None:
         ({"trace": "t.json", "trace_of": "nodes(16)"}, flitway.WorkloadError, "`16` names none of 16 nodes"),
         ({"trace": "t.json", "trace_of": "fastest"}, flitway.WorkloadError, "nothing is called so"),
         ({"trace_of": "slowest"}, ValueError, "where to write it"),
-        ({"report": "x", "trace": "x"}, ValueError, "the same file"),
-        ({"report": "x", "train": "0-3"}, flitway.WorkloadError, "a train of packets has neither"),
+        ({"report": "x", "trace": "x"}, ValueError, "go to one file"),
+        ({"report": "x", "train": "0-3"}, flitway.WorkloadError, "a train of packets alone has no page"),
     ]:
         with pytest.raises(error, match=message):
             flitway.run("hpp-switch", progress=lambda _: pytest.fail("it runs"), **options)  # type: ignore[arg-type]
     assert list(Path().iterdir()) == []
+
+
+def test_counters_are_those_of_the_command(cli: Cli) -> None:
+    """What the registers of every port count, as the command writes it, and what is wrong is said before anything runs."""
+    flitway.run("hpp-switch", load=0.3, warm_up="5 us", duration="20 us", counters="ours.csv", every="10 us")
+    times = ("--load", "0.3", "--warm-up", "5us", "--duration", "20us")
+    cli("run", "hpp-switch", *times, "--counters", "theirs.csv", "--every", "10us")
+    ours = Path("ours.csv").read_text()
+    assert ours == Path("theirs.csv").read_text()
+    assert len(ours.splitlines()) > 16 * 2 * 2
+    with pytest.raises(ValueError, match="where to write them"):
+        flitway.run("hpp-switch", load=0.3, every="10 us")
+    with pytest.raises(flitway.WorkloadError, match="above 0"):
+        flitway.run("hpp-switch", load=0.3, counters="ours.csv", every="0 us")
+    assert Path("ours.csv").read_text() == ours

@@ -4,10 +4,8 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::output::{Target, is_same_file};
 use flitway_engine::Clock;
-use flitway_experiment::views::Views;
+use flitway_experiment::views::{Views, interval};
 use flitway_experiment::workload::Problem;
-use flitway_machine::units;
-use flitway_report::registers::Registers;
 use std::sync::atomic::AtomicBool;
 
 /// The file that the counters go to, if one is asked for.
@@ -23,40 +21,19 @@ fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
     Ok(Some(Target::new("--counters", path)))
 }
 
-/// The cycles between two readings, if it is said.
-fn every(arguments: &RunArguments, clock: Clock) -> Result<Option<u64>, Failure> {
-    let Some(text) = &arguments.every else { return Ok(None) };
-    let wrong = |message: String, help: Option<String>| {
-        let problem = Problem { help, ..Problem::new("every", message) };
-        Failure::workload(vec![problem])
-    };
-    let span = units::time(text)
-        .map_err(|error| wrong(format!("{error}: expected {}", error.expectation()), error.help()))?;
-    let cycles = clock.cycles_ceil(span).0;
-    if cycles == 0 {
-        return Err(wrong(format!("`{text}`: expected a time above 0"), None));
-    }
-    Ok(Some(cycles))
-}
-
 /// Finds out before the run whether the counters can be written.
 pub(crate) fn probe(arguments: &RunArguments, clock: Clock) -> Result<(), Failure> {
     let Some(target) = target(arguments)? else { return Ok(()) };
-    every(arguments, clock)?;
+    arguments.every.as_deref().map(|text| interval(text, clock)).transpose().map_err(refused)?;
     target.probe()
 }
 
 /// Writes the counters of all runs, if they are asked for.
 pub(crate) fn write(arguments: &RunArguments, views: &Views<'_>, stop: &AtomicBool) -> Result<(), Failure> {
     let Some(target) = target(arguments)? else { return Ok(()) };
-    let clock = views.session.machine().clock;
-    let runs = views.registers(every(arguments, clock)?, stop);
-    let head = std::iter::once("point").chain(Registers::COLUMNS).map(str::to_owned);
-    let rows = runs.iter().flat_map(|(place, registers)| {
-        let cells =
-            move |row: [String; 12]| std::iter::once(place.to_string()).chain(row).collect::<Vec<_>>();
-        registers.rows(clock).map(cells)
-    });
-    let lines = std::iter::once(head.collect::<Vec<_>>()).chain(rows);
-    target.write_pieces(lines.map(|cells| cells.join(",") + "\n"))
+    target.write_pieces(views.counters(arguments.every.as_deref(), stop).map_err(refused)?)
+}
+
+fn refused(problem: Problem) -> Failure {
+    Failure::workload(vec![problem])
 }

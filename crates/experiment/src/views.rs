@@ -1,9 +1,10 @@
-//! What else a run can be shown as: a report page, and a trace of chosen packets.
+//! What else a run can be shown as: a report page, a trace of chosen packets, and the counters of every port.
 
 use crate::result::{Heading, result};
 use crate::workload::{Measured, Problem, Run};
-use flitway_engine::Cycle;
+use flitway_engine::{Clock, Cycle};
 use flitway_fabric::Fabric;
+use flitway_machine::units;
 use flitway_report::details::Details;
 use flitway_report::page::Page;
 use flitway_report::registers::Registers;
@@ -66,10 +67,18 @@ impl Views<'_> {
         Ok(watched.map(Steps::join))
     }
 
-    /// What the registers of every port have counted in each run, which is made again for it: from its start to its end, or by
-    /// intervals of `every` cycles; a frame for each run, with the entry of the result that it begins with.
-    #[must_use]
-    pub fn registers(&self, every: Option<u64>, stop: &AtomicBool) -> Vec<(usize, Registers)> {
+    /// What the registers of every port have counted, line by line as CSV: of each run, which is made again for it, from its start
+    /// to its end, or in each interval that `every` says.
+    ///
+    /// # Errors
+    /// What [`interval`] says.
+    pub fn counters(
+        &self,
+        every: Option<&str>,
+        stop: &AtomicBool,
+    ) -> Result<impl Iterator<Item = String> + use<>, Problem> {
+        let clock = self.session.machine().clock;
+        let every = every.map(|text| interval(text, clock)).transpose()?;
         let entries = self.workload().entries_of_a_run();
         let run = |place: usize| {
             let until = self.measured[place].details.as_deref()?.span[1];
@@ -77,7 +86,13 @@ impl Views<'_> {
             let watched = self.workload().follow(self.session, place, &Follow { watch, until }, stop)?;
             Some((place, Watch::join_registers(watched)?))
         };
-        (0..self.measured.len()).step_by(entries).filter_map(run).collect()
+        let runs: Vec<(usize, Registers)> =
+            (0..self.measured.len()).step_by(entries).filter_map(run).collect();
+        let rows = runs.into_iter().flat_map(move |(place, registers)| {
+            let rows = registers.rows(clock).map(|row| format!("{place},{}\n", row.join(",")));
+            rows.collect::<Vec<String>>()
+        });
+        Ok(std::iter::once(format!("point,{}\n", Registers::COLUMNS.join(","))).chain(rows))
     }
 
     /// The trace of these `steps` of what `of` says.
@@ -95,6 +110,21 @@ fn follow(of: &str, fabric: &Fabric, details: &Details) -> Result<Follow, Proble
     let from = if of == TRACE_OF_DEFAULT { Cycle::ZERO } else { details.span[0] };
     let watch = Watch::steps(Steps::new(fabric, selection, from, STEPS_MAX));
     Ok(Follow { watch, until: details.span[1] })
+}
+
+/// The cycles between two readings of registers that `text` says.
+///
+/// # Errors
+/// If it is no time above 0.
+pub fn interval(text: &str, clock: Clock) -> Result<u64, Problem> {
+    let span = units::time(text).map_err(|error| {
+        let problem = Problem::new("every", format!("{error}: expected {}", error.expectation()));
+        Problem { help: error.help(), ..problem }
+    })?;
+    match clock.cycles_ceil(span).0 {
+        0 => Err(Problem::new("every", format!("`{text}`: expected a time above 0"))),
+        cycles => Ok(cycles),
+    }
 }
 
 /// Whose steps `text` asks for: `slowest`, `nodes(0+4-7)`, `switches(0+1)`. The slowest packets are those of `details`.

@@ -5,7 +5,7 @@ use crate::errors::{self, Failure, Fields};
 use crate::machine::Source;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::result::{Heading, result};
-use flitway_experiment::views::{Views, selection};
+use flitway_experiment::views::{Views, interval, selection};
 use flitway_experiment::workload::{GraphFiles, Problem, Step, Surroundings, Tell};
 use flitway_experiment::{Point, RunError, Workload, WorkloadOptions, command};
 use flitway_machine::{Machine, nearest};
@@ -17,11 +17,12 @@ use pyo3::types::{PyBytes, PyTuple};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
-/// A result, the warnings of the machine, a page and a trace if they are asked for.
-type Done<W> = (String, Vec<W>, Option<String>, Option<String>);
+/// A result, the warnings of the machine, and a page, a trace and counters if they are asked for.
+type Done<W> = (String, Vec<W>, [Option<String>; 3]);
 
-/// What a run is shown as beside its result: whether as a page, and as a trace of what.
-type Shown = (bool, Option<String>);
+/// What a run is shown as beside its result: whether as a page, as a trace of what, and as counters, read so often if that is
+/// said.
+type Shown = (bool, Option<String>, Option<(Option<String>,)>);
 
 /// Runs the workload of `options` on a machine: a `flitway/result/1`, the warnings of the machine, and what else it is to be
 /// `shown` as.
@@ -38,8 +39,8 @@ pub(crate) fn run<'py>(
     let options = workload_of(options).map_err(|problem| errors::workload(py, &[problem]))?;
     let request = Request { source, options, seed, threads, shown };
     let done = attended(py, tell, |stop, tell| request.carry_out(stop, tell))?;
-    let (text, warnings, page, trace) = done.map_err(|failure| failure.raise(py))?;
-    Ok((text, errors::tuples(py, warnings)?, page, trace))
+    let (text, warnings, views) = done.map_err(|failure| failure.raise(py))?;
+    Ok((text, errors::tuples(py, warnings)?, views))
 }
 
 /// Runs the point of a description: a `flitway/result/1`.
@@ -100,8 +101,8 @@ impl Request {
         memory::fits_machine(&machine, true).map_err(Failure::TooLarge)?;
         let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
         let workload = Workload::check(&self.options, &surroundings).map_err(Failure::Workload)?;
-        let (has_page, trace_of) = &self.shown;
-        let has_views = *has_page || trace_of.is_some();
+        let (has_page, trace_of, every) = &self.shown;
+        let has_views = *has_page || trace_of.is_some() || every.is_some();
         let session = Session::new(machine, self.seed, self.threads).with_details(has_views);
         if has_views {
             self.fit_views(&workload, &session).map_err(|problem| Failure::Workload(vec![problem]))?;
@@ -120,16 +121,34 @@ impl Request {
             Ok(steps.map(|(steps, left_out)| views.trace(of, &steps, left_out).pieces().collect()))
         });
         let trace = trace.transpose()?.flatten();
+        let counters = every.as_ref().map(|every| {
+            let lines = views.counters(every.0.as_deref(), stop);
+            lines.map(Iterator::collect).map_err(|problem| Failure::Workload(vec![problem]))
+        });
+        let counters: Option<String> = counters.transpose()?;
         let values = measured.iter().map(|point| point.value.clone()).collect();
         let text = result(heading, values).to_string();
-        Ok((text, errors::fields(&session.machine().warnings), page, trace))
+        Ok((text, errors::fields(&session.machine().warnings), [page, trace, counters]))
     }
 
     /// Refuses what cannot be shown, before anything runs.
     fn fit_views(&self, workload: &Workload, session: &Session) -> Result<(), Problem> {
         if !workload.as_run().has_views() {
-            let option = if self.shown.0 { "report" } else { "trace" };
-            return Err(Problem::new(option, "a train of packets has neither a page nor a trace"));
+            let (has_page, trace_of, _) = &self.shown;
+            let option = if *has_page {
+                "report"
+            } else if trace_of.is_some() {
+                "trace"
+            } else {
+                "counters"
+            };
+            return Err(Problem::new(
+                option,
+                "a train of packets alone has no page, no trace and no counters",
+            ));
+        }
+        if let Some((Some(every),)) = &self.shown.2 {
+            interval(every, session.machine().clock)?;
         }
         let Some(of) = &self.shown.1 else { return Ok(()) };
         selection(of, session.fabric(), None).map(drop)
