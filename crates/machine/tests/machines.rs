@@ -295,7 +295,10 @@ fn load_with_example(setting: &Setting) {
     };
     let chosen = format!("{}={}", selector.path, names[0]);
     match selector.path {
-        "topology.kind" => load_of_kind(setting, &own, &names),
+        // Whatever else it may say, a graph needs a file.
+        "topology.kind" => {
+            names.iter().filter(|name| **name != "graph").for_each(|kind| load_of_kind(setting, &own, kind));
+        }
         "routing.algorithm" => _ = load("mesh-8x8", &[&chosen, &own]),
         _ => {
             let is_of_it = |machine: &Machine| machine.to_json()["switch"]["architecture"] == names[0];
@@ -305,10 +308,8 @@ fn load_with_example(setting: &Setting) {
     }
 }
 
-/// The same for a setting of the kinds of topology `names`, on a machine of some switch and routing.
-fn load_of_kind(setting: &Setting, own: &str, names: &[&str]) {
-    // Whatever else it may say, a graph needs a file.
-    let Some(kind) = names.iter().rfind(|name| **name != "graph") else { return };
+/// The same for a setting of topologies of `kind`, on a machine of some switch and routing.
+fn load_of_kind(setting: &Setting, own: &str, kind: &str) {
     let selector = schema::named("topology.kind").next().unwrap();
     let is_needed = |other: &&Setting| {
         let is_own = std::ptr::eq(*other, setting) || matches!(other.presence, Presence::Required);

@@ -27,7 +27,7 @@ settings! {
     /// Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a
     /// number for each level, 1 for the links to nodes first, or one for all other levels.
     pub(super) LINKS = "topology.links", Kind::Counts { min: 1, max: 62, longest: 16 }, default([1]), for OF_KIND,
-        example([2, 1]), source("Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p");
+        example([1, 2]), source("Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
