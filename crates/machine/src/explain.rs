@@ -6,7 +6,7 @@ use crate::code::{Code, PAGES, Page};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
 use crate::schema::{self, Choice, Kind, Presence, Setting};
-use crate::section::switch;
+use crate::section::{nic, switch};
 use crate::units::show;
 
 /// The page of a setting, a table of settings, a name that a setting can have, or a code, as plain text.
@@ -64,8 +64,10 @@ fn setting_page(setting: &Setting) -> String {
 /// What a name selects, and the settings that come with it.
 fn choice_page(setting: &Setting, choice: &Choice) -> String {
     let mut page = format!("{} = \"{}\"\n\n{}\n", setting.path, choice.name, indent(choice.doc, 2));
-    let architecture = switch::ARCHITECTURES.iter().find(|it| it.name == choice.name);
-    for paragraph in architecture.iter().flat_map(|architecture| architecture.page) {
+    let switches = switch::ARCHITECTURES.iter().map(|it| (it.name, it.page));
+    let nics = nic::MODELS.iter().map(|it| (it.name, it.page));
+    let own = switches.chain(nics).find(|(name, _)| *name == choice.name);
+    for paragraph in own.iter().flat_map(|(_, page)| *page) {
         let _ = write!(page, "\n{}\n", indent(paragraph, 2));
     }
     for other in schema::settings() {

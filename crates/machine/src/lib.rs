@@ -54,6 +54,7 @@ pub use convert::Value;
 pub use convert::kind_of;
 pub use diagnostic::{Diagnostic, Diagnostics, Location, Severity, Source};
 pub use explain::{codes_reference, explain, settings_reference};
+pub use flitway_nic::NicSettings;
 pub use flitway_switch::SwitchSettings;
 pub use flitway_wiring::routing::RoutingKind;
 pub use graph::GraphFile;
@@ -64,14 +65,25 @@ pub use options::{Options, Origin};
 pub use printable::printable;
 pub use render::{Colour, render};
 pub use section::link::LinkSettings;
-pub use section::nic::NicSettings;
+pub use section::nic::NodeSettings;
 pub use units::{Dimension, show};
 pub use values::Effective;
 
 /// The switch architectures: name and what it is.
 #[must_use]
 pub fn architectures() -> Vec<(&'static str, &'static str)> {
-    match section::switch::ARCHITECTURE.kind {
+    names(&section::switch::ARCHITECTURE)
+}
+
+/// The NICs: name and what it is.
+#[must_use]
+pub fn nics() -> Vec<(&'static str, &'static str)> {
+    names(&section::nic::MODEL)
+}
+
+/// The names that `setting` can have, and what they mean.
+fn names(setting: &schema::Setting) -> Vec<(&'static str, &'static str)> {
+    match setting.kind {
         schema::Kind::Choice(choices) => choices.iter().map(|choice| (choice.name, choice.doc)).collect(),
         _ => Vec::new(),
     }

@@ -17,5 +17,6 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
         [general::SETTINGS, topology::SETTINGS, routing::SETTINGS, packet::SETTINGS, switch::SETTINGS];
     let after: [&'static [&'static Setting]; 2] = [link::SETTINGS, nic::SETTINGS];
     let architectures = switch::ARCHITECTURES.iter().map(|architecture| architecture.settings);
-    before.into_iter().chain(architectures).chain(after)
+    let nics = nic::MODELS.iter().map(|model| model.settings);
+    before.into_iter().chain(architectures).chain(after).chain(nics)
 }

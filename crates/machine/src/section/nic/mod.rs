@@ -1,13 +1,42 @@
-//! `[nic]`: what a node does around its packets.
+//! `[nic]`: the NIC, and what a node does around its packets. `model` selects which of the tables below it are read.
+//!
+//! Each NIC has one file here with its settings and its checks, and one line in [`MODELS`].
+
+pub(crate) mod ideal;
 
 use flitway_engine::Picos;
+use flitway_nic::NicSettings;
 
+use crate::diagnostic::Diagnostics;
 use crate::schema::{Choice, Kind, Presence, Setting, When};
 use crate::section::switch::ARCHITECTURE;
 use crate::units::Dimension;
 use crate::values::Values;
 
-pub(crate) static SETTINGS: &[&Setting] = &[&SEND_OVERHEAD, &RECEIVE_OVERHEAD, &STRIPE_THRESHOLD, &VC];
+pub(crate) static SETTINGS: &[&Setting] =
+    &[&MODEL, &SEND_OVERHEAD, &RECEIVE_OVERHEAD, &STRIPE_THRESHOLD, &VC];
+
+pub(crate) static MODEL: Setting = Setting {
+    path: "nic.model",
+    kind: Kind::Choice(&[ideal::CHOICE]),
+    presence: Presence::Default("\"ideal\""),
+    when: None,
+    doc: "The NIC of every node.",
+    example: "\"ideal\"",
+    source: "OQ-A4: the ideal one",
+};
+
+/// A NIC.
+pub(crate) struct Model {
+    pub(crate) name: &'static str,
+    pub(crate) settings: &'static [&'static Setting],
+    /// How it works, in paragraphs beyond that of its choice.
+    pub(crate) page: &'static [&'static str],
+    pub(crate) build: fn(&Values, &mut Diagnostics) -> Option<NicSettings>,
+}
+
+/// Every NIC.
+pub(crate) static MODELS: &[Model] = &[ideal::MODEL];
 
 pub(crate) const BY_FLOW: &str = "by-flow";
 
@@ -65,9 +94,11 @@ pub(crate) static VC: Setting = Setting {
     source: "OQ-H12: hpp-switch.txt section 3.1 draws them; by-flow [assumed]",
 };
 
-/// What a node does around its packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NicSettings {
+/// The NIC of a node, and what the node does around its packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSettings {
+    /// The NIC.
+    pub model: NicSettings,
     /// Time that a rank is busy for each message it sends.
     pub send_overhead: Picos,
     /// Time that a rank is busy for each message it receives.
@@ -76,9 +107,12 @@ pub struct NicSettings {
     pub stripe_threshold_bytes: u64,
 }
 
-pub(crate) fn build(values: &Values) -> Option<NicSettings> {
+pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<NodeSettings> {
+    let model = values.choice(&MODEL).and_then(|name| MODELS.iter().find(|model| model.name == name));
+    let model = model.and_then(|model| (model.build)(values, findings));
     let (send, receive) = (values.quantity(&SEND_OVERHEAD), values.quantity(&RECEIVE_OVERHEAD));
-    Some(NicSettings {
+    Some(NodeSettings {
+        model: model?,
         stripe_threshold_bytes: values.quantity(&STRIPE_THRESHOLD)?,
         send_overhead: Picos(send?),
         receive_overhead: Picos(receive?),
