@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Check a machine and tell what follows from it: all problems at once, or sizes, distances, latencies, whether it can
     /// deadlock, how busy its channels will be
     Check(CheckArguments),
-    /// List machines, experiments, traffic, packet sizes, arrivals and switch architectures
+    /// List machines, experiments, traffic, packet sizes, arrivals, switch architectures and NICs
     List(ListArguments),
     /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`), a word of the
     /// output (`saturated`) or a code
@@ -200,7 +200,7 @@ pub(crate) enum Deny {
 
 #[derive(Args, Debug)]
 pub(crate) struct ListArguments {
-    /// Only this: machines, experiments, traffic, sizes, arrivals or architectures
+    /// Only this: machines, experiments, traffic, sizes, arrivals, architectures or nics
     #[arg(value_name = "WHAT")]
     pub(crate) what: Option<String>,
 }

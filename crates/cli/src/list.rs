@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::say;
 use flitway_experiment::workload::barrier::losses;
-use flitway_machine::{architectures, builtin, nearest};
+use flitway_machine::{architectures, builtin, nearest, nics};
 use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
@@ -79,6 +79,7 @@ fn sections() -> Vec<Section> {
         ("lose", "Barrier packets (--lose)", entries(losses::CATALOG.entries().collect())),
         ("roots", "Roots of multicasts (--root)", own(RootPolicy::TABLE.map(|row| (row.0, row.2)).to_vec())),
         ("architectures", "Switch architectures (switch.architecture)", own(architectures())),
+        ("nics", "NICs (nic.model)", own(nics())),
     ]
 }
 

@@ -67,8 +67,8 @@ impl Views<'_> {
         Ok(watched.map(Steps::join))
     }
 
-    /// What the registers of every port have counted, line by line as CSV: of each run, which is made again for it, from its start
-    /// to its end, or in each interval that `every` says.
+    /// What the registers of every port have counted, line by line as CSV: of each run, which is made again for it, from its
+    /// start to its end, or in each interval that `every` says.
     ///
     /// # Errors
     /// What [`interval`] says.

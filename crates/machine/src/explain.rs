@@ -6,7 +6,7 @@ use crate::code::{Code, PAGES, Page};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
 use crate::schema;
-use crate::section::switch;
+use crate::section::{nic, switch};
 use crate::setting::{Choice, Presence, Setting, is_within};
 use crate::units::show;
 
@@ -65,8 +65,10 @@ fn setting_page(setting: &Setting) -> String {
 /// What a name selects, and the settings that come with it.
 fn choice_page(setting: &Setting, choice: &Choice) -> String {
     let mut page = format!("{} = \"{}\"\n\n{}\n", setting.path, choice.name, indent(choice.doc, 2));
-    let architecture = switch::ARCHITECTURES.iter().find(|it| it.choice.name == choice.name);
-    for paragraph in architecture.iter().flat_map(|architecture| architecture.page) {
+    let switches = switch::ARCHITECTURES.iter().map(|it| (it.choice.name, it.page));
+    let nics = nic::MODELS.iter().map(|it| (it.choice.name, it.page));
+    let own = switches.chain(nics).find(|(name, _)| *name == choice.name);
+    for paragraph in own.iter().flat_map(|(_, page)| *page) {
         let _ = write!(page, "\n{}\n", indent(paragraph, 2));
     }
     for other in schema::settings().filter(|other| other.belongs_to(setting, choice.name)) {

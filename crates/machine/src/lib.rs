@@ -58,6 +58,7 @@ pub use convert::kind_of;
 pub use diagnostic::{Diagnostic, Diagnostics, Location, Severity, Source};
 pub use entry::Origin;
 pub use explain::{codes_reference, explain, settings_reference};
+pub use flitway_nic::NicSettings;
 pub use flitway_switch::SwitchSettings;
 pub use flitway_wiring::routing::RoutingKind;
 pub use graph::GraphFile;
@@ -68,12 +69,23 @@ pub use options::Options;
 pub use printable::printable;
 pub use render::{Colour, render};
 pub use section::link::LinkSettings;
-pub use section::nic::NicSettings;
+pub use section::nic::NodeSettings;
 pub use units::{Dimension, show};
 pub use values::Effective;
 
 /// The switch architectures: name and what it is.
 #[must_use]
 pub fn architectures() -> Vec<(&'static str, &'static str)> {
-    section::switch::ARCHITECTURE.choices().iter().map(|choice| (choice.name, choice.doc)).collect()
+    names(&section::switch::ARCHITECTURE)
+}
+
+/// The NICs: name and what it is.
+#[must_use]
+pub fn nics() -> Vec<(&'static str, &'static str)> {
+    names(&section::nic::MODEL)
+}
+
+/// The names that `setting` can have, and what they mean.
+fn names(setting: &schema::Setting) -> Vec<(&'static str, &'static str)> {
+    setting.choices().iter().map(|choice| (choice.name, choice.doc)).collect()
 }

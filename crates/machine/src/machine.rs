@@ -2,7 +2,7 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, NicPorts, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
 use flitway_wiring::routing::{Routing, RoutingKind, table_entries_max};
@@ -16,7 +16,7 @@ use crate::graph::GraphFile;
 use crate::options::Options;
 use crate::resolve::resolve;
 use crate::section::link::LinkSettings;
-use crate::section::nic::NicSettings;
+use crate::section::nic::NodeSettings;
 use crate::section::switch::Surroundings;
 use crate::section::topology::Size;
 use crate::section::{general, link, nic, packet, routing, switch, topology};
@@ -46,8 +46,8 @@ pub struct Machine {
     pub switch: SwitchSettings,
     /// The cables.
     pub link: LinkSettings,
-    /// What a node does around its packets.
-    pub nic: NicSettings,
+    /// The NIC of a node, and what the node does around its packets.
+    pub nic: NodeSettings,
     /// Every setting with its value and who gave it, in the order of the reference page.
     pub effective: Vec<Effective>,
     /// What the user should know; never an error.
@@ -132,7 +132,7 @@ impl Machine {
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);
-        let nic = nic::build(&values);
+        let nic = nic::build(&values, &mut findings);
         let findings = findings.in_order(&sources);
         if findings.has_errors() {
             return Err(findings);
@@ -242,7 +242,7 @@ impl Machine {
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
-            nic_ports: NicPorts::Ideal,
+            nic_ports: self.nic.model.ports(),
             chip: (),
         };
         self.switch.clone().fabric(bare)

@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::{BarrierId, Delivery, Endpoint, Flow, Outgoing, Packet, Up};
-use flitway_test_kit::nic::TestNic;
+use flitway_test_kit::test_nic::TestNic;
 use flitway_wiring::{Destination, NodeSet};
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ impl Scripted for Script {
     }
 }
 
-impl Scripted for TestNic<Script> {
+impl<P: Scripted> Scripted for TestNic<P> {
     fn is_done(&self) -> bool {
         self.is_idle() && self.process().is_done()
     }

@@ -11,6 +11,7 @@ mod graph;
 mod job;
 pub mod mix;
 pub mod multicast;
+mod nodes;
 pub mod operations;
 pub mod train;
 

@@ -1,234 +1,119 @@
-//! A NIC for tests, on bounded NIC ports: all that the contract between a node and its links has to carry.
+//! What every NIC must keep, whatever it is: the conformance kit.
 //!
-//! **Out.** Packets wait in the NIC while the source queue of their rail holds `window` of them; each time one has left, the
-//! next goes. **In.** A receive queue holds `room` packets, and a process takes one of them every `gap` cycles. A packet that
-//! finds room is drained into it. One that finds none is *refused*, if it is synthetic traffic, and otherwise stays in the NIC
-//! port, where it holds back what comes behind it, until a place is free. **Answers.** Who gets a packet for one node answers
-//! it; the answer is drained at once. A packet that was refused is sent again.
+//! [`conforms`] runs processes that reply behind a NIC, on any switch. A new NIC calls it from a test of its own with some of
+//! its settings; how long it takes is the business of its reference model.
 
 use flitway_engine::Cycle;
-use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, Outgoing, Packet, Up};
-use flitway_wiring::{Destination, NodeSet, RailId};
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{
+    Delivery, Endpoint, Fabric, Flow, FlowKind, Outgoing, Packet, Simulation, Unobserved, Up,
+};
+use flitway_nic::{Nic, NicModel, Place};
+use flitway_wiring::{Destination, NodeId, RailId};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 
-/// What a test NIC can hold, and how fast its process is.
+/// Rounds in which each node asks another one.
+const ROUNDS: u64 = 40;
+
+/// Cycles in which everything is over.
+const LENGTH: u64 = 400_000;
+
+/// Holds the NICs of `model` to all that every NIC must keep, on `fabric`: each packet that a process sends is heard by the
+/// process that it is for, once and not before it is delivered; what is asked of it
+/// from outside reaches it; and neither threads nor looks from outside change a thing.
+///
+/// # Panics
+/// If they do not.
+pub fn conforms<A: Architecture, M: NicModel>(fabric: &Fabric<A::Chip>, model: &M) {
+    let fabric = Fabric { nic_ports: M::PORTS, ..fabric.clone() };
+    let run = |threads, pauses: &[Cycle]| {
+        let nics = (0..fabric.nodes()).map(NodeId).map(|node| {
+            let place = Place { node, rails: fabric.rails, seed: 7 };
+            model.nic(
+                place,
+                Asker { node, nodes: fabric.nodes(), rails: fabric.rails, asked: 0, heard: Vec::new() },
+            )
+        });
+        let stop = AtomicBool::new(false);
+        let mut simulation = Simulation::<A, _, _>::new(&fabric, nics.collect(), threads, || Unobserved);
+        for until in pauses.iter().copied().chain([Cycle(LENGTH)]) {
+            simulation.run_until(until, &stop);
+            simulation.settle();
+            assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
+        }
+        simulation.gather_endpoints(|_, nic| std::mem::take(&mut nic.process_mut().heard))
+    };
+    let heard = run(1, &[]);
+    for (node, heard) in (0..).zip(&heard) {
+        assert!(
+            heard.iter().all(|it| it.at >= it.delivered),
+            "node {node} hears of nothing before it is there"
+        );
+        let tags = |kind| {
+            let of_kind = heard.iter().filter(move |it| it.flow.is(kind));
+            of_kind.map(|it| it.flow.tag).collect::<BTreeSet<u64>>()
+        };
+        let own = node * ROUNDS..(node + 1) * ROUNDS;
+        assert!(tags(FlowKind::Message).into_iter().eq(own), "each question of node {node} has its reply");
+        let questions = tags(FlowKind::Traffic);
+        let all = questions.len() as u64 + ROUNDS;
+        assert_eq!(heard.len() as u64, all, "node {node} hears each packet once, and nothing else");
+    }
+    let pauses: Vec<Cycle> = (0..40).map(|number| Cycle(23 + number * 97)).collect();
+    for (threads, pauses) in [(2, &[][..]), (3, &pauses)] {
+        assert!(run(threads, pauses) == heard, "{threads} threads, {} looks from outside", pauses.len());
+    }
+}
+
+/// What a process has heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NicSettings {
-    /// Packets of its own, answers aside, in the source queue of a rail; at least 1.
-    pub window: u32,
-    /// Packets that the receive queue holds; at least 1.
-    pub room: u32,
-    /// Cycles that the process takes for each; at least 1.
-    pub gap: u64,
+struct Heard {
+    at: Cycle,
+    delivered: Cycle,
+    flow: Flow,
 }
 
-/// What a test NIC has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NicCounts {
-    /// Packets that it has taken in, answers aside.
-    pub taken: u64,
-    /// Those of them that it has kept waiting in a NIC port.
-    pub held: u64,
-    /// Packets that it has refused.
-    pub refused: u64,
-    /// Its own packets that were answered: taken.
-    pub accepted: u64,
-    /// Those that were refused and sent again.
-    pub sent_again: u64,
-}
-
-flitway_engine::add_fields!(NicCounts { taken, held, refused, accepted, sent_again });
-
-/// The NIC of one node, below an endpoint that makes packets.
+/// Asks other nodes in turn, faster than a link carries it at first, and replies to each question.
 #[derive(Clone, Debug)]
-pub struct TestNic<E> {
-    settings: NicSettings,
-    /// What makes packets, and when it wants to be woken.
-    process: E,
-    process_wake: Option<Cycle>,
-    made: Outgoing,
-    /// By rail: packets that wait, with the sets that they are for, and how many of its own are in the source queue.
-    waiting: Vec<VecDeque<(Packet, Option<Arc<NodeSet>>)>>,
-    queued: Vec<u32>,
-    /// Packets for one node that have not been answered, by flow.
-    unanswered: BTreeMap<Flow, Packet>,
-    /// Packets in the receive queue, and when the process takes one.
-    received: u32,
-    takes_at: Option<Cycle>,
-    /// Packets that wait in NIC ports, the first one first.
-    held: VecDeque<Delivery>,
-    counts: NicCounts,
+struct Asker {
+    node: NodeId,
+    nodes: u32,
+    rails: u32,
+    asked: u64,
+    heard: Vec<Heard>,
 }
 
-impl<E: Endpoint> TestNic<E> {
-    /// The NIC below `process`, with NIC ports in so many `rails`. No two packets of a process have the same flow.
-    #[must_use]
-    pub fn new(settings: NicSettings, rails: u32, process: E) -> Self {
-        TestNic {
-            settings,
-            process,
-            process_wake: Some(Cycle::ZERO),
-            made: Outgoing::new(),
-            waiting: vec![VecDeque::new(); rails as usize],
-            queued: vec![0; rails as usize],
-            unanswered: BTreeMap::new(),
-            received: 0,
-            takes_at: None,
-            held: VecDeque::new(),
-            counts: NicCounts::default(),
-        }
+impl Asker {
+    fn due(&self) -> Option<Cycle> {
+        (self.asked < ROUNDS).then(|| Cycle(self.asked * self.asked))
     }
 
-    /// What it has done so far.
-    #[must_use]
-    pub fn counts(&self) -> NicCounts {
-        self.counts
-    }
-
-    /// The process.
-    #[must_use]
-    pub fn process(&self) -> &E {
-        &self.process
-    }
-
-    /// Whether nothing waits in it, every packet of its own has been answered, and its process has none to make.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        let is_waiting = self.waiting.iter().any(|packets| !packets.is_empty());
-        let is_busy = is_waiting || self.received > 0 || !self.held.is_empty();
-        self.process_wake.is_none() && !is_busy && self.unanswered.is_empty()
-    }
-
-    /// Takes what its process has made.
-    fn take_made(&mut self, out: &mut Outgoing) {
-        let mut sets = self.made.sets.drain(..);
-        for packet in self.made.packets.drain(..) {
-            let set = if let Destination::Nodes(_) = packet.destination { sets.next() } else { None };
-            if is_answered(packet.flow) {
-                let before = self.unanswered.insert(packet.flow, packet);
-                assert!(before.is_none(), "a process gives each packet a flow of its own");
-            }
-            self.waiting[packet.rail.index()].push_back((packet, set));
-        }
-        drop(sets);
-        out.arrivals.append(&mut self.made.arrivals);
-    }
-
-    /// Hands over what the source queue of `rail` has room for.
-    fn fill(&mut self, rail: RailId, out: &mut Outgoing) {
-        let queued = &mut self.queued[rail.index()];
-        while *queued < self.settings.window
-            && let Some((packet, set)) = self.waiting[rail.index()].pop_front()
-        {
-            *queued += 1;
-            match set {
-                Some(set) => out.push_to_set(packet, set),
-                None => out.push(packet),
-            }
-        }
-    }
-
-    /// A packet is there.
-    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
-        match delivery.flow.kind() {
-            FlowKind::Accepted => {
-                out.drain(delivery.ticket());
-                let sent = self.answered(delivery);
-                assert!(sent.is_some(), "an answer is to a packet that was sent, once");
-                self.counts.accepted += 1;
-            }
-            FlowKind::Refused => {
-                out.drain(delivery.ticket());
-                let sent = self.answered(delivery).expect("an answer is to a packet that was sent, once");
-                self.unanswered.insert(sent.flow, sent);
-                self.waiting[sent.rail.index()].push_back((Packet { created: now, ..sent }, None));
-                self.counts.sent_again += 1;
-                self.fill(sent.rail, out);
-            }
-            _ if self.received < self.settings.room && self.held.is_empty() => self.take(now, delivery, out),
-            FlowKind::Traffic => {
-                out.drain(delivery.ticket());
-                out.answer(now, delivery, false, delivery.flow.tag as u32);
-                self.counts.refused += 1;
-            }
-            _ => {
-                self.held.push_back(*delivery);
-                self.counts.held += 1;
-            }
-        }
-    }
-
-    /// The packet of its own that `answer` answers.
-    fn answered(&mut self, answer: &Delivery) -> Option<Packet> {
-        let flow = answer.flow;
-        let kinds = [FlowKind::Traffic, FlowKind::Message, FlowKind::Barrier];
-        kinds
-            .iter()
-            .find_map(|&kind| self.unanswered.remove(&Flow::new(kind, flow.tag).of_process(flow.process())))
-    }
-
-    /// Drains a packet into the receive queue.
-    fn take(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
-        out.drain(delivery.ticket());
-        if is_answered(delivery.flow) {
-            out.answer(now, delivery, true, delivery.flow.tag as u32);
-        }
-        self.counts.taken += 1;
-        self.received += 1;
-        if self.takes_at.is_none() {
-            self.takes_at = Some(now + self.settings.gap);
-        }
-    }
-
-    /// The process takes a packet, if it is time.
-    fn consume(&mut self, now: Cycle, out: &mut Outgoing) {
-        if self.takes_at.is_none_or(|at| at > now) {
-            return;
-        }
-        self.received -= 1;
-        self.takes_at = (self.received > 0).then(|| now + self.settings.gap);
-        if let Some(delivery) = self.held.pop_front() {
-            self.take(now, &delivery, out);
-        }
-    }
-
-    fn next(&self) -> Option<Cycle> {
-        [self.process_wake, self.takes_at].into_iter().flatten().min()
+    fn packet(&self, now: Cycle, destination: NodeId, flow: Flow) -> Packet {
+        let rail = RailId((flow.tag % u64::from(self.rails)) as u32);
+        let destination = Destination::Node(destination);
+        Packet { destination, rail, lane: flow.tag as u32, payload: 8, created: now, flow }
     }
 }
 
-/// Packets for groups and sets have many receivers, and answers are not answered.
-fn is_answered(flow: Flow) -> bool {
-    [FlowKind::Traffic, FlowKind::Message, FlowKind::Barrier].iter().any(|&kind| flow.is(kind))
-}
-
-impl<E: Endpoint> Endpoint for TestNic<E> {
-    const BOUNDED: bool = true;
-
+impl Endpoint for Asker {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
-        if self.process_wake.is_some_and(|at| at <= now) {
-            self.process_wake = self.process.wake(now, &mut self.made);
-            self.take_made(out);
-            (0..self.queued.len()).for_each(|rail| self.fill(RailId::new(rail), out));
+        while self.due().is_some_and(|due| due <= now) {
+            let other = (self.node.0 + 1 + self.asked as u32 % (self.nodes - 1)) % self.nodes;
+            let flow = Flow::traffic(u64::from(self.node.0) * ROUNDS + self.asked);
+            out.push(self.packet(now, NodeId(other), flow));
+            self.asked += 1;
         }
-        self.consume(now, out);
-        self.next()
+        self.due()
     }
 
     fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
-        match up {
-            Up::Delivery(delivery) => self.receive(now, delivery, out),
-            Up::Sent(rail, flow) if !flow.is(FlowKind::Accepted) && !flow.is(FlowKind::Refused) => {
-                self.queued[rail.index()] -= 1;
-                self.fill(rail, out);
-            }
-            Up::Sent(..) => {}
-            Up::Released(_) => {
-                self.process_wake = self.process.hear(now, up, &mut self.made);
-                self.take_made(out);
+        if let Up::Delivery(&Delivery { delivered, flow, source, .. }) = up {
+            self.heard.push(Heard { at: now, delivered, flow });
+            if flow.is(FlowKind::Traffic) {
+                out.push(self.packet(now, source, Flow::new(FlowKind::Message, flow.tag)));
             }
         }
-        self.next()
+        self.due()
     }
 }

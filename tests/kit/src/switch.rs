@@ -5,7 +5,7 @@
 //! its reference model.
 
 use crate::bytes::InBytes;
-use crate::nic::{NicCounts, NicSettings, TestNic};
+use crate::test_nic::{NicCounts, TestNic, TestNicSettings};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::headroom::Longest;
@@ -15,6 +15,7 @@ use flitway_fabric::{
     ANY_PAYLOAD, BarrierId, Barriers, Change, ChangeError, ChangeKind, Chip, Delivery, Endpoint, Fabric,
     Flow, FlowKind, NicPorts, Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
 };
+use flitway_nic::{NicModel, Place};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
@@ -264,9 +265,11 @@ fn a_slow_nic_presses_back_and_loses_nothing<A: Architecture>(fabric: &Fabric<A:
         packet.flow = Flow::new(kind, packet.flow.tag);
     }
     let longest = u64::from(fabric.chip.format().packet_flits(fabric.chip.format().mtu_bytes));
-    let settings = NicSettings { window: 2, room: 2, gap: 3 * longest };
+    let settings = TestNicSettings { window: 2, room: 2, gap: 3 * longest };
+    let place = |node| Place { node, rails: fabric.rails, seed: 0 };
+    let nodes = (0..).map(NodeId).zip(&scripts);
     let nics: Vec<TestNic<Script>> =
-        scripts.iter().map(|script| TestNic::new(settings, fabric.rails, script.clone())).collect();
+        nodes.map(|(node, script)| settings.nic(place(node), script.clone())).collect();
     let sent: u64 = scripts.iter().map(|script| script.packets.len() as u64).sum();
     let run = |threads, pauses: &[Cycle]| {
         let stop = AtomicBool::new(false);

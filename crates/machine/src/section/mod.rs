@@ -20,5 +20,6 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let after: [Table; 2] = [link::SETTINGS, nic::SETTINGS];
     let architectures =
         switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());
-    before.into_iter().chain(kinds).chain(between).chain(architectures).chain(after)
+    let nics = nic::MODELS.iter().map(|model| model.settings);
+    before.into_iter().chain(kinds).chain(between).chain(architectures).chain(after).chain(nics)
 }

@@ -1,13 +1,14 @@
 //! One case: a fabric, what its nodes send and when they arrive at barriers.
 
-use crate::script::{ASKS, Arrivals, Script};
+use crate::script::{ASKS, Arrivals, Script, Scripted};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rate, Rates, Up,
 };
+use flitway_nic::{NicModel, Place};
 use flitway_switch::{AnyFabric, SwitchSettings};
-use flitway_test_kit::nic::{NicSettings, TestNic};
+use flitway_test_kit::test_nic::{TestNic, TestNicSettings};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{End, Topology, TopologySettings};
@@ -33,7 +34,7 @@ pub struct Case {
     /// The switches.
     pub chip: SwitchSettings,
     /// The NICs of nodes, if their ports are bounded.
-    pub test_nics: Option<NicSettings>,
+    pub test_nics: Option<TestNicSettings>,
     /// How packets for groups climb.
     pub ascent: Ascent,
     /// The groups.
@@ -187,9 +188,10 @@ impl Case {
 
     /// The NICs of nodes, if their ports are bounded.
     #[must_use]
-    pub fn nics(&self) -> Option<Vec<TestNic<Script>>> {
-        let nic = |script| Some(TestNic::new(self.test_nics?, self.rails, script));
-        self.endpoints().into_iter().map(nic).collect()
+    pub fn nics(&self) -> Option<Vec<TestNic<Deaf>>> {
+        let place = |node| Place { node, rails: self.rails, seed: 0 };
+        let nic = |(node, script)| Some(self.test_nics?.nic(place(node), Deaf(script)));
+        (0..).map(NodeId).zip(self.endpoints()).map(nic).collect()
     }
 
     /// The endpoints, or what is above the NICs.
@@ -201,9 +203,9 @@ impl Case {
     }
 }
 
-/// A script of which no packet asks for a reply: whether it is told of deliveries makes no difference.
+/// A script that is told of no deliveries: it does not reply.
 #[derive(Clone, Debug)]
-pub(super) struct Deaf(pub(super) Script);
+pub struct Deaf(pub(super) Script);
 
 impl Endpoint for Deaf {
     const REACTS: bool = false;
@@ -214,5 +216,11 @@ impl Endpoint for Deaf {
 
     fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
         self.0.hear(now, up, out)
+    }
+}
+
+impl Scripted for Deaf {
+    fn is_done(&self) -> bool {
+        self.0.is_done()
     }
 }

@@ -12,7 +12,7 @@ use super::case::Case;
 use super::chip::GENERATORS;
 use super::dice::Dice;
 use flitway_engine::Cycle;
-use flitway_test_kit::nic::NicSettings;
+use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Topology;
 
@@ -48,9 +48,9 @@ pub(super) fn threads(dice: &mut Dice) -> u32 {
 }
 
 /// NICs on bounded NIC ports, in one case of four.
-pub(super) fn test_nics(seed: u64) -> Option<NicSettings> {
+pub(super) fn test_nics(seed: u64) -> Option<TestNicSettings> {
     let mut dice = Dice::new(seed, 3);
-    dice.one_in(4).then(|| NicSettings {
+    dice.one_in(4).then(|| TestNicSettings {
         window: dice.pick(&[1, 1, 2, 5, 1_000]),
         room: dice.pick(&[1, 1, 2, 4, 100]),
         gap: dice.pick(&[1, 5, 30, 100, 300]),

@@ -10,8 +10,9 @@ use crate::recorder::{Batch, Recorder};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{BarrierId, Simulation};
+use flitway_nic::Nic;
+use flitway_process::PlanError;
 use flitway_process::synchroniser::{BarrierPlan, Method, PlanSettings};
-use flitway_process::{PlanError, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::{GroupId, NodeId};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
@@ -290,9 +291,9 @@ impl Watched {
     }
 
     /// Adds the barriers that are over to `batch`.
-    pub(super) fn collect<A: Architecture>(
+    pub(super) fn collect<A: Architecture, N: Nic>(
         &mut self,
-        simulation: &mut Simulation<A, Together, Recorder>,
+        simulation: &mut Simulation<A, N, Recorder>,
         batch: &mut Batch,
     ) {
         for signs in simulation.gather_observers(Recorder::take_signs) {

@@ -3,11 +3,11 @@
 use super::barrier::BarrierRun;
 use super::job::{Injectors, Job};
 use super::multicast::MulticastRun;
+use super::nodes::on_kinds;
 use super::operations::{Operations, OperationsRun};
 use super::{Graphs, Session};
 use crate::watch::Watch;
 use flitway_engine::Cycle;
-use flitway_switch::on_architecture;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -31,8 +31,8 @@ impl Session {
     /// The same of task graphs.
     #[must_use]
     pub fn follow_graphs(&self, graphs: Graphs<'_>, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
-        on_architecture!(self.fabric(), A, fabric => {
-            let mut simulation = self.graphs_of::<A>(fabric, graphs, &follow.watch);
+        on_kinds!(self, self.fabric(), kinds => {
+            let mut simulation = self.graphs_of(kinds, graphs, &follow.watch);
             simulation.run_until(follow.until, stop);
             simulation.gather_observers(std::mem::take)
         })

@@ -1,6 +1,7 @@
 //! Task graphs on a machine, side by side, alone or beside synthetic traffic.
 
 use super::job::Background;
+use super::nodes::{Kinds, gather_processes, on_kinds};
 use super::{Session, stories};
 use crate::details::Details;
 use crate::graph::GraphResult;
@@ -12,10 +13,9 @@ use crate::watch::{Slowest, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, ShardModel};
-use flitway_fabric::{Fabric, Observer, Simulation};
+use flitway_fabric::{Endpoint, Observer, Simulation};
+use flitway_nic::{Nic, NicModel};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
-use flitway_switch::on_architecture;
-use flitway_wiring::NodeId;
 use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
 use flitway_workload::traffic::Traffic;
 use serde_json::Value;
@@ -71,12 +71,12 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Cycle),
     ) -> Vec<GraphResult> {
-        on_architecture!(&self.fabric, A, fabric => self.graphs_on::<A>(fabric, graphs, stop, progress))
+        on_kinds!(self, &self.fabric, kinds => self.graphs_on(kinds, graphs, stop, progress))
     }
 
-    fn graphs_on<A: Architecture>(
+    fn graphs_on<A: Architecture, M: NicModel>(
         &self,
-        fabric: &Fabric<A::Chip>,
+        kinds: Kinds<'_, A, M>,
         graphs: Graphs<'_>,
         stop: &AtomicBool,
         mut progress: impl FnMut(Cycle),
@@ -86,7 +86,7 @@ impl Session {
         let started = Instant::now();
         let has_traffic = graphs.background.is_some();
         let watch = Watch::slowest(self.has_details).with_latencies();
-        let mut simulation = self.graphs_of::<A>(fabric, graphs, &watch);
+        let mut simulation = self.graphs_of(kinds, graphs, &watch);
         let mut guard = Guard::new();
         let outcome = loop {
             let stride = STRIDES[usize::from(has_traffic)];
@@ -102,7 +102,7 @@ impl Session {
         simulation.settle();
         let wall = started.elapsed();
         // The run is over: nodes give up what they have run.
-        let nodes = simulation.gather_endpoints(|_, together| std::mem::take(together));
+        let nodes = gather_processes(&mut simulation, |_, together| std::mem::take(together));
         let jobs = 0..graphs.exchanges.len();
         let completions: Option<Vec<Cycle>> = jobs.map(|job| summary_of(&nodes, job).completion).collect();
         let stopped = outcome == Outcome::Stopped;
@@ -128,33 +128,32 @@ impl Session {
             results(&mut simulation, &nodes, graphs.exchanges.len(), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
-            let details = self.graph_details(fabric, &mut simulation, graphs, (load_of, end), stop);
+            let details = self.graph_details(kinds, &mut simulation, graphs, (load_of, end), stop);
             results.iter_mut().for_each(|result| result.details = Some(details.clone()));
         }
         results
     }
 
-    pub(super) fn graphs_of<A: Architecture>(
+    pub(super) fn graphs_of<A: Architecture, M: NicModel>(
         &self,
-        fabric: &Fabric<A::Chip>,
+        kinds: Kinds<'_, A, M>,
         graphs: Graphs<'_>,
         watch: &Watch,
-    ) -> Simulation<A, Together, Watch> {
-        let endpoint = |node| {
+    ) -> Simulation<A, M::Nic<Together>, Watch> {
+        let process = |node| {
             let injector = graphs.traffic().map(|traffic| Process::Injector(self.injector(traffic, node)));
             let messenger =
                 |exchange: &Arc<Exchange>| Process::Messenger(Box::new(Messenger::new(exchange, node)));
             Together::new(injector.into_iter().chain(graphs.exchanges.iter().map(messenger)).collect())
         };
-        let endpoints = (0..self.fabric.nodes()).map(|node| endpoint(NodeId(node))).collect();
-        Simulation::new(fabric, endpoints, self.shards(), || watch.clone())
+        self.simulation(kinds, process, || watch.clone())
     }
 
     /// The details of a run of task graphs, which is over.
-    fn graph_details<A: Architecture>(
+    fn graph_details<A: Architecture, M: NicModel>(
         &self,
-        fabric: &Fabric<A::Chip>,
-        simulation: &mut Simulation<A, Together, Watch>,
+        kinds: Kinds<'_, A, M>,
+        simulation: &mut Simulation<A, M::Nic<Together>, Watch>,
         graphs: Graphs<'_>,
         (load_of, end): (Option<Vec<f64>>, Cycle),
         stop: &AtomicBool,
@@ -168,7 +167,7 @@ impl Session {
             part.transpose().expect("histograms of one precision that grow as needed can be added");
         }
         let stories = stories(&self.fabric, &slowest, |watch, until| {
-            let mut again = self.graphs_of::<A>(fabric, graphs, &watch);
+            let mut again = self.graphs_of(kinds, graphs, &watch);
             again.run_until(until, stop);
             again.gather_observers(std::mem::take)
         });
@@ -190,8 +189,8 @@ pub(super) struct Whole {
 }
 
 /// What each of `count` graphs came to in a run that is over, on `nodes`.
-pub(super) fn results<A: Architecture, O: Observer>(
-    simulation: &mut Simulation<A, Together, O>,
+pub(super) fn results<A: Architecture, E: Endpoint, O: Observer>(
+    simulation: &mut Simulation<A, E, O>,
     nodes: &[Together],
     count: usize,
     whole: &Whole,
@@ -221,14 +220,16 @@ pub(super) fn results<A: Architecture, O: Observer>(
 }
 
 /// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
-pub(super) fn are_over<A: Architecture, O: Observer>(simulation: &mut Simulation<A, Together, O>) -> bool {
+pub(super) fn are_over<A: Architecture, N: Nic<Process = Together>, O: Observer>(
+    simulation: &mut Simulation<A, N, O>,
+) -> bool {
     let under_way = simulation.gather(|shard| {
         let of_node = |together: &mut Together| {
             let counts = together.messengers().map(Messenger::counts);
             let under_way = counts.map(|it| it.packets as i64 - it.packets_received as i64).sum::<i64>();
             (!together.has_ranks_to_wake()).then_some(under_way)
         };
-        shard.endpoints().map(|(_, together)| of_node(together)).sum::<Option<i64>>()
+        shard.endpoints().map(|(_, nic)| of_node(nic.process_mut())).sum::<Option<i64>>()
     });
     under_way.into_iter().sum::<Option<i64>>() == Some(0)
 }

@@ -1,5 +1,6 @@
 //! What is measured in batches: synthetic traffic, multicast operations, barriers. How a run of it goes is said here once.
 
+use super::nodes::{Kinds, on_kinds};
 use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
 use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
 use crate::point::Point;
@@ -7,9 +8,10 @@ use crate::recorder::Recorder;
 use crate::watch::Watch;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{Endpoint, Fabric, Simulation};
+use flitway_fabric::{Endpoint, Simulation};
+use flitway_nic::{Nic, NicModel};
 use flitway_process::Injector;
-use flitway_switch::{AnyFabric, on_architecture};
+use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
@@ -17,13 +19,13 @@ use std::sync::atomic::AtomicBool;
 
 /// A workload that is measured in batches, fitted to a machine.
 pub(super) trait Job {
-    type Endpoint: Endpoint;
+    type Process: Endpoint;
 
     /// The fabric, with what it needs in tables and registers.
     fn fabric(&self) -> &AnyFabric;
 
-    /// What stands on `node`.
-    fn endpoint(&self, node: NodeId) -> Self::Endpoint;
+    /// What runs on `node`.
+    fn process(&self, node: NodeId) -> Self::Process;
 
     /// The synthetic traffic, if there is some.
     fn traffic(&self) -> Option<&Traffic>;
@@ -32,7 +34,7 @@ pub(super) trait Job {
     fn instruct(&self, recorder: Recorder) -> Recorder;
 
     /// How a run of it goes, from the start.
-    fn course<A: Architecture>(&self) -> impl Course<A, Self::Endpoint>;
+    fn course<A: Architecture, N: Nic<Process = Self::Process>>(&self) -> impl Course<A, N>;
 }
 
 /// Synthetic traffic on every node.
@@ -49,13 +51,13 @@ impl<'a> Injectors<'a> {
 }
 
 impl Job for Injectors<'_> {
-    type Endpoint = Injector;
+    type Process = Injector;
 
     fn fabric(&self) -> &AnyFabric {
         &self.fabric
     }
 
-    fn endpoint(&self, node: NodeId) -> Injector {
+    fn process(&self, node: NodeId) -> Injector {
         self.session.injector(self.traffic, node)
     }
 
@@ -67,7 +69,7 @@ impl Job for Injectors<'_> {
         recorder
     }
 
-    fn course<A: Architecture>(&self) -> impl Course<A, Injector> {
+    fn course<A: Architecture, N: Nic<Process = Injector>>(&self) -> impl Course<A, N> {
         Plain
     }
 }
@@ -85,8 +87,8 @@ impl Session {
         stop: &AtomicBool,
         progress: impl FnMut(Progress),
     ) -> (Point, Measurement) {
-        on_architecture!(job.fabric(), A, fabric => {
-            let mut simulation = self.simulation_of::<A, J>(job, fabric, &Watch::slowest(self.has_details));
+        on_kinds!(self, job.fabric(), kinds => {
+            let mut simulation = self.simulation_of(job, kinds, &Watch::slowest(self.has_details));
             let measurement = measure(&mut simulation, plan, &mut job.course(), stop, progress);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
             let details = self.has_details.then(|| {
@@ -104,24 +106,22 @@ impl Session {
         until: Cycle,
         stop: &AtomicBool,
     ) -> Vec<Watch> {
-        on_architecture!(job.fabric(), A, fabric => {
-            let mut again = self.simulation_of::<A, J>(job, fabric, watch);
+        on_kinds!(self, job.fabric(), kinds => {
+            let mut again = self.simulation_of(job, kinds, watch);
             job.course().advance(&mut again, until, stop);
             again.gather_observers(|recorder| std::mem::take(recorder.watch_mut()))
         })
     }
 
     /// A run of `job` at its start, seen by a recorder with `watch`.
-    pub(super) fn simulation_of<A: Architecture, J: Job>(
+    pub(super) fn simulation_of<A: Architecture, M: NicModel, J: Job>(
         &self,
         job: &J,
-        fabric: &Fabric<A::Chip>,
+        kinds: Kinds<'_, A, M>,
         watch: &Watch,
-    ) -> Simulation<A, J::Endpoint, Recorder> {
-        let nodes = self.fabric.nodes();
-        let endpoints = (0..nodes).map(|node| job.endpoint(NodeId(node))).collect();
-        let recorder = || job.instruct(Recorder::new(nodes).with_watch(watch.clone()));
-        Simulation::new(fabric, endpoints, self.shards(), recorder)
+    ) -> Simulation<A, M::Nic<J::Process>, Recorder> {
+        let recorder = || job.instruct(Recorder::new(self.fabric.nodes()).with_watch(watch.clone()));
+        self.simulation(kinds, |node| job.process(node), recorder)
     }
 
     /// The injector of `traffic` on `node`.

@@ -7,6 +7,7 @@ use super::follow::Follow;
 use super::graph::{Whole, are_over, results};
 use super::job::{Background, Job};
 use super::multicast::MulticastRun;
+use super::nodes::{gather_processes, on_kinds};
 use super::operations::Operations;
 use super::train::{TrainResult, TrainRun};
 use crate::graph::GraphResult;
@@ -16,8 +17,8 @@ use crate::recorder::Recorder;
 use crate::watch::Watch;
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::Architecture;
+use flitway_nic::Nic;
 use flitway_process::{Exchange, Together, Train};
-use flitway_switch::on_architecture;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -109,28 +110,28 @@ impl Session {
     /// Runs `mix` until everything is over in it that ends.
     pub fn mix(&self, mix: Mix<'_>, stop: &AtomicBool, progress: impl FnMut(Progress)) -> MixResult {
         let job = mix.job(self);
-        on_architecture!(job.fabric(), A, fabric => {
-            let mut simulation = self.simulation_of::<A, _>(&job, fabric, &Watch::slowest(self.has_details));
-            self.run_mix::<A>(mix, &job, &mut simulation, (stop, progress))
+        on_kinds!(self, job.fabric(), kinds => {
+            let mut simulation = self.simulation_of(&job, kinds, &Watch::slowest(self.has_details));
+            self.run_mix(mix, &job, &mut simulation, (stop, progress))
         })
     }
 
-    fn run_mix<A: Architecture>(
+    fn run_mix<A: Architecture, N: Nic<Process = Together>>(
         &self,
         mix: Mix<'_>,
         job: &Operations<'_>,
-        simulation: &mut Simulation<A, Together, Recorder>,
+        simulation: &mut Simulation<A, N, Recorder>,
         (stop, progress): (&AtomicBool, impl FnMut(Progress)),
     ) -> MixResult {
         /// Cycles between two looks whether everything is over.
         const STRIDE: u64 = 1 << 10;
-        let received = |simulation: &mut Simulation<A, Together, Recorder>| {
-            let trains = simulation.gather_endpoints(|_, it| it.train().map_or(0, Train::received));
+        let received = |simulation: &mut Simulation<A, N, Recorder>| {
+            let trains = gather_processes(simulation, |_, it| it.train().map_or(0, Train::received));
             mix.train.is_none_or(|run| trains[run.to().index()] == run.count())
         };
         let is_over =
-            |simulation: &mut Simulation<A, Together, Recorder>| are_over(simulation) && received(simulation);
-        let mut course = job.course::<A>();
+            |simulation: &mut Simulation<A, N, Recorder>| are_over(simulation) && received(simulation);
+        let mut course = job.course::<A, N>();
         let measurement = measure_whole(simulation, STRIDE, &mut course, stop, progress, is_over);
         let offered = mix.background.map(|(_, load)| load);
         let scale = self.scale();
@@ -149,7 +150,7 @@ impl Session {
             stages: point.stages.clone(),
             wall: measurement.wall,
         };
-        let nodes = simulation.gather_endpoints(|_, together| std::mem::take(together));
+        let nodes = gather_processes(simulation, |_, together| std::mem::take(together));
         let mut graphs = results(simulation, &nodes, mix.exchanges.len(), &whole, self.machine.clock);
         let train = mix.train.and_then(|run| {
             let receiver = nodes[run.to().index()].train()?;

@@ -2,6 +2,7 @@
 
 use super::forwarding::Sender;
 use super::job::Background;
+use super::nodes::gather_processes;
 use super::operations::Operations;
 use super::{Patience, Session};
 use crate::measure::{Measurement, Plan, Progress};
@@ -14,6 +15,7 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::Simulation;
 use flitway_fabric::chip::Offers;
 use flitway_fabric::simulation::Architecture;
+use flitway_nic::Nic;
 use flitway_process::multicaster::{
     Copying, Manager, Method, MulticastPlan, OperationTag, PlanSettings, RootPolicy,
 };
@@ -352,9 +354,9 @@ impl Managed {
 
 impl Managed {
     /// Runs until `until`, or a little longer, and tells and learns in between.
-    pub(super) fn advance<A: Architecture>(
+    pub(super) fn advance<A: Architecture, N: Nic<Process = Together>>(
         &mut self,
-        simulation: &mut Simulation<A, Together, Recorder>,
+        simulation: &mut Simulation<A, N, Recorder>,
         until: Cycle,
         stop: &AtomicBool,
     ) -> Outcome {
@@ -382,7 +384,11 @@ impl Managed {
     }
 
     /// Decides on the roots of operations that begin before `until`, if management does.
-    fn decide<A: Architecture>(&mut self, simulation: &mut Simulation<A, Together, Recorder>, until: Cycle) {
+    fn decide<A: Architecture, N: Nic<Process = Together>>(
+        &mut self,
+        simulation: &mut Simulation<A, N, Recorder>,
+        until: Cycle,
+    ) {
         let Some(manager) = &mut self.manager else { return };
         if !manager.is_to_decide(until) {
             return;
@@ -395,9 +401,9 @@ impl Managed {
     }
 
     /// Adds the operations that are over to `batch`.
-    pub(super) fn collect<A: Architecture>(
+    pub(super) fn collect<A: Architecture, N: Nic>(
         &mut self,
-        simulation: &mut Simulation<A, Together, Recorder>,
+        simulation: &mut Simulation<A, N, Recorder>,
         batch: &mut Batch,
     ) {
         for copies in simulation.gather_observers(Recorder::take_copies) {
@@ -407,11 +413,11 @@ impl Managed {
 }
 
 /// What the multicast operations of each node that has some answer to `ask`.
-fn of_multicasters<A: Architecture, T: Default + Send + 'static>(
-    simulation: &mut Simulation<A, Together, Recorder>,
+fn of_multicasters<A: Architecture, N: Nic<Process = Together>, T: Default + Send + 'static>(
+    simulation: &mut Simulation<A, N, Recorder>,
     ask: impl Fn(NodeId, &mut Multicaster) -> T,
 ) -> Vec<T> {
-    simulation.gather_endpoints(|node, together| {
+    gather_processes(simulation, |node, together| {
         together.multicaster_mut().map_or_else(T::default, |multicaster| ask(node, multicaster))
     })
 }

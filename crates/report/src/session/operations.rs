@@ -12,6 +12,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::Architecture;
+use flitway_nic::Nic;
 use flitway_process::{Exchange, Messenger, Multicaster, Process, Synchroniser, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
@@ -167,13 +168,13 @@ impl<'a> Operations<'a> {
 }
 
 impl Job for Operations<'_> {
-    type Endpoint = Together;
+    type Process = Together;
 
     fn fabric(&self) -> &AnyFabric {
         &self.fabric
     }
 
-    fn endpoint(&self, node: NodeId) -> Together {
+    fn process(&self, node: NodeId) -> Together {
         let injector = self.traffic.map(|traffic| Process::Injector(self.session.injector(traffic, node)));
         let multicaster = self.multicast.map(|run| {
             let multicaster = Multicaster::new(run.shared_plan(), node);
@@ -199,7 +200,7 @@ impl Job for Operations<'_> {
         recorder.with_groups(&copies_of(&self.fabric.groups)).with_receipts(has_receipts)
     }
 
-    fn course<A: Architecture>(&self) -> impl Course<A, Together> {
+    fn course<A: Architecture, N: Nic<Process = Together>>(&self) -> impl Course<A, N> {
         Conducted {
             multicast: self.multicast.map(Managed::new),
             barrier: self.barrier.map(|run| Watched::new(run.shared_plan())),
@@ -213,10 +214,10 @@ struct Conducted {
     barrier: Option<Watched>,
 }
 
-impl<A: Architecture> Course<A, Together> for Conducted {
+impl<A: Architecture, N: Nic<Process = Together>> Course<A, N> for Conducted {
     fn advance(
         &mut self,
-        simulation: &mut Simulation<A, Together, Recorder>,
+        simulation: &mut Simulation<A, N, Recorder>,
         until: Cycle,
         stop: &AtomicBool,
     ) -> Outcome {
@@ -233,7 +234,7 @@ impl<A: Architecture> Course<A, Together> for Conducted {
         if aims.is_empty() { vec![Aim::Packets] } else { aims }
     }
 
-    fn collect(&mut self, simulation: &mut Simulation<A, Together, Recorder>, batch: &mut Batch) {
+    fn collect(&mut self, simulation: &mut Simulation<A, N, Recorder>, batch: &mut Batch) {
         if let Some(multicast) = &mut self.multicast {
             multicast.collect(simulation, batch);
         }

@@ -1,14 +1,15 @@
 //! A train of packets on a machine: how long it takes, and what the multi-rail model says of it.
 
 use super::Session;
+use super::nodes::{Kinds, gather_processes, on_kinds};
 use crate::memory::peak_rss_bytes;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{Fabric, Simulation, Unobserved};
+use flitway_fabric::{Simulation, Unobserved};
+use flitway_nic::NicModel;
 use flitway_process::Train;
 use flitway_process::train::TrainSettings;
-use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
 use serde_json::{Value, json};
 use std::fmt;
@@ -185,12 +186,12 @@ impl Session {
     pub fn train(&self, run: TrainRun, stop: &AtomicBool, progress: impl FnMut(Cycle)) -> TrainResult {
         let mut promised = self.fabric.clone();
         promised.payloads = run.0.payload..=run.0.payload;
-        on_architecture!(&promised, A, fabric => self.train_on::<A>(fabric, run, stop, progress))
+        on_kinds!(self, &promised, kinds => self.train_on(kinds, run, stop, progress))
     }
 
-    fn train_on<A: Architecture>(
+    fn train_on<A: Architecture, M: NicModel>(
         &self,
-        fabric: &Fabric<A::Chip>,
+        kinds: Kinds<'_, A, M>,
         run: TrainRun,
         stop: &AtomicBool,
         mut progress: impl FnMut(Cycle),
@@ -198,10 +199,9 @@ impl Session {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 14;
         let started = Instant::now();
-        let nodes = (0..self.fabric.nodes()).map(|node| self.train_of(run, NodeId(node))).collect();
-        let mut simulation = Simulation::<A, _, _>::new(fabric, nodes, self.shards(), || Unobserved);
-        let receiver = |simulation: &mut Simulation<A, Train, Unobserved>| {
-            simulation.gather_endpoints(|_, train| train.clone()).swap_remove(run.to().index())
+        let mut simulation = self.simulation(kinds, |node| self.train_of(run, node), || Unobserved);
+        let receiver = |simulation: &mut Simulation<A, M::Nic<Train>, Unobserved>| {
+            gather_processes(simulation, |_, train| train.clone()).swap_remove(run.to().index())
         };
         loop {
             let outcome = simulation.run_stride(STRIDE, stop);

@@ -16,10 +16,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabric", &["engine", "wiring"]),
     ("switch", &["engine", "wiring", "fabric"]),
     ("workload", &["engine", "wiring"]),
+    ("nic", &["engine", "wiring", "fabric"]),
     ("process", &["engine", "wiring", "fabric", "workload"]),
-    ("machine", &["engine", "wiring", "fabric", "switch"]),
-    ("reference", &["engine", "wiring", "fabric", "switch"]),
-    ("report", &["engine", "wiring", "fabric", "switch", "workload", "process", "machine"]),
+    ("machine", &["engine", "wiring", "fabric", "switch", "nic"]),
+    ("reference", &["engine", "wiring", "fabric", "switch", "nic"]),
+    ("report", &["engine", "wiring", "fabric", "switch", "nic", "workload", "process", "machine"]),
     ("experiment", &["engine", "wiring", "fabric", "workload", "process", "machine", "report"]),
     ("python", &["machine", "report", "experiment"]),
     ("cli", &["engine", "wiring", "fabric", "workload", "process", "machine", "report", "experiment"]),
@@ -45,6 +46,8 @@ const ONLY: &[(&str, &str, &[&str])] = &[
             "routing",
         ],
     ),
+    // Results do not depend on the kind of NIC.
+    ("report", "nic", &["Nic", "NicModel", "Place", "on_nic"]),
 ];
 
 /// Rooms that a room may not import.

@@ -6,7 +6,7 @@ use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
-use flitway_test_kit::nic::NicSettings;
+use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{
@@ -39,7 +39,7 @@ record!(Case {
 });
 record!(Slow { sender, flits, cycles });
 record!(Changed { at, rail, sender, flits, cycles });
-record!(NicSettings { window, room, gap });
+record!(TestNicSettings { window, room, gap });
 
 choice!(TopologySettings {
     FatTree { ports, levels },

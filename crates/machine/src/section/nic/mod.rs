@@ -1,9 +1,15 @@
-//! `[nic]`: what a node does around its packets.
+//! `[nic]`: the NIC, and what a node does around its packets. `model` selects which of the tables below it are read.
+//!
+//! Each NIC has one file here with its settings and its checks, and one line in [`MODELS`].
+
+pub(crate) mod ideal;
 
 use flitway_engine::Picos;
+use flitway_nic::NicSettings;
 
+use crate::diagnostic::Diagnostics;
 use crate::section::switch::{self, ARCHITECTURE};
-use crate::setting::{Kind, When, settings};
+use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::Dimension;
 use crate::values::Values;
 
@@ -16,6 +22,9 @@ const OF_VCS: When =
 
 settings! {
     pub(crate) static SETTINGS;
+
+    /// The NIC of every node.
+    pub(crate) MODEL = "nic.model", choices_of!(MODELS, row => row.choice), default("ideal"), source("OQ-A4: the ideal one");
 
     /// o_s: time that a rank is busy for each message it sends. Task graphs use it, and with `--overheads` multicast
     /// and barriers, a node for each packet; point-to-point traffic does not.
@@ -44,9 +53,23 @@ settings! {
         source("OQ-H12: hpp-switch.txt section 3.1 draws them; by-flow [assumed]");
 }
 
-/// What a node does around its packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NicSettings {
+/// A NIC.
+pub(crate) struct Model {
+    pub(crate) choice: Choice,
+    pub(crate) settings: &'static [&'static Setting],
+    /// How it works, in paragraphs beyond that of its choice.
+    pub(crate) page: &'static [&'static str],
+    pub(crate) build: fn(&Values, &mut Diagnostics) -> Option<NicSettings>,
+}
+
+/// Every NIC.
+pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL];
+
+/// The NIC of a node, and what the node does around its packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSettings {
+    /// The NIC.
+    pub model: NicSettings,
     /// Time that a rank is busy for each message it sends.
     pub send_overhead: Picos,
     /// Time that a rank is busy for each message it receives.
@@ -55,9 +78,12 @@ pub struct NicSettings {
     pub stripe_threshold_bytes: u64,
 }
 
-pub(crate) fn build(values: &Values) -> Option<NicSettings> {
+pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<NodeSettings> {
+    let model = values.choice(&MODEL).and_then(|name| MODELS.iter().find(|model| model.choice.name == name));
+    let model = model.and_then(|model| (model.build)(values, findings));
     let (send, receive) = (values.quantity(&SEND_OVERHEAD), values.quantity(&RECEIVE_OVERHEAD));
-    Some(NicSettings {
+    Some(NodeSettings {
+        model: model?,
         stripe_threshold_bytes: values.quantity(&STRIPE_THRESHOLD)?,
         send_overhead: Picos(send?),
         receive_overhead: Picos(receive?),
