@@ -3,7 +3,7 @@
 use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
-use flitway_machine::{Machine, RoutingKind};
+use flitway_machine::{Machine};
 use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;
@@ -122,17 +122,13 @@ fn fix(machine: &Machine) -> String {
     if !chip.offers().virtual_channels {
         return format!("fix: {up_down}");
     }
-    match machine.routing {
-        RoutingKind::DimensionOrderWithoutDateline if chip.vcs().is_multiple_of(2) => {
-            let vcs = plural(chip.vcs() / 2, "VC", "s");
-            format!("fix: routing.dateline = true, with 2 classes of {vcs}; or {up_down}")
-        }
-        RoutingKind::DimensionOrderWithoutDateline => format!(
-            "fix: routing.dateline = true and switch.vcs = {}, for its 2 classes; or {up_down}",
-            chip.vcs() + 1
-        ),
-        RoutingKind::MinimalInOneClass => format!("fix: routing.vc_classes = true; or {up_down}"),
-        _ => format!("fix: {up_down}"),
+    let Some((flag, classes)) = machine.routing_for_study() else { return format!("fix: {up_down}") };
+    if chip.vcs().is_multiple_of(classes) {
+        let vcs = plural(chip.vcs() / classes, "VC", "s");
+        format!("fix: {flag} = true, with {classes} classes of {vcs}; or {up_down}")
+    } else {
+        let vcs = chip.vcs().next_multiple_of(classes);
+        format!("fix: {flag} = true and switch.vcs = {vcs}, for its {classes} classes; or {up_down}")
     }
 }
 

@@ -164,6 +164,15 @@ impl Machine {
         })
     }
 
+    /// Where the routing is one for study, which can deadlock: the setting that makes it what it is otherwise, and how many
+    /// classes of virtual channels that needs.
+    #[must_use]
+    pub fn routing_for_study(&self) -> Option<(&'static str, u32)> {
+        let (flag, kind) = routing::for_study(self.routing)?;
+        let routing = Routing::new(kind, Arc::clone(self.fabric().routing.topology())).ok()?;
+        Some((flag.path, routing.classes()))
+    }
+
     /// Cycles that a flit spends on a link of `class`, or on one of its own length: rounds up, at least 1.
     #[must_use]
     pub fn link_cycles(&self, class: &str, own_length_mm: Option<u64>) -> u32 {
