@@ -1,7 +1,7 @@
 //! A machine that is ready to run: the way from a checked machine and a workload to a result.
 //!
 //! ```text
-//! Machine -> Fabric + endpoints -> Simulation -> measurement -> Point or GraphResult
+//! Machine -> Fabric + NICs with processes -> Simulation -> measurement -> Point or GraphResult
 //! ```
 
 pub mod barrier;

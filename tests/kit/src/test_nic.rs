@@ -1,10 +1,10 @@
 //! A NIC for tests, on bounded NIC ports: all that the contract between a node and its links has to carry.
 //!
 //! **Out.** Packets wait in the NIC while the source queue of their rail holds `window` of them; each time one has left, the
-//! next goes. **In.** A receive queue holds `room` packets, and a process takes one of them every `gap` cycles. A packet that
-//! finds room is drained into it. One that finds none is *refused*, if it is synthetic traffic, and otherwise stays in the NIC
-//! port, where it holds back what comes behind it, until a place is free. **Answers.** Who gets a packet for one node answers
-//! it; the answer is drained at once. A packet that was refused is sent again.
+//! next goes. **In.** A receive queue holds `room` packets, and the process takes one of them every `gap` cycles, and hears of
+//! it then. A packet that finds room is drained into it. One that finds none is *refused*, if it is synthetic traffic, and
+//! otherwise stays in the NIC port, where it holds back what comes behind it, until a place is free. **Answers.** Who gets a
+//! packet for one node answers it; the answer is drained at once. A packet that was refused is sent again.
 
 use flitway_engine::Cycle;
 use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, Packet, Up};
