@@ -3,7 +3,7 @@
 use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
-use flitway_machine::{Machine};
+use flitway_machine::Machine;
 use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;

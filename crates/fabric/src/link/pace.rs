@@ -4,16 +4,24 @@ use super::Rate;
 use flitway_engine::Cycle;
 
 /// The rates of a channel, each from a date on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
+    /// A flit in every cycle, for ever: the usual case, which costs a look at this.
+    is_full: bool,
     first: Rate,
     /// From when on, in order, and what: `None` while it is stopped.
     later: Vec<(Cycle, Option<Rate>)>,
 }
 
+impl Default for Pace {
+    fn default() -> Self {
+        Pace::from(Rate::FULL)
+    }
+}
+
 impl From<Rate> for Pace {
     fn from(rate: Rate) -> Self {
-        Pace { first: rate, later: Vec::new() }
+        Pace { is_full: rate.is_full(), first: rate, later: Vec::new() }
     }
 }
 
@@ -22,6 +30,7 @@ impl Pace {
     pub fn change(&mut self, from: Cycle, rate: Option<Rate>) {
         let place = self.later.partition_point(|(at, _)| *at <= from);
         self.later.insert(place, (from, rate));
+        self.is_full = false;
     }
 
     /// The rate in cycle `at`, and the cycle in which it changes next.
@@ -41,11 +50,11 @@ impl Pace {
     #[inline]
     #[must_use]
     pub fn slot_from(&self, at: Cycle) -> Cycle {
-        if self.later.is_empty() { self.first.slot_from(at) } else { self.later_slot_from(at) }
+        if self.is_full { at } else { self.slow_slot_from(at) }
     }
 
-    #[cold]
-    fn later_slot_from(&self, mut at: Cycle) -> Cycle {
+    #[inline(never)]
+    fn slow_slot_from(&self, mut at: Cycle) -> Cycle {
         while at < Cycle::NEVER {
             let (rate, until) = self.at(at);
             let slot = rate.map_or(Cycle::NEVER, |rate| rate.slot_from(at));
@@ -61,11 +70,11 @@ impl Pace {
     #[inline]
     #[must_use]
     pub fn slots_in_a_row(&self, at: Cycle) -> u32 {
-        if self.later.is_empty() { self.first.slots_in_a_row(at) } else { self.later_slots_in_a_row(at) }
+        if self.is_full { u32::MAX } else { self.slow_slots_in_a_row(at) }
     }
 
-    #[cold]
-    fn later_slots_in_a_row(&self, at: Cycle) -> u32 {
+    #[inline(never)]
+    fn slow_slots_in_a_row(&self, at: Cycle) -> u32 {
         let (rate, until) = self.at(at);
         let slots = rate.map_or(0, |rate| rate.slots_in_a_row(at));
         slots.min(until.since(at).try_into().unwrap_or(u32::MAX))

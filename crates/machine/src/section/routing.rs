@@ -113,7 +113,9 @@ static ROUTINGS: &[Row] = &[
 
 /// The flag without which `kind` is for study alone, and the routing that it is with it.
 pub(crate) fn for_study(kind: RoutingKind) -> Option<(&'static Setting, RoutingKind)> {
-    ROUTINGS.iter().find_map(|row| row.for_study.filter(|(_, it)| *it == kind).map(|(flag, _)| (flag, row.kind)))
+    ROUTINGS
+        .iter()
+        .find_map(|row| row.for_study.filter(|(_, it)| *it == kind).map(|(flag, _)| (flag, row.kind)))
 }
 
 settings! {

@@ -66,6 +66,19 @@ impl Port {
         self.bounded.as_ref().map_or(whole, |bounded| bounded.delivers_at(whole))
     }
 
+    /// Takes in changes of rates. Returns a mask of the ports that have some.
+    #[cold]
+    fn receive_paces(ports: &mut [Self], inbox: &mut Inbox) -> u64 {
+        let mut mail = 0;
+        for (rail, at, rate) in inbox.paces.drain(..) {
+            let port = &mut ports[usize::from(rail)];
+            port.pace.change(at, rate);
+            port.look(Cycle::ZERO);
+            mail |= 1 << rail;
+        }
+        mail
+    }
+
     /// Looks again when a flit can be sent, not before cycle `from`.
     fn look(&mut self, from: Cycle) {
         self.from = self.from.max(from);
@@ -102,11 +115,8 @@ impl PortModel<Sp> for Port {
             port.look(Cycle::ZERO);
             mail |= 1 << run.port;
         }
-        for (rail, at, rate) in inbox.paces.drain(..) {
-            let port = &mut ports[usize::from(rail)];
-            port.pace.change(at, rate);
-            port.look(Cycle::ZERO);
-            mail |= 1 << rail;
+        if !inbox.paces.is_empty() {
+            mail |= Self::receive_paces(ports, inbox);
         }
         mail
     }

@@ -308,6 +308,16 @@ impl Switch {
         inputs.min(earliest(self.waiting_outputs, &self.outputs_due))
     }
 
+    #[cold]
+    fn receive_paces(&mut self, inbox: &mut Inbox) {
+        for (port, at, rate) in inbox.paces.drain(..) {
+            let output = &mut self.outputs[usize::from(port)];
+            output.pace.change(at, rate);
+            self.touched_outputs |= 1 << port;
+            self.touched_inputs |= output.taken.map_or(0, |input| 1 << input);
+        }
+    }
+
     fn input_due(&self, input: &Input, now: Cycle) -> Cycle {
         let later = |cycle: Cycle| if cycle > now { cycle } else { Cycle::NEVER };
         // Flits that are there before have a cycle of zero; then the end of the run is what counts.
@@ -405,11 +415,8 @@ impl SwitchModel<Sp> for Switch {
             self.touched_outputs |= 1 << run.port;
             self.touched_inputs |= output.taken.map_or(0, |input| 1 << input);
         }
-        for (port, at, rate) in inbox.paces.drain(..) {
-            let output = &mut self.outputs[usize::from(port)];
-            output.pace.change(at, rate);
-            self.touched_outputs |= 1 << port;
-            self.touched_inputs |= output.taken.map_or(0, |input| 1 << input);
+        if !inbox.paces.is_empty() {
+            self.receive_paces(inbox);
         }
         if self.touched_inputs | self.touched_outputs != 0 {
             let first = self.look(Cycle(start.0.saturating_sub(1)));
