@@ -12,7 +12,8 @@ const FOLDERS: [&str; 5] = ["work", "root", "home", "Users", "mnt"];
 const SERVERS: &[&str] = &[
     "github.com",
     "doc.rust-lang.org",
-    "sh.rustup.rs",
+    // Where rustup, the usual installer of Rust, comes from.
+    "static.rust-lang.org",
     "doi.org",
     "json-schema.org",
     "www.w3.org",
