@@ -59,9 +59,8 @@ pub fn written(value: Value) -> Value {
 struct Schemas {
     /// A result but for its points, of which each kind has a schema of its own: so a problem has its place.
     result: Validator,
-    load_point: Validator,
-    graph_point: Validator,
-    train_point: Validator,
+    /// By the object that only such points have, in the order in which it is asked for; points without any are the last.
+    points: Vec<(String, Validator)>,
     experiment: Validator,
     check: Validator,
     compare: Validator,
@@ -75,13 +74,17 @@ fn schemas() -> &'static Schemas {
             |schema: &Value| jsonschema::validator_for(schema).expect("the schema is one of JSON Schema");
         let mut result = read(RESULT);
         let definitions = result["$defs"].clone();
-        let part =
-            |name: &str| ready(&json!({ "$ref": format!("#/$defs/{name}"), "$defs": definitions.clone() }));
-        let parts = ["load_point", "graph_point", "train_point"].map(part);
-        result["properties"]["points"]["items"] = json!({ "type": "object" });
-        let [load_point, graph_point, train_point] = parts;
+        let items =
+            std::mem::replace(&mut result["properties"]["points"]["items"], json!({ "type": "object" }));
+        let kinds = items["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+        let point = |kind: &Value| {
+            let place = kind["$ref"].as_str().unwrap_or_default();
+            let name = place.trim_start_matches("#/$defs/").trim_end_matches("_point");
+            (name.to_owned(), ready(&json!({ "$ref": place, "$defs": definitions.clone() })))
+        };
+        let points = kinds.iter().map(point).collect();
         let [experiment, check, compare] = [EXPERIMENT, CHECK, COMPARE].map(|text| ready(&read(text)));
-        Schemas { result: ready(&result), load_point, graph_point, train_point, experiment, check, compare }
+        Schemas { result: ready(&result), points, experiment, check, compare }
     })
 }
 
@@ -90,12 +93,10 @@ fn problems_of_a_result(value: &Value, place: &str) -> Vec<String> {
     let mut problems = told(&schemas.result, value, place);
     let points = value["points"].as_array().map_or(&[][..], Vec::as_slice);
     for (index, point) in points.iter().enumerate().filter(|(_, point)| point.is_object()) {
-        let schema = match (point.get("graph"), point.get("train")) {
-            (Some(_), _) => &schemas.graph_point,
-            (_, Some(_)) => &schemas.train_point,
-            _ => &schemas.load_point,
-        };
-        problems.extend(told(schema, point, &format!("{place}/points/{index}")));
+        let known = schemas.points.iter().find(|(name, _)| point.get(name).is_some());
+        if let Some((_, schema)) = known.or(schemas.points.last()) {
+            problems.extend(told(schema, point, &format!("{place}/points/{index}")));
+        }
     }
     problems
 }

@@ -101,6 +101,6 @@ impl Kind {
 }
 
 /// What the option `name` is about.
-fn part_of(name: &str) -> Option<Part> {
+pub(super) fn part_of(name: &str) -> Option<Part> {
     WorkloadOptions::TABLE.iter().find(|option| option.name == name).map(|option| option.part)
 }

@@ -4,6 +4,7 @@
 use super::barrier::BarrierWorkload;
 use super::beside::{self, Background, Beside};
 use super::graph::GraphWorkload;
+use super::kind::part_of;
 use super::multicast::MulticastWorkload;
 use super::option::{Part, several};
 use super::together::{BY, fit_together, of_part};
@@ -113,14 +114,13 @@ fn asks(options: &WorkloadOptions) -> bool {
 /// Whether `options` ask for the workload that `part` is about.
 fn has_part(options: &WorkloadOptions, part: Part) -> bool {
     let is_given = |name: &&str| options.get(name).is_some();
-    match part {
+    if part == Part::Traffic {
         // The size alone is that of the packets of a train.
-        Part::Traffic => beside::OPTIONS.iter().filter(|name| **name != "packet").any(is_given),
-        Part::Multicast => options.multicast.is_some(),
-        Part::Barrier => options.barrier.is_some(),
-        Part::Train => options.train.is_some(),
-        Part::Graph => options.graph.is_some(),
+        return beside::OPTIONS.iter().filter(|name| **name != "packet").any(is_given);
     }
+    let mut alone =
+        Kind::all().iter().filter_map(|kind| if let [one] = kind.selectors { Some(one) } else { None });
+    alone.any(|name| part_of(name) == Some(part) && is_given(name))
 }
 
 /// Whether `option` says something of what `options` ask for.
@@ -181,7 +181,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
             Workload::Train(train) => mix.train = Some(*train),
             Workload::Multicast(multicast) => mix.multicast = Some(*multicast),
             Workload::Barrier(barrier) => mix.barrier = Some(*barrier),
-            Workload::Mix(_) | Workload::Together(_) | Workload::Traffic(_) => {}
+            _ => {}
         }
     }
     Ok(Workload::Mix(Box::new(mix)))

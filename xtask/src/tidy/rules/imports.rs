@@ -50,11 +50,11 @@ const ONLY: &[(&str, &str, &[&str])] = &[
     ("report", "nic", &["Nic", "NicModel", "Place", "on_nic"]),
 ];
 
+/// Crates whose rooms may not import each other: no switch knows another.
+const SIBLINGS: &[&str] = &["switch"];
+
 /// Rooms that a room may not import.
 const APART: &[(&str, &[&str], &[&str])] = &[
-    // No switch knows another.
-    ("switch", &["hpp"], &["sp"]),
-    ("switch", &["sp"], &["hpp"]),
     // The loop does not know how shards are made.
     ("fabric", &["simulation"], &["component"]),
     // What is wired does not know how packets find their way.
@@ -67,6 +67,9 @@ const CIRCLES: &[(&str, usize)] = &[];
 
 fn check(tree: &Tree, findings: &mut Findings) {
     let homes = Homes::of(tree);
+    let places: BTreeSet<(&str, &str)> =
+        tree.rust().filter_map(|file| place(&file.path)).map(|(name, module)| (name, module[0])).collect();
+    let is_room = |name: &str, known: &str| places.contains(&(name, known));
     let mut rooms: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
     for file in tree.rust().filter(|file| !file.is_test) {
         let Some((name, module)) = place(&file.path) else { continue };
@@ -80,7 +83,8 @@ fn check(tree: &Tree, findings: &mut Findings) {
             let is_apart = |(of, from, to): &&(&str, &[&str], &[&str])| {
                 *of == name && from.contains(&room) && to.contains(&known.as_str())
             };
-            if APART.iter().any(|apart| is_apart(&apart)) {
+            let is_sibling = SIBLINGS.contains(&name) && room != known && is_room(name, &known);
+            if is_sibling || APART.iter().any(|apart| is_apart(&apart)) {
                 findings.add(&file.path, number, format!("`{room}` may not import `{known}`"));
             }
         }
@@ -238,7 +242,8 @@ mod tests {
     fn imports_against_the_table_are_found() {
         let bad = [
             ("crates/engine/src/time.rs", "use flitway_fabric::Fabric;\n"),
-            ("crates/switch/src/hpp/mod.rs", "use crate::sp::Sp;\n"),
+            ("crates/switch/src/hpp/mod.rs", "use crate::{other, sp::Sp};\n"),
+            ("crates/switch/src/sp/mod.rs", "use crate::sp::store::Store;\n"),
             ("crates/workload/src/a.rs", "use flitway_wiring::{NodeId, SwitchId};\n"),
             ("crates/new/src/a.rs", "\n"),
         ];
