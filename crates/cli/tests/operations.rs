@@ -496,3 +496,15 @@ fn the_screen_says_for_which_arrivals_theory_of_barriers_stands() {
     let late = stdout(&flitway(&[&run[..], &["--imbalance", "10us"]].concat()));
     assert!(late.contains("after all others\n") && !late.contains("all come at once"), "{late}");
 }
+
+/// Traffic beside a graph goes on for ever, so nothing but the deadlock ends the run.
+#[test]
+fn a_graph_beside_traffic_that_deadlocks_ends_with_a_fault() {
+    let text = "num_ranks 2\nrank 0 {\na: send 100000b to 1\n}\nrank 1 {\na: recv 100000b from 0\n}\n";
+    let graph = scratch("deadlocked.goal", text);
+    let fabric = ["run", "torus-8x8", "--set", "routing.dateline=false", "--set", "switch.vcs=1"];
+    let load = ["--graph", graph.to_str().unwrap(), "--load", "1", "--traffic", "tornado"];
+    let output = flitway(&[&fabric[..], &load].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the graph cannot finish"), "{}", stderr(&output));
+}
