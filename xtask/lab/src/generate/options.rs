@@ -29,8 +29,8 @@ _File = Union[str, \"os.PathLike[str]\"]
 class WorkloadOptions(TypedDict, total=False):
     \"\"\"The options of a workload, as on the command line with ``_`` for ``-``.
 
-    Quantities are text with a unit, loads text or numbers. Which kind of workload is meant follows from the options that
-    are given; without any it is uniform traffic at nine loads.
+    Quantities are text with a unit, loads text or numbers. Which kind of workload is meant follows from the options
+    that are given; without any it is uniform traffic at nine loads.
     \"\"\"
 ";
 
