@@ -55,8 +55,9 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// The load of each switch, of rail 0, of rail 1, ...: flits of the packets in it that no link has chosen.
     #[must_use]
     pub fn queued_flits(&mut self) -> Vec<u64> {
-        let (now, switches) = (self.now(), self.switches.clone());
-        self.gather_at(&switches, |at| *at, |shard, at| shard.queued_flits(at.place, now))
+        let now = self.now();
+        let shards = self.windows.shards_mut();
+        ask_places(shards, &self.switches, |at| *at, |shard, at| shard.queued_flits(at.place, now))
     }
 
     /// Number of channels, of all rails: of the ports of switches, wired or not, and of NIC ports.
@@ -71,24 +72,22 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// switches of rail 0, of rail 1, ..., then the rails of each node. `None` from an architecture that does not count.
     #[must_use]
     pub fn sent_flits(&mut self) -> Option<Vec<u64>> {
-        let Simulation { windows, topology, switches, nodes, rails, .. } = self;
+        let Simulation { topology, rails, .. } = self;
         let ports = |(number, at): (usize, &Address)| {
             (*at, topology.ports(SwitchId(number as u32 % topology.switches())))
         };
-        let of_switches = switches.iter().enumerate().map(ports);
-        let components: Vec<(Address, u32)> =
-            of_switches.chain(nodes.iter().map(|&at| (at, *rails))).collect();
-        let of_shard = |(shard, number): (&A::Shard<E, O>, u32)| {
-            let here = components.iter().filter(|(at, _)| at.shard == number);
-            let ports = here.flat_map(|(at, ports)| (0..*ports).map(|port| (at.place, PortId(port))));
-            ports.map(|(place, port)| shard.sent_flits(place, port)).collect::<Vec<_>>().into_iter()
-        };
-        let mut of_shards: Vec<_> = windows.shards().iter().zip(0..).map(of_shard).collect();
-        let mut all = Vec::with_capacity(components.len());
-        for (at, ports) in &components {
-            all.extend(of_shards[at.shard as usize].by_ref().take(*ports as usize));
-        }
-        all.into_iter().collect()
+        let of_switches = self.switches.iter().enumerate().map(ports);
+        let components = of_switches.chain(self.nodes.iter().map(|&at| (at, *rails)));
+        let channels: Vec<(Address, PortId)> =
+            components.flat_map(|(at, ports)| (0..ports).map(move |port| (at, PortId(port)))).collect();
+        let shards = self.windows.shards_mut();
+        let sent = ask_places(
+            shards,
+            &channels,
+            |(at, _)| *at,
+            |shard, (at, port)| shard.sent_flits(at.place, *port),
+        );
+        sent.into_iter().collect()
     }
 
     /// What the NIC ports have sent: flits of the packets that their links have chosen since the start. `None` from an
@@ -104,35 +103,20 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         windows.shards().iter().zip(0..).map(of_shard).sum()
     }
 
-    /// What the shard of each of `places` answers for it.
-    fn gather_at<P, T: Send + 'static>(
-        &mut self,
-        places: &[P],
-        address: impl Fn(&P) -> Address,
-        mut ask: impl FnMut(&mut A::Shard<E, O>, &P) -> T,
-    ) -> Vec<T> {
-        let mut shards = 0..;
-        let mut of_shards: Vec<_> = self.gather(|shard| {
-            let number = shards.next();
-            let here = places.iter().filter(|place| Some(address(place).shard) == number);
-            here.map(|place| ask(shard, place)).collect::<Vec<T>>().into_iter()
-        });
-        places.iter().filter_map(|place| of_shards[address(place).shard as usize].next()).collect()
-    }
-
     /// A ring of packets that wait for each other for ever, if there is one.
     #[must_use]
     pub fn deadlock(&mut self) -> Option<Deadlock> {
-        let (now, switches) = (self.now(), self.switches.clone());
-        let waiting = self.gather_at(&switches, |at| *at, |shard, at| shard.waiting(at.place, now));
+        let now = self.now();
+        let shards = self.windows.shards_mut();
+        let waiting = ask_places(shards, &self.switches, |at| *at, |shard, at| shard.waiting(at.place, now));
         let waiting: Vec<Waiting> = waiting.into_iter().flatten().collect();
-        let needs = |packet: &Waiting| {
-            let all: Vec<Need> = packet.needs.iter().chain(&packet.alternatives).copied().collect();
-            all.into_iter().filter_map(|need| self.question(packet, &need)).collect::<Vec<_>>()
+        let of_packet = |packet: &Waiting| {
+            let needs = packet.needs.iter().chain(&packet.alternatives);
+            needs.filter_map(|need| self.question(packet, need)).collect::<Vec<_>>()
         };
-        let questions: Vec<Question> = waiting.iter().flat_map(needs).collect();
-        let address = |question: &Question| switches[question.switch as usize];
-        let answers = self.gather_at(&questions, address, |shard, question| {
+        let questions: Vec<Question> = waiting.iter().flat_map(of_packet).collect();
+        let address = |question: &Question| self.switches[question.switch as usize];
+        let answers = ask_places(self.windows.shards_mut(), &questions, address, |shard, question| {
             let place = address(question).place;
             match question.about {
                 About::Position(vc) => Some(shard.position(place, question.port, vc, now).into()),
@@ -141,26 +125,23 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         });
         let answers: BTreeMap<Question, Option<u64>> = questions.into_iter().zip(answers).collect();
         deadlock::find(&waiting, |packet, need| {
-            let ask = || self.question(packet, need).and_then(|it| Some((it, answers.get(&it).copied()??)));
+            let question = self.question(packet, need);
+            let answer = question.and_then(|it| answers.get(&it).copied().flatten());
             match *need {
                 Need::Output { by, .. } => Some(Fifo { port: by, side: Side::Input, ..packet.fifo }),
                 Need::Queue { output } | Need::Room { output } => {
                     Some(Fifo { port: output, side: Side::Output, ..packet.fifo })
                 }
                 Need::Space { vc, units, sent, .. } => {
-                    let (Question { switch, port, .. }, position) = ask()?;
+                    let (Question { switch, port, .. }, position) = (question?, answer? as u32);
+                    let fifo = Fifo { switch, port, vc, side: Side::Input };
                     // Otherwise there is space, and an advert that says so is on its way.
-                    ((position as u32).wrapping_sub(sent) < units).then_some(Fifo {
-                        switch,
-                        port,
-                        vc,
-                        side: Side::Input,
-                    })
+                    (position.wrapping_sub(sent) < units).then_some(fifo)
                 }
                 Need::Flits { received, .. } => {
-                    let Question { switch, port: output, .. } = self.question(packet, need)?;
+                    let Question { switch, port: output, .. } = question?;
                     // Otherwise they are on their way.
-                    if ask().is_some_and(|(_, sent)| sent as u32 != received) {
+                    if answer.is_some_and(|sent| sent as u32 != received) {
                         return None;
                     }
                     let feeds = |it: &&Waiting| it.fifo.switch == switch && it.feeds >> output.0 & 1 == 1;
@@ -182,6 +163,21 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         let (_, End::Switch(other, port)) = end? else { return None };
         Some(Question { switch: rail * switches + other.0, port, about })
     }
+}
+
+/// What the shard of each of `places`, at its address, answers for it.
+fn ask_places<S, P, T: Send + 'static>(
+    shards: &mut [S],
+    places: &[P],
+    address: impl Fn(&P) -> Address,
+    mut ask: impl FnMut(&mut S, &P) -> T,
+) -> Vec<T> {
+    let of_shard = |(shard, number): (&mut S, u32)| {
+        let here = places.iter().filter(|place| address(place).shard == number);
+        here.map(|place| ask(shard, place)).collect::<Vec<T>>().into_iter()
+    };
+    let mut of_shards: Vec<_> = shards.iter_mut().zip(0..).map(of_shard).collect();
+    places.iter().filter_map(|place| of_shards[address(place).shard as usize].next()).collect()
 }
 
 /// Something that has to be known of a port of a switch.

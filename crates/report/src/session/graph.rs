@@ -111,8 +111,8 @@ impl Session {
         let wall = started.elapsed();
         // The run is over: nodes give up what they have run.
         let nodes = gather_processes(&mut simulation, |_, together| std::mem::take(together));
-        let jobs = 0..graphs.exchanges.len();
-        let completions: Option<Vec<Cycle>> = jobs.map(|job| summary_of(&nodes, job).completion).collect();
+        let summaries = summaries(&nodes, graphs.exchanges.len());
+        let completions: Option<Vec<Cycle>> = summaries.iter().map(|summary| summary.completion).collect();
         let stopped = outcome == Outcome::Stopped;
         // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
         let has_end = has_traffic || stopped || completions.is_some();
@@ -132,8 +132,7 @@ impl Session {
             stages,
             wall,
         };
-        let mut results =
-            results(&mut simulation, &nodes, graphs.exchanges.len(), &whole, self.machine.clock);
+        let mut results = results(&mut simulation, (&nodes, summaries), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
             let details = self.graph_details(kinds, &mut simulation, graphs, (load_of, end), stop);
@@ -196,35 +195,31 @@ pub(super) struct Whole {
     pub(super) wall: Duration,
 }
 
-/// What each of `count` graphs came to in a run that is over, on `nodes`.
+/// What is said of each graph, with its summary, in a run that is over, on `nodes`.
 pub(super) fn results<A: Architecture, E: Endpoint, O: Observer>(
     simulation: &mut Simulation<A, E, O>,
-    nodes: &[Together],
-    count: usize,
+    (nodes, summaries): (&[Together], Vec<GraphSummary>),
     whole: &Whole,
     clock: Clock,
 ) -> Vec<GraphResult> {
     let (last, counters, books) = (simulation.now(), simulation.counters(), simulation.audit());
-    let result = |job: usize| {
-        let messengers = nodes.iter().filter_map(|it| it.messengers().nth(job));
-        GraphResult {
-            name: None,
-            summary: summary_of(nodes, job),
-            stuck: flitway_process::stuck(messengers, GraphResult::STUCK_MAX),
-            offered_load: whole.offered_load,
-            stopped: whole.stopped,
-            last,
-            out_of_memory: whole.out_of_memory,
-            counters,
-            books,
-            stages: whole.stages.clone(),
-            details: None,
-            wall: whole.wall,
-            peak_rss_bytes: peak_rss_bytes(),
-            clock,
-        }
+    let result = |(job, summary): (usize, GraphSummary)| GraphResult {
+        name: None,
+        summary,
+        stuck: flitway_process::stuck(messengers(nodes, job), GraphResult::STUCK_MAX),
+        offered_load: whole.offered_load,
+        stopped: whole.stopped,
+        last,
+        out_of_memory: whole.out_of_memory,
+        counters,
+        books,
+        stages: whole.stages.clone(),
+        details: None,
+        wall: whole.wall,
+        peak_rss_bytes: peak_rss_bytes(),
+        clock,
     };
-    (0..count).map(result).collect()
+    summaries.into_iter().enumerate().map(result).collect()
 }
 
 /// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
@@ -242,7 +237,12 @@ pub(super) fn are_over<A: Architecture, N: Nic<Process = Together>, O: Observer>
     under_way.into_iter().sum::<Option<i64>>() == Some(0)
 }
 
-/// What graph `job` has come to on all nodes.
-fn summary_of(nodes: &[Together], job: usize) -> GraphSummary {
-    flitway_process::summary(nodes.iter().filter_map(|it| it.messengers().nth(job)))
+/// What each of `count` graphs has come to on all nodes.
+pub(super) fn summaries(nodes: &[Together], count: usize) -> Vec<GraphSummary> {
+    (0..count).map(|job| flitway_process::summary(messengers(nodes, job))).collect()
+}
+
+/// The ranks of graph `job` on all nodes.
+fn messengers(nodes: &[Together], job: usize) -> impl Iterator<Item = &Messenger> {
+    nodes.iter().filter_map(move |it| it.messengers().nth(job))
 }

@@ -4,10 +4,10 @@
 use super::Session;
 use super::barrier::BarrierRun;
 use super::follow::Follow;
-use super::graph::{Whole, are_over, results};
+use super::graph::{Whole, are_over, results, summaries};
 use super::job::{Background, Job};
 use super::multicast::MulticastRun;
-use super::nodes::{gather_processes, on_kinds};
+use super::nodes::{ask_process, gather_processes, on_kinds};
 use super::operations::Operations;
 use super::train::{TrainResult, TrainRun};
 use crate::graph::GraphResult;
@@ -126,8 +126,9 @@ impl Session {
         /// Cycles between two looks whether everything is over.
         const STRIDE: u64 = 1 << 10;
         let received = |simulation: &mut Simulation<A, N, Recorder>| {
-            let trains = gather_processes(simulation, |_, it| it.train().map_or(0, Train::received));
-            mix.train.is_none_or(|run| trains[run.to().index()] == run.count())
+            mix.train.is_none_or(|run| {
+                ask_process(simulation, run.to(), |it| it.train().map_or(0, Train::received)) == run.count()
+            })
         };
         let is_over =
             |simulation: &mut Simulation<A, N, Recorder>| are_over(simulation) && received(simulation);
@@ -151,7 +152,8 @@ impl Session {
             wall: measurement.wall,
         };
         let nodes = gather_processes(simulation, |_, together| std::mem::take(together));
-        let mut graphs = results(simulation, &nodes, mix.exchanges.len(), &whole, self.machine.clock);
+        let summaries = summaries(&nodes, mix.exchanges.len());
+        let mut graphs = results(simulation, (&nodes, summaries), &whole, self.machine.clock);
         let train = mix.train.and_then(|run| {
             let receiver = nodes[run.to().index()].train()?;
             Some(self.train_result(run, receiver, simulation.counters(), measurement.wall))

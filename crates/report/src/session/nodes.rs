@@ -2,7 +2,7 @@
 //! asked here and nowhere else.
 
 use super::Session;
-use flitway_fabric::simulation::Architecture;
+use flitway_fabric::simulation::{Architecture, ShardModel};
 use flitway_fabric::{Endpoint, Fabric, Observer, Simulation};
 use flitway_nic::{Nic, NicModel, Place};
 use flitway_wiring::NodeId;
@@ -48,6 +48,19 @@ impl Session {
         let nics = nodes.map(|node| nic.nic(place(node), process(node))).collect();
         Simulation::new(fabric, nics, self.shards(), observer)
     }
+}
+
+/// What the process on `node` answers to `ask`.
+pub(super) fn ask_process<A: Architecture, N: Nic, O: Observer, T: Send + 'static>(
+    simulation: &mut Simulation<A, N, O>,
+    node: NodeId,
+    mut ask: impl FnMut(&mut N::Process) -> T,
+) -> T {
+    let answers = simulation.gather(|shard| {
+        let mut nics = shard.endpoints();
+        nics.find(|(here, _)| *here == node).map(|(_, nic)| ask(nic.process_mut()))
+    });
+    answers.into_iter().flatten().next().expect("every node is in a shard")
 }
 
 /// What the process on each node answers to `ask`.

@@ -1,7 +1,7 @@
 //! A train of packets on a machine: how long it takes, and what the multi-rail model says of it.
 
 use super::Session;
-use super::nodes::{Kinds, gather_processes, on_kinds};
+use super::nodes::{Kinds, ask_process, on_kinds};
 use crate::memory::peak_rss_bytes;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
@@ -201,7 +201,7 @@ impl Session {
         let started = Instant::now();
         let mut simulation = self.simulation(kinds, |node| self.train_of(run, node), || Unobserved);
         let receiver = |simulation: &mut Simulation<A, M::Nic<Train>, Unobserved>| {
-            gather_processes(simulation, |_, train| train.clone()).swap_remove(run.to().index())
+            ask_process(simulation, run.to(), |train| train.clone())
         };
         loop {
             let outcome = simulation.run_stride(STRIDE, stop);
