@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::output::{Target, is_same_file};
+use crate::output::{Target, own_file};
 use flitway_engine::Clock;
 use flitway_experiment::views::{Views, interval};
 use flitway_experiment::workload::Problem;
@@ -10,15 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The file that the counters go to, if one is asked for.
 fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
-    let Some(path) = &arguments.counters else { return Ok(None) };
-    if path == "-" {
-        return Err(Failure::input("--counters -: counters go to a file, not to standard output", None));
-    }
-    let others = [&arguments.json, &arguments.parquet, &arguments.csv, &arguments.report, &arguments.trace];
-    if others.into_iter().flatten().any(|other| is_same_file(other, path)) {
-        return Err(Failure::input(format!("--counters {path}: another result goes to the same file"), None));
-    }
-    Ok(Some(Target::new("--counters", path)))
+    own_file(arguments, "--counters", arguments.counters.as_deref(), "counters go")
 }
 
 /// Finds out before the run whether the counters can be written.

@@ -2,6 +2,7 @@
 
 use crate::args::{Color, MannerArguments, RunArguments};
 use crate::failure::{Failure, Mistake};
+use crate::inputs::outputs;
 use crate::layout::message;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::whole;
@@ -142,6 +143,26 @@ impl Target {
         };
         written.map_err(|error| Failure::input(format!("{option} {path}: cannot write: {error}"), None))
     }
+}
+
+/// The file that `option` names, if it is given: what `goes` there ("a trace goes") goes to no other output's.
+pub(crate) fn own_file(
+    arguments: &RunArguments,
+    option: &'static str,
+    path: Option<&str>,
+    goes: &str,
+) -> Result<Option<Target>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    if path == "-" {
+        return Err(Failure::input(format!("{option} -: {goes} to a file, not to standard output"), None));
+    }
+    // Of two with the same file the second is told.
+    let outputs = outputs(arguments);
+    let mut before = outputs.iter().take_while(|(other, _)| *other != option);
+    if before.any(|(_, other)| whole::is_same(other, Path::new(path))) {
+        return Err(Failure::input(format!("{option} {path}: another result goes to the same file"), None));
+    }
+    Ok(Some(Target::new(option, path)))
 }
 
 /// Where the result of a run goes, if anywhere: all of it as JSON, its points as Parquet and as CSV.

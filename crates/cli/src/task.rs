@@ -14,7 +14,9 @@ use crate::trace;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::side_by_side::side_by_side;
 use flitway_experiment::views::Views;
-use flitway_experiment::workload::{GraphFiles, Measured, Surroundings, Tasks, Workload, WorkloadOptions};
+use flitway_experiment::workload::{
+    GraphFiles, Measured, Outcome, Surroundings, Tasks, Workload, WorkloadOptions,
+};
 use flitway_machine::{Machine, Origin};
 use flitway_report::measure::Progress;
 use flitway_report::memory;
@@ -111,6 +113,16 @@ pub(crate) struct Shown<'a, T> {
     pub(crate) fault: fn(&[Point]) -> Result<(), Failure>,
 }
 
+/// How tasks are shown that run one after the other.
+pub(crate) struct Each<'a, T, O> {
+    /// While one runs, in the progress line.
+    pub(crate) label: &'a dyn Fn(usize, &T) -> String,
+    /// What it came to.
+    pub(crate) texts: &'a dyn Fn(&T, &O) -> Vec<String>,
+    /// What is a fault of it.
+    pub(crate) fault: &'a dyn Fn(&O) -> Result<(), Failure>,
+}
+
 /// A run that has been fitted.
 pub(crate) struct Task<'a, W> {
     pub(crate) arguments: &'a RunArguments,
@@ -128,10 +140,7 @@ impl<W: Tasks> Task<'_, W> {
         W: Tasks<Outcome = Point>,
     {
         let (session, beside) = self.session.dealt(tasks.len());
-        fits_memory(session.fabric().bytes().saturating_mul(beside as u64))?;
-        trace::probe(self.arguments, self.session)?;
-        counters::probe(self.arguments, self.session.machine().clock)?;
-        let mut voice = Voice::new(self.targets).with_report(self.arguments.has_details());
+        let mut voice = self.begin(beside)?;
         voice.say(|| broken(&(shown.header)(), THEORY))?;
         let stop = stop_flag()?;
         voice.say(shown.heading)?;
@@ -153,8 +162,45 @@ impl<W: Tasks> Task<'_, W> {
         voice.end(&stop)
     }
 
+    /// Runs `tasks` one after the other, shows what each came to, and writes what is asked for.
+    pub(crate) fn run_each(
+        &self,
+        tasks: &[W::Task],
+        each: &Each<'_, W::Task, W::Outcome>,
+    ) -> Result<(), Failure> {
+        let mut voice = self.begin(1)?;
+        let (stop, line) = (stop_flag()?, Line::new());
+        let clock = self.session.machine().clock;
+        let (mut measured, mut fault) = (Vec::new(), Ok(()));
+        for (place, task) in tasks.iter().enumerate() {
+            let label = (each.label)(place, task);
+            let outcome = self.workload.measure(self.session, task, &stop, &mut |progress| {
+                let done = clock.nanos(progress.now.0 as f64) / 1e6;
+                line.message(format!("{label}: {done:.3} ms simulated"));
+            });
+            line.clear();
+            for text in (each.texts)(task, &outcome) {
+                voice.say(|| text)?;
+            }
+            fault = fault.and((each.fault)(&outcome));
+            measured.extend(outcome.measured());
+        }
+        self.write(&measured, &stop)?;
+        fault?;
+        voice.end(&stop)
+    }
+
+    /// Finds out before a run of so many tasks beside each other whether there is memory for them, and whether everything that
+    /// is asked for can be written.
+    fn begin(&self, beside: usize) -> Result<Voice, Failure> {
+        fits_memory(self.session.fabric().bytes().saturating_mul(beside as u64))?;
+        trace::probe(self.arguments, self.session)?;
+        counters::probe(self.arguments, self.session.machine().clock)?;
+        Ok(Voice::new(self.targets).with_report(self.arguments.has_details()))
+    }
+
     /// Writes the result of a run, the page, the trace and the counters, as far as they are asked for.
-    pub(crate) fn write(&self, measured: &[Measured], stop: &AtomicBool) -> Result<(), Failure> {
+    fn write(&self, measured: &[Measured], stop: &AtomicBool) -> Result<(), Failure> {
         let Task { arguments, session, workload, targets, theory } = *self;
         let command: Vec<String> = std::env::args().collect();
         let heading =

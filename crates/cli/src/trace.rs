@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::output::{Target, complain, is_same_file};
+use crate::output::{Target, complain, own_file};
 use flitway_experiment::views::{self, Views};
 use flitway_report::session::Session;
 use flitway_report::trace::STEPS_MAX;
@@ -10,15 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The file that the trace goes to, if one is asked for.
 fn target(arguments: &RunArguments) -> Result<Option<Target>, Failure> {
-    let Some(path) = &arguments.trace else { return Ok(None) };
-    if path == "-" {
-        return Err(Failure::input("--trace -: a trace goes to a file, not to standard output", None));
-    }
-    let others = [&arguments.json, &arguments.parquet, &arguments.csv, &arguments.report];
-    if others.into_iter().flatten().any(|other| is_same_file(other, path)) {
-        return Err(Failure::input(format!("--trace {path}: another result goes to the same file"), None));
-    }
-    Ok(Some(Target::new("--trace", path)))
+    own_file(arguments, "--trace", arguments.trace.as_deref(), "a trace goes")
 }
 
 /// Finds out before the run whether the trace can be written, and whether what it is to be of is there.

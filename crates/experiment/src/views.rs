@@ -63,8 +63,8 @@ impl Views<'_> {
             return Ok(None);
         };
         let follow = follow(of, self.session.fabric(), details)?;
-        let watched = self.workload().follow(self.session, self.measured.len() - 1, &follow, stop);
-        Ok(watched.map(Steps::join))
+        let watched = self.workload().follow(self.session, &[(self.measured.len() - 1, follow)], stop);
+        Ok(watched.into_iter().next().map(|(_, watches)| Steps::join(watches)))
     }
 
     /// What the registers of every port have counted, line by line as CSV: of each run, which is made again for it, from its
@@ -79,18 +79,18 @@ impl Views<'_> {
     ) -> Result<impl Iterator<Item = String> + use<>, Problem> {
         let clock = self.session.machine().clock;
         let every = every.map(|text| interval(text, clock)).transpose()?;
-        let entries = self.workload().entries_of_a_run();
-        let run = |place: usize| {
+        let runs = (0..self.measured.len()).step_by(self.workload().entries_of_a_run());
+        let follow = |place: usize| {
             let until = self.measured[place].details.as_deref()?.span[1];
             let watch = Watch::registers(Registers::new(self.session.fabric(), every, until));
-            let watched = self.workload().follow(self.session, place, &Follow { watch, until }, stop)?;
-            Some((place, Watch::join_registers(watched)?))
+            Some((place, Follow { watch, until }))
         };
-        let runs: Vec<(usize, Registers)> =
-            (0..self.measured.len()).step_by(entries).filter_map(run).collect();
-        let rows = runs.into_iter().flat_map(move |(place, registers)| {
-            let rows = registers.rows(clock).map(|row| format!("{place},{}\n", row.join(",")));
-            rows.collect::<Vec<String>>()
+        let follows: Vec<(usize, Follow)> = runs.filter_map(follow).collect();
+        let watched = self.workload().follow(self.session, &follows, stop);
+        let rows = watched.into_iter().flat_map(move |(place, watches)| {
+            let registers = Watch::join_registers(watches);
+            let rows = registers.iter().flat_map(|it| it.rows(clock));
+            rows.map(|row| format!("{place},{}\n", row.join(","))).collect::<Vec<String>>()
         });
         Ok(std::iter::once(format!("point,{}\n", Registers::COLUMNS.join(","))).chain(rows))
     }

@@ -1,6 +1,6 @@
 //! `flitway run --barrier`: barriers on a machine.
 
-use super::multicast::{mean_with_interval, of};
+use super::multicast::{beside_and_verdict, mean_with_interval, of};
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::layout::{self, Column};
@@ -110,7 +110,7 @@ fn heading() -> String {
 fn row(point: &Point) -> String {
     let Some(barrier) = &point.barrier else { return String::new() };
     let mean = |latency: &Latency| format!("{:.1}", latency.mean);
-    let unicast = |text: String| if point.offered_load > 0.0 { text } else { String::new() };
+    let [offered, accepted, _, verdict] = beside_and_verdict(point);
     let packets = |count: fn(&BarrierPoint) -> Option<u64>| {
         count(barrier).map_or_else(|| "-".to_owned(), |count| count.to_string())
     };
@@ -124,9 +124,9 @@ fn row(point: &Point) -> String {
         barrier.operations.to_string(),
         packets(|it| it.packets.map(|packets| packets.lost_by_fault + packets.lost_by_full_queue)),
         packets(|it| it.packets.map(|packets| packets.retransmissions + packets.duns)),
-        unicast(load(point.offered_load, 3)),
-        unicast(load(point.accepted_load, 4)),
-        if point.verdict == Verdict::Steady { String::new() } else { point.verdict.name().to_owned() },
+        offered,
+        accepted,
+        verdict,
     ];
     layout::line(&COLUMNS, cells.iter().map(String::as_str))
 }

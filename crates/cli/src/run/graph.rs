@@ -1,17 +1,14 @@
 //! `flitway run --graph`: task graphs, and what each came to, for people: the ranks that matter, never a line for each of many.
 
 use crate::args::RunArguments;
-use crate::counters;
 use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
-use crate::progress::{Line, stop_flag};
 use crate::table::{bare_table, cost_line, named, plural};
-use crate::task::{Task, Voice, fits_memory, session};
-use crate::trace;
-use flitway_experiment::workload::graph::GraphJob;
+use crate::task::{Each, Task, session};
+use flitway_experiment::workload::graph::{GraphJob, GraphTask};
 use flitway_experiment::workload::option::default_of;
-use flitway_experiment::workload::{GraphWorkload, Measured, Tasks};
+use flitway_experiment::workload::{GraphWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::page::time;
@@ -37,32 +34,19 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let session = session(arguments, machine);
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
-    fits_memory(session.fabric().bytes())?;
-    trace::probe(arguments, &session)?;
-    counters::probe(arguments, session.machine().clock)?;
-    let mut voice = Voice::new(targets).with_report(arguments.has_details());
-    let (stop, line) = (stop_flag()?, Line::new());
-    let clock = session.machine().clock;
-    let (mut measured, mut fault) = (Vec::new(), Ok(()));
-    for task in &tasks {
-        let beside = task
-            .background
-            .as_ref()
-            .map_or_else(String::new, |(_, load)| format!(" beside load {}", shown::load(*load, 3)));
-        let results = workload.measure(&session, task, &stop, &mut |progress| {
-            let done = clock.nanos(progress.now.0 as f64) / 1e6;
-            line.message(format!("{}{beside}: {done:.3} ms simulated", workload.written.shown("graph")));
-        });
-        line.clear();
-        for (job, result) in workload.jobs.iter().zip(results) {
-            voice.say(|| fitted(&text(&session, workload, job, (&result, &[])), 2))?;
-            fault = fault.and(verdict(&session, &result));
-            measured.push(Measured::from(result));
-        }
-    }
-    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
-    fault?;
-    voice.end(&stop)
+    let each = Each {
+        label: &|_, task: &GraphTask| {
+            let load = task.background.as_ref().map(|(_, load)| shown::load(*load, 3));
+            let beside = load.map_or_else(String::new, |load| format!(" beside load {load}"));
+            format!("{}{beside}", workload.written.shown("graph"))
+        },
+        texts: &|_, results| {
+            let jobs = workload.jobs.iter().zip(results);
+            jobs.map(|(job, result)| fitted(&text(&session, workload, job, (result, &[])), 2)).collect()
+        },
+        fault: &|results: &Vec<GraphResult>| results.iter().try_for_each(|result| verdict(&session, result)),
+    };
+    Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
 }
 
 /// Lines of a kind that are shown of a graph that cannot finish; the JSON has more.

@@ -4,16 +4,13 @@ use super::barrier::{self, some_barriers};
 use super::multicast::{self, of};
 use super::{graph, train};
 use crate::args::RunArguments;
-use crate::counters;
 use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
-use crate::progress::{Line, stop_flag};
 use crate::table::{cost_line, plural, sizes_of};
-use crate::task::{Task, Voice, fits_memory, no_deadlock, session};
-use crate::trace;
+use crate::task::{Each, Task, no_deadlock, session};
 use flitway_experiment::workload::mix::MixTask;
-use flitway_experiment::workload::{Measured, MixWorkload, Outcome, Tasks};
+use flitway_experiment::workload::{MixWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::page::time;
 use flitway_report::point::{Latency, Point};
@@ -32,26 +29,12 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let session = session(arguments, machine);
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
-    fits_memory(session.fabric().bytes())?;
-    trace::probe(arguments, &session)?;
-    counters::probe(arguments, session.machine().clock)?;
-    let mut voice = Voice::new(targets).with_report(arguments.has_details());
-    let (stop, line) = (stop_flag()?, Line::new());
-    let clock = session.machine().clock;
-    let (mut measured, mut fault) = (Vec::<Measured>::new(), Ok(()));
-    for (place, task) in tasks.iter().enumerate() {
-        let result = workload.measure(&session, task, &stop, &mut |progress| {
-            let done = clock.nanos(progress.now.0 as f64) / 1e6;
-            line.message(format!("run {} of {}: {done:.3} ms simulated", place + 1, tasks.len()));
-        });
-        line.clear();
-        voice.say(|| fitted(&text(&session, workload, task, &result), 12))?;
-        fault = fault.and(verdict(&session, &result));
-        measured.extend(result.measured());
-    }
-    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
-    fault?;
-    voice.end(&stop)
+    let each = Each {
+        label: &|place, _| format!("run {} of {}", place + 1, tasks.len()),
+        texts: &|task, result| vec![fitted(&text(&session, workload, task, result), 12)],
+        fault: &|result| verdict(&session, result),
+    };
+    Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
 }
 
 /// What is a fault of the network or of a graph.

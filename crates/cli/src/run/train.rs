@@ -4,10 +4,9 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
-use crate::progress::{Line, stop_flag};
 use crate::table::{cost_line, plural, sizes_of};
-use crate::task::{Task, Voice, fits_memory};
-use flitway_experiment::workload::{Outcome, Tasks, TrainWorkload};
+use crate::task::{Each, Task, session};
+use flitway_experiment::workload::{Tasks, TrainWorkload};
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
@@ -19,24 +18,19 @@ pub(crate) fn run(
     workload: &TrainWorkload,
     targets: &Targets,
 ) -> Result<(), Failure> {
-    let session = Session::new(machine, arguments.seed(), arguments.threads);
+    let session = session(arguments, machine);
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
-    fits_memory(session.fabric().bytes())?;
-    let mut voice = Voice::new(targets);
-    let (stop, line) = (stop_flag()?, Line::new());
-    let clock = session.machine().clock;
-    let result = workload.measure(&session, &tasks[0], &stop, &mut |progress| {
-        line.message(format!("train: {:.3} ms simulated", clock.nanos(progress.now.0 as f64) / 1e6));
-    });
-    line.clear();
-    voice.say(|| fitted(&text(&session, workload, &result), 11))?;
-    if manner().verbose {
-        let counters = &result.counters;
-        voice.say(|| cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()))?;
-    }
-    let measured = result.measured();
-    Task { arguments, session: &session, workload, targets, theory: None }.write(&measured, &stop)?;
-    voice.end(&stop)
+    let each = Each {
+        label: &|_, _| "train".to_owned(),
+        texts: &|_, result: &TrainResult| {
+            let counters = &result.counters;
+            let cost = || cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64());
+            let text = fitted(&text(&session, workload, result), 11);
+            std::iter::once(text).chain(manner().verbose.then(cost)).collect()
+        },
+        fault: &|_| Ok(()),
+    };
+    Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
 }
 
 /// What there was of a train that somebody stopped.

@@ -1,6 +1,6 @@
 //! The kinds of workload: which one is meant, and what it takes.
 
-use super::option::{Part, WorkloadOption, WorkloadOptions, argument};
+use super::option::{Part, WorkloadOption, WorkloadOptions, argument, named};
 use super::{KINDS, KindId, Problem, Surroundings, Workload, listed};
 
 /// A kind of workload.
@@ -59,8 +59,7 @@ impl Kind {
     /// Whether it takes the option `name`.
     #[must_use]
     pub fn takes(&self, name: &str) -> bool {
-        let mut table = WorkloadOptions::TABLE.iter();
-        table.any(|option| option.name == name && option.kinds.contains(&self.id))
+        named(name).is_some_and(|option| option.kinds.contains(&self.id))
     }
 
     /// What asks for it, in words.
@@ -102,5 +101,5 @@ impl Kind {
 
 /// What the option `name` is about.
 pub(super) fn part_of(name: &str) -> Option<Part> {
-    WorkloadOptions::TABLE.iter().find(|option| option.name == name).map(|option| option.part)
+    named(name).map(|option| option.part)
 }

@@ -7,7 +7,7 @@ use super::graph::GraphWorkload;
 use super::kind::part_of;
 use super::multicast::MulticastWorkload;
 use super::option::{Part, several};
-use super::together::{BY, fit_together, of_part};
+use super::together::{BY, fit_together, of_part, part};
 use super::train::TrainWorkload;
 use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOption,
@@ -132,19 +132,6 @@ fn is_used(option: &WorkloadOption, options: &WorkloadOptions) -> bool {
     }
 }
 
-/// Options of `kind` as they are written for it alone, where `by` says how; those of traffic only if they are of a train.
-fn part(options: &WorkloadOptions, kind: &Kind, by: &str) -> WorkloadOptions {
-    let mut part = WorkloadOptions::default();
-    for option in kind.options() {
-        let is_own = option.part != Part::Traffic || (option.name == "packet" && kind.id == KindId::Train);
-        let from = if option.name == BY[0] { by } else { option.name };
-        if let Some(text) = options.get(from).filter(|_| is_own) {
-            part.set(option.name, text.to_owned());
-        }
-    }
-    part
-}
-
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let [_, multicast_by, barrier_by] = BY;
     let mut problems: Vec<Problem> = Vec::new();
@@ -152,7 +139,11 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     problems.extend(idle.filter(|option| !is_used(option, options)).map(unused));
     let mut checked = |of: Part, kind: &Kind, by: &'static str| {
         let is_there = has_part(options, of);
-        let checked = is_there.then(|| (kind.check)(&part(options, kind, by), around));
+        // The options of traffic are of what runs beside it, but for the size of the packets of a train.
+        let its_own = |option: &WorkloadOption| {
+            option.part != Part::Traffic || (option.name == "packet" && kind.id == KindId::Train)
+        };
+        let checked = is_there.then(|| (kind.check)(&part(options, kind, by, its_own), around));
         checked?.map_err(|found| problems.extend(of_part(found, by))).ok()
     };
     let graph = checked(Part::Graph, &graph::KIND, "");

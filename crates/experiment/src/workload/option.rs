@@ -310,10 +310,15 @@ impl WorkloadOptions {
     }
 }
 
+/// The option `name`.
+pub(super) fn named(name: &str) -> Option<&'static WorkloadOption> {
+    WorkloadOptions::TABLE.iter().find(|option| option.name == name)
+}
+
 /// What the option `name` is unless given; nothing if it has no default.
 #[must_use]
 pub fn default_of(name: &str) -> &'static str {
-    WorkloadOptions::TABLE.iter().find(|option| option.name == name).and_then(|it| it.default).unwrap_or("")
+    named(name).and_then(|option| option.default).unwrap_or("")
 }
 
 /// The values of an option that can be given several times, a line each.

@@ -145,14 +145,14 @@ pub trait Run: Described {
     /// How many entries of a result a run of it comes to, one after the other.
     fn entries_of_a_run(&self) -> usize;
 
-    /// Runs what came to the entry `place` of the result again: what its shards have watched; `None` if nothing can be.
+    /// Runs again what came to some entries of the result, by their places: what the shards have watched of each of which
+    /// anything can be.
     fn follow(
         &self,
         session: &Session,
-        place: usize,
-        follow: &Follow,
+        follows: &[(usize, Follow)],
         stop: &AtomicBool,
-    ) -> Option<Vec<Watch>>;
+    ) -> Vec<(usize, Vec<Watch>)>;
 }
 
 impl<W: Tasks> Run for W {
@@ -196,11 +196,14 @@ impl<W: Tasks> Run for W {
     fn follow(
         &self,
         session: &Session,
-        place: usize,
-        follow: &Follow,
+        follows: &[(usize, Follow)],
         stop: &AtomicBool,
-    ) -> Option<Vec<Watch>> {
-        let task = self.tasks(session).ok()?.into_iter().nth(place / self.entries())?;
-        self.again(session, &task, follow, stop)
+    ) -> Vec<(usize, Vec<Watch>)> {
+        let Ok(tasks) = self.tasks(session) else { return Vec::new() };
+        let again = |(place, follow): &(usize, Follow)| {
+            let task = tasks.get(place / self.entries_of_a_run())?;
+            Some((*place, self.again(session, task, follow, stop)?))
+        };
+        follows.iter().filter_map(again).collect()
     }
 }

@@ -4,8 +4,8 @@ use super::barrier::BarrierWorkload;
 use super::beside::Task;
 use super::multicast::MulticastWorkload;
 use super::{
-    Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, argument,
-    barrier, multicast,
+    Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOption, WorkloadOptions,
+    Written, argument, barrier, multicast,
 };
 use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, MulticastPoint, Point};
@@ -47,14 +47,18 @@ pub struct TogetherWorkload {
 /// One point: operations and barriers, and the traffic beside them.
 pub type TogetherTask = Task<OperationsRun>;
 
-/// Options of `kind` as they are written for it alone, where `by` says how; without those that both have, if `is_second`.
-fn part(options: &WorkloadOptions, kind: &Kind, by: &str, is_second: bool) -> WorkloadOptions {
-    let shared = |name: &str| is_second && name != "by" && name != "overheads" && multicast::KIND.takes(name);
+/// Options of `kind` as they are written for it alone, where `by` says how; of those that are `its_own`.
+pub(super) fn part(
+    options: &WorkloadOptions,
+    kind: &Kind,
+    by: &str,
+    its_own: impl Fn(&WorkloadOption) -> bool,
+) -> WorkloadOptions {
     let mut part = WorkloadOptions::default();
-    for name in kind.options().iter().map(|option| option.name).filter(|name| !shared(name)) {
-        let from = if name == BY[0] { by } else { name };
+    for option in kind.options().into_iter().filter(|option| its_own(option)) {
+        let from = if option.name == BY[0] { by } else { option.name };
         if let Some(text) = options.get(from) {
-            part.set(name, text.to_owned());
+            part.set(option.name, text.to_owned());
         }
     }
     part
@@ -74,8 +78,13 @@ pub(super) fn of_part(problems: Vec<Problem>, by: &'static str) -> Vec<Problem> 
 
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let [_, multicast_by, barrier_by] = BY;
-    let operations = (multicast::KIND.check)(&part(options, &multicast::KIND, multicast_by, false), around);
-    let barriers = (barrier::KIND.check)(&part(options, &barrier::KIND, barrier_by, true), around);
+    let of_multicasts = part(options, &multicast::KIND, multicast_by, |_| true);
+    // What both have is said of multicasts, but for how, and what it costs the nodes.
+    let of_barriers = part(options, &barrier::KIND, barrier_by, |option| {
+        ["by", "overheads"].contains(&option.name) || !multicast::KIND.takes(option.name)
+    });
+    let operations = (multicast::KIND.check)(&of_multicasts, around);
+    let barriers = (barrier::KIND.check)(&of_barriers, around);
     match (operations, barriers) {
         (Ok(Workload::Multicast(multicast)), Ok(Workload::Barrier(barrier))) => {
             let written = Written::new(&KIND, options);
