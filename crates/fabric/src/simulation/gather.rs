@@ -72,22 +72,28 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// switches of rail 0, of rail 1, ..., then the rails of each node. `None` from an architecture that does not count.
     #[must_use]
     pub fn sent_flits(&mut self) -> Option<Vec<u64>> {
-        let Simulation { topology, rails, .. } = self;
+        let Simulation { windows, topology, switches, nodes, rails, .. } = self;
         let ports = |(number, at): (usize, &Address)| {
             (*at, topology.ports(SwitchId(number as u32 % topology.switches())))
         };
-        let of_switches = self.switches.iter().enumerate().map(ports);
-        let components = of_switches.chain(self.nodes.iter().map(|&at| (at, *rails)));
-        let channels: Vec<(Address, PortId)> =
-            components.flat_map(|(at, ports)| (0..ports).map(move |port| (at, PortId(port)))).collect();
-        let shards = self.windows.shards_mut();
-        let sent = ask_places(
-            shards,
-            &channels,
-            |(at, _)| *at,
-            |shard, (at, port)| shard.sent_flits(at.place, *port),
-        );
-        sent.into_iter().collect()
+        let of_switches = switches.iter().enumerate().map(ports);
+        let components: Vec<(Address, u32)> =
+            of_switches.chain(nodes.iter().map(|&at| (at, *rails))).collect();
+        let of_shard = |(shard, number): (&A::Shard<E, O>, u32)| {
+            let here = components.iter().filter(|(at, _)| at.shard == number);
+            here.flat_map(|(at, ports)| (0..*ports).map(|port| shard.sent_flits(at.place, PortId(port))))
+                .collect()
+        };
+        let of_shards: Vec<Vec<u64>> =
+            windows.shards().iter().zip(0..).map(of_shard).collect::<Option<_>>()?;
+        let mut rest: Vec<&[u64]> = of_shards.iter().map(Vec::as_slice).collect();
+        let mut all = Vec::with_capacity(rest.iter().map(|of_shard| of_shard.len()).sum());
+        for (at, ports) in &components {
+            let (of_component, after) = rest[at.shard as usize].split_at(*ports as usize);
+            all.extend_from_slice(of_component);
+            rest[at.shard as usize] = after;
+        }
+        Some(all)
     }
 
     /// What the NIC ports have sent: flits of the packets that their links have chosen since the start. `None` from an
