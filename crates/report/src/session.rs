@@ -31,7 +31,6 @@ use job::{Injectors, Job};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub use graph::Graphs;
 pub use job::Background;
 
 /// A machine, built.

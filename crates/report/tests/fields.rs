@@ -12,7 +12,7 @@ use flitway_report::graph::GraphResult;
 use flitway_report::measure::Verdict;
 use flitway_report::session::mix::{Mix, MixResult};
 use flitway_report::session::train::{TrainChoice, TrainResult};
-use flitway_report::session::{Graphs, Patience, Session};
+use flitway_report::session::{Patience, Session};
 use flitway_workload::Fraction;
 use flitway_workload::graph::{Placement, goal};
 use flitway_workload::traffic::size::SizeChoice;
@@ -52,8 +52,7 @@ fn every_number_of_a_task_graph_is_its_own() {
     let session = session();
     let placement = Placement::linear(graph.ranks(), &Placement::everywhere(16)).unwrap();
     let exchange = session.exchange(&graph, placement, 0).unwrap();
-    let graphs = Graphs { exchanges: &[exchange], background: None };
-    let result = session.graphs(graphs, &AtomicBool::new(false), |_| {}).remove(0);
+    let result = session.graphs(&[exchange], &AtomicBool::new(false), |_| {}).remove(0);
     let object = result.to_json();
     // 1000 and 5000 ns are 313 and 1563 cycles, the overheads of 0.63 us and 0.7 us 197 and 219.
     let [calc, long, overhead, receive] = [313.0, 1_563.0, 197.0, 219.0];

@@ -6,14 +6,13 @@ use crate::layout::fitted;
 use crate::output::{Targets, manner};
 use crate::table::{bare_table, cost_line, named, plural};
 use crate::task::{Each, Task, session};
-use flitway_experiment::workload::graph::{GraphJob, GraphTask};
-use flitway_experiment::workload::option::default_of;
+use flitway_experiment::workload::graph::GraphJob;
 use flitway_experiment::workload::{GraphWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
 use flitway_report::page::time;
 use flitway_report::session::Session;
-use flitway_report::shown::{self, Unit};
+use flitway_report::shown::Unit;
 use flitway_report::stages::{Stage, Stages};
 use flitway_workload::graph::RankSummary;
 use flitway_workload::graph::stuck::Stuck;
@@ -35,11 +34,7 @@ pub(crate) fn run(
     let session = session(arguments, machine);
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     let each = Each {
-        label: &|_, task: &GraphTask| {
-            let load = task.background.as_ref().map(|(_, load)| shown::load(*load, 3));
-            let beside = load.map_or_else(String::new, |load| format!(" beside load {load}"));
-            format!("{}{beside}", workload.written.shown("graph"))
-        },
+        label: &|_, _| workload.written.shown("graph"),
         texts: &|_, results| {
             let jobs = workload.jobs.iter().zip(results);
             jobs.map(|(job, result)| fitted(&text(&session, workload, job, (result, &[])), 2)).collect()
@@ -102,11 +97,11 @@ pub(super) fn text(
         named(session.machine()),
         graph.ranks(),
         graph.tasks(),
-        beside(workload, result, others),
+        beside(workload, others),
         summary.messages,
         summary.bytes,
         result.counters.packets_delivered,
-        if is_alone(workload) && others.is_empty() { "" } else { " of all that ran" }
+        if workload.jobs.len() == 1 && others.is_empty() { "" } else { " of all that ran" }
     );
     // Writing to a string does not fail.
     let _ = match summary.completion {
@@ -145,23 +140,11 @@ pub(super) fn text(
     text
 }
 
-/// Whether nothing runs beside the graph.
-fn is_alone(workload: &GraphWorkload) -> bool {
-    workload.jobs.len() == 1 && workload.beside.is_none()
-}
-
 /// What runs beside a graph, for the end of a sentence.
-fn beside(workload: &GraphWorkload, result: &GraphResult, others: &[String]) -> String {
+fn beside(workload: &GraphWorkload, others: &[String]) -> String {
     let graphs = workload.jobs.len() - 1;
     let graphs = (graphs > 0).then(|| plural(graphs as u32, "graph", "s"));
-    let traffic = result.offered_load.map(|offered| {
-        let pattern = match workload.written.text("traffic") {
-            "" => default_of("traffic"),
-            pattern => pattern,
-        };
-        format!("{pattern} traffic at load {}", shown::load(offered, 3))
-    });
-    let all: Vec<String> = graphs.into_iter().chain(others.iter().cloned()).chain(traffic).collect();
+    let all: Vec<String> = graphs.into_iter().chain(others.iter().cloned()).collect();
     match &all[..] {
         [] => String::new(),
         [one] => format!(", beside {one}"),

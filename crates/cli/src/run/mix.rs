@@ -10,6 +10,7 @@ use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
 use crate::task::{Each, Task, no_deadlock, session};
 use flitway_experiment::workload::mix::MixTask;
+use flitway_experiment::workload::option::default_of;
 use flitway_experiment::workload::{MixWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::page::time;
@@ -48,7 +49,7 @@ fn verdict(session: &Session, result: &MixResult) -> Result<(), Failure> {
 fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixResult) -> String {
     let mut parts = Vec::new();
     if let Some(graphs) = &workload.graph {
-        let others = others(workload);
+        let others = others(workload, &result.point);
         let jobs = graphs.jobs.iter().zip(&result.graphs);
         parts.extend(jobs.map(|(job, result)| graph::text(session, graphs, job, (result, &others))));
     }
@@ -64,14 +65,22 @@ fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixR
     parts.join("\n\n")
 }
 
-/// What runs beside task graphs, but for traffic.
-fn others(workload: &MixWorkload) -> Vec<String> {
+/// What runs beside task graphs.
+fn others(workload: &MixWorkload, point: &Point) -> Vec<String> {
+    let traffic = workload.beside.as_ref().map(|_| {
+        let pattern = match workload.written.text("traffic") {
+            "" => default_of("traffic"),
+            pattern => pattern,
+        };
+        format!("{pattern} traffic at load {}", load(point.offered_load, 3))
+    });
     let others = [
         ("multicast", workload.multicast.is_some()),
         ("barriers", workload.barrier.is_some()),
         ("a train", workload.train.is_some()),
     ];
-    others.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| (*name).to_owned()).collect()
+    let others = others.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| (*name).to_owned());
+    others.chain(traffic).collect()
 }
 
 /// What goes on: what it is, and what was measured of it.

@@ -1,6 +1,5 @@
-//! Task graphs side by side: files in the GOAL text format, and where their ranks run; alone or beside synthetic traffic.
+//! Task graphs side by side: files in the GOAL text format, and where their ranks run.
 
-use super::beside::{self, Beside, Task};
 use super::option::{default_of, joined, several};
 use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
@@ -13,8 +12,8 @@ use flitway_process::Exchange;
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Progress;
 use flitway_report::memory::{self, Guard};
+use flitway_report::session::Session;
 use flitway_report::session::follow::Follow;
-use flitway_report::session::{Graphs, Session};
 use flitway_report::stages::Stages;
 use flitway_report::watch::Watch;
 use flitway_wiring::NodeId;
@@ -50,8 +49,6 @@ pub struct GraphWorkload {
     pub written: Written,
     /// The graphs; never empty.
     pub jobs: Vec<GraphJob>,
-    /// The traffic beside them.
-    pub beside: Option<Beside>,
 }
 
 /// A task graph, and where its ranks run.
@@ -67,9 +64,6 @@ pub struct GraphJob {
     /// What the file says that the placement names.
     list: Option<String>,
 }
-
-/// One run: graphs as fitted to a machine, and the traffic beside them.
-pub type GraphTask = Task<Vec<Arc<Exchange>>>;
 
 /// A task graph that has been read, and the digest of its file.
 type GraphFile = (Arc<TaskGraph>, String);
@@ -115,14 +109,10 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         let message = format!("{} graphs: at most {} run side by side", jobs.len(), PROCESSES_MAX - 1);
         problems.push(Problem::new("graph", message).help("merge some of them into one file"));
     }
-    let beside = beside::check(options, &mut problems);
-    match beside {
-        Some(beside) if problems.is_empty() => {
-            let written = Written::new(&KIND, options);
-            Ok(Workload::Graph(Box::new(GraphWorkload { written, jobs, beside })))
-        }
-        _ => Err(problems),
+    if !problems.is_empty() {
+        return Err(problems);
     }
+    Ok(Workload::Graph(Box::new(GraphWorkload { written: Written::new(&KIND, options), jobs })))
 }
 
 /// What the file says that `placement` names, if it names one.
@@ -308,11 +298,6 @@ impl GraphWorkload {
     }
 }
 
-/// The graphs of `task`, as a session takes them.
-fn graphs(task: &GraphTask) -> Graphs<'_> {
-    Graphs { exchanges: &task.run, background: task.background() }
-}
-
 impl Described for GraphWorkload {
     fn to_json(&self) -> Value {
         self.written.to_json()
@@ -321,31 +306,27 @@ impl Described for GraphWorkload {
     fn identity(&self) -> Value {
         // Not the path: a graph that has moved is the same.
         let of = |job: &GraphJob| json!([job.digest, job.list.as_deref().unwrap_or(&job.placement)]);
-        let background = self.beside.as_ref().map(|beside| json!([self.to_json(), beside.identity()]));
-        json!({ "graphs": self.jobs.iter().map(of).collect::<Vec<_>>(), "background": background })
+        json!({ "graphs": self.jobs.iter().map(of).collect::<Vec<_>>() })
     }
 }
 
 impl Tasks for GraphWorkload {
-    type Task = GraphTask;
+    type Task = Vec<Arc<Exchange>>;
     type Outcome = Vec<GraphResult>;
 
-    /// One graph after the other, and the traffic beside them at each of its loads.
-    fn tasks(&self, session: &Session) -> Result<Vec<GraphTask>, Vec<Problem>> {
-        let run = self.fit_graphs(session)?;
-        let backgrounds = beside::fit(self.beside.as_ref(), session)?;
-        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
+    fn tasks(&self, session: &Session) -> Result<Vec<Self::Task>, Vec<Problem>> {
+        Ok(vec![self.fit_graphs(session)?])
     }
 
     fn measure(
         &self,
         session: &Session,
-        task: &GraphTask,
+        task: &Self::Task,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Vec<GraphResult> {
         let tell = |now| progress(Progress { batches: 0, now, precision: None });
-        let mut results = session.graphs(graphs(task), stop, tell);
+        let mut results = session.graphs(task, stop, tell);
         self.name_results(&mut results);
         results
     }
@@ -357,11 +338,11 @@ impl Tasks for GraphWorkload {
     fn again(
         &self,
         session: &Session,
-        task: &GraphTask,
+        task: &Self::Task,
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<Vec<Watch>> {
-        Some(session.follow_graphs(graphs(task), follow, stop))
+        Some(session.follow_graphs(task, follow, stop))
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) const KIND: Kind = Kind {
 pub struct MixWorkload {
     /// The options, as written or by default.
     pub written: Written,
-    /// Task graphs, which know what traffic there is beside them.
+    /// Task graphs.
     pub graph: Option<GraphWorkload>,
     /// The train.
     pub train: Option<TrainWorkload>,
@@ -102,13 +102,11 @@ impl MixTask {
 /// Whether something that ends is asked for, with something beside it that no other kind has.
 fn asks(options: &WorkloadOptions) -> bool {
     let has = |part| has_part(options, part);
-    let goes_on = has(Part::Multicast) || has(Part::Barrier);
-    match (has(Part::Graph), has(Part::Train)) {
-        (true, true) => true,
-        (true, false) => goes_on,
-        (false, true) => goes_on || has(Part::Traffic),
-        (false, false) => false,
-    }
+    let ends = [Part::Graph, Part::Train].map(has);
+    let goes_on = [Part::Multicast, Part::Barrier, Part::Traffic].map(has);
+    // The size of its packets is said of nothing but traffic beside a graph, which lacks its load then.
+    let lacks_load = ends[0] && options.get("packet").is_some();
+    ends == [true, true] || (ends.contains(&true) && goes_on.contains(&true)) || lacks_load
 }
 
 /// Whether `options` ask for the workload that `part` is about.
@@ -164,11 +162,11 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         train: None,
         multicast: None,
         barrier: None,
-        beside: beside.clone(),
+        beside,
     };
     for part in [graph, train, multicast, barrier].into_iter().flatten() {
         match part {
-            Workload::Graph(graph) => mix.graph = Some(GraphWorkload { beside: beside.clone(), ..*graph }),
+            Workload::Graph(graph) => mix.graph = Some(*graph),
             Workload::Train(train) => mix.train = Some(*train),
             Workload::Multicast(multicast) => mix.multicast = Some(*multicast),
             Workload::Barrier(barrier) => mix.barrier = Some(*barrier),

@@ -109,7 +109,7 @@ pub fn argument(option: &str) -> String {
 const MEASURED: &[KindId] = &[Traffic, Multicast, Barrier, Together];
 
 /// Kinds beside which synthetic traffic can run, and that itself.
-const WITH_TRAFFIC: &[KindId] = &[Traffic, Multicast, Barrier, Together, Graph, Mix];
+const WITH_TRAFFIC: &[KindId] = &[Traffic, Multicast, Barrier, Together, Mix];
 
 /// What joins values of which none has two lines.
 const LINES: Option<&str> = Some("\n");
@@ -164,7 +164,7 @@ options! {
     }
     packet {
         part: Part::Traffic, value: Value::Size, separator: None,
-        kinds: &[Traffic, Multicast, Barrier, Together, Graph, Train, Mix],
+        kinds: &[Traffic, Multicast, Barrier, Together, Train, Mix],
         default: Some("256B"),
         help: "How large: {} (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)",
     }

@@ -1,13 +1,14 @@
 //! Runs that are made again to see more of them: the steps of chosen packets, or what the counters of every port held.
 
+use super::Session;
 use super::barrier::BarrierRun;
 use super::job::{Injectors, Job};
 use super::multicast::MulticastRun;
 use super::nodes::on_kinds;
 use super::operations::{Operations, OperationsRun};
-use super::{Graphs, Session};
 use crate::watch::Watch;
 use flitway_engine::Cycle;
+use flitway_process::Exchange;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -30,7 +31,7 @@ impl Session {
 
     /// The same of task graphs.
     #[must_use]
-    pub fn follow_graphs(&self, graphs: Graphs<'_>, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
+    pub fn follow_graphs(&self, graphs: &[Arc<Exchange>], follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
         on_kinds!(self, self.fabric(), kinds => {
             let mut simulation = self.graphs_of(kinds, graphs, &follow.watch);
             simulation.run_until(follow.until, stop);

@@ -1,6 +1,5 @@
-//! Task graphs on a machine, side by side, alone or beside synthetic traffic.
+//! Task graphs on a machine, side by side, with nothing else beside them.
 
-use super::job::Background;
 use super::nodes::{Kinds, gather_processes, on_kinds};
 use super::{Session, stories};
 use crate::details::Details;
@@ -17,26 +16,10 @@ use flitway_fabric::{Endpoint, Observer, Simulation};
 use flitway_nic::{Nic, NicModel};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
 use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
-use flitway_workload::traffic::Traffic;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-
-/// Task graphs in one run, fitted to a machine, with the traffic beside them.
-#[derive(Clone, Copy, Debug)]
-pub struct Graphs<'a> {
-    /// The graphs; never empty.
-    pub exchanges: &'a [Arc<Exchange>],
-    /// The traffic, with its offered load.
-    pub background: Background<'a>,
-}
-
-impl Graphs<'_> {
-    fn traffic(&self) -> Option<&Arc<Traffic>> {
-        self.background.map(|(traffic, _)| traffic)
-    }
-}
 
 impl Session {
     /// Fits `graph`, number `job` of those that run together, to the machine.
@@ -67,7 +50,7 @@ impl Session {
     /// Runs `graphs` until all of them are over: what each came to. Packets, channels and costs are those of the whole run.
     pub fn graphs(
         &self,
-        graphs: Graphs<'_>,
+        graphs: &[Arc<Exchange>],
         stop: &AtomicBool,
         progress: impl FnMut(Cycle),
     ) -> Vec<GraphResult> {
@@ -77,29 +60,19 @@ impl Session {
     fn graphs_on<A: Architecture, M: NicModel>(
         &self,
         kinds: Kinds<'_, A, M>,
-        graphs: Graphs<'_>,
+        graphs: &[Arc<Exchange>],
         stop: &AtomicBool,
         mut progress: impl FnMut(Cycle),
     ) -> Vec<GraphResult> {
-        /// Cycles between two looks at the clock on the wall; and where traffic goes on for ever, whether all graphs are over.
-        const STRIDES: [u64; 2] = [1 << 14, 1 << 10];
-        /// Strides between two looks for a deadlock.
-        const LOOKS: u32 = 64;
+        /// Cycles between two looks at the clock on the wall.
+        const STRIDE: u64 = 1 << 14;
         let started = Instant::now();
-        let has_traffic = graphs.background.is_some();
         let watch = Watch::slowest(self.has_details).with_latencies();
         let mut simulation = self.graphs_of(kinds, graphs, &watch);
         let mut guard = Guard::new();
-        let mut strides = 0_u32;
         let outcome = loop {
-            let stride = STRIDES[usize::from(has_traffic)];
-            let outcome = simulation.run_stride(stride, stop);
-            strides += 1;
-            // Traffic goes on for ever, but not where packets wait for each other.
-            if has_traffic && strides.is_multiple_of(LOOKS) && simulation.deadlock().is_some() {
-                break Outcome::Idle;
-            }
-            if outcome != Outcome::Reached || (has_traffic && are_over(&mut simulation)) {
+            let outcome = simulation.run_stride(STRIDE, stop);
+            if outcome != Outcome::Reached {
                 break outcome;
             }
             if guard.is_exhausted() {
@@ -111,13 +84,12 @@ impl Session {
         let wall = started.elapsed();
         // The run is over: nodes give up what they have run.
         let nodes = gather_processes(&mut simulation, |_, together| std::mem::take(together));
-        let summaries = summaries(&nodes, graphs.exchanges.len());
+        let summaries = summaries(&nodes, graphs.len());
         let completions: Option<Vec<Cycle>> = summaries.iter().map(|summary| summary.completion).collect();
         let stopped = outcome == Outcome::Stopped;
-        // Graphs that cannot finish have no end that their channels were busy until. Traffic goes on to the end of the run.
-        let has_end = has_traffic || stopped || completions.is_some();
-        let last = completions.filter(|_| !has_traffic).and_then(|completions| completions.into_iter().max());
-        let end = last.unwrap_or_else(|| simulation.now());
+        // Graphs that cannot finish have no end that their channels were busy until.
+        let has_end = stopped || completions.is_some();
+        let end = completions.and_then(|ends| ends.into_iter().max()).unwrap_or_else(|| simulation.now());
         // A packet counts when its link has chosen it: what is still to be sent at the end takes its time, too.
         let load = |flits: &u64| *flits as f64 / end.0.max(*flits).max(1) as f64;
         let load_of = sent_flits(&mut simulation).filter(|_| has_end);
@@ -125,13 +97,7 @@ impl Session {
         let stages = load_of
             .as_ref()
             .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
-        let whole = Whole {
-            offered_load: graphs.background.map(|(_, load)| load),
-            stopped,
-            out_of_memory: guard.is_exhausted(),
-            stages,
-            wall,
-        };
+        let whole = Whole { offered_load: None, stopped, out_of_memory: guard.is_exhausted(), stages, wall };
         let mut results = results(&mut simulation, (&nodes, summaries), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
@@ -144,14 +110,13 @@ impl Session {
     pub(super) fn graphs_of<A: Architecture, M: NicModel>(
         &self,
         kinds: Kinds<'_, A, M>,
-        graphs: Graphs<'_>,
+        graphs: &[Arc<Exchange>],
         watch: &Watch,
     ) -> Simulation<A, M::Nic<Together>, Watch> {
         let process = |node| {
-            let injector = graphs.traffic().map(|traffic| Process::Injector(self.injector(traffic, node)));
             let messenger =
                 |exchange: &Arc<Exchange>| Process::Messenger(Box::new(Messenger::new(exchange, node)));
-            Together::new(injector.into_iter().chain(graphs.exchanges.iter().map(messenger)).collect())
+            Together::new(graphs.iter().map(messenger).collect())
         };
         self.simulation(kinds, process, || watch.clone())
     }
@@ -161,7 +126,7 @@ impl Session {
         &self,
         kinds: Kinds<'_, A, M>,
         simulation: &mut Simulation<A, M::Nic<Together>, Watch>,
-        graphs: Graphs<'_>,
+        graphs: &[Arc<Exchange>],
         (load_of, end): (Option<Vec<f64>>, Cycle),
         stop: &AtomicBool,
     ) -> Box<Details> {

@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::files::{Made, root};
 use flitway_machine::Machine;
 use flitway_report::graph::GraphResult;
-use flitway_report::session::{Graphs, Session};
+use flitway_report::session::Session;
 use flitway_workload::graph::{Placement, goal};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -37,8 +37,7 @@ fn on_machine(name: &str, machine: &str) -> Outcome<String> {
     let placement = Placement::linear(graph.ranks(), &Placement::everywhere(session.fabric().nodes()))
         .map_err(|error| error.to_string())?;
     let exchange = session.exchange(&Arc::new(graph), placement, 0).map_err(|error| error.to_string())?;
-    let graphs = Graphs { exchanges: &[exchange], background: None };
-    let results = session.graphs(graphs, &AtomicBool::new(false), |_| {});
+    let results = session.graphs(&[exchange], &AtomicBool::new(false), |_| {});
     Ok(results.iter().map(|result| rows(&session, result)).collect())
 }
 
