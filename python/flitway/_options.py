@@ -40,6 +40,14 @@ class WorkloadOptions(TypedDict, total=False):
     """Simulated time to measure after the warm-up, instead of running to the precision; without --warm-up at least this
     long, since a warm-up is found in twenty fiftieths of it or more."""
 
+    graph: _File | Iterable[_File]
+    """Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is
+    given, and beside multicasts, barriers and a train; several run side by side."""
+
+    placement: _File | Iterable[_File]
+    """Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number
+    for each rank; one for all graphs, or one for each."""
+
     multicast: str
     """Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms fresh(receivers=4)."""
 
@@ -54,9 +62,6 @@ class WorkloadOptions(TypedDict, total=False):
     """How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given),
     node-root, three-trips, central-counter, pairwise."""
 
-    multicast_by: str
-    """The same of multicasts beside barriers, a task graph or a train, instead of --by."""
-
     root: str
     """By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse."""
 
@@ -67,11 +72,11 @@ class WorkloadOptions(TypedDict, total=False):
     """Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of barriers also on each
     arrival and release."""
 
+    multicast_by: str
+    """How multicasts are carried out beside barriers, a task graph or a train, instead of --by."""
+
     barrier: str
     """Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)."""
-
-    barrier_by: str
-    """How, beside multicasts, a task graph or a train, instead of --by."""
 
     interval: str
     """From the beginning of a barrier to that of the next in its group, if it is over by then: 50 us unless given."""
@@ -82,6 +87,9 @@ class WorkloadOptions(TypedDict, total=False):
     lose: str | Iterable[str]
     """Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as needed."""
 
+    barrier_by: str
+    """How, beside multicasts, a task graph or a train, instead of --by."""
+
     train: str
     """Send packets from one node to another, all at once: 0-15; beside synthetic traffic if a --load is given, and
     beside multicasts, barriers and task graphs."""
@@ -89,16 +97,8 @@ class WorkloadOptions(TypedDict, total=False):
     count: int
     """How many: 10000 unless given."""
 
-    graph: _File | Iterable[_File]
-    """Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is
-    given, and beside multicasts, barriers and a train; several run side by side."""
-
-    placement: _File | Iterable[_File]
-    """Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number
-    for each rank; one for all graphs, or one for each."""
-
 
 WorkloadOptions.__module__ = "flitway"
 
 # What joins the values of an option to one text.
-SEPARATORS = {"lose": "; ", "graph": "\n", "placement": "\n"}
+SEPARATORS = {"graph": "\n", "placement": "\n", "lose": "; "}

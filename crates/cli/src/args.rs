@@ -147,7 +147,7 @@ const OF_ANY_RUN: &str = "Any run";
 
 /// What an experiment says itself, and so nobody else does.
 fn of_a_run() -> impl Iterator<Item = &'static str> {
-    let options = WorkloadOptions::NAMES.iter().copied().filter(|name| !Overrides::OPTIONS.contains(name));
+    let options = WorkloadOptions::names().iter().copied().filter(|name| !Overrides::OPTIONS.contains(name));
     ["machine", "seeds", "trace", "counters", "every"].into_iter().chain(options)
 }
 

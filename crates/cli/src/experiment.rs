@@ -57,8 +57,8 @@ fn overrides(arguments: &RunArguments) -> Overrides {
     Overrides {
         set: arguments.set.clone(),
         seed: arguments.seed,
-        precision: options.precision.clone(),
-        duration: options.duration.clone(),
+        precision: options.get("precision").map(str::to_owned),
+        duration: options.get("duration").map(str::to_owned),
     }
 }
 

@@ -38,10 +38,10 @@ fn known() -> Command {
         // Some shells do not offer what does not go with what is there.
         run.mut_args(|argument| {
             let id = argument.get_id().clone();
-            let Some(option) = WorkloadOptions::TABLE.iter().find(|option| id == option.name) else {
+            let Some(option) = WorkloadOptions::table().iter().find(|option| id == option.name) else {
                 return argument;
             };
-            let others = WorkloadOptions::TABLE.iter().filter(|other| !option.goes_with(other));
+            let others = WorkloadOptions::table().iter().filter(|other| !option.goes_with(other));
             argument.conflicts_with_all(others.map(|other| other.name))
         })
     })

@@ -60,19 +60,19 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
 
 /// What `--set` says that has no effect on the workload of `options`.
 fn idle_settings(machine: &Machine, options: &WorkloadOptions) -> Vec<String> {
-    let has_overheads = options.overheads.is_some() || options.graph.is_some();
+    let has_overheads = options.is_given("overheads") || options.is_given("graph");
     let tables = [
-        ("switch.barrier.", options.barrier.is_some(), "there are no barriers (--barrier)"),
+        ("switch.barrier.", options.is_given("barrier"), "there are no barriers (--barrier)"),
         (
             "switch.multicast.",
-            options.multicast.is_some() || options.barrier.is_some(),
+            options.is_given("multicast") || options.is_given("barrier"),
             "there is no multicast (--multicast)",
         ),
         ("nic.send_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
         ("nic.receive_overhead", has_overheads, "overheads count with --overheads, or in a task graph"),
         (
             "nic.stripe_threshold",
-            options.graph.is_some(),
+            options.is_given("graph"),
             "there are no messages of several packets (--graph)",
         ),
     ];

@@ -4,7 +4,7 @@ use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use flitway_experiment::WorkloadOptions;
 use flitway_experiment::workload::WorkloadOption;
-use flitway_experiment::workload::option::Value;
+use flitway_experiment::workload::option::ValueKind;
 
 /// The options of the workload, as written.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ impl WorkloadArguments {
 
 impl Args for WorkloadArguments {
     fn augment_args(command: Command) -> Command {
-        command.args(WorkloadOptions::TABLE.iter().map(argument))
+        command.args(WorkloadOptions::table().iter().map(|option| argument(option)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -31,28 +31,28 @@ impl Args for WorkloadArguments {
 fn argument(option: &WorkloadOption) -> Arg {
     let argument = Arg::new(option.name)
         .long(option.name.replace('_', "-"))
-        .help_heading(option.part.heading())
+        .help_heading(option.heading())
         .help(option.help())
         .action(match option.value {
-            Value::Flag => ArgAction::SetTrue,
+            ValueKind::Flag => ArgAction::SetTrue,
             _ if option.separator.is_some() => ArgAction::Append,
             _ => ArgAction::Set,
         });
     // What begins with `-` is then refused with its reason, not as an option that does not exist.
     match option.value {
-        Value::Flag => argument,
-        Value::Text(stands) | Value::File(stands) => argument.value_name(stands),
-        Value::Loads => argument.value_name("LOAD").allow_negative_numbers(true),
-        Value::Count => argument.value_name("N").allow_negative_numbers(true),
-        Value::Fraction => argument.value_name("FRACTION").allow_hyphen_values(true),
-        Value::Size => argument.value_name("SIZE").allow_hyphen_values(true),
-        Value::Time => argument.value_name("TIME").allow_hyphen_values(true),
+        ValueKind::Flag => argument,
+        ValueKind::Text(stands) | ValueKind::File(stands) => argument.value_name(stands),
+        ValueKind::Loads => argument.value_name("LOAD").allow_negative_numbers(true),
+        ValueKind::Count => argument.value_name("N").allow_negative_numbers(true),
+        ValueKind::Fraction => argument.value_name("FRACTION").allow_hyphen_values(true),
+        ValueKind::Size => argument.value_name("SIZE").allow_hyphen_values(true),
+        ValueKind::Time => argument.value_name("TIME").allow_hyphen_values(true),
     }
 }
 
 /// The text that `matches` have for `option`.
 fn text(option: &WorkloadOption, matches: &ArgMatches) -> Option<String> {
-    if option.value == Value::Flag {
+    if option.value == ValueKind::Flag {
         return matches.get_flag(option.name).then(|| "true".to_owned());
     }
     let values: Vec<&str> = matches.get_many::<String>(option.name)?.map(String::as_str).collect();
@@ -67,7 +67,7 @@ impl FromArgMatches for WorkloadArguments {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for option in WorkloadOptions::TABLE {
+        for option in WorkloadOptions::table() {
             if let Some(text) = text(option, matches) {
                 self.0.set(option.name, text);
             }

@@ -7,7 +7,7 @@ use crate::plot::{check_name, plots};
 use crate::point::{Point, identity, key};
 use crate::select::Space;
 use crate::vary::{Axis, POINTS_MAX, Target, axes, no_target, omit, overlap, product};
-use crate::workload::{GraphFiles, Kind, Problem, Surroundings, Workload, WorkloadOptions, traffic};
+use crate::workload::{GraphFiles, Kind, Problem, Surroundings, Workload, WorkloadOptions, load};
 use flitway_engine::Clock;
 use flitway_machine::document::{Field, Raw};
 use flitway_machine::{
@@ -337,7 +337,7 @@ impl Checker<'_> {
         let mut problems = match Workload::check(&options, &surroundings) {
             Ok(workload) => {
                 let several = WorkloadOptions::loads().find_map(|option| {
-                    let loads = traffic::loads(options.get(option)?).ok()?;
+                    let loads = load::loads(options.get(option)?).ok()?;
                     (loads.len() > 1).then(|| several_loads(option, loads.len()))
                 });
                 match several {

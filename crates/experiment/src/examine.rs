@@ -121,13 +121,10 @@ fn payload(text: &str, mtu: u32) -> Result<u32, Problem> {
 
 /// The traffic of `pattern` at load 1.
 fn traffic(session: &Session, pattern: &str) -> Result<Arc<Traffic>, Vec<Problem>> {
-    let text = |text: &str| Some(text.to_owned());
-    let options = WorkloadOptions {
-        traffic: text(pattern),
-        packet: text("1B"),
-        load: text("1"),
-        ..WorkloadOptions::default()
-    };
+    let mut options = WorkloadOptions::default();
+    for (name, text) in [("traffic", pattern), ("packet", "1B"), ("load", "1")] {
+        options.set(name, text);
+    }
     let surroundings = Surroundings { clock: session.machine().clock, graphs: &GraphFiles::default() };
     let Workload::Traffic(workload) = Workload::check(&options, &surroundings)? else {
         unreachable!("what has a pattern is synthetic traffic")

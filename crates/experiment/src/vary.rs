@@ -5,7 +5,7 @@
 
 use crate::options::{Given, Text, VaryOptions, unknown_key};
 use crate::value::{meaning, same};
-use crate::workload::{WorkloadOptions, traffic};
+use crate::workload::{WorkloadOptions, load};
 use flitway_machine::document::{Field, Raw};
 use flitway_machine::{Code, Diagnostic, Diagnostics, Location, kind_of, schema, show};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Target {
             "machine" => Some(Target::Machine),
             "seed" => Some(Target::Seed),
             _ => {
-                if let Some(option) = WorkloadOptions::NAMES.iter().find(|option| **option == name) {
+                if let Some(option) = WorkloadOptions::names().iter().find(|option| **option == name) {
                     return Some(Target::Option(option));
                 }
                 let is_setting = schema::named(name).next().is_some() || schema::is_table(name);
@@ -141,7 +141,7 @@ fn target(name: &Text, problems: &mut Diagnostics) -> Option<Target> {
 /// That nothing of this name can be varied or written in `[run]`.
 pub(crate) fn no_target(name: &str, at: &Location) -> Diagnostic {
     let mut names: Vec<&str> = vec!["machine", "seed"];
-    names.extend(WorkloadOptions::NAMES);
+    names.extend(WorkloadOptions::names());
     let problem = unknown_key(name, at, "run", &names);
     let message = format!("there is nothing to vary named `{}`", show(name));
     let expected = format!("one of: {}; or a setting of the machine, such as switch.vcs", names.join(", "));
@@ -241,7 +241,7 @@ fn spread(item: &Given) -> Result<Vec<Given>, Diagnostic> {
     if !text.contains([',']) && !text.contains("..") {
         return Ok(vec![item.clone()]);
     }
-    let loads = traffic::loads(text).map_err(|message| {
+    let loads = load::loads(text).map_err(|message| {
         Diagnostic::error(Code::BadWorkload, item.at.clone(), format!("`load`: {message}"))
     })?;
     Ok(loads.into_iter().map(|load| Given { raw: Raw::Text(load.text()), at: item.at.clone() }).collect())

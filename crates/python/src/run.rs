@@ -69,14 +69,14 @@ pub(crate) fn parquet<'py>(py: Python<'py>, result: &str) -> PyResult<Bound<'py,
 /// The names of the options of workloads.
 #[pyfunction]
 pub(crate) fn workload_options() -> Vec<&'static str> {
-    WorkloadOptions::NAMES.to_vec()
+    WorkloadOptions::names().to_vec()
 }
 
 fn workload_of(given: Vec<(String, String)>) -> Result<WorkloadOptions, Problem> {
     let mut options = WorkloadOptions::default();
     for (name, text) in given {
         if !options.set(&name, text) {
-            let meant = nearest(&name, WorkloadOptions::NAMES.iter().copied());
+            let meant = nearest(&name, WorkloadOptions::names().iter().copied());
             let problem = Problem::new("workload", format!("there is no option `{name}`"));
             return Err(match meant {
                 Some(meant) => problem.help(format!("did you mean `{meant}`?")),

@@ -1,6 +1,7 @@
 //! Synthetic traffic beside operations.
 
-use super::traffic::{self, Load};
+use super::load::Load;
+use super::traffic;
 use super::{Problem, WorkloadOptions};
 use flitway_report::session::{self, Session};
 use flitway_workload::traffic::{Traffic, TrafficChoice};
@@ -54,7 +55,7 @@ impl Beside {
 /// The traffic beside the operations: some, if anything is said of it.
 #[expect(clippy::option_option, reason = "nothing asked for is not the same as something wrong")]
 pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> Option<Option<Beside>> {
-    let given = OPTIONS.into_iter().find(|name| options.get(name).is_some());
+    let given = OPTIONS.into_iter().find(|name| options.is_given(name));
     let Some(given) = given else { return Some(None) };
     let Some(load) = options.get("load") else {
         let message = "synthetic traffic beside operations needs a load";

@@ -1,6 +1,6 @@
 //! Task graphs side by side: files in the GOAL text format, and where their ranks run.
 
-use super::option::{default_of, joined, several};
+use super::option::{LINES, ValueKind, WorkloadOption, default_of, joined, several};
 use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
     Written,
@@ -34,6 +34,27 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["graph"],
     asks: Kind::is_selected,
     example: "app.goal",
+    heading: "Task graph",
+    options: &[
+        WorkloadOption::new(
+            "graph",
+            KindId::Graph,
+            ValueKind::File("FILE"),
+            "Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic \
+             if a --load is given, and beside multicasts, barriers and a train; several run side by side",
+        )
+        .several(LINES),
+        WorkloadOption::new(
+            "placement",
+            KindId::Graph,
+            ValueKind::File("PLACEMENT"),
+            "Where ranks run: {} (unless given) or random, on nodes that no graph before has, or a file with a \
+             node number for each rank; one for all graphs, or one for each",
+        )
+        .default("linear")
+        .several(LINES),
+    ],
+    shares: &[],
     of_a_point: None,
     fields: &[GraphResult::FIELDS, Stages::FIELDS],
     check,
@@ -143,11 +164,9 @@ fn is_way(placement: &str) -> bool {
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     let place = |path: &str| folder.join(path).display().to_string();
     let placed = |text: &str| if is_way(text) { text.to_owned() } else { place(text) };
-    let all = |text: &Option<String>, place: &dyn Fn(&str) -> String| {
-        text.as_deref().map(|text| joined(several(Some(text)).into_iter().map(place)))
-    };
-    options.graph = all(&options.graph, &place);
-    options.placement = all(&options.placement, &placed);
+    let all = |text: &str, place: &dyn Fn(&str) -> String| joined(several(Some(text)).into_iter().map(place));
+    options.change("graph", |paths| all(paths, &place));
+    options.change("placement", |placements| all(placements, &placed));
 }
 
 fn read(path: &str) -> Result<GraphFile, Problem> {

@@ -1,6 +1,6 @@
 //! The kinds of workload: which one is meant, and what it takes.
 
-use super::option::{Part, WorkloadOption, WorkloadOptions, argument, named};
+use super::option::{WorkloadOption, WorkloadOptions, argument, named};
 use super::{KINDS, KindId, Problem, Surroundings, Workload, listed};
 
 /// A kind of workload.
@@ -16,6 +16,12 @@ pub struct Kind {
     pub(super) asks: fn(&Kind, &WorkloadOptions) -> bool,
     /// A value of the first of them.
     pub example: &'static str,
+    /// The heading of its section of the help, if it has one.
+    pub heading: &'static str,
+    /// The options that it brings.
+    pub(super) options: &'static [WorkloadOption],
+    /// The options of other kinds that it takes, too.
+    pub(super) shares: &'static [&'static str],
     /// The option that has no one default: where each run is one point, it has to be given.
     pub of_a_point: Option<&'static str>,
     /// The numbers in the result of a point, in parts: path and unit.
@@ -39,19 +45,19 @@ impl Kind {
 
     /// Whether each option is given that asks for it.
     pub(super) fn is_selected(&self, options: &WorkloadOptions) -> bool {
-        self.selectors.iter().all(|name| options.get(name).is_some())
+        self.selectors.iter().all(|name| options.is_given(name))
     }
 
     /// The options that it takes: first those of what asks for it, last those of synthetic traffic.
     #[must_use]
-    pub fn options(&self) -> Vec<&'static WorkloadOption> {
-        let parts: Vec<Part> = self.selectors.iter().filter_map(|name| part_of(name)).collect();
+    pub fn taken(&self) -> Vec<&'static WorkloadOption> {
+        let parts: Vec<KindId> = self.selectors.iter().filter_map(|name| part_of(name)).collect();
         let place = |option: &&WorkloadOption| {
             let asked = parts.iter().position(|part| *part == option.part);
-            asked.unwrap_or(parts.len() + usize::from(option.part == Part::Traffic))
+            asked.unwrap_or(parts.len() + usize::from(option.part == KindId::Traffic))
         };
-        let table = WorkloadOptions::TABLE.iter();
-        let mut options: Vec<_> = table.filter(|option| option.kinds.contains(&self.id)).collect();
+        let table = WorkloadOptions::table().iter().copied();
+        let mut options: Vec<_> = table.filter(|option| self.takes(option.name)).collect();
         options.sort_by_key(place);
         options
     }
@@ -59,7 +65,7 @@ impl Kind {
     /// Whether it takes the option `name`.
     #[must_use]
     pub fn takes(&self, name: &str) -> bool {
-        named(name).is_some_and(|option| option.kinds.contains(&self.id))
+        self.shares.contains(&name) || self.options.iter().any(|option| option.name == name)
     }
 
     /// What asks for it, in words.
@@ -78,7 +84,7 @@ impl Kind {
         let takers = || KINDS.iter().filter(|kind| kind.takes(name) && kind.asks_first(name));
         let names = listed(takers().map(|kind| kind.name.to_owned()), "and");
         let message = format!("`{name}` is an option of {names}, not of {}", self.name);
-        let parts = self.options().into_iter().filter(|option| option.name.ends_with(&format!("_{name}")));
+        let parts = self.taken().into_iter().filter(|option| option.name.ends_with(&format!("_{name}")));
         let parts: Vec<String> = parts.map(|option| format!("`{}`", option.argument())).collect();
         if !parts.is_empty() {
             return Problem::new(name, message).help(format!("use {}", parts.join(" and ")));
@@ -100,6 +106,6 @@ impl Kind {
 }
 
 /// What the option `name` is about.
-pub(super) fn part_of(name: &str) -> Option<Part> {
+pub(super) fn part_of(name: &str) -> Option<KindId> {
     named(name).map(|option| option.part)
 }

@@ -6,7 +6,7 @@ use super::beside::{self, Background, Beside};
 use super::graph::GraphWorkload;
 use super::kind::part_of;
 use super::multicast::MulticastWorkload;
-use super::option::{Part, several};
+use super::option::several;
 use super::together::{BY, fit_together, of_part, part};
 use super::train::TrainWorkload;
 use super::{
@@ -36,6 +36,30 @@ pub(super) const KIND: Kind = Kind {
     selectors: &[],
     asks: |_, options| asks(options),
     example: "",
+    heading: "",
+    options: &[],
+    shares: &[
+        "traffic",
+        "packet",
+        "arrival",
+        "load",
+        "multicast",
+        "multicast_load",
+        "multicast_packet",
+        "root",
+        "staleness",
+        "overheads",
+        "multicast_by",
+        "barrier",
+        "interval",
+        "imbalance",
+        "lose",
+        "barrier_by",
+        "train",
+        "count",
+        "graph",
+        "placement",
+    ],
     of_a_point: None,
     fields: &[
         GraphResult::FIELDS,
@@ -102,17 +126,17 @@ impl MixTask {
 /// Whether something that ends is asked for, with something beside it that no other kind has.
 fn asks(options: &WorkloadOptions) -> bool {
     let has = |part| has_part(options, part);
-    let ends = [Part::Graph, Part::Train].map(has);
-    let goes_on = [Part::Multicast, Part::Barrier, Part::Traffic].map(has);
+    let ends = [KindId::Graph, KindId::Train].map(has);
+    let goes_on = [KindId::Multicast, KindId::Barrier, KindId::Traffic].map(has);
     // The size of its packets is said of nothing but traffic beside a graph, which lacks its load then.
-    let lacks_load = ends[0] && options.get("packet").is_some();
+    let lacks_load = ends[0] && options.is_given("packet");
     ends == [true, true] || (ends.contains(&true) && goes_on.contains(&true)) || lacks_load
 }
 
 /// Whether `options` ask for the workload that `part` is about.
-fn has_part(options: &WorkloadOptions, part: Part) -> bool {
-    let is_given = |name: &&str| options.get(name).is_some();
-    if part == Part::Traffic {
+fn has_part(options: &WorkloadOptions, part: KindId) -> bool {
+    let is_given = |name: &&str| options.is_given(name);
+    if part == KindId::Traffic {
         // The size alone is that of the packets of a train.
         return beside::OPTIONS.iter().filter(|name| **name != "packet").any(is_given);
     }
@@ -124,8 +148,8 @@ fn has_part(options: &WorkloadOptions, part: Part) -> bool {
 /// Whether `option` says something of what `options` ask for.
 fn is_used(option: &WorkloadOption, options: &WorkloadOptions) -> bool {
     match option.name {
-        "packet" => has_part(options, Part::Traffic) || has_part(options, Part::Train),
-        "overheads" => has_part(options, Part::Multicast) || has_part(options, Part::Barrier),
+        "packet" => has_part(options, KindId::Traffic) || has_part(options, KindId::Train),
+        "overheads" => has_part(options, KindId::Multicast) || has_part(options, KindId::Barrier),
         _ => has_part(options, option.part),
     }
 }
@@ -133,29 +157,29 @@ fn is_used(option: &WorkloadOption, options: &WorkloadOptions) -> bool {
 fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let [_, multicast_by, barrier_by] = BY;
     let mut problems: Vec<Problem> = Vec::new();
-    let idle = KIND.options().into_iter().filter(|option| options.get(option.name).is_some());
+    let idle = KIND.taken().into_iter().filter(|option| options.is_given(option.name));
     problems.extend(idle.filter(|option| !is_used(option, options)).map(unused));
-    let mut checked = |of: Part, kind: &Kind, by: &'static str| {
+    let mut checked = |of: KindId, kind: &Kind, by: &'static str| {
         let is_there = has_part(options, of);
         // The options of traffic are of what runs beside it, but for the size of the packets of a train.
         let its_own = |option: &WorkloadOption| {
-            option.part != Part::Traffic || (option.name == "packet" && kind.id == KindId::Train)
+            option.part != KindId::Traffic || (option.name == "packet" && kind.id == KindId::Train)
         };
         let checked = is_there.then(|| (kind.check)(&part(options, kind, by, its_own), around));
         checked?.map_err(|found| problems.extend(of_part(found, by))).ok()
     };
-    let graph = checked(Part::Graph, &graph::KIND, "");
-    let train = checked(Part::Train, &train::KIND, "");
-    let multicast = checked(Part::Multicast, &multicast::KIND, multicast_by);
-    let barrier = checked(Part::Barrier, &barrier::KIND, barrier_by);
-    let needs_traffic =
-        has_part(options, Part::Traffic) || (options.packet.is_some() && !has_part(options, Part::Train));
+    let graph = checked(KindId::Graph, &graph::KIND, "");
+    let train = checked(KindId::Train, &train::KIND, "");
+    let multicast = checked(KindId::Multicast, &multicast::KIND, multicast_by);
+    let barrier = checked(KindId::Barrier, &barrier::KIND, barrier_by);
+    let needs_traffic = has_part(options, KindId::Traffic)
+        || (options.is_given("packet") && !has_part(options, KindId::Train));
     let beside = if needs_traffic { beside::check(options, &mut problems).flatten() } else { None };
     problems.extend(too_many(options));
     if !problems.is_empty() {
         return Err(problems);
     }
-    let names = KIND.options().into_iter().filter(|option| is_used(option, options));
+    let names = KIND.taken().into_iter().filter(|option| is_used(option, options));
     let mut mix = MixWorkload {
         written: Written::of(names.map(|option| option.name), options),
         graph: None,
@@ -179,7 +203,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
 /// That a node would run more processes than it can.
 fn too_many(options: &WorkloadOptions) -> Option<Problem> {
     let graphs = several(options.get("graph")).len();
-    let others = [Part::Train, Part::Multicast, Part::Barrier, Part::Traffic];
+    let others = [KindId::Train, KindId::Multicast, KindId::Barrier, KindId::Traffic];
     let others = others.into_iter().filter(|part| has_part(options, *part)).count();
     let room = usize::from(PROCESSES_MAX) - others;
     let message = || format!("{graphs} graphs: at most {room} run side by side with what else there is");
@@ -188,8 +212,7 @@ fn too_many(options: &WorkloadOptions) -> Option<Problem> {
 
 /// That nothing is asked for that `option` says something of.
 fn unused(option: &WorkloadOption) -> Problem {
-    let kinds =
-        Kind::all().iter().filter(|kind| kind.selectors.len() == 1 && option.kinds.contains(&kind.id));
+    let kinds = Kind::all().iter().filter(|kind| kind.selectors.len() == 1 && kind.takes(option.name));
     let takers: Vec<&Kind> = kinds.collect();
     let names: Vec<&str> = takers.iter().map(|kind| kind.name).collect();
     let asked: Vec<String> =

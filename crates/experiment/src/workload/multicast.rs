@@ -1,7 +1,9 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
-use super::traffic::{self, Load};
+use super::load::{Load, loads};
+use super::option::{ValueKind, WorkloadOption};
+use super::traffic;
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
     time,
@@ -25,6 +27,62 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["multicast"],
     asks: Kind::is_selected,
     example: "broadcast",
+    heading: "Multicast (beside synthetic traffic, if a --load is given)",
+    options: &[
+        WorkloadOption::new(
+            "multicast",
+            KindId::Multicast,
+            ValueKind::Text("GROUPS"),
+            "Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms \
+             fresh(receivers=4)",
+        ),
+        WorkloadOption::new(
+            "multicast_load",
+            KindId::Multicast,
+            ValueKind::Loads,
+            "Copies to be delivered as a fraction of what the nodes can receive: {} (unless given), several, a \
+             range, `max`",
+        )
+        .default("0.1"),
+        WorkloadOption::new(
+            "multicast_packet",
+            KindId::Multicast,
+            ValueKind::Size,
+            "How large: {} (unless given) and whatever --packet takes",
+        )
+        .default("256B"),
+        WorkloadOption::new(
+            "by",
+            KindId::Multicast,
+            ValueKind::Text("METHOD"),
+            "How: {} (unless given), ranges, sequence, binomial, postal; of barriers: {} (unless given), \
+             node-root, three-trips, central-counter, pairwise",
+        )
+        .default("hardware"),
+        WorkloadOption::new(
+            "root",
+            KindId::Multicast,
+            ValueKind::Text("POLICY"),
+            "By way of which root of the tree: {} (unless given), random, llp, llp-ec, hlse",
+        )
+        .default("table"),
+        // OQ-D5: nobody says how old.
+        WorkloadOption::new(
+            "staleness",
+            KindId::Multicast,
+            ValueKind::Time,
+            "How old the load of switches becomes that llp, llp-ec and hlse know: {} unless given",
+        )
+        .default("50 us"),
+        WorkloadOption::new(
+            "overheads",
+            KindId::Multicast,
+            ValueKind::Flag,
+            "Nodes spend nic.send_overhead and nic.receive_overhead on each packet of an operation, of \
+             barriers also on each arrival and release",
+        ),
+    ],
+    shares: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
     of_a_point: None,
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS],
     check,
@@ -57,8 +115,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let packet = text("multicast_packet");
     let sizes = traffic::sizes("multicast_packet", packet).map_err(|errors| problems.extend(errors));
     let load = text("multicast_load");
-    let loads =
-        traffic::loads(load).map_err(|message| problems.push(Problem::new("multicast_load", message)));
+    let loads = loads(load).map_err(|message| problems.push(Problem::new("multicast_load", message)));
     let arrivals = flitway_workload::traffic::arrival::parse(traffic::arrival_of(load))
         .map_err(|error| problems.push(Problem::new("multicast_load", error.to_string())));
     let by = named("by", text("by"), &By::TABLE, &mut problems);

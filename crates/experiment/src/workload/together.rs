@@ -3,6 +3,7 @@
 use super::barrier::BarrierWorkload;
 use super::beside::Task;
 use super::multicast::MulticastWorkload;
+use super::option::ValueKind;
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOption, WorkloadOptions,
     Written, argument, barrier, multicast,
@@ -25,6 +26,42 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["multicast", "barrier"],
     asks: Kind::is_selected,
     example: "broadcast --barrier all",
+    heading: "",
+    options: &[
+        WorkloadOption::new(
+            "multicast_by",
+            KindId::Multicast,
+            ValueKind::Text("METHOD"),
+            "How multicasts are carried out beside barriers, a task graph or a train, instead of --by",
+        )
+        .default("hardware"),
+        WorkloadOption::new(
+            "barrier_by",
+            KindId::Barrier,
+            ValueKind::Text("METHOD"),
+            "How, beside multicasts, a task graph or a train, instead of --by",
+        )
+        .default("hardware"),
+    ],
+    shares: &[
+        "traffic",
+        "packet",
+        "arrival",
+        "load",
+        "precision",
+        "warm_up",
+        "duration",
+        "multicast",
+        "multicast_load",
+        "multicast_packet",
+        "root",
+        "staleness",
+        "overheads",
+        "barrier",
+        "interval",
+        "imbalance",
+        "lose",
+    ],
     of_a_point: None,
     fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS, BarrierPoint::FIELDS],
     check,
@@ -55,7 +92,7 @@ pub(super) fn part(
     its_own: impl Fn(&WorkloadOption) -> bool,
 ) -> WorkloadOptions {
     let mut part = WorkloadOptions::default();
-    for option in kind.options().into_iter().filter(|option| its_own(option)) {
+    for option in kind.taken().into_iter().filter(|option| its_own(option)) {
         let from = if option.name == BY[0] { by } else { option.name };
         if let Some(text) = options.get(from) {
             part.set(option.name, text.to_owned());

@@ -1,5 +1,6 @@
 //! A train of packets from one node to another.
 
+use super::option::{ValueKind, WorkloadOption};
 use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
 };
@@ -17,6 +18,20 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["train"],
     asks: Kind::is_selected,
     example: "0-15",
+    heading: "Train (--packet says how large)",
+    options: &[
+        WorkloadOption::new(
+            "train",
+            KindId::Train,
+            ValueKind::Text("FROM-TO"),
+            "Send packets from one node to another, all at once: 0-15; beside synthetic traffic if a --load is \
+             given, and beside multicasts, barriers and task graphs",
+        ),
+        // dawning5000.txt section 3.1 sends so many.
+        WorkloadOption::new("count", KindId::Train, ValueKind::Count, "How many: {} unless given")
+            .default("10000"),
+    ],
+    shares: &["packet"],
     of_a_point: None,
     fields: &[TrainResult::FIELDS],
     check,

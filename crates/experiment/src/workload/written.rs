@@ -15,7 +15,7 @@ pub struct Written {
 impl Written {
     /// The options of `kind`, which synthetic traffic may run beside, in `options`, or what they are unless given.
     pub(super) fn new(kind: &Kind, options: &WorkloadOptions) -> Self {
-        Self::of(kind.options().iter().map(|option| option.name), options)
+        Self::of(kind.taken().iter().map(|option| option.name), options)
     }
 
     /// The same of the options that have these `names`.
@@ -24,10 +24,10 @@ impl Written {
         // Of traffic beside it nothing is said unless there is some.
         let is_said = |name: &&'static str| {
             let has_default = !default_of(name).is_empty() && !beside::OPTIONS.contains(name);
-            has_default || options.get(name).is_some()
+            has_default || options.is_given(name)
         };
         let texts = names.iter().copied().filter(is_said).map(|name| (name, options.text(name).to_owned()));
-        let given = names.iter().copied().filter(|name| options.get(name).is_some());
+        let given = names.iter().copied().filter(|name| options.is_given(name));
         Written { options: texts.collect(), given: given.collect() }
     }
 

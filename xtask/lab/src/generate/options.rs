@@ -1,6 +1,6 @@
 //! The options of workloads, from their table: a page for people, and the types of the arguments for Python.
 
-use flitway_experiment::workload::option::{Part, Value};
+use flitway_experiment::workload::option::ValueKind;
 use flitway_experiment::workload::{Kind, WorkloadOption, WorkloadOptions};
 use std::fmt::Write;
 
@@ -37,13 +37,14 @@ class WorkloadOptions(TypedDict, total=False):
 /// The page in Markdown.
 pub(super) fn page() -> String {
     let mut page = String::from(HEAD);
-    for part in Part::ALL {
+    let mut heading = "";
+    for option in WorkloadOptions::table() {
         // Writing to a string cannot fail.
-        let _ = writeln!(page, "\n## {}", part.heading());
-        for option in WorkloadOptions::TABLE.iter().filter(|option| option.part == part) {
-            let _ =
-                writeln!(page, "\n### `{}`\n\n{}.\n\n{}", option.argument(), option.help(), facts(option));
+        if heading != option.heading() {
+            heading = option.heading();
+            let _ = writeln!(page, "\n## {heading}");
         }
+        let _ = writeln!(page, "\n### `{}`\n\n{}.\n\n{}", option.argument(), option.help(), facts(option));
     }
     page
 }
@@ -57,36 +58,36 @@ fn facts(option: &WorkloadOption) -> String {
     if let Some(default) = option.default {
         facts.push(format!("* default: `{default}`"));
     }
-    let kinds = Kind::all().iter().filter(|kind| option.kinds.contains(&kind.id));
+    let kinds = Kind::all().iter().filter(|kind| kind.takes(option.name));
     let kinds: Vec<&str> = kinds.map(|kind| kind.name).collect();
     facts.push(format!("* of: {}", kinds.join(", ")));
     facts.join("\n")
 }
 
-fn value(value: Value) -> &'static str {
+fn value(value: ValueKind) -> &'static str {
     match value {
-        Value::Text(_) => "text, in the syntax that the help shows",
-        Value::File(_) => "a path, or one of the words that the help names",
-        Value::Loads => "fractions and ranges of them, or `max`; a point is run for each",
-        Value::Fraction => "a fraction: `2%`, `0.02` or `1/50`",
-        Value::Size => "sizes with their units: `256B`, `4 KiB`, or a choice of them",
-        Value::Time => "a time with its unit: `5us`, `1 ms`",
-        Value::Count => "a whole number",
-        Value::Flag => "none on the command line; `true` or `false` elsewhere",
+        ValueKind::Text(_) => "text, in the syntax that the help shows",
+        ValueKind::File(_) => "a path, or one of the words that the help names",
+        ValueKind::Loads => "fractions and ranges of them, or `max`; a point is run for each",
+        ValueKind::Fraction => "a fraction: `2%`, `0.02` or `1/50`",
+        ValueKind::Size => "sizes with their units: `256B`, `4 KiB`, or a choice of them",
+        ValueKind::Time => "a time with its unit: `5us`, `1 ms`",
+        ValueKind::Count => "a whole number",
+        ValueKind::Flag => "none on the command line; `true` or `false` elsewhere",
     }
 }
 
 /// The module `flitway._options`.
 pub(super) fn python() -> String {
     let mut module = String::from(PYTHON_HEAD);
-    for option in WorkloadOptions::TABLE {
+    for option in WorkloadOptions::table() {
         let doc = wrapped(&format!("\"\"\"{}.\"\"\"", option.help()));
         let _ = writeln!(module, "\n    {}: {}\n{doc}", option.name, annotation(option));
     }
     module.push_str(
         "\n\nWorkloadOptions.__module__ = \"flitway\"\n\n# What joins the values of an option to one text.\n",
     );
-    let joined = WorkloadOptions::TABLE.iter().filter_map(|option| Some((option.name, option.separator?)));
+    let joined = WorkloadOptions::table().iter().filter_map(|option| Some((option.name, option.separator?)));
     let joined: Vec<String> = joined.map(|(name, text)| format!("\"{name}\": {text:?}")).collect();
     let _ = writeln!(module, "SEPARATORS = {{{}}}", joined.join(", "));
     module
@@ -95,12 +96,12 @@ pub(super) fn python() -> String {
 /// The type of the values of `option`.
 fn annotation(option: &WorkloadOption) -> String {
     let one = match option.value {
-        Value::Text(_) | Value::Size | Value::Time => "str",
-        Value::File(_) => "_File",
-        Value::Loads => "str | float | Iterable[float]",
-        Value::Fraction => "str | float",
-        Value::Count => "int",
-        Value::Flag => "bool",
+        ValueKind::Text(_) | ValueKind::Size | ValueKind::Time => "str",
+        ValueKind::File(_) => "_File",
+        ValueKind::Loads => "str | float | Iterable[float]",
+        ValueKind::Fraction => "str | float",
+        ValueKind::Count => "int",
+        ValueKind::Flag => "bool",
     };
     if option.separator.is_some() { format!("{one} | Iterable[{one}]") } else { one.to_owned() }
 }
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn every_option_has_its_place() {
         let (page, module) = (page(), python());
-        for option in WorkloadOptions::TABLE {
+        for option in WorkloadOptions::table() {
             assert!(page.contains(&format!("\n### `{}`\n", option.argument())), "{}", option.name);
             assert!(
                 module.contains(&format!("\n    {}: {}\n", option.name, annotation(option))),

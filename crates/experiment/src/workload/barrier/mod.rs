@@ -3,6 +3,7 @@
 pub mod losses;
 
 use super::beside::{self, Beside, Task};
+use super::option::{ValueKind, WorkloadOption};
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
     time, traffic,
@@ -26,6 +27,40 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["barrier"],
     asks: Kind::is_selected,
     example: "all",
+    heading: "Barriers (--traffic, --packet, --arrival and --load then say what runs beside them)",
+    options: &[
+        WorkloadOption::new(
+            "barrier",
+            KindId::Barrier,
+            ValueKind::Text("GROUPS"),
+            "Among whom: all, random(members=16, groups=16), nodes(0+4+8-15)",
+        ),
+        // OQ-H9: nobody says how often.
+        WorkloadOption::new(
+            "interval",
+            KindId::Barrier,
+            ValueKind::Time,
+            "From the beginning of a barrier to that of the next in its group, if it is over by then: {} \
+             unless given",
+        )
+        .default("50 us"),
+        WorkloadOption::new(
+            "imbalance",
+            KindId::Barrier,
+            ValueKind::Time,
+            "Each process is late by a random time of up to so much: {} unless given",
+        )
+        .default("0 us"),
+        WorkloadOption::new(
+            "lose",
+            KindId::Barrier,
+            ValueKind::Text("PACKET"),
+            "Lose a barrier packet: combine(at=switch 5 port 7, group=3, nth=2), any(at=node 12); as often as \
+             needed",
+        )
+        .several("; "),
+    ],
+    shares: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration", "by", "overheads"],
     of_a_point: None,
     fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS],
     check,
