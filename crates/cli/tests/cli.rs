@@ -391,6 +391,32 @@ fn a_newcomer_is_told_what_to_do_instead() {
     }
 }
 
+/// Without header and trailer, and with a payload of a flit, as simulators have it that count packets.
+#[test]
+fn packets_may_be_one_flit_long() {
+    let format = [
+        "packet.header=0 flits",
+        "packet.trailer=0 flits",
+        "packet.flit=64 B",
+        "switch.credit.advert=0 flits",
+    ];
+    for machine in ["mesh-8x8", "sp-switch-16"] {
+        let sets = format.iter().take(if machine == "mesh-8x8" { 4 } else { 3 });
+        let sets: Vec<&str> = sets.flat_map(|set| ["--set", set]).collect();
+        let run =
+            ["run", machine, "--load", "0.01", "--packet", "64B", "--warm-up", "2us", "--duration", "200us"];
+        let result = json(&[&run[..], &sets].concat());
+        let point = &result["points"][0];
+        let hops = |key: &str| point[key].as_f64().unwrap();
+        // A flit for each packet and hop.
+        assert_eq!(hops("flit_hops"), hops("packet_hops"), "{machine}");
+        let zero_load = point["theory"]["zero_load_latency_ns"].as_f64().unwrap();
+        let latency = point["packet_latency_ns"]["mean"].as_f64().unwrap();
+        assert!((latency / zero_load - 1.0).abs() < 0.02, "{machine}: {latency} ns of {zero_load} ns");
+        assert!((hops("accepted_load") / 0.01 - 1.0).abs() < 0.1, "{machine}: {point}");
+    }
+}
+
 #[test]
 fn a_machine_that_was_changed_is_not_described_by_its_file() {
     let headline = |arguments: &[&str]| {

@@ -11,6 +11,10 @@ use flitway_switch::sp::{
 };
 use flitway_test_kit::switch::conforms;
 
+/// All packets are one flit: payload alone.
+const ONE_FLIT: PacketFormat =
+    PacketFormat { flit_bytes: 64, header_flits: 0, trailer_flits: 0, mtu_bytes: 64 };
+
 #[test]
 fn hpp_switches_conform() {
     let plain = HppSettings {
@@ -38,7 +42,8 @@ fn hpp_switches_conform() {
         arbiter,
         ..plain.clone()
     });
-    let mut cases: Vec<HppSettings> = arbiters.chain([small, plain.clone()]).collect();
+    let one_flit = HppSettings { advert: sideband, unit_flits: 1, format: ONE_FLIT, ..plain.clone() };
+    let mut cases: Vec<HppSettings> = arbiters.chain([small, one_flit, plain.clone()]).collect();
     cases.push(HppSettings { advert: sideband, buffer_units: 8, lanes: LaneChoice::ByFlow, ..plain });
     let mail = conforms::<Hpp>(&cases);
     assert!(mail.iter().eq(&["Advert", "CreditRun", "Packet", "Run", "Signal"]), "{mail:?}");
@@ -62,6 +67,7 @@ fn sp_switches_conform() {
     let mail = conforms::<Sp>(&[
         plain.clone(),
         SpSettings { ascent: SpAscent::Routed, fifo_flits: 3, ..plain.clone() },
+        SpSettings { format: ONE_FLIT, ..plain.clone() },
         SpSettings { store: Store::Input(Organisation::SplitRam), fifo_flits: 96, worms, ..plain },
     ]);
     assert!(mail.iter().eq(&["Credits", "Flits", "Head", "Pace", "Whole"]), "{mail:?}");

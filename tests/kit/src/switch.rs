@@ -265,7 +265,7 @@ fn a_slow_nic_presses_back_and_loses_nothing<A: Architecture>(fabric: &Fabric<A:
         packet.flow = Flow::new(kind, packet.flow.tag);
     }
     let longest = u64::from(fabric.chip.format().packet_flits(fabric.chip.format().mtu_bytes));
-    let settings = TestNicSettings { window: 2, room: 2, gap: 3 * longest };
+    let settings = TestNicSettings { window: 2, room: 2, gap: 3 * longest.max(12) };
     let place = |node| Place { node, rails: fabric.rails, seed: 0 };
     let nodes = (0..).map(NodeId).zip(&scripts);
     let nics: Vec<TestNic<Script>> =

@@ -16,8 +16,8 @@ settings! {
         example("2 B"), source("hpp-switch.txt sections 3.3 and 4 (P-HP-006)");
 
     /// Flits before the payload: start, virtual channel and length, route, tag. They use the link; the credits of the
-    /// HPP Switch count payload alone.
-    pub(crate) HEADER = "packet.header", Kind::Quantity { dimension: Dimension::Flits, min: 1, max: 64 }, required,
+    /// HPP Switch count payload alone. Without header and trailer a packet is its payload, of one flit or more.
+    pub(crate) HEADER = "packet.header", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 }, required,
         example("4 flits"), source("OQ-H1");
 
     /// Flits after the payload: the check sum.
