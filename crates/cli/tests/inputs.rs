@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 const GOAL: &str = "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n";
 const GRAPH: &str = "switch a\nnode n0 n1\nlink a:0 - n0\nlink a:1 - n1\n";
+const TABLES: &str = "switch a\nto n0 port 0\nto n1 port 1\n";
 const SHORT: [&str; 6] = ["--load", "0.1", "--warm-up", "1us", "--duration", "5us"];
 
 /// A folder with an input of every kind.
@@ -27,6 +28,7 @@ fn folder(name: &str) -> PathBuf {
         ("m.toml", machine.as_str()),
         ("a.goal", GOAL),
         ("t.graph", GRAPH),
+        ("t.tables", TABLES),
         ("p.txt", "0\n1\n"),
         ("s.txt", "64 1\n128 1\n"),
         ("w.txt", "0 1\n1 0\n"),
@@ -75,6 +77,9 @@ fn no_output_of_a_run_replaces_what_it_reads() {
         &["--json"],
         &["t.graph", "w.txt"],
     );
+    let tables = "routing={algorithm=\"tables\",file=\"@t.tables\"}";
+    let by_tables = ["--set", set, "--set", "link.length.switch=5 m", "--set", tables];
+    refused(&folder, &run(&by_tables), &["--json"], &["t.tables"]);
     let graph = ["run", "hpp-switch", "--graph", "@a.goal", "--placement", "@p.txt"];
     refused(&folder, &graph, &ALL, &["a.goal", "p.txt"]);
     refused(&folder, &["check", "@m.toml"], &["--json"], &["m.toml", "soft", "hard"]);

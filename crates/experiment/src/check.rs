@@ -10,6 +10,7 @@ use crate::vary::{Axis, POINTS_MAX, Target, axes, no_target, omit, overlap, prod
 use crate::workload::{GraphFiles, Kind, Problem, Surroundings, Workload, WorkloadOptions, load};
 use flitway_engine::Clock;
 use flitway_machine::document::{Field, Raw};
+use flitway_machine::schema;
 use flitway_machine::{
     Code, Diagnostic, Diagnostics, Location, Machine, Options as MachineOptions, Severity, Source, is_path,
     kind_of, show,
@@ -280,7 +281,9 @@ impl Checker<'_> {
         settings.retain(|field| {
             !paths.iter().any(|path| field.name == *path || field.name.starts_with(&format!("{path}.")))
         });
-        for field in settings.iter_mut().filter(|field| field.name == "topology.file") {
+        let is_path =
+            |field: &&mut Field| schema::named(&field.name).any(|it| matches!(it.kind, schema::Kind::Path));
+        for field in settings.iter_mut().filter(is_path) {
             if let Raw::Text(path) = &mut field.raw {
                 *path = folder.join(&*path).display().to_string();
             }

@@ -43,7 +43,6 @@
 
 mod builtin;
 mod check;
-mod digest;
 mod examine;
 mod experiment;
 mod finding;

@@ -1,9 +1,9 @@
 //! A point of an experiment: one run of one workload on one machine.
 
 use crate::VERSION;
-use crate::digest::Digest;
 use crate::result::{Heading, result};
 use crate::workload::{GraphFiles, Measured, Problem, Surroundings, Workload, WorkloadOptions, argument};
+use flitway_machine::digest::Digest;
 use flitway_machine::{Diagnostics, Machine};
 use flitway_report::session::Session;
 use serde_json::{Map, Value, json};

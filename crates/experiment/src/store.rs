@@ -4,9 +4,9 @@
 //! `flitway/result/1` and `sha256` the digest of its compact text. A file is there whole or not at
 //! all ([`whole`]); what is damaged, or not ours, is an error and never a result.
 
-use crate::digest::Digest;
 use crate::schema;
 use crate::whole;
+use flitway_machine::digest::Digest;
 use serde_json::{Value, json};
 use std::fmt;
 use std::io;

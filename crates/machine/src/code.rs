@@ -244,6 +244,24 @@ codes! {
     GraphDisconnected "FW-M057": "Every switch must be reachable from every other, or some nodes could not talk to \
         each other.";
         "switch a b" => "switch a b\nlink a:1 - b:1"
+    /// A line of forwarding tables is not understood
+    TableLine "FW-M058": "Each line of a file of forwarding tables is empty, or begins with `switch`, `to` or `begin`; `#` begins \
+        a comment. `switch NAME ...` names the switches that the lines below it are of, `to NODE ... port NUMBER` says by \
+        which port packets for these nodes leave, `begin NODE ... class NUMBER` in which class of virtual channels those of \
+        its own nodes begin.";
+        "switch a\nto n0 7" => "switch a\nto n0 port 7"
+    /// A name in forwarding tables is not one of the topology
+    TableName "FW-M059": "Forwarding tables call switches and nodes as the graph file does, or by number, counted from 0; a \
+        topology that is built in has numbers only.";
+        "switch a\nto n9 port 0" => "switch a\nto n1 port 0"
+    /// Forwarding tables say something twice
+    TableTwice "FW-M060": "A switch has one port for each node, and one class in which packets of its nodes to it begin. Neither \
+        of two silently wins; delete one.";
+        "switch a\nto n0 port 0\nto n0 port 1" => "switch a\nto n0 port 0"
+    /// Forwarding tables do not lead to a node
+    TableLeads "FW-M061": "Every packet has to reach its node, from every other: each switch that it comes to has a port for that \
+        node, with a link, and no switch is passed twice. `flitway check` then says whether packets can wait for each other.";
+        "switch a\nto n1 port 9" => "switch a\nto n1 port 7"
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

@@ -15,7 +15,7 @@
 //! `switch`, in the machine file. All problems are reported at once.
 
 mod foreign;
-mod statement;
+pub(crate) mod statement;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

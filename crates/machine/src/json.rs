@@ -1,12 +1,13 @@
 //! The checked machine as JSON, for results.
 //!
 //! The object has the tables and keys of the machine file, with every default filled in; quantities are text with a
-//! unit, as in the file, so that the object says everything needed to repeat a run. Beside them stand two keys that a
+//! unit, as in the file, so that the object says everything needed to repeat a run. Beside them stand keys that a
 //! machine file does not have:
 //!
 //! * `origin`: for each setting that the file does not give, who does: `default` or `--set`;
 //! * `graph`, for topology `graph`: `switches` and `nodes` (their names by number) and `links`, one text each in the
-//!   form of a graph file.
+//!   form of a graph file;
+//! * `tables`, for routing `tables`: `sha256` of the file of forwarding tables.
 
 use flitway_wiring::topology::End;
 use serde_json::{Map, Value, json};
@@ -40,6 +41,9 @@ impl Machine {
         object.insert("origin".to_owned(), origins.into());
         if let Some(graph) = &self.graph {
             object.insert("graph".to_owned(), graph_object(graph));
+        }
+        if let Some(file) = &self.tables {
+            object.insert("tables".to_owned(), json!({ "sha256": file.digest }));
         }
         object.into()
     }

@@ -32,6 +32,7 @@
 pub mod code;
 mod convert;
 pub mod diagnostic;
+pub mod digest;
 pub mod document;
 mod entry;
 mod explain;
@@ -49,6 +50,7 @@ mod resolve;
 pub mod schema;
 mod section;
 mod setting;
+mod tables;
 pub mod units;
 mod values;
 
@@ -70,6 +72,7 @@ pub use printable::printable;
 pub use render::{Colour, render};
 pub use section::link::LinkSettings;
 pub use section::nic::NodeSettings;
+pub use tables::TableFile;
 pub use units::{Dimension, show};
 pub use values::Effective;
 

@@ -20,6 +20,7 @@ use crate::section::nic::NodeSettings;
 use crate::section::switch::Surroundings;
 use crate::section::topology::Size;
 use crate::section::{general, link, nic, packet, routing, switch, topology};
+use crate::tables::TableFile;
 use crate::units::Dimension;
 use crate::values::Effective;
 
@@ -40,6 +41,8 @@ pub struct Machine {
     pub graph: Option<GraphFile>,
     /// How paths are chosen.
     pub routing: RoutingKind,
+    /// The forwarding tables, if they are.
+    pub tables: Option<TableFile>,
     /// How payload becomes flits.
     pub packet: PacketFormat,
     /// The chip.
@@ -124,11 +127,11 @@ impl Machine {
             clock: general::clock(&values),
             format: packet,
             topology: topology.as_ref(),
-            routing,
+            routing: routing.as_ref().map(|routing| routing.kind),
             vc_classes: topology
                 .as_ref()
-                .zip(routing)
-                .map(|(topology, routing)| routing::classes(routing, topology)),
+                .zip(routing.as_ref())
+                .map(|(topology, routing)| routing.classes(topology)),
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);
@@ -144,9 +147,10 @@ impl Machine {
             unreachable!("a part that cannot be built reports why");
         };
         let graph = topology.graph.as_ref().map(|graph| graph.path.clone());
+        let tables = routing.tables.as_ref().map(|tables| tables.path.clone());
         let size = topology.size();
         Ok(Machine {
-            files: options.read_from.into_iter().chain(graph).collect(),
+            files: options.read_from.into_iter().chain(graph).chain(tables).collect(),
             size,
             name: general.name,
             description: general.description,
@@ -154,7 +158,8 @@ impl Machine {
             clock: general.clock,
             topology: topology.settings,
             graph: topology.graph,
-            routing,
+            routing: routing.kind,
+            tables: routing.tables,
             packet,
             switch,
             link,
@@ -216,7 +221,9 @@ impl Machine {
         let Size { nodes, switches, ports } = self.size;
         let has_tables = table_entries_max(self.routing, &self.topology).is_some();
         let tables = if has_tables { 2 * nodes * switches } else { 0 };
-        let alike = self.fabric_of(&TopologySettings::Single { nodes: 2 }, RoutingKind::UpDown);
+        let pair = Topology::build(&TopologySettings::Single { nodes: 2 }).expect("two nodes are few");
+        let pair = Routing::new(RoutingKind::UpDown, Arc::new(pair)).expect("up*/down* goes with it");
+        let alike = self.fabric_of(pair);
         let [switch_port, nic_port] = alike.bytes_per_port();
         MemoryNeeded {
             fabric: BUILT[0] * ports + BUILT[1] * nodes + tables,
@@ -230,19 +237,22 @@ impl Machine {
     /// If the fabric refuses what the checks of this crate let pass.
     #[must_use]
     pub fn fabric(&self) -> AnyFabric {
-        self.fabric_of(&self.topology, self.routing)
+        let topology = Arc::new(Topology::build(&self.topology).expect("a checked topology can be built"));
+        let routing = match &self.tables {
+            Some(file) => Routing::by_tables(topology, Arc::clone(&file.tables)),
+            None => Routing::new(self.routing, topology),
+        };
+        self.fabric_of(routing.expect("a checked routing goes with its topology"))
     }
 
-    fn fabric_of(&self, topology: &TopologySettings, routing: RoutingKind) -> AnyFabric {
-        let topology = Topology::build(topology).expect("a checked topology can be built");
+    fn fabric_of(&self, routing: Routing) -> AnyFabric {
+        let topology = routing.topology();
         let classes = topology.classes();
         let latencies = topology
             .links()
             .iter()
             .map(|link| self.link_cycles(&classes[link.class as usize], link.length_mm))
             .collect();
-        let routing =
-            Routing::new(routing, Arc::new(topology)).expect("a checked routing goes with its topology");
         let bare = Fabric {
             routing,
             rails: self.rails,

@@ -15,6 +15,9 @@ use flitway_wiring::topology::TopologySettings;
 const GRAPH: &str = "switch a b c\nnode n0..n3\nlink a:0 - n0\nlink b:0 - n1 3 m\nlink c:0 - n2\nlink c:1 - n3\n\
                      link a:2 - b:2 10 m\nlink b:3 - c:3\n";
 
+const TABLES: &str = "switch a\nto n0 port 0\nto n1..n3 port 2\nswitch b\nto n0 port 2\nto n1 port 0\nto n2..n3 port 3\n\
+                      switch c\nto n0..n1 port 3 class 1\nto n2 port 0\nto 3 port 1\nbegin n0 class 1\n";
+
 /// What a slip of a person could put in.
 const PIECES: &[&str] = &[
     "",
@@ -65,6 +68,9 @@ const PIECES: &[&str] = &[
     "n0..n9",
     "n0..n4000000000",
     "a:63",
+    " port 3",
+    " class 2",
+    "begin n1",
     "inf",
     "nan",
     "0x",
@@ -91,9 +97,13 @@ fn run(number: u64, folder: &Path) {
         let mut graph = GRAPH.to_owned();
         (0..random.below(6)).for_each(|_| damage(&mut graph, PIECES, &mut random));
         std::fs::write(folder.join("fuzz.graph"), graph).expect("the folder of the test can be written");
+        let mut tables = TABLES.to_owned();
+        (0..random.below(4)).for_each(|_| damage(&mut tables, PIECES, &mut random));
+        std::fs::write(folder.join("fuzz.tables"), tables).expect("the folder of the test can be written");
+        let routing = pick(&mut random, &["\"up-down\"", "\"tables\"\nfile = \"fuzz.tables\""]);
         text = include_str!("mistakes/base.toml")
             .replace("kind = \"fat-tree\"\nports = 4\nlevels = 2", "kind = \"graph\"\nfile = \"fuzz.graph\"")
-            .replace("d-mod-k", "up-down");
+            .replace("\"d-mod-k\"", routing);
     }
     (0..random.below(6)).for_each(|_| damage(&mut text, PIECES, &mut random));
     let mut options = Options::from_text("fuzz.toml", text, folder);

@@ -2,7 +2,8 @@
 //! a case may have
 //!
 //! * `set TEXT`: an override; `load NAME`: a name or path instead of a text;
-//! * a graph file `test.graph` next to the machine file, each line after `graph|`.
+//! * a graph file `test.graph` next to the machine file, each line after `graph|`, and forwarding tables `test.tables`, each
+//!   after `tables|`.
 //!
 //! `FLITWAY_ACCEPT=1 cargo test -p flitway-machine --test mistakes` writes the messages of today; look at each before
 //! they are committed, and say in the commit why they changed.
@@ -24,9 +25,11 @@ fn load(cases: &Cases, case: &Case, place: &Path) -> Result<Machine, Diagnostics
         return Machine::load(name, &sets);
     }
     fs::create_dir_all(place).unwrap();
-    let graph = case.marked("graph|");
-    if !graph.is_empty() {
-        fs::write(place.join("test.graph"), graph.join("\n") + "\n").unwrap();
+    for (mark, file) in [("graph|", "test.graph"), ("tables|", "test.tables")] {
+        let lines = case.marked(mark);
+        if !lines.is_empty() {
+            fs::write(place.join(file), lines.join("\n") + "\n").unwrap();
+        }
     }
     let mut options = Options::from_text("machine.toml", cases.text(case), place);
     for set in &sets {

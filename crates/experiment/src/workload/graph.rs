@@ -5,8 +5,8 @@ use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
     Written,
 };
-use crate::digest::Digest;
 use flitway_fabric::PROCESSES_MAX;
+use flitway_machine::digest::Digest;
 use flitway_machine::input;
 use flitway_process::Exchange;
 use flitway_report::graph::GraphResult;

@@ -17,11 +17,11 @@ pub(super) enum Statement {
     Link(Link),
 }
 
-/// A declared name.
+/// A word, and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
-    pub(super) text: String,
-    pub(super) span: Range<usize>,
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
 }
 
 /// A link as written.
@@ -104,7 +104,8 @@ pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineEr
     }
 }
 
-fn words(body: &str, start: usize) -> Vec<Name> {
+/// The words of `body`, which begins at byte `start` of the file.
+pub(crate) fn words(body: &str, start: usize) -> Vec<Name> {
     let mut words = Vec::new();
     let mut at = 0;
     for part in body.split_inclusive(char::is_whitespace) {
@@ -154,7 +155,7 @@ pub(super) fn too_many(count: usize) -> (String, String) {
 }
 
 /// The common stem and the numbers of `n0..n7`.
-fn range<'a>(first: &'a str, last: &str) -> Option<(&'a str, Range<usize>)> {
+pub(crate) fn range<'a>(first: &'a str, last: &str) -> Option<(&'a str, Range<usize>)> {
     let split = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let stem = &first[..split(first)];
     let (from, to): (u32, u32) = (first[stem.len()..].parse().ok()?, last[split(last)..].parse().ok()?);

@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Links, Topology};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
+use crate::tables::{self, TableFile};
 use crate::values::Values;
 
 /// A routing.
@@ -29,11 +30,14 @@ enum Needs {
     BothWays,
     /// Intermediates by way of which packets can go.
     Intermediates,
+    /// Nothing but a file.
+    File,
 }
 
 pub(crate) const UP_DOWN: &str = "up-down";
 const DIMENSION_ORDER: &str = "dimension-order";
 const MINIMAL: &str = "minimal";
+const TABLES: &str = "tables";
 
 /// Every routing.
 static ROUTINGS: &[Row] = &[
@@ -109,6 +113,18 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: true,
     },
+    Row {
+        choice: Choice {
+            name: TABLES,
+            doc: "Forwarding tables from a file, `routing.file`: a port for every switch and node, as subnet managers have \
+                  them. Each packet has to reach its node; whether packets can wait for each other for ever `flitway check` \
+                  says.",
+        },
+        kind: RoutingKind::Tables,
+        for_study: None,
+        needs: Needs::File,
+        leads_worms: false,
+    },
 ];
 
 /// The flag without which `kind` is for study alone, and the routing that it is with it.
@@ -135,6 +151,13 @@ settings! {
     DATELINE = "routing.dateline", Kind::Flag, default(true), for OF_RINGS,
         source("Dally and Seitz, IEEE Trans. Computers C-36(5), 1987");
 
+    /// The forwarding tables. The path is relative to the machine file that names it; in a `--set`, to the current
+    /// directory. Lines are `switch NAME ...`, below it `to NODE ... port NUMBER [class NUMBER]` for these switches, and
+    /// `begin NODE ... class NUMBER`: the class of virtual channels in which packets of their own nodes begin. Without
+    /// `class` a packet keeps the class that it came in on. Names are those of the graph file, or numbers; `n0..n7` is
+    /// several; `#` begins a comment.
+    FILE = "routing.file", Kind::Path, required, for OF_TABLES, example("ring.tables"), source("Flitway");
+
     /// Whether minimal routing divides virtual channels into the classes that keep it free of deadlock. Without, for
     /// study, all virtual channels are one class, and packets can wait for each other for ever where rings close;
     /// `flitway check` shows whether they do, and how.
@@ -149,14 +172,24 @@ const OF_RINGS: When =
 /// Settings of minimal routing.
 const OF_MINIMAL: When = When { selector: &ALGORITHM, holds: |_, name| name == MINIMAL };
 
+/// Settings of routing by tables.
+const OF_TABLES: When = When { selector: &ALGORITHM, holds: |_, name| name == TABLES };
+
 /// The shortest ring that closes without a dateline: in a shorter one no hop is followed by another one of each switch.
 const RING_MIN: u32 = 5;
+
+/// A routing, and the tables that it needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) kind: RoutingKind,
+    pub(crate) tables: Option<TableFile>,
+}
 
 pub(crate) fn build(
     values: &Values,
     topology: Option<&Topology>,
     findings: &mut Diagnostics,
-) -> Option<RoutingKind> {
+) -> Option<Chosen> {
     let has_dateline = values.flag(&DATELINE) != Some(false);
     let row = named(values.choice(&ALGORITHM)?)?;
     let routing = match row.for_study {
@@ -168,7 +201,21 @@ pub(crate) fn build(
             check_dateline(values, routing, topology, findings);
         }
         let has_room = topology.is_none_or(|topology| check_tables(values, row, routing, topology, findings));
-        return has_room.then_some(routing);
+        if !has_room {
+            return None;
+        }
+        let tables = match row.needs {
+            Needs::File => {
+                let topology = topology?;
+                // What is wrong with a topology has been said.
+                let wiring = Wiring::build(&topology.settings).ok()?;
+                let (path, at) = (values.path(&FILE)?, values.location(&FILE));
+                let of = (&wiring, topology.graph.as_ref());
+                Some(tables::read(&path, at.as_ref(), of, findings)?)
+            }
+            _ => None,
+        };
+        return Some(Chosen { kind: routing, tables });
     }
     let name = row.choice.name;
     let kind = topology.map_or("", Topology::kind);
@@ -211,6 +258,7 @@ impl Row {
             Needs::Own => topology.row.own_routing == self.kind,
             Needs::BothWays => !topology.is_one_way(),
             Needs::Intermediates => topology.has_intermediates,
+            Needs::File => true,
         }
     }
 
@@ -223,6 +271,7 @@ impl Row {
             }
             Needs::BothWays => "a topology whose links lead both ways".to_owned(),
             Needs::Intermediates => "a dragonfly, or a HyperX of up to three dimensions,".to_owned(),
+            Needs::File => "any topology".to_owned(),
         }
     }
 }
@@ -262,13 +311,18 @@ fn check_tables(
     false
 }
 
-/// Classes of virtual channels that `kind` needs on `topology`. How many layers paths need only laying them tells.
-pub(crate) fn classes(kind: RoutingKind, topology: &Topology) -> u32 {
-    routing::classes(kind, &topology.settings).unwrap_or_else(|| {
-        let wiring = Wiring::build(&topology.settings).ok();
-        let routing = wiring.and_then(|wiring| Routing::new(kind, Arc::new(wiring)).ok());
-        routing.map_or(1, |routing| routing.classes())
-    })
+impl Chosen {
+    /// Classes of virtual channels that it needs on `topology`. How many layers paths need only laying them tells.
+    pub(crate) fn classes(&self, topology: &Topology) -> u32 {
+        if let Some(file) = &self.tables {
+            return file.tables.classes();
+        }
+        routing::classes(self.kind, &topology.settings).unwrap_or_else(|| {
+            let wiring = Wiring::build(&topology.settings).ok();
+            let routing = wiring.and_then(|wiring| Routing::new(self.kind, Arc::new(wiring)).ok());
+            routing.map_or(1, |routing| routing.classes())
+        })
+    }
 }
 
 /// Says what comes of a torus whose dateline is switched off.

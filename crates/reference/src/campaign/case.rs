@@ -1,5 +1,6 @@
 //! One case: a fabric, what its nodes send and when they arrive at barriers.
 
+use super::tables::routing;
 use crate::script::{ASKS, Arrivals, Script, Scripted};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
@@ -10,7 +11,7 @@ use flitway_nic::{NicModel, Place};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_test_kit::test_nic::{TestNic, TestNicSettings};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{End, Topology, TopologySettings};
 use flitway_wiring::{Groups, NodeId, NodeSet, RailId};
 use std::ops::RangeInclusive;
@@ -129,7 +130,7 @@ impl Case {
             && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= chip.ports();
-        let routing = Routing::new(self.routing, topology).ok().filter(|_| fits)?;
+        let routing = routing(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
             groups => Groups::new(&routing, self.ascent, groups).ok()?,

@@ -11,6 +11,7 @@ mod compare;
 mod dice;
 mod generate;
 mod shrink;
+mod tables;
 mod text;
 
 pub use case::{Case, Slow};

@@ -11,7 +11,7 @@
 //! In one class, for study, all paths are in it, and packets can wait for each other for ever where cycles close.
 
 use super::balance::{Balance, Table, links};
-use super::{Arrival, Candidate, Header, Hop, Relation};
+use super::{Arrival, Candidate, Header, Hop, Relation, from_nodes};
 use crate::digraph::Growing;
 use crate::topology::{End, Topology};
 use crate::{NodeId, PortId, SwitchId};
@@ -47,17 +47,12 @@ impl Layered {
         (0..topology.nodes()).for_each(|node| nodes[topology.home(NodeId(node)).0.index()] += 1);
         let mut balance = Balance::new(&links(topology), 1, |_, _, _| Some(0));
         let next = Table::new(topology, &mut balance, |_, weights| weights.copy_from_slice(&nodes));
-        let all = || (0..topology.switches()).map(SwitchId);
-        let is_from_node = all()
-            .map(|here| {
-                let ports = (0..topology.ports(here)).map(PortId);
-                ports.map(|port| matches!(topology.feeder(here, port), Some((_, End::Node(_))))).collect()
-            })
-            .collect();
+        let is_from_node = from_nodes(topology);
         let exits = (0..topology.nodes()).map(|node| topology.exit(NodeId(node))).collect();
         let mut routing = Layered { switches, classes: 1, exits, is_from_node, next, rule: Rule::One };
         if has_classes {
-            let sources: Vec<SwitchId> = all().filter(|here| nodes[here.index()] > 0).collect();
+            let all = (0..topology.switches()).map(SwitchId);
+            let sources: Vec<SwitchId> = all.filter(|here| nodes[here.index()] > 0).collect();
             routing.lay(topology, &sources);
         }
         routing

@@ -13,6 +13,7 @@ mod header;
 mod hyperx;
 mod layered;
 pub mod select;
+mod tables;
 mod up_down;
 mod valiant;
 mod xgft;
@@ -20,6 +21,7 @@ mod xgft;
 pub use balance::load_of_shortest;
 pub use header::Header;
 pub use select::Selection;
+pub use tables::{ForwardingTables, TableFault};
 pub(crate) use up_down::spanning_tree;
 
 use crate::NodeId;
@@ -127,6 +129,8 @@ pub enum RoutingKind {
     Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
     DestinationTag,
+    /// Forwarding tables from outside: see [`Routing::by_tables`].
+    Tables,
 }
 
 /// Why a routing does not go with a topology.
@@ -146,6 +150,8 @@ pub enum RoutingError {
     OneWay,
     /// Up*/down* and minimal routing have tables: see [`table_entries_max`].
     TooLarge,
+    /// Forwarding tables have to be given, and to lead every packet to its destination: see [`ForwardingTables::check`].
+    Tables,
 }
 
 impl std::fmt::Display for RoutingError {
@@ -166,6 +172,7 @@ impl std::fmt::Display for RoutingError {
                 f.write_str("up*/down* and minimal routing need links that lead both ways")
             }
             RoutingError::TooLarge => f.write_str("the tables of this routing are too large"),
+            RoutingError::Tables => f.write_str("routing by tables needs tables that lead everywhere"),
         }
     }
 }
@@ -178,7 +185,7 @@ impl std::error::Error for RoutingError {}
 pub fn table_entries_max(kind: RoutingKind, settings: &TopologySettings) -> Option<u64> {
     let is_dragonfly = matches!(settings, TopologySettings::Dragonfly(_));
     match kind {
-        RoutingKind::UpDown => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::UpDown | RoutingKind::Tables => Some(TABLE_ENTRIES_MAX),
         RoutingKind::Minimal | RoutingKind::MinimalInOneClass if is_dragonfly => None,
         RoutingKind::MinimalInOneClass => Some(TABLE_ENTRIES_MAX),
         RoutingKind::Minimal => Some(LAYERED_MAX),
@@ -192,7 +199,7 @@ pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
     match (kind, settings) {
         (RoutingKind::DimensionOrder, TopologySettings::Torus { .. }) => Some(2),
         (RoutingKind::Minimal, TopologySettings::Dragonfly(_)) => Some(2),
-        (RoutingKind::Minimal, _) => None,
+        (RoutingKind::Minimal | RoutingKind::Tables, _) => None,
         (RoutingKind::Valiant, TopologySettings::Dragonfly(_)) => Some(3),
         (RoutingKind::Valiant, _) => Some(2),
         _ => Some(1),
@@ -238,6 +245,7 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             Arc::new(relation)
         }
         (RoutingKind::Valiant, _) => return Err(RoutingError::NoIntermediates),
+        (RoutingKind::Tables, _) => return Err(RoutingError::Tables),
         _ if topology.is_one_way() => return Err(RoutingError::OneWay),
         (RoutingKind::Minimal, _) if pairs > LAYERED_MAX => return Err(RoutingError::TooLarge),
         _ if pairs > TABLE_ENTRIES_MAX => return Err(RoutingError::TooLarge),
@@ -246,6 +254,15 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             Arc::new(layered::Layered::new(topology, has_classes))
         }
     })
+}
+
+/// By switch and port: whether packets of nodes come in there.
+fn from_nodes(topology: &Topology) -> Vec<Vec<bool>> {
+    let of = |here: SwitchId| {
+        let ports = (0..topology.ports(here)).map(PortId);
+        ports.map(|port| matches!(topology.feeder(here, port), Some((_, End::Node(_))))).collect()
+    };
+    (0..topology.switches()).map(SwitchId).map(of).collect()
 }
 
 /// A routing on its topology.
@@ -269,6 +286,19 @@ impl Routing {
     /// If the two do not go together.
     pub fn new(kind: RoutingKind, topology: Arc<Topology>) -> Result<Self, RoutingError> {
         let relation = relation(kind, &topology)?;
+        Ok(Self::of(kind, topology, relation))
+    }
+
+    /// The same with forwarding tables.
+    ///
+    /// # Errors
+    /// If packets do not reach their destinations.
+    pub fn by_tables(topology: Arc<Topology>, tables: Arc<ForwardingTables>) -> Result<Self, RoutingError> {
+        let relation = tables::ByTables::new(&topology, tables).map_err(|_| RoutingError::Tables)?;
+        Ok(Self::of(RoutingKind::Tables, topology, Arc::new(relation)))
+    }
+
+    fn of(kind: RoutingKind, topology: Arc<Topology>, relation: Arc<dyn Relation>) -> Self {
         let selection = Selection::First;
         let mut routing = Routing { kind, topology, relation, selection, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
@@ -278,7 +308,7 @@ impl Routing {
                 (0..nodes).flat_map(|source| (0..nodes).map(move |node| (NodeId(source), NodeId(node))));
             routing.ways = pairs.map(|(source, node)| routing.walk(source, node)).collect();
         }
-        Ok(routing)
+        routing
     }
 
     /// Which routing it is.

@@ -1,5 +1,6 @@
 //! Cases of HPP Switches.
 
+use super::super::tables;
 use super::Tested;
 use crate::campaign::case::Case;
 use crate::campaign::compare::Coverage;
@@ -20,7 +21,7 @@ use flitway_switch::hpp::{
     posts_adverts, works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Shape, Topology, TopologySettings};
 use std::sync::Arc;
 
@@ -99,7 +100,8 @@ fn case(seed: u64) -> Case {
         topology(&mut dice)
     };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
-    let classes = Routing::new(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
+    let classes =
+        tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
     let mut switch = settings(&mut dice, topology.ports_max(), classes);
     if sparse {
         repeat_often(&mut dice, &mut switch);

@@ -1,5 +1,6 @@
 //! Cases of SP Switches.
 
+use super::super::tables;
 use super::Tested;
 use crate::campaign::case::{Case, Changed, Slow};
 use crate::campaign::compare::Coverage;
@@ -18,7 +19,7 @@ use flitway_switch::sp::{
     WormSettings,
 };
 use flitway_wiring::reach::Reach;
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{Destination, NodeId, RailId, SetId};
 use std::sync::Arc;
@@ -63,7 +64,7 @@ fn case(seed: u64) -> Case {
     let (topology_settings, kind) =
         if dice.one_in(4) { (stages(&mut dice), RoutingKind::DestinationTag) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
-    let routing = |kind| Routing::new(kind, Arc::clone(&topology)).expect("a generated routing fits");
+    let routing = |kind| tables::routing(kind, Arc::clone(&topology)).expect("a generated routing fits");
     // One virtual channel leaves no dateline, and no layers.
     let kind = if routing(kind).classes() > 1 { RoutingKind::UpDown } else { kind };
     let routing = routing(kind);

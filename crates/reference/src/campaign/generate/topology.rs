@@ -1,8 +1,9 @@
 //! The topology of a case, and a routing on it.
 
 use super::super::dice::Dice;
+use super::super::tables;
 use super::super::text::Choice;
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{
     Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, Topology,
     TopologySettings,
@@ -32,14 +33,14 @@ const DRAWN: &[(u64, Draw, RoutingKind)] = &[
 /// A topology whose links lead both ways, and its own routing or another one that goes there.
 pub(in super::super) fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     let (settings, own) = drawn(dice);
+    let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
+    let fits = |kind: &RoutingKind| tables::routing(*kind, Arc::clone(&topology)).is_ok();
     let routing = match dice.below(6) {
         0..3 => own,
         3 => RoutingKind::UpDown,
-        _ => dice.pick(&routings()),
+        _ => dice.pick(&routings().into_iter().filter(fits).collect::<Vec<_>>()),
     };
-    let topology = Topology::build(&settings).expect("a generated topology can be built");
-    let fits = Routing::new(routing, Arc::new(topology)).is_ok();
-    (settings, if fits { routing } else { own })
+    (settings, routing)
 }
 
 fn drawn(dice: &mut Dice) -> (TopologySettings, RoutingKind) {

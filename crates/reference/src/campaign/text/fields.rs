@@ -73,6 +73,7 @@ choice!(RoutingKind {
     MinimalInOneClass,
     Valiant,
     DestinationTag,
+    Tables,
 });
 
 choice!(Ascent { Table, Routed });

@@ -5,22 +5,25 @@ use std::fmt::Write;
 
 /// The SHA-256 of what has been added.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Digest(Sha256);
+pub struct Digest(Sha256);
 
 impl Digest {
     /// The digest of `text`.
-    pub(crate) fn of(text: &str) -> String {
+    #[must_use]
+    pub fn of(text: &str) -> String {
         let mut digest = Digest::default();
         digest.add(text.as_bytes());
         digest.finish()
     }
 
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+    /// Adds `bytes`.
+    pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
     /// In hexadecimal digits.
-    pub(crate) fn finish(self) -> String {
+    #[must_use]
+    pub fn finish(self) -> String {
         let mut text = String::new();
         for byte in self.0.finalize() {
             // Writing to a string does not fail.

@@ -1,0 +1,265 @@
+//! Forwarding tables from outside, as subnet managers make them: each switch has a port for each node.
+//!
+//! A packet keeps its class of virtual channels unless the entry says another; what the nodes of a switch send begins in the
+//! class that the switch says of the destination, 0 unless it does. So service levels that depend on the pair of switches
+//! (LASH) and classes by hop can both be written.
+
+use super::{Arrival, Candidate, Header, Hop, Relation, Route, Routing, from_nodes};
+use crate::topology::{End, Topology};
+use crate::{NodeId, PortId, SwitchId};
+use std::sync::Arc;
+
+/// A port, and perhaps a class, for every switch and node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForwardingTables {
+    nodes: usize,
+    /// By switch and node: the port, or [`NONE`].
+    ports: Vec<u16>,
+    /// The same: the class of the hop, or [`KEPT`]; empty if every class is kept.
+    classes: Vec<u8>,
+    /// The same: the class in which packets of the switch's own nodes begin; empty if that is 0 for all.
+    starts: Vec<u8>,
+}
+
+/// No port.
+const NONE: u16 = u16::MAX;
+/// The class that a packet has come in on.
+const KEPT: u8 = u8::MAX;
+
+/// What is wrong with tables on a topology.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TableFault {
+    /// Packets for `node` come to `at`, which has no entry for it.
+    NoEntry {
+        /// The switch.
+        at: SwitchId,
+        /// Whom the packets are for.
+        node: NodeId,
+        /// A node whose packets come there.
+        source: NodeId,
+    },
+    /// The port of an entry has no link, or is not there.
+    NoLink {
+        /// The switch.
+        at: SwitchId,
+        /// Whom the packets are for.
+        node: NodeId,
+    },
+    /// The port of an entry leads to another node.
+    OtherNode {
+        /// The switch.
+        at: SwitchId,
+        /// Whom the packets are for.
+        node: NodeId,
+        /// Where the port leads.
+        other: NodeId,
+    },
+    /// Packets for `node` go round for ever.
+    Loop {
+        /// Whom the packets are for.
+        node: NodeId,
+        /// The switches, in the order in which they are passed.
+        switches: Vec<SwitchId>,
+    },
+}
+
+/// What is known of the way from a switch to one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    /// It is on the way that is being walked.
+    Walked,
+    /// Switches on the way, this one included; or that it does not lead there.
+    Way(Option<u32>),
+}
+
+impl ForwardingTables {
+    /// Tables without entries.
+    #[must_use]
+    pub fn new(switches: u32, nodes: u32) -> Self {
+        let entries = switches as usize * nodes as usize;
+        ForwardingTables {
+            nodes: nodes as usize,
+            ports: vec![NONE; entries],
+            classes: Vec::new(),
+            starts: Vec::new(),
+        }
+    }
+
+    /// Those of `routing`; nothing if packets for a node go different ways from one switch, as their headers say or as they
+    /// have come there, or change their class on the way.
+    #[must_use]
+    pub fn of(routing: &Routing) -> Option<Self> {
+        let nodes = || (0..routing.topology().nodes()).map(NodeId);
+        if !routing.is_plain() {
+            return None;
+        }
+        let mut tables = Self::new(routing.topology().switches(), routing.topology().nodes());
+        for (source, node) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
+            let mut class = None;
+            for (here, hop) in routing.path(source, node) {
+                if tables.port(here, node).is_some_and(|port| port != hop.port)
+                    || class.is_some_and(|class| class != hop.class)
+                {
+                    return None;
+                }
+                tables.set(here, node, hop.port, None);
+                if class.is_none() && hop.class > 0 {
+                    tables.begin(here, node, hop.class);
+                }
+                class = Some(hop.class);
+            }
+        }
+        Some(tables)
+    }
+
+    /// Packets for `node` leave `here` by `port`, and on `class` if one is given.
+    ///
+    /// # Panics
+    /// If there is no such switch or node, or a port or class that large.
+    pub fn set(&mut self, here: SwitchId, node: NodeId, port: PortId, class: Option<u8>) {
+        let at = self.place(here, node);
+        assert!(port.0 < NONE.into(), "a port is below {NONE}");
+        self.ports[at] = port.0 as u16;
+        if let Some(class) = class {
+            put(&mut self.classes, self.ports.len(), KEPT, at, class);
+        }
+    }
+
+    /// What the nodes of `here` send to `node` begins in `class`.
+    ///
+    /// # Panics
+    /// If there is no such switch or node, or a class that large.
+    pub fn begin(&mut self, here: SwitchId, node: NodeId, class: u8) {
+        let at = self.place(here, node);
+        put(&mut self.starts, self.ports.len(), 0, at, class);
+    }
+
+    /// The port for `node` at `here`.
+    #[must_use]
+    pub fn port(&self, here: SwitchId, node: NodeId) -> Option<PortId> {
+        Some(self.ports[self.place(here, node)]).filter(|port| *port != NONE).map(|port| PortId(port.into()))
+    }
+
+    /// Classes that they use.
+    #[must_use]
+    pub fn classes(&self) -> u32 {
+        let used = self.classes.iter().chain(&self.starts).filter(|class| **class != KEPT);
+        1 + u32::from(used.copied().max().unwrap_or(0))
+    }
+
+    fn place(&self, here: SwitchId, node: NodeId) -> usize {
+        assert!(node.index() < self.nodes, "there is no {node}");
+        here.index() * self.nodes + node.index()
+    }
+
+    /// Whether every packet reaches its destination, and then the most switches that one crosses.
+    ///
+    /// # Errors
+    /// What is wrong, a hundred things at most.
+    pub fn check(&self, topology: &Topology) -> Result<u32, Vec<TableFault>> {
+        /// More are not listed.
+        const FAULTS_MAX: usize = 100;
+        let (mut faults, mut longest) = (Vec::new(), 1);
+        let mut known = vec![Known::Nothing; topology.switches() as usize];
+        for node in (0..topology.nodes()).map(NodeId) {
+            known.fill(Known::Nothing);
+            for source in (0..topology.nodes()).map(NodeId) {
+                match self.walk(topology, source, node, &mut known) {
+                    Ok(way) => longest = longest.max(way.unwrap_or(0)),
+                    Err(fault) => faults.push(fault),
+                }
+                if faults.len() >= FAULTS_MAX {
+                    return Err(faults);
+                }
+            }
+        }
+        if faults.is_empty() { Ok(longest) } else { Err(faults) }
+    }
+
+    /// The switches on the way of packets of `source` to `node`; nothing of one that is known to be wrong.
+    fn walk(
+        &self,
+        topology: &Topology,
+        source: NodeId,
+        node: NodeId,
+        known: &mut [Known],
+    ) -> Result<Option<u32>, TableFault> {
+        let (mut here, mut way) = (topology.home(source).0, Vec::new());
+        let end = loop {
+            match known[here.index()] {
+                Known::Way(rest) => break Ok(rest),
+                Known::Walked => {
+                    let first = way.iter().position(|it| *it == here).unwrap_or(0);
+                    break Err(TableFault::Loop { node, switches: way[first..].to_vec() });
+                }
+                Known::Nothing => {}
+            }
+            known[here.index()] = Known::Walked;
+            way.push(here);
+            let Some(port) = self.port(here, node) else {
+                break Err(TableFault::NoEntry { at: here, node, source });
+            };
+            let wired = Some(port).filter(|port| port.0 < topology.ports(here));
+            match wired.and_then(|port| topology.wire(here, port)) {
+                None => break Err(TableFault::NoLink { at: here, node }),
+                Some((_, End::Node(end))) if end == node => break Ok(Some(0)),
+                Some((_, End::Node(other))) => break Err(TableFault::OtherNode { at: here, node, other }),
+                Some((_, End::Switch(next, _))) => here = next,
+            }
+        };
+        let mut rest = end.as_ref().ok().copied().flatten();
+        for switch in way.iter().rev() {
+            rest = rest.map(|rest| rest + 1);
+            known[switch.index()] = Known::Way(rest);
+        }
+        end.map(|_| rest)
+    }
+}
+
+/// Puts `value` at `at` of a list of so many that are `unless` given; it is empty while all are.
+fn put(list: &mut Vec<u8>, len: usize, unless: u8, at: usize, value: u8) {
+    assert!(u32::from(value) < Route::CLASSES, "classes are below {}", Route::CLASSES);
+    if list.is_empty() {
+        list.resize(len, unless);
+    }
+    list[at] = value;
+}
+
+/// Routing by tables.
+#[derive(Debug)]
+pub(super) struct ByTables {
+    tables: Arc<ForwardingTables>,
+    classes: u32,
+    hops_max: u32,
+    /// Per switch and port: whether packets of nodes come in there.
+    is_from_node: Vec<Vec<bool>>,
+}
+
+impl ByTables {
+    pub(super) fn new(topology: &Topology, tables: Arc<ForwardingTables>) -> Result<Self, Vec<TableFault>> {
+        let hops_max = tables.check(topology)?;
+        Ok(ByTables { classes: tables.classes(), tables, hops_max, is_from_node: from_nodes(topology) })
+    }
+}
+
+impl Relation for ByTables {
+    fn classes(&self) -> u32 {
+        self.classes
+    }
+
+    fn hops_max(&self) -> Option<u32> {
+        Some(self.hops_max)
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let at = self.tables.place(here, header.destination());
+        let begins = self.is_from_node[here.index()][arrival.port.index()];
+        let class = match self.tables.classes.get(at) {
+            Some(&class) if class != KEPT => class,
+            _ if begins => self.tables.starts.get(at).copied().unwrap_or(0),
+            _ => arrival.class,
+        };
+        Candidate { hop: Hop { port: PortId(self.tables.ports[at].into()), class }, header }
+    }
+}
