@@ -128,10 +128,7 @@ impl Machine {
             format: packet,
             topology: topology.as_ref(),
             routing: routing.as_ref().map(|routing| routing.kind),
-            vc_classes: topology
-                .as_ref()
-                .zip(routing.as_ref())
-                .map(|(topology, routing)| routing.classes(topology)),
+            vc_classes: routing.as_ref().and_then(|routing| routing.classes),
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);

@@ -78,3 +78,16 @@ fn the_bound_is_the_one_that_runs_print() {
         }
     }
 }
+
+/// What all nodes of a leaf send to nodes that d-mod-k sends up by one port goes over one channel. Drawn among all shortest
+/// paths it goes over all of them: Clos networks are rearrangeable, and in the mean the load is even.
+#[test]
+fn drawn_paths_spread_what_destinations_do_not() {
+    let bound = |routing: &str, pattern: &str| {
+        loads("fattree-128", &[&format!("routing.algorithm={routing}")], pattern).0.bound
+    };
+    for (pattern, by_destination) in [("bit-reverse", 1.0 / 7.0), ("shuffle", 0.5), ("tornado", 1.0)] {
+        assert!(is_near(bound("d-mod-k", pattern), by_destination), "{pattern}");
+        assert!(is_near(bound("multi-path", pattern), 1.0), "{pattern}");
+    }
+}

@@ -248,3 +248,19 @@ fn theory_of_forwarding_counts_the_turns_of_virtual_channels() {
         );
     }
 }
+
+/// Bit reversal in a tree of 128 nodes: by destination up to seven flows share a way, drawn for each pair
+/// some collide, and drawn for each packet all ways are used alike.
+#[test]
+fn spraying_accepts_more_than_ecmp_and_that_more_than_ways_by_destination() {
+    let accepted = |set: &[&str]| {
+        let session = session("fattree-128", set);
+        let patience = Patience { warm_up: Some(Cycle(20_000)), duration: Some(Cycle(20_000)), ..PATIENT };
+        point(&session, "bit-reverse", 100, patience).accepted_load
+    };
+    let drawn = "routing.algorithm=multi-path";
+    let [fixed, ecmp, spraying] =
+        [accepted(&[]), accepted(&[drawn, "nic.vc=by-flow"]), accepted(&[drawn, "nic.vc=by-packet"])];
+    assert!((fixed - 0.125).abs() < 0.01, "{fixed}");
+    assert!((0.25..0.5).contains(&ecmp) && (0.5..0.9).contains(&spraying), "{ecmp} {spraying}");
+}

@@ -20,6 +20,8 @@ struct Row {
     needs: Needs,
     /// Whether worms can be replicated on the way: on one that leads down, whatever it has climbed before.
     leads_worms: bool,
+    /// Whether sources draw among several ways.
+    draws: bool,
 }
 
 /// What a routing asks of a topology.
@@ -51,6 +53,7 @@ static ROUTINGS: &[Row] = &[
         for_study: None,
         needs: Needs::Own,
         leads_worms: true,
+        draws: false,
     },
     Row {
         choice: Choice {
@@ -63,6 +66,7 @@ static ROUTINGS: &[Row] = &[
         for_study: Some((&DATELINE, RoutingKind::DimensionOrderWithoutDateline)),
         needs: Needs::Own,
         leads_worms: false,
+        draws: false,
     },
     Row {
         choice: Choice {
@@ -76,6 +80,21 @@ static ROUTINGS: &[Row] = &[
         for_study: Some((&VC_CLASSES, RoutingKind::MinimalInOneClass)),
         needs: Needs::BothWays,
         leads_worms: false,
+        draws: false,
+    },
+    Row {
+        choice: Choice {
+            name: "multi-path",
+            doc: "For every topology whose links lead both ways and that has no more than seven switches on a shortest path. One \
+                  of all shortest paths, each as likely as the others, drawn for each packet (spraying), or with `nic.vc = \
+                  \"by-flow\"` once for each pair of nodes (equal-cost multi-path, ECMP). Trees need one class of virtual \
+                  channels; where cycles close each hop has a class.",
+        },
+        kind: RoutingKind::MultiPath,
+        for_study: None,
+        needs: Needs::BothWays,
+        leads_worms: false,
+        draws: true,
     },
     Row {
         choice: Choice {
@@ -89,6 +108,7 @@ static ROUTINGS: &[Row] = &[
         for_study: None,
         needs: Needs::Intermediates,
         leads_worms: false,
+        draws: true,
     },
     Row {
         choice: Choice {
@@ -101,6 +121,7 @@ static ROUTINGS: &[Row] = &[
         for_study: None,
         needs: Needs::BothWays,
         leads_worms: true,
+        draws: false,
     },
     Row {
         choice: Choice {
@@ -112,6 +133,7 @@ static ROUTINGS: &[Row] = &[
         for_study: None,
         needs: Needs::Own,
         leads_worms: true,
+        draws: false,
     },
     Row {
         choice: Choice {
@@ -124,6 +146,7 @@ static ROUTINGS: &[Row] = &[
         for_study: None,
         needs: Needs::File,
         leads_worms: false,
+        draws: false,
     },
 ];
 
@@ -137,8 +160,8 @@ pub(crate) fn for_study(kind: RoutingKind) -> Option<(&'static Setting, RoutingK
 settings! {
     pub(crate) static SETTINGS;
 
-    /// How the path of a packet is chosen. Every routing but `valiant` is deterministic: packets between two nodes take
-    /// one path in each rail. On several virtual channels they may overtake each other there, unless `nic.vc =
+    /// How the path of a packet is chosen. Every routing but `multi-path` and `valiant` is deterministic: packets between
+    /// two nodes take one path in each rail. On several virtual channels they may overtake each other there, unless `nic.vc =
     /// "by-flow"`; and `switch.ascent = "adaptive"` leaves the choice among the ports up to the switches, and with it
     /// the order.
     pub(crate) ALGORITHM = "routing.algorithm", choices_of!(ROUTINGS, row => row.choice), required, example("d-mod-k"),
@@ -183,6 +206,8 @@ const RING_MIN: u32 = 5;
 pub(crate) struct Chosen {
     pub(crate) kind: RoutingKind,
     pub(crate) tables: Option<TableFile>,
+    /// Classes of virtual channels that it needs, if the topology is known.
+    pub(crate) classes: Option<u32>,
 }
 
 pub(crate) fn build(
@@ -215,7 +240,11 @@ pub(crate) fn build(
             }
             _ => None,
         };
-        return Some(Chosen { kind: routing, tables });
+        let classes = match &tables {
+            Some(file) => Some(file.tables.classes()),
+            None => topology.map(|it| classes(values, routing, it, findings)).transpose().ok()?,
+        };
+        return Some(Chosen { kind: routing, tables, classes });
     }
     let name = row.choice.name;
     let kind = topology.map_or("", Topology::kind);
@@ -245,6 +274,11 @@ fn row_of(kind: RoutingKind) -> Option<&'static Row> {
 /// The name of `kind`.
 fn name_of(kind: RoutingKind) -> &'static str {
     row_of(kind).map_or("", |row| row.choice.name)
+}
+
+/// Whether sources draw among several ways of `kind`.
+pub(crate) fn draws(kind: RoutingKind) -> bool {
+    row_of(kind).is_some_and(|row| row.draws)
 }
 
 /// Whether worms can be replicated on the way that `kind` leads them.
@@ -311,18 +345,23 @@ fn check_tables(
     false
 }
 
-impl Chosen {
-    /// Classes of virtual channels that it needs on `topology`. How many layers paths need only laying them tells.
-    pub(crate) fn classes(&self, topology: &Topology) -> u32 {
-        if let Some(file) = &self.tables {
-            return file.tables.classes();
-        }
-        routing::classes(self.kind, &topology.settings).unwrap_or_else(|| {
-            let wiring = Wiring::build(&topology.settings).ok();
-            let routing = wiring.and_then(|wiring| Routing::new(self.kind, Arc::new(wiring)).ok());
-            routing.map_or(1, |routing| routing.classes())
-        })
+/// Classes of virtual channels that `kind` needs on `topology`. How many layers paths need only laying them tells.
+fn classes(
+    values: &Values,
+    kind: RoutingKind,
+    topology: &Topology,
+    findings: &mut Diagnostics,
+) -> Result<u32, ()> {
+    if let Some(classes) = routing::classes(kind, &topology.settings) {
+        return Ok(classes);
     }
+    // What is wrong with a topology has been said.
+    let Ok(wiring) = Wiring::build(&topology.settings) else { return Ok(1) };
+    Routing::new(kind, Arc::new(wiring)).map(|routing| routing.classes()).map_err(|error| {
+        let problem = values.conflict(Code::RoutingMisfit, &[&ALGORITHM, &topology::KIND], error.to_string());
+        let help = format!("write {} = \"{MINIMAL}\"", ALGORITHM.key());
+        findings.push(problem.expected("a topology with shorter paths").help(help));
+    })
 }
 
 /// Says what comes of a torus whose dateline is switched off.

@@ -170,8 +170,8 @@ mod tests {
             for routing in RoutingKind::NAMES {
                 let is_none = match *routing {
                     "DimensionOrderWithoutDateline" | "MinimalInOneClass" => true,
-                    // It needs several classes of virtual channels.
-                    "Valiant" => *chip == "Sp",
+                    // Sources draw among several ways.
+                    "MultiPath" | "Valiant" => *chip == "Sp",
                     "DestinationTag" => *chip == "Hpp",
                     _ => false,
                 };

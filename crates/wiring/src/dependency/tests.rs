@@ -11,11 +11,12 @@ fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
     Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap()
 }
 
-/// The channels that a packet takes, one after the other.
-fn channels(routing: &Routing, source: NodeId, destination: NodeId) -> Vec<Channel> {
-    let hops = routing.path(source, destination).take(1_000);
-    let out = hops.map(|(switch, hop)| Channel { sender: End::Switch(switch, hop.port), class: hop.class });
-    std::iter::once(Channel { sender: End::Node(source), class: 0 }).chain(out).collect()
+/// The channels that a packet takes, one after the other, on each of its ways.
+fn channels(routing: &Routing, source: NodeId, destination: NodeId) -> Vec<Vec<Channel>> {
+    let of = |hop: (SwitchId, Hop)| Channel { sender: End::Switch(hop.0, hop.1.port), class: hop.1.class };
+    let first = Channel { sender: End::Node(source), class: 0 };
+    let ways = routing.paths(source, destination);
+    ways.map(|hops| std::iter::once(first).chain(hops.take(1_000).map(of)).collect()).collect()
 }
 
 /// The dependencies are those of the pairs, walked one by one; every packet arrives; and the order is one.
@@ -24,9 +25,10 @@ pub(crate) fn is_free(routing: &Routing) {
     let (mut expected, mut taken) = (BTreeSet::new(), BTreeSet::new());
     for (source, destination) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
         if source != destination {
-            let channels = channels(routing, source, destination);
-            expected.extend(channels.windows(2).map(|pair| (pair[0], pair[1])));
-            taken.extend(channels);
+            for channels in channels(routing, source, destination) {
+                expected.extend(channels.windows(2).map(|pair| (pair[0], pair[1])));
+                taken.extend(channels);
+            }
         }
     }
     let dependencies = Dependencies::of(routing);
@@ -84,7 +86,7 @@ fn a_torus_without_dateline_closes_its_shortest_ring_of_five_or_more() {
             assert_eq!((cycle.dependencies.len(), cycle.is_smallest), (ring, true), "{dimensions:?}");
             for Dependency { from, to, witness } in cycle.dependencies {
                 let Destination::Node(node) = witness.destination else { panic!("there are no groups") };
-                let taken = channels(&routing, witness.source, node);
+                let taken = channels(&routing, witness.source, node).concat();
                 assert!(taken.windows(2).any(|pair| pair == [from, to]), "{witness:?}");
                 // Out of its node, two links of the ring, and into the other node: no shorter way takes both.
                 assert_eq!(taken.len(), 4, "{witness:?}");
@@ -228,7 +230,7 @@ fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
         let mut expected: BTreeMap<Channel, f64> = BTreeMap::new();
         let nodes = || (0..routing.topology().nodes()).map(NodeId);
         for (source, node) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
-            for channel in channels(&routing, source, node).into_iter().filter(|_| source != node) {
+            for channel in channels(&routing, source, node).concat().into_iter().filter(|_| source != node) {
                 *expected.entry(channel).or_default() += weight(source, node);
             }
         }

@@ -12,6 +12,7 @@ mod dragonfly;
 mod header;
 mod hyperx;
 mod layered;
+mod multi_path;
 pub mod select;
 mod tables;
 mod up_down;
@@ -125,6 +126,8 @@ pub enum RoutingKind {
     Minimal,
     /// The same with one class, where packets can then wait for each other for ever.
     MinimalInOneClass,
+    /// One of all shortest paths, drawn for each packet or each pair of nodes.
+    MultiPath,
     /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, that is drawn for each packet.
     Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
@@ -146,7 +149,7 @@ pub enum RoutingError {
     NoIntermediates,
     /// A way by an intermediate has more hops than a packet can carry.
     TooLong,
-    /// Up*/down* and minimal routing need links that lead both ways.
+    /// Up*/down*, minimal and multi-path routing need links that lead both ways.
     OneWay,
     /// Up*/down* and minimal routing have tables: see [`table_entries_max`].
     TooLarge,
@@ -169,7 +172,7 @@ impl std::fmt::Display for RoutingError {
                 write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
             }
             RoutingError::OneWay => {
-                f.write_str("up*/down* and minimal routing need links that lead both ways")
+                f.write_str("up*/down*, minimal and multi-path routing need links that lead both ways")
             }
             RoutingError::TooLarge => f.write_str("the tables of this routing are too large"),
             RoutingError::Tables => f.write_str("routing by tables needs tables that lead everywhere"),
@@ -185,7 +188,7 @@ impl std::error::Error for RoutingError {}
 pub fn table_entries_max(kind: RoutingKind, settings: &TopologySettings) -> Option<u64> {
     let is_dragonfly = matches!(settings, TopologySettings::Dragonfly(_));
     match kind {
-        RoutingKind::UpDown | RoutingKind::Tables => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::UpDown | RoutingKind::MultiPath | RoutingKind::Tables => Some(TABLE_ENTRIES_MAX),
         RoutingKind::Minimal | RoutingKind::MinimalInOneClass if is_dragonfly => None,
         RoutingKind::MinimalInOneClass => Some(TABLE_ENTRIES_MAX),
         RoutingKind::Minimal => Some(LAYERED_MAX),
@@ -199,7 +202,7 @@ pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
     match (kind, settings) {
         (RoutingKind::DimensionOrder, TopologySettings::Torus { .. }) => Some(2),
         (RoutingKind::Minimal, TopologySettings::Dragonfly(_)) => Some(2),
-        (RoutingKind::Minimal | RoutingKind::Tables, _) => None,
+        (RoutingKind::Minimal | RoutingKind::MultiPath | RoutingKind::Tables, _) => None,
         (RoutingKind::Valiant, TopologySettings::Dragonfly(_)) => Some(3),
         (RoutingKind::Valiant, _) => Some(2),
         _ => Some(1),
@@ -250,6 +253,13 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
         (RoutingKind::Minimal, _) if pairs > LAYERED_MAX => return Err(RoutingError::TooLarge),
         _ if pairs > TABLE_ENTRIES_MAX => return Err(RoutingError::TooLarge),
         (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(topology)),
+        (RoutingKind::MultiPath, _) => {
+            let relation = multi_path::MultiPath::new(topology);
+            if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
+                return Err(RoutingError::TooLong);
+            }
+            Arc::new(relation)
+        }
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, _) => {
             Arc::new(layered::Layered::new(topology, has_classes))
         }
@@ -272,6 +282,7 @@ pub struct Routing {
     topology: Arc<Topology>,
     relation: Arc<dyn Relation>,
     selection: Selection,
+    is_plain: bool,
     /// By source and destination, in a small network whose hops a header field holds.
     ways: Arc<[Route]>,
 }
@@ -300,7 +311,8 @@ impl Routing {
 
     fn of(kind: RoutingKind, topology: Arc<Topology>, relation: Arc<dyn Relation>) -> Self {
         let selection = Selection::First;
-        let mut routing = Routing { kind, topology, relation, selection, ways: Arc::new([]) };
+        let is_plain = relation.is_plain();
+        let mut routing = Routing { kind, topology, relation, selection, is_plain, ways: Arc::new([]) };
         let nodes = routing.topology.nodes();
         let is_small = u64::from(nodes) * u64::from(nodes) <= PAIRS;
         if is_small && routing.is_plain() && Route::holds(routing.topology.ports_max(), routing.classes()) {
@@ -401,9 +413,10 @@ impl Routing {
     }
 
     /// See [`Relation::is_plain`].
+    #[inline]
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.relation.is_plain()
+        self.is_plain
     }
 
     /// See [`Relation::is_escape`].

@@ -6,19 +6,19 @@ use crate::topology::{
 use flitway_engine::random::{Purpose, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
+pub(super) fn routing(kind: RoutingKind, settings: &TopologySettings) -> Routing {
     let routing = Routing::new(kind, Arc::new(Topology::build(settings).unwrap())).unwrap();
     assert!(classes(kind, settings).is_none_or(|classes| classes == routing.classes()));
     routing
 }
 
-fn hops(routing: &Routing, source: u32, destination: u32) -> usize {
+pub(super) fn hops(routing: &Routing, source: u32, destination: u32) -> usize {
     routing.path(NodeId(source), NodeId(destination)).count()
 }
 
 /// What every routing must keep: paths end at their destination, do not visit a channel twice, the header field says
 /// the same as the walk, and the dependencies between channels are free of cycles.
-fn conformance(routing: &Routing) {
+pub(super) fn conformance(routing: &Routing) {
     let nodes = routing.topology().nodes();
     let mut depends: BTreeMap<(SwitchId, Hop), BTreeSet<(SwitchId, Hop)>> = BTreeMap::new();
     for source in (0..nodes).map(NodeId) {
@@ -55,8 +55,9 @@ impl Routing {
         Routing {
             kind,
             topology: Arc::clone(topology),
-            relation,
             selection: Selection::First,
+            is_plain: relation.is_plain(),
+            relation,
             ways: Arc::new([]),
         }
     }
@@ -594,103 +595,4 @@ fn a_dragonfly_plus_needs_one_class() {
         let routing = direct(&settings, RoutingKind::Minimal, [groups * 6, groups * 5, groups * 12 + links]);
         assert_eq!((routing.hops_max(), routing.classes()), (4, 1));
     }
-}
-
-#[test]
-fn tables_lead_as_the_routing_that_they_are_of() {
-    let random = RandomRegular { switches: 12, degree: 3, nodes_per_switch: 2, seed: 5 };
-    let ring = TopologySettings::Torus { dimensions: vec![7], nodes_per_switch: 1 };
-    for settings in [TopologySettings::RandomRegular(random), ring] {
-        let minimal = routing(RoutingKind::Minimal, &settings);
-        let tables = Arc::new(ForwardingTables::of(&minimal).unwrap());
-        let topology = Arc::clone(minimal.topology());
-        let by_tables = Routing::by_tables(topology, Arc::clone(&tables)).unwrap();
-        assert_eq!((by_tables.classes(), by_tables.hops_max()), (minimal.classes(), minimal.hops_max()));
-        let nodes = minimal.topology().nodes();
-        for (a, b) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (NodeId(a), NodeId(b)))) {
-            assert!(by_tables.path(a, b).eq(minimal.path(a, b)), "{a} to {b}");
-        }
-        conformance(&by_tables);
-        assert_eq!(
-            Routing::new(RoutingKind::Tables, Arc::clone(minimal.topology())).err(),
-            Some(RoutingError::Tables)
-        );
-    }
-}
-
-/// A ring of three with a node at each: clockwise tables in classes by hop are free of deadlock, in one class they are not.
-#[test]
-fn an_entry_can_say_the_class_of_its_hop() {
-    let settings = TopologySettings::Torus { dimensions: vec![5], nodes_per_switch: 1 };
-    let topology = Arc::new(Topology::build(&settings).unwrap());
-    let [mut one, mut by_hop] = [(); 2].map(|()| ForwardingTables::new(5, 5));
-    for (here, node) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))) {
-        let left = (node + 5 - here) % 5;
-        let away = (0..topology.ports(SwitchId(here))).map(PortId);
-        let next = if left == 0 {
-            End::Node(NodeId(node))
-        } else {
-            End::Switch(SwitchId((here + 1) % 5), PortId(0))
-        };
-        let leads = |end: End| match (end, next) {
-            (End::Switch(a, _), End::Switch(b, _)) => a == b,
-            (end, next) => end == next,
-        };
-        let port =
-            away.into_iter().find(|port| topology.wire(SwitchId(here), *port).is_some_and(|it| leads(it.1)));
-        one.set(SwitchId(here), NodeId(node), port.unwrap(), None);
-        // From 0, the farther the less.
-        by_hop.set(
-            SwitchId(here),
-            NodeId(node),
-            port.unwrap(),
-            Some(if left == 0 { 3 } else { 4 - left as u8 }),
-        );
-    }
-    let routing = |tables| Routing::by_tables(Arc::clone(&topology), Arc::new(tables)).unwrap();
-    conformance(&routing(by_hop));
-    let of_one = crate::dependency::Dependencies::of(&routing(one));
-    assert!(matches!(of_one.verdict(), crate::dependency::Verdict::Cyclic(_)), "{of_one:?}");
-}
-
-/// What goes another way by way of another, or changes its class on the way, no table can say.
-#[test]
-fn not_every_routing_has_tables() {
-    let dragonfly = TopologySettings::Dragonfly(DragonflyShape {
-        groups: 3,
-        switches_per_group: 2,
-        nodes_per_switch: 1,
-        global_ports: 1,
-        arrangement: Arrangement::PalmTree,
-    });
-    assert_eq!(ForwardingTables::of(&routing(RoutingKind::Valiant, &dragonfly)), None);
-    let torus = TopologySettings::Torus { dimensions: vec![8, 8], nodes_per_switch: 1 };
-    assert_eq!(ForwardingTables::of(&routing(RoutingKind::DimensionOrder, &torus)), None);
-    let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
-    let (own, up_down) = (routing(RoutingKind::DModK, &tree), routing(RoutingKind::UpDown, &tree));
-    assert!(ForwardingTables::of(&own).is_some() && ForwardingTables::of(&up_down).is_some());
-}
-
-#[test]
-fn tables_that_lead_nowhere_are_told_once() {
-    let settings = TopologySettings::Mesh { dimensions: vec![3], nodes_per_switch: 1 };
-    let minimal = routing(RoutingKind::Minimal, &settings);
-    let (topology, right) = (minimal.topology(), ForwardingTables::of(&minimal).unwrap());
-    assert_eq!(right.check(topology), Ok(3));
-    let towards = |here, node| right.port(SwitchId(here), NodeId(node)).unwrap();
-    let wrong = |here, node, port| {
-        let mut tables = right.clone();
-        tables.set(SwitchId(here), NodeId(node), port, None);
-        tables.check(topology).unwrap_err()
-    };
-    let (at, node) = (SwitchId(1), NodeId(2));
-    assert_eq!(wrong(1, 2, PortId(60)), [TableFault::NoLink { at, node }]);
-    assert_eq!(wrong(1, 2, towards(1, 1)), [TableFault::OtherNode { at, node, other: NodeId(1) }]);
-    let looped = wrong(1, 2, towards(1, 0));
-    assert_eq!(looped, [TableFault::Loop { node, switches: vec![SwitchId(0), SwitchId(1)] }]);
-    let mut empty = ForwardingTables::new(3, 3);
-    empty.set(SwitchId(0), NodeId(0), towards(0, 0), None);
-    let faults = empty.check(topology).unwrap_err();
-    assert_eq!(faults.len(), 8, "each switch lacks two or three nodes: {faults:?}");
-    assert!(faults.contains(&TableFault::NoEntry { at, node: NodeId(0), source: NodeId(1) }), "{faults:?}");
 }

@@ -18,7 +18,7 @@ use crate::topology::{DragonflyShape, HyperXShape};
 use crate::{PortId, SwitchId};
 
 /// A number below `bound` from what a packet has drawn, and from where it goes.
-fn drawn(source: NodeId, destination: NodeId, draw: u64, bound: u32) -> u32 {
+pub(super) fn drawn(source: NodeId, destination: NodeId, draw: u64, bound: u32) -> u32 {
     // SplitMix64 of all three.
     let key = draw ^ u64::from(source.0) << 40 ^ u64::from(destination.0) << 20;
     let mut state = key.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -262,6 +262,13 @@ fn check_routing(
         let involved = [&ARCHITECTURE_SETTING, &topology::KIND, &routing::ALGORITHM];
         let problem = values.conflict(Code::TooFewVcs, &involved, message);
         findings.push(problem.expected("a routing with one class of virtual channels").help(help));
+    } else if surroundings.routing.is_some_and(routing::draws) {
+        let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
+        let message =
+            format!("this switch routes by destination alone, and {routing} routing draws a path for it");
+        let problem =
+            values.conflict(Code::RoutingMisfit, &[&ARCHITECTURE_SETTING, &routing::ALGORITHM], message);
+        findings.push(problem.expected("a routing with one path for each destination").help(help));
     } else if settings.worms.bits > 0
         && surroundings.routing == Some(RoutingKind::DModK)
         && surroundings.topology.is_some_and(|topology| topology.has_parallel_links)

@@ -65,9 +65,10 @@ fn case(seed: u64) -> Case {
         if dice.one_in(4) { (stages(&mut dice), RoutingKind::DestinationTag) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let routing = |kind| tables::routing(kind, Arc::clone(&topology)).expect("a generated routing fits");
-    // One virtual channel leaves no dateline, and no layers.
-    let kind = if routing(kind).classes() > 1 { RoutingKind::UpDown } else { kind };
-    let routing = routing(kind);
+    // One virtual channel leaves no dateline, and no layers; and headers say the destination alone.
+    let own = Some(routing(kind)).filter(|routing| routing.classes() == 1 && routing.is_plain());
+    let routing = own.unwrap_or_else(|| routing(RoutingKind::UpDown));
+    let kind = routing.kind();
     let has_worms = Reach::new(&routing).is_some() && dice.below(4) > 0;
     let nodes = topology.nodes();
     let bits = if has_worms { nodes + dice.pick(&[0, 0, 1, 40]) } else { 0 };

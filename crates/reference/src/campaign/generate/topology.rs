@@ -3,7 +3,7 @@
 use super::super::dice::Dice;
 use super::super::tables;
 use super::super::text::Choice;
-use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::routing::{Route, RoutingKind};
 use flitway_wiring::topology::{
     Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, Topology,
     TopologySettings,
@@ -34,7 +34,10 @@ const DRAWN: &[(u64, Draw, RoutingKind)] = &[
 pub(in super::super) fn topology(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     let (settings, own) = drawn(dice);
     let topology = Arc::new(Topology::build(&settings).expect("a generated topology can be built"));
-    let fits = |kind: &RoutingKind| tables::routing(*kind, Arc::clone(&topology)).is_ok();
+    let fits = |kind: &RoutingKind| {
+        let routing = tables::routing(*kind, Arc::clone(&topology));
+        routing.is_ok_and(|routing| Route::holds(topology.ports_max(), routing.classes()))
+    };
     let routing = match dice.below(6) {
         0..3 => own,
         3 => RoutingKind::UpDown,

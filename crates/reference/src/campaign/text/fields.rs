@@ -71,6 +71,7 @@ choice!(RoutingKind {
     UpDown,
     Minimal,
     MinimalInOneClass,
+    MultiPath,
     Valiant,
     DestinationTag,
     Tables,

@@ -188,7 +188,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             unreachable!("where switches work in batches all packets are for one node")
         };
         let (flits, units) = lengths[usize::from(packet.payload)];
-        let route = routing.way(source, node);
+        let route = routing.way_drawn(source, node, timing.lane_choice.draw(packet.lane));
         let vc = timing.lane_choice.lane(source, node, packet.lane, V);
         let state = || PacketState {
             route,
