@@ -142,19 +142,29 @@ impl Series<'_> {
         }
     }
 
-    /// The warm-up as the data show it, when every batch after it has packets to show; none is left if it was asked for.
+    /// The warm-up as the data show it, when enough batches after it have packets to show; none is left if it was asked for.
     fn found_warm_up(&self) -> Option<usize> {
         if self.plan.warm_up.is_some() {
             return Some(0);
         }
-        let first =
-            self.batches.iter().rposition(|batch| self.counted(batch) == 0).map_or(0, |last| last + 1);
-        let rest = &self.batches[first..];
-        if rest.len() < BATCHES_FIRST || first > stats::warm_up_limit(self.batches.len()) {
+        let showing = self.showing();
+        let first = *showing.first()?;
+        if showing.len() < BATCHES_FIRST || first > stats::warm_up_limit(self.batches.len()) {
             return None;
         }
-        let latencies: Vec<f64> = rest.iter().map(|batch| self.latency(batch)).collect();
-        Some(first + stats::warm_up(&latencies)?)
+        let latencies: Vec<f64> = showing.iter().map(|&place| self.latency(&self.batches[place])).collect();
+        stats::warm_up(&latencies).map(|cut| showing[cut])
+    }
+
+    /// The batches in which the end of the warm-up is sought. Those of a time that is asked for are as short as that, so that
+    /// many may have nothing to show; elsewhere every batch after the warm-up has.
+    fn showing(&self) -> Vec<usize> {
+        let is_empty = |batch: &Batch| self.counted(batch) == 0;
+        let first = match self.plan.duration {
+            Some(_) => 0,
+            None => self.batches.iter().rposition(is_empty).map_or(0, |last| last + 1),
+        };
+        (first..self.batches.len()).filter(|&place| !is_empty(&self.batches[place])).collect()
     }
 
     /// Where to cut when the data show no end of the warm-up: in the middle.
@@ -277,7 +287,10 @@ impl Series<'_> {
         let latency = self.estimate(cut, |batch| self.latency(batch));
         let time = (self.batches.len() - cut) as f64 * self.length as f64;
         let is_blind = SURE * Excess::of(&self.batches[cut..], self.length).chance > self.plan.precision;
+        // In so few batches that have a latency no end of the warm-up is sought.
+        let is_sparse = self.plan.warm_up.is_none() && self.showing().len() < BATCHES_FIRST;
         latency.half_width.is_infinite()
+            || is_sparse
             || time < stats::BATCHES_MIN as f64 * latency.mean
             || (self.aim() == Aim::Packets && is_blind)
     }
@@ -461,6 +474,31 @@ mod tests {
         assert_eq!(verdict(10, 100), (Verdict::Steady, None));
         assert_eq!(verdict(10, 1_000), short);
         assert_eq!(verdict(0, 0), short);
+    }
+
+    /// Barriers that take 100 cycles each, one in so many batches; a time of fifty batches is asked for, without a warm-up.
+    #[test]
+    fn operations_that_are_rarer_than_batches_are_steady_or_too_few() {
+        let asked = Plan { duration: Some(50_000), ..PLAN };
+        let ends = |every: usize| {
+            let batch = |place: usize| {
+                let mut batch = Batch::default();
+                if place % every == every - 1 {
+                    batch.barriers.last.record(100);
+                }
+                batch
+            };
+            let run = |count: usize| {
+                let batches = (0..count).map(batch).collect();
+                Series { length: 1_000, aims: vec![Aim::Barriers], ..series(&asked, batches) }
+            };
+            let end = (1..=400).find(|&count| matches!(run(count).judge(), Judgement::Over(..)))?;
+            let Judgement::Over(verdict, cut) = run(end).judge() else { return None };
+            Some((end, verdict, run(end).unsettled(verdict, cut)))
+        };
+        assert_eq!(ends(1), Some((50, Verdict::Steady, None)));
+        assert_eq!(ends(5), Some((100, Verdict::Steady, None)));
+        assert_eq!(ends(21), Some((400, Verdict::Unsettled, Some(Unsettled::Short))));
     }
 
     #[test]
