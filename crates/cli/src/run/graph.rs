@@ -7,7 +7,6 @@ use crate::output::{Targets, manner};
 use crate::table::{bare_table, cost_line, named, plural};
 use crate::task::{Each, Task, session};
 use flitway_experiment::workload::graph::{GraphJob, GraphTask};
-use flitway_experiment::workload::option::default_of;
 use flitway_experiment::workload::{GraphWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::graph::{GraphResult, waiting};
@@ -105,7 +104,7 @@ pub(super) fn text(
         beside(workload, result, others),
         summary.messages,
         summary.bytes,
-        result.counters.packets_delivered,
+        result.counters.packets_created,
         if is_alone(workload) && others.is_empty() { "" } else { " of all that ran" }
     );
     // Writing to a string does not fail.
@@ -155,10 +154,7 @@ fn beside(workload: &GraphWorkload, result: &GraphResult, others: &[String]) -> 
     let graphs = workload.jobs.len() - 1;
     let graphs = (graphs > 0).then(|| plural(graphs as u32, "graph", "s"));
     let traffic = result.offered_load.map(|offered| {
-        let pattern = match workload.written.text("traffic") {
-            "" => default_of("traffic"),
-            pattern => pattern,
-        };
+        let pattern = workload.beside.as_ref().map_or("", |beside| &beside.traffic);
         format!("{pattern} traffic at load {}", shown::load(offered, 3))
     });
     let all: Vec<String> = graphs.into_iter().chain(others.iter().cloned()).chain(traffic).collect();
