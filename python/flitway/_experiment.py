@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flitway import _flitway, _text
+from flitway import _flitway, _tables, _text
 from flitway._errors import diagnostics, warn
+from flitway._plot import new_axes, wrapped
 from flitway._progress import Progress, Step, shown
-from flitway._result import Result, new_axes, to_arrow, to_json, to_pandas, to_parquet
+from flitway._result import Result, to_arrow, to_json, to_pandas, to_parquet
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -256,13 +257,26 @@ class ExperimentResult:
             label = ", ".join(f"{key}={value}" for key, value in series["by"].items())
             horizontal, vertical = ([mark[axis] for mark in marks] for axis in ("x", "y"))
             ax.errorbar(horizontal, vertical, errors, marker="o", capsize=2, label=label or None)
-        ax.set(xlabel=plot["x"]["title"], ylabel=plot["y"]["title"], title=plot.get("title", ""))
+        ax.set(xlabel=plot["x"]["title"], ylabel=plot["y"]["title"], title=wrapped(plot.get("title", "")))
         if any(series["by"] for series in plot["series"]):
             ax.legend()
         return ax
 
+    def __len__(self) -> int:
+        return len(self.data["points"])
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
     def __repr__(self) -> str:
-        return f"<flitway.ExperimentResult of {self.data['experiment']['name']}: {len(self.data['points'])} points>"
+        return f"<flitway.ExperimentResult of {self.data['experiment']['name']}: {len(self)} points>"
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        varied = dict.fromkeys(name for point in self.data["points"] for name in point["values"])
+        names = dict.fromkeys([*varied, *_tables.chosen(rows)])
+        above = [self.data["experiment"].get("title") or self.data["experiment"]["name"], *self.findings]
+        return "".join(map(_tables.paragraph, above)) + _tables.table(rows, names)
 
 
 for _class in (Experiment, ExperimentPoint, ExperimentResult):

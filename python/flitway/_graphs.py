@@ -92,6 +92,11 @@ def task_graph(program: Program, ranks: int) -> str:
     str
         The text of a file for ``graph``.
 
+    Raises
+    ------
+    TypeError
+        If a program yields something else; with the rank.
+
     Examples
     --------
     >>> def ring(rank, ranks):
@@ -118,8 +123,8 @@ def task_graph(program: Program, ranks: int) -> str:
     for rank in range(ranks):
         lines.append(f"rank {rank} {{")
         count, before, waits = 0, range(0), []
-        for step in program(rank, ranks):
-            tasks = [step] if isinstance(step, Task) else list(step)
+        for step in _steps(program, rank, ranks):
+            tasks = _together(step, rank)
             now = range(count, count + len(tasks))
             lines += [f"  l{number}: {task.text}" for number, task in zip(now, tasks, strict=True)]
             waits += [f"  l{later} requires l{earlier}" for later in now for earlier in before]
@@ -127,6 +132,27 @@ def task_graph(program: Program, ranks: int) -> str:
             count, before = now.stop, now or before
         lines += [*waits, "}"]
     return "\n".join(lines) + "\n"
+
+
+def _steps(program: Program, rank: int, ranks: int) -> Iterable[Any]:
+    steps: Any = program(rank, ranks)
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"the program of rank {rank} has returned {steps!r}: expected a generator, or a list of tasks")
+    return steps
+
+
+def _together(step: Any, rank: int) -> list[Task]:
+    """The tasks of a step: one, or several that run at once.
+
+    >>> _together(3, 7)
+    Traceback (most recent call last):
+    TypeError: rank 7 yields 3: expected a task (`calc`, `send` or `recv`), or a list of tasks
+    """
+    tasks = [step] if isinstance(step, Task) or not isinstance(step, Iterable) else list(step)
+    for task in tasks:
+        if not isinstance(task, Task):
+            raise TypeError(f"rank {rank} yields {task!r}: expected a task (`calc`, `send` or `recv`), or a list of tasks")
+    return tasks
 
 
 def write_topology(

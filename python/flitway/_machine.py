@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Machine:
     """A machine: what a machine file says, and what you set since.
 
-    Nothing is checked before :meth:`check` or a run, which then show all mistakes at once.
+    A setting is checked where it is written: its name, its type, its unit and its range. What settings mean to each other
+    and to the rest of the machine is checked by :meth:`check` and by a run. Either shows all mistakes at once.
 
     Parameters
     ----------
@@ -41,10 +42,14 @@ class Machine:
     >>> machine["switch.vcs"], machine["switch.buffer"], machine["link.fixed"]
     (2, '8 KiB', '0 ns')
     >>> machine["switch.vc"] = 3
-    >>> machine.check()
     Traceback (most recent call last):
     flitway.MachineError: error[FW-M010]: there is no setting `vc` in `switch`
     ...
+
+    Raises
+    ------
+    MachineError
+        If a setting cannot be what it is set to.
     """
 
     def __init__(
@@ -91,16 +96,22 @@ class Machine:
         >>> machine.set({"topology.dimensions": [4, 4], "switch.buffer": "4 KiB"})
         >>> machine.check().nodes
         16
+
+        Raises
+        ------
+        MachineError
+            If a setting cannot be what it is set to; then none is set.
         """
-        for path, value in settings.items():
-            self[path] = value
+        texts = {path: _text.setting(value) for path, value in settings.items()}
+        _flitway.check_settings([f"{path}={text}" for path, text in texts.items()])
+        for path, text in texts.items():
+            # What is set later counts: a table replaces what was set in it.
+            for earlier in [one for one in self._settings if one == path or one.startswith(f"{path}.")]:
+                del self._settings[earlier]
+            self._settings[path] = text
 
     def __setitem__(self, path: str, value: _text.Setting) -> None:
-        text = _text.setting(value)
-        # What is set later counts: a table replaces what was set in it.
-        for earlier in [one for one in self._settings if one == path or one.startswith(f"{path}.")]:
-            del self._settings[earlier]
-        self._settings[path] = text
+        self.set({path: value})
 
     def __getitem__(self, path: str) -> Any:
         """A setting of the checked machine, or a table of them: what was set, what the file says, or the default.

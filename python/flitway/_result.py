@@ -6,11 +6,12 @@ import difflib
 import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from flitway import _flitway
+from flitway import _flitway, _plot, _tables
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -125,8 +126,27 @@ class Point:
         return flat(self.data)
 
     def __repr__(self) -> str:
-        shown = ("offered_load", "accepted_load", "verdict")
-        return f"<flitway.Point {', '.join(f'{name}={self[name]}' for name in shown if self[name] is not None)}>"
+        row = self.flat()
+        return f"<flitway.Point {', '.join(f'{name}={row[name]}' for name in REPR if row.get(name) is not None)}>"
+
+    def _repr_html_(self) -> str:
+        row = self.flat()
+        return _tables.table([{"": name, "value": row[name]} for name in _tables.chosen([row])], ["", "value"])
+
+
+#: What tells one point from another, of whatever workload.
+REPR = (
+    "graph.name",
+    "offered_load",
+    "multicast.offered_load",
+    "accepted_load",
+    "multicast.last_copy_latency_ns.mean",
+    "barrier.latency_ns.mean",
+    "train.time_ns",
+    "graph.completion_ns",
+    "graph.completed",
+    "verdict",
+)
 
 
 class Result:
@@ -138,11 +158,27 @@ class Result:
         All of it; ``docs/results.md`` describes it.
     points : list of Point
         One for each load, or one.
+
+    Examples
+    --------
+    Its length is that of :attr:`points`, and so are what it is iterated over and what a number picks:
+
+    >>> import flitway
+    >>> result = flitway.run("hpp-switch", load=[0.2, 0.4], duration="20 us")
+    >>> len(result), [point.offered_load for point in result], result[-1].offered_load
+    (2, [0.2, 0.4], 0.4)
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], again: Callable[[str | os.PathLike[str]], Any] | None = None) -> None:
         self.data = data
+        self._again = again
         self.points = [Point(point) for point in data["points"]]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Result:
@@ -181,9 +217,14 @@ class Result:
         """The workload as it was asked for."""
         return dict(self.data["workload"])
 
-    def __getitem__(self, path: str) -> Any:
-        """A value by its name, with dots for what lies inside: ``result["machine.description.clock"]``."""
-        return dotted(self.data, path)
+    @overload
+    def __getitem__(self, path: int) -> Point: ...
+    @overload
+    def __getitem__(self, path: str) -> Any: ...
+
+    def __getitem__(self, path: str | int) -> Any:
+        """A point by its number; a value by its name, with dots for what lies inside: ``result["machine.name"]``."""
+        return dotted(self.data, path) if isinstance(path, str) else self.points[path]
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The JSON text; writes it to the file `path` if there is one."""
@@ -193,19 +234,74 @@ class Result:
         """Writes a Parquet file with a row for each point, as ``--parquet`` does; it needs nothing but this package."""
         to_parquet(self.data, path)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame with a row for each point."""
-        return to_pandas([point.flat() for point in self.points])
-
-    def to_arrow(self) -> pyarrow.Table:
-        """An Arrow table with a row for each point."""
-        return to_arrow([point.flat() for point in self.points])
-
-    def plot(self, ax: matplotlib.axes.Axes | None = None, **options: Any) -> matplotlib.axes.Axes:
-        """Draws mean packet latency over accepted load, steady points only.
+    def rows(self, of: str = "points") -> list[dict[str, Any]]:
+        """What the rows of a frame hold: the numbers of each point, or of each rank of its task graph.
 
         Parameters
         ----------
+        of
+            ``"points"`` or ``"ranks"``; a rank has ``point``, the number of its point, as well.
+
+        Raises
+        ------
+        ValueError
+            If the result has no task graph.
+        """
+        if of == "points":
+            return [point.flat() for point in self.points]
+        if of != "ranks":
+            raise ValueError(f"a result has no frame of `{of}`: expected points or ranks")
+        ranks = [point["graph.ranks"] or [] for point in self.points]
+        if not any(ranks):
+            raise ValueError("the result has no ranks: it is of no task graph")
+        # Of one graph alone there is no name.
+        names = [{"graph.name": point["graph.name"]} if point["graph.name"] else {} for point in self.points]
+        rows = enumerate(zip(names, ranks, strict=True))
+        return [{"point": index, **name, **rank} for index, (name, inner) in rows for rank in inner]
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report page, as ``report`` of :func:`flitway.run` does: one HTML file to look at, to print, to send.
+
+        What a page shows beside the numbers is watched only if a page is asked for, so this makes the run again.
+
+        Raises
+        ------
+        ValueError
+            If the result is not from :func:`flitway.run`, but from a file or an experiment; with the command that writes it.
+        WorkloadError
+            If it has no page.
+        """
+        if self._again is None:
+            command = shlex.join([*self.command, "--report", os.fspath(path)])
+            raise ValueError(f"only what `flitway.run` has returned can be run again for its page; type: {command}")
+        self._again(path)
+
+    def to_pandas(self, of: str = "points") -> pandas.DataFrame:
+        """A pandas frame with a row for each point, or of task graphs for each of the ``"ranks"``: see :meth:`rows`."""
+        return to_pandas(self.rows(of))
+
+    def to_arrow(self, of: str = "points") -> pyarrow.Table:
+        """An Arrow table with a row for each point, or of task graphs for each of the ``"ranks"``: see :meth:`rows`."""
+        return to_arrow(self.rows(of))
+
+    def plot(
+        self,
+        kind: str = "latency",
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        ax: matplotlib.axes.Axes | None = None,
+        **options: Any,
+    ) -> matplotlib.axes.Axes:
+        """Draws a number of each point over another. Latencies of packets are those of steady points only.
+
+        Parameters
+        ----------
+        kind
+            ``"latency"`` (the mean over accepted load), ``"p99"`` (its 99th percentile), ``"accepted"`` (over offered
+            load), ``"multicast"``, ``"barrier"``, or ``"graph"`` (completion times over the load beside task graphs).
+        x, y
+            What to draw instead, by its name in frames: ``y="packet_latency_ns.p999"``.
         ax
             Where to draw; a new figure unless given.
         options
@@ -215,22 +311,23 @@ class Result:
         -------
         matplotlib.axes.Axes
             What was drawn on.
+
+        Raises
+        ------
+        ValueError
+            If no point has what is to be drawn.
         """
-        ax = ax if ax is not None else new_axes()
-        steady = [point for point in self.points if point.verdict == "steady"]
-        marks = [(point.accepted_load, point.packet_latency_ns) for point in steady]
-        known = [(load, latency) for load, latency in marks if load is not None and latency]
-        loads = [load for load, _ in known]
-        means = [latency.mean for _, latency in known]
-        errors = [latency.ci95 or 0.0 for _, latency in known]
-        ax.errorbar(loads, means, errors, **{"marker": "o", "capsize": 2, "label": self.machine, **options})
-        ax.set_xlabel("accepted load (fraction of the injection rate)")
-        ax.set_ylabel("mean packet latency (ns)")
-        return ax
+        return _plot.draw(self, _plot.axes_of(kind, x, y), ax, options)
 
     def __repr__(self) -> str:
         count = len(self.points)
         return f"<flitway.Result of {self.machine}: {count} point{'s' if count != 1 else ''}>"
+
+    def _repr_html_(self) -> str:
+        rows = [point.flat() for point in self.points]
+        several = len({row.get("seed") for row in rows}) > 1
+        names = _tables.chosen(rows, ["seed"] if several else [])
+        return _tables.paragraph(shlex.join(self.command)) + _tables.table(rows, names)
 
 
 for _class in (Latency, Point, Result):
@@ -328,12 +425,3 @@ def to_arrow(rows: list[dict[str, Any]]) -> pyarrow.Table:
         raise ImportError("`to_arrow` needs pyarrow: pip install pyarrow") from None
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pyarrow.table({name: [row.get(name) for row in rows] for name in names})
-
-
-def new_axes() -> matplotlib.axes.Axes:
-    """The axes of a new figure."""
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise ImportError("`plot` needs matplotlib: pip install matplotlib") from None
-    return matplotlib.pyplot.subplots()[1]

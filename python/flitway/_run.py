@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flitway import _flitway, _text
-from flitway._errors import diagnostics, warn
+from flitway._errors import FlitwayWarning, diagnostics, warn
 from flitway._machine import Machine
 from flitway._options import WorkloadOptions
 from flitway._progress import Progress, Step, shown
@@ -100,17 +102,27 @@ def run(
     with shown(progress, machine.name) as tell:
         of_trace = None if trace is None else trace_of or "slowest"
         views = (report is not None, of_trace, None if counters is None else (every,))
-        text, warnings, written = _flitway.run(
+        text, found, written = _flitway.run(
             machine, options, seed, threads, views, tell and (lambda *step: tell(Step(*step)))
         )
-        result = Result(json.loads(text))
+        again = functools.partial(_page, machine.copy(), seed, threads, workload)
+        result = Result(json.loads(text), again)
         if tell:
             tell(Step(len(result.points), len(result.points)))
     for target, content in zip((report, trace, counters), written, strict=True):
         if target is not None and content is not None:
             Path(target).write_text(content, encoding="utf-8")
-    warn(diagnostics(warnings))
+    warn(diagnostics(found))
     return result
+
+
+def _page(
+    machine: Machine, seed: int, threads: int, workload: WorkloadOptions, path: str | os.PathLike[str]
+) -> None:
+    """Writes the page of a run that was made without; it has warned already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FlitwayWarning)
+        run(machine, seed=seed, threads=threads, report=path, **workload)
 
 
 def _probe(path: Path) -> None:

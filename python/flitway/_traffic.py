@@ -27,9 +27,9 @@ def write_traffic(weights: Weights, path: str | os.PathLike[str], *, nodes: int 
     Parameters
     ----------
     weights
-        A row for each source: lists of numbers or a NumPy array. Or a function, which is called once for each source with
-        its number and that of all nodes, and returns where it sends to: a node; nodes, each as often as it is named; or a
-        mapping from nodes to weights.
+        A row for each source: lists of numbers, a NumPy array or a pandas frame, whose labels do not count. Or a function,
+        which is called once for each source with its number and that of all nodes, and returns where it sends to: a node;
+        nodes, each as often as it is named; or a mapping from nodes to weights.
     path
         The file.
     nodes
@@ -65,13 +65,14 @@ def write_traffic(weights: Weights, path: str | os.PathLike[str], *, nodes: int 
         if nodes is not None and len(rows) != nodes:
             raise ValueError(f"`weights` has {len(rows)} rows: expected one for each of {nodes} nodes")
     name = _in_pattern(os.fspath(path))
-    text = "".join(" ".join(map(number, row)) + "\n" for row in rows)
     _check(rows)
+    text = "".join(" ".join(map(number, row)) + "\n" for row in rows)
     Path(path).write_text(text, encoding="utf-8")
     return f"matrix({name})"
 
 
 def _list(given: Any) -> list[Any]:
+    given = given.to_numpy() if hasattr(given, "to_numpy") else given
     given = given.tolist() if hasattr(given, "tolist") else given
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ValueError("`weights`: expected a row for each node that sends, with a weight for each that receives")
@@ -87,10 +88,11 @@ def _check(rows: list[list[float]]) -> None:
         if len(row) != len(rows):
             raise ValueError(f"row {source} of `weights` has {len(row)} weights: expected one for each of {len(rows)} rows")
         for node, weight in enumerate(row):
-            if not (math.isfinite(weight) and weight >= 0):
+            if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
                 raise ValueError(f"weight {weight} of node {source} for node {node}: expected a number of 0 or more")
         if row[source] != 0:
-            raise ValueError(f"node {source} would send to itself with weight {row[source]}: expected 0")
+            cure = "; `numpy.fill_diagonal(weights, 0)` makes it so of an array"
+            raise ValueError(f"node {source} would send to itself with weight {row[source]}: expected 0{cure}")
     if not any(map(any, rows)):
         raise ValueError("all weights are zero: expected a node that sends")
 
@@ -116,6 +118,9 @@ def _row(given: Destinations, source: int, nodes: int) -> list[float]:
         given = Counter(given if isinstance(given, Iterable) else [given])
     row: list[float] = [0] * nodes
     for node, weight in given.items():
+        if not hasattr(node, "__index__"):
+            expected = "expected a node, nodes, or a mapping from nodes to weights"
+            raise TypeError(f"the function has returned {node!r} for node {source}: {expected}")
         if not 0 <= node < nodes:
             raise ValueError(f"node {source} sends to node {node}: expected one of {nodes} nodes, numbered from 0")
         row[node] = weight

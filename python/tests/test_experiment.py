@@ -109,6 +109,9 @@ def test_frames_and_pictures_show_what_is_varied(experiment: flitway.Experiment)
     labels = came.plot("latency").get_legend_handles_labels()[1]
     assert labels == ["switch.vcs=1", "switch.vcs=2"]
     assert len(came.findings) == 1
+    shown = came._repr_html_()
+    assert came.findings[0] in shown and "<th>switch.vcs</th>" in shown and shown.count("<tr>") == 5
+    assert len(came) == 4 and [result[0].offered_load for result in came] == [0.2, 0.4, 0.2, 0.4]
     with pytest.raises(ValueError, match="expected one of latency"):
         came.plot("laten")
 

@@ -26,12 +26,27 @@ def test_a_generator_for_each_rank_is_a_task_graph(tmp_path: Path) -> None:
     assert point.fault is None
 
 
+def test_what_is_no_task_is_named_with_its_rank() -> None:
+    task = flitway.calc(1)
+    for wrong, message in [
+        (lambda rank, ranks: [task, 3] if rank else [task], "rank 1 yields 3: expected a task"),
+        (lambda rank, ranks: [[task, "calc 3"]], "rank 0 yields 'calc 3': expected a task"),
+        (lambda rank, ranks: None, "the program of rank 0 has returned None: expected a generator"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            flitway.task_graph(wrong, 2)  # type: ignore[arg-type]
+
+
 def test_graphs_run_side_by_side(tmp_path: Path) -> None:
     path = tmp_path / "ring.goal"
     path.write_text(flitway.task_graph(ring, 4))
     result = flitway.run("hpp-switch", graph=[path, path], placement=["linear", "random"], load=0.2)
     assert [point["graph.name"] for point in result.points] == [str(path), f"{path} (2)"]
     assert all(point["graph.completed"] and point["offered_load"] == 0.2 for point in result.points)
+    ranks = result.to_pandas("ranks")
+    assert len(ranks) == 8 and list(ranks["graph.name"].unique()) == [str(path), f"{path} (2)"]
+    axes = result.plot("graph")
+    assert len(axes.lines[0].get_xdata()) == 2  # type: ignore[arg-type]
 
 
 def test_a_graph_of_networkx_is_a_topology(tmp_path: Path) -> None:

@@ -48,16 +48,27 @@ def test_a_setting_can_be_read() -> None:
         machine["switch.vc"]
 
 
-def test_all_mistakes_are_shown_at_once_with_codes() -> None:
-    machine = flitway.Machine("hpp-switch", {"switch.vc": 2, "switch.buffer": 4096, "rails": 0})
+def test_mistakes_are_shown_where_they_are_written_all_at_once_with_codes() -> None:
     with pytest.raises(flitway.MachineError) as raised:
-        machine.check()
-    assert [one.code for one in raised.value.diagnostics] == ["FW-M010", "FW-M013", "FW-M016"]
+        flitway.Machine("hpp-switch", {"switch.vc": 2, "switch.buffer": 4096, "rails": 0, "switch.vcs": "three"})
+    assert [one.code for one in raised.value.diagnostics] == ["FW-M010", "FW-M013", "FW-M016", "FW-M019"]
     first = raised.value.diagnostics[0]
     assert first.help == "did you mean `switch.vcs`?"
     assert first.rendered in str(raised.value)
     again = pickle.loads(pickle.dumps(raised.value))
     assert (str(again), again.diagnostics) == (str(raised.value), raised.value.diagnostics)
+
+
+def test_what_is_wrong_is_not_set_and_what_others_decide_is_checked_later() -> None:
+    machine = flitway.Machine("hpp-switch", {"switch.vcs": 2})
+    with pytest.raises(flitway.MachineError, match="no setting `vc`"):
+        machine.set({"switch.vcs": 1, "switch.vc": 1})
+    assert machine.sets == ["switch.vcs=2"]
+    machine["topology.kind"] = "mesh"
+    with pytest.raises(flitway.MachineError, match=r"topology\.dimensions.* is missing"):
+        machine.check()
+    machine.set({"topology": {"kind": "single", "nodes": 8}})
+    assert machine.check().nodes == 8
 
 
 def test_a_machine_that_is_not_there_is_an_error_too() -> None:

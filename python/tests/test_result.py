@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import flitway
+import matplotlib.axes
+import matplotlib.pyplot
 import numpy
 import pandas
 import pyarrow.parquet
@@ -16,6 +19,12 @@ import pytest
 @pytest.fixture(scope="module")
 def result() -> flitway.Result:
     return flitway.run("hpp-switch", load=[0.2, 0.3, 1.5], packet="64B", warm_up="200 us", duration="100 us")
+
+
+@pytest.fixture
+def graph() -> flitway.Result:
+    Path("pair.goal").write_text("num_ranks 2\nrank 0 {\na: send 64b to 1\n}\nrank 1 {\na: recv 64b from 0\n}\n")
+    return flitway.run("hpp-switch", graph="pair.goal")
 
 
 def test_numbers_have_names_and_types(result: flitway.Result) -> None:
@@ -71,6 +80,62 @@ def test_what_was_written_can_be_read(result: flitway.Result, tmp_path: Path) ->
 def test_a_picture_has_a_mark_for_each_steady_point(result: flitway.Result) -> None:
     line = result.plot().lines[0]
     assert numpy.array_equal(line.get_xdata(), [point.accepted_load for point in result.points[:2]])  # type: ignore[arg-type]
+
+
+def marks(axes: matplotlib.axes.Axes) -> list[tuple[float, float]]:
+    """Where the marks of a curve are."""
+    return [(float(x), float(y)) for x, y in numpy.asarray(axes.lines[0].get_xydata())]
+
+
+def test_a_picture_shows_what_is_asked_for_or_says_why_not(result: flitway.Result) -> None:
+    accepted = [point.accepted_load for point in result]
+    assert marks(result.plot("accepted")) == list(zip([0.2, 0.3, 1.5], accepted, strict=True))
+    p99 = [point["packet_latency_ns.p99"] for point in result.points[:2]]
+    assert marks(result.plot("p99")) == list(zip(accepted[:2], p99, strict=True))
+    axes = result.plot(x="offered_load", y="packet_latency_ns.p999")
+    assert len(marks(axes)) == 2 and axes.get_ylabel() == "packet_latency_ns.p999"
+    drawn = len(matplotlib.pyplot.get_fignums())
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"kind": "p9"}, "no kind of plot `p9`; did you mean `p99`"),
+        ({"kind": "barrier"}, "no point has `barrier.latency_ns.mean`: try `plot.\"latency\"."),
+        ({"y": "packet_latency"}, "did you mean"),
+    ]
+    for options, message in wrong:
+        with pytest.raises((KeyError, ValueError), match=message):
+            result.plot(**options)
+    full = flitway.run("hpp-switch", load=1.5, packet="64B", warm_up="50 us", duration="100 us")
+    with pytest.raises(ValueError, match="no point is steady .saturated."):
+        full.plot()
+    assert len(matplotlib.pyplot.get_fignums()) == drawn, "no empty axes"
+    matplotlib.pyplot.close("all")
+
+
+def test_a_graph_has_a_frame_of_its_ranks_and_no_curve(graph: flitway.Result) -> None:
+    frame = graph.to_pandas("ranks")
+    assert list(frame["rank"]) == [0, 1] and list(frame["point"]) == [0, 0]
+    assert frame["completion_ns"].max() == graph[0]["graph.completion_ns"]
+    assert graph.to_arrow("ranks").num_rows == 2
+    with pytest.raises(ValueError, match=r"a task graph has no curve; `to_pandas\(\"ranks\"\)`"):
+        graph.plot()
+    with pytest.raises(ValueError, match="expected points or ranks"):
+        graph.to_pandas("rank")
+
+
+def test_other_results_have_no_ranks(result: flitway.Result) -> None:
+    with pytest.raises(ValueError, match="no ranks"):
+        result.to_arrow("ranks")
+
+
+def test_a_result_is_a_sequence_of_points(result: flitway.Result) -> None:
+    assert len(result) == 3 and list(result) == result.points and result[-1] is result.points[2]
+
+
+def test_a_result_says_what_it_is(result: flitway.Result, graph: flitway.Result) -> None:
+    assert repr(result[0]).startswith("<flitway.Point offered_load=0.2, accepted_load=0.")
+    assert repr(graph[0]) == f"<flitway.Point graph.completion_ns={graph[0]['graph.completion_ns']}, graph.completed=True>"
+    text = result._repr_html_()
+    assert text.count("<tr>") == 4 and "<th>packet_latency_ns.p99</th>" in text and "flitway run hpp-switch" in text
+    assert "<td>graph.completion_ns</td>" in graph[0]._repr_html_() and "verdict" not in graph._repr_html_()
 
 
 @pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow"), ("plot", "matplotlib")])

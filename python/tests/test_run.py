@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import threading
@@ -129,13 +130,31 @@ def test_a_run_is_shown_as_page_and_trace(workload: dict[str, Any]) -> None:
     assert any(event["ph"] == "X" for event in events["traceEvents"])
 
 
+def test_a_result_writes_its_page_afterwards(tmp_path: Path) -> None:
+    workload: dict[str, Any] = {"load": 0.3, "warm_up": "5 us", "duration": "20 us"}
+    machine = flitway.Machine("hpp-switch", {"switch.vcs": 2})
+    result = machine.run(report="at-once.html", **workload)
+    machine["switch.vcs"] = 1
+    pickle.loads(pickle.dumps(result)).report("later.html")
+    assert figures("later.html") == figures("at-once.html") != []
+    result.to_json("result.json")
+    with pytest.raises(ValueError, match="flitway run hpp-switch --set switch.vcs=2 .* --report page.html"):
+        flitway.Result.read("result.json").report("page.html")
+    with pytest.raises(flitway.WorkloadError, match="a train has no page"):
+        flitway.run("hpp-switch", train="0-3", count=10).report("page.html")
+
+
+def figures(page: str) -> list[str]:
+    """The pictures of a page."""
+    return re.findall(r"<svg viewBox.*?</svg>", Path(page).read_text(), re.DOTALL)
+
+
 def test_a_page_is_that_of_the_command_line(cli: Cli) -> None:
     machine = flitway.Machine("hpp-switch")
     machine.run(load=0.3, warm_up="5 us", duration="100 us", report="ours.html", trace="ours.json", trace_of="nodes(3)")
     times = ("--load", "0.3", "--warm-up", "5 us", "--duration", "100 us")
     cli("run", "hpp-switch", *times, "--report", "theirs.html", "--trace", "theirs.json", "--trace-of", "nodes(3)")
-    figures = [re.findall(r"<svg viewBox.*?</svg>", Path(f"{name}.html").read_text(), re.DOTALL) for name in ("ours", "theirs")]
-    assert len(figures[0]) > 3 and figures[0] == figures[1]
+    assert len(figures("ours.html")) > 3 and figures("ours.html") == figures("theirs.html")
     steps = [json.loads(Path(f"{name}.json").read_text())["traceEvents"] for name in ("ours", "theirs")]
     assert steps[0] == steps[1]
 
@@ -147,7 +166,7 @@ def test_what_cannot_be_shown_is_told_before_anything_runs() -> None:
         ({"trace": "t.json", "trace_of": "fastest"}, flitway.WorkloadError, "nothing is called so"),
         ({"trace_of": "slowest"}, ValueError, "where to write it"),
         ({"report": "x", "trace": "x"}, ValueError, "go to one file"),
-        ({"report": "x", "train": "0-3"}, flitway.WorkloadError, "a train of packets alone has no page"),
+        ({"report": "x", "train": "0-3"}, flitway.WorkloadError, "a train has no page"),
     ]:
         with pytest.raises(error, match=message):
             flitway.run("hpp-switch", progress=lambda _: pytest.fail("it runs"), **options)  # type: ignore[arg-type]

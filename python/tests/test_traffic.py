@@ -6,6 +6,7 @@ from pathlib import Path
 
 import flitway
 import numpy
+import pandas
 import pytest
 
 QUICK = {"load": 0.3, "warm_up": "2 us", "duration": "100 us"}
@@ -23,6 +24,14 @@ def test_a_matrix_is_a_pattern(tmp_path: Path) -> None:
     assert point["channel_load.busiest"] is not None and point["channel_load.busiest"][0]["to"]["node"] == 5
     loads = flitway.Machine("hpp-switch").check(traffic=pattern)["channel_loads"]
     assert loads["max"] == 15 and loads["bound"] == pytest.approx(1 / 15)
+
+
+def test_a_frame_is_a_matrix() -> None:
+    weights = numpy.arange(16.0).reshape(4, 4) * (1 - numpy.eye(4))
+    names = list("abcd")
+    flitway.write_traffic(pandas.DataFrame(weights, index=names, columns=names), "frame.txt", nodes=4)
+    flitway.write_traffic(weights, "array.txt")
+    assert Path("frame.txt").read_text() == Path("array.txt").read_text()
 
 
 def test_the_uniform_matrix_gives_what_uniform_traffic_is_expected_to() -> None:
@@ -63,9 +72,11 @@ def test_any_name_of_a_file_can_be_run(name: str, tmp_path: Path) -> None:
     [
         ([[0, float("nan")], [1, 0]], "weight nan of node 0 for node 1: expected a number of 0 or more"),
         ([[0, 1], [float("inf"), 0]], "weight inf of node 1 for node 0"),
+        ([[0, "1"], [1, 0]], "weight 1 of node 0 for node 1: expected a number of 0 or more"),
+        (pandas.DataFrame([[0, 1], [None, 0]]), "weight nan of node 1 for node 0: expected a number of 0 or more"),
         ([[0, 1], [-1, 0]], "weight -1 of node 1 for node 0: expected a number of 0 or more"),
         (numpy.zeros((2, 2)), "all weights are zero"),
-        (numpy.eye(2), r"node 0 would send to itself with weight 1\.0: expected 0"),
+        (numpy.eye(2), r"node 0 would send to itself with weight 1\.0: expected 0; .numpy\.fill_diagonal"),
         (numpy.ones((2, 3)), "row 0 of `weights` has 3 weights: expected one for each of 2 rows"),
         ([[0, 1], [1]], "row 1 of `weights` has 1 weights"),
         (numpy.ones(4), "expected a row for each node that sends"),
@@ -88,6 +99,8 @@ def test_what_is_wrong_is_told() -> None:
         flitway.write_traffic(lambda source, nodes: 0, "no.txt")
     with pytest.raises(ValueError, match="node 0 sends to node 9: expected one of 4"):
         flitway.write_traffic(lambda source, nodes: 9, "no.txt", nodes=4)
+    with pytest.raises(TypeError, match="has returned 'x' for node 0: expected a node, nodes"):
+        flitway.write_traffic(lambda source, nodes: "x", "no.txt", nodes=4)  # type: ignore[return-value]
     with pytest.raises(ValueError, match="2 rows: expected one for each of 4"):
         flitway.write_traffic([[0, 1], [1, 0]], "no.txt", nodes=4)
     with pytest.raises(TypeError, match="write_traffic"):

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import flitway
 import pytest
 from conftest import ROOT
+from notebook import run_cell, texts
 
 
 @pytest.mark.filterwarnings("ignore::flitway.FlitwayWarning")
-def test_the_tutorial_runs() -> None:
-    cells = json.loads((ROOT / "python" / "tutorial.ipynb").read_text())["cells"]
+def test_the_tutorial_runs_and_its_outputs_are_those_of_today() -> None:
+    """`FLITWAY_ACCEPT=1 cargo xtask py -k tutorial` writes what it shows today, pictures too."""
+    path = ROOT / "python" / "tutorial.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, Any] = {"__name__": "__main__"}
-    for number, cell in enumerate(cells):
-        if cell["cell_type"] == "code":
-            assert cell["outputs"] == [], "the notebook is kept without outputs"
-            exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    kept = [texts(cell["outputs"]) for cell in code]
+    for count, cell in enumerate(code, 1):
+        cell["execution_count"] = count
+        cell["outputs"] = run_cell("".join(cell["source"]), count, names)
+    if "FLITWAY_ACCEPT" in os.environ:
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    else:
+        assert kept == [texts(cell["outputs"]) for cell in code]
     assert names["codes"] == ["FW-M010", "FW-M013"]
-    slower, faster = (names[name].points[-1]["packet_latency_ns.mean"] for name in ("one", "three"))
+    slower, faster = (names[name][-1]["packet_latency_ns.mean"] for name in ("one", "three"))
     assert slower > faster
+    accepted = [result[0]["accepted_load"] for result in names["came"]]
+    assert accepted[-1] > 1.2 * accepted[0], "what is varied matters"
     assert len(names["came"].findings) == 1
     assert names["point"]["graph.completed"] is True
 

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to the terminal")]
 
 mod commands;
+mod dist;
 mod gate;
 mod python;
 mod run;
@@ -54,6 +55,8 @@ enum Task {
     Gate(GateArguments),
     /// Build the Python package into an environment under target/, check its types and run its tests; needs Python 3.11
     Py(PyArguments),
+    /// Build what is handed out, the stripped program and the wheel, into target/dist, and try both; takes minutes
+    Dist,
     /// Everything that must pass before a change lands: check, tidy, gen --check, golden, test,
     /// a campaign of today, gate, py
     Ci,
@@ -111,6 +114,7 @@ fn main() -> ExitCode {
         Task::Deny => commands::deny(),
         Task::Gate(arguments) => gate::gate(arguments.accept),
         Task::Py(arguments) => python::py(&arguments.rest),
+        Task::Dist => dist::dist(),
         Task::Ci => commands::ci(),
     };
     match outcome {

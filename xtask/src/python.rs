@@ -2,8 +2,11 @@
 
 use crate::run::{Outcome, Steps, cargo, root};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// The environment, under the target folder.
+const ENVIRONMENT: &str = "python";
 
 /// Builds the package, checks its types and runs its tests; `rest` goes to pytest.
 pub(crate) fn py(rest: &[OsString]) -> Outcome {
@@ -11,27 +14,7 @@ pub(crate) fn py(rest: &[OsString]) -> Outcome {
 }
 
 pub(crate) fn steps(steps: &mut Steps, rest: &[OsString]) -> Outcome {
-    let environment = target().join("python");
-    let program = |name: &str| {
-        let mut command = Command::new(environment.join("bin").join(name));
-        // maturin looks for the environment, and pip asks nobody.
-        command.current_dir(root()).stdin(Stdio::null()).env("VIRTUAL_ENV", &environment);
-        command.env("CARGO_TARGET_DIR", target());
-        command
-    };
-    if !environment.join("bin/pip").exists() {
-        let mut make = Command::new("python3");
-        make.args(["-m", "venv", "--clear"]).arg(&environment).current_dir(root());
-        let cure = "install Python 3.11 or later (python3, python3-venv)";
-        steps.run(&mut make).map_err(|message| format!("{message}: {cure}"))?;
-    }
-    steps.run(program("pip").args([
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "-r",
-        "python/requirements.txt",
-    ]))?;
+    environment(steps)?;
     steps.run(program("maturin").args(["develop", "--quiet"]))?;
     steps.run(&mut program("mypy"))?;
     steps.run(program("stubtest").args(["flitway._flitway"]))?;
@@ -40,7 +23,35 @@ pub(crate) fn steps(steps: &mut Steps, rest: &[OsString]) -> Outcome {
     steps.run(program("python").args(["-m", "pytest"]).args(rest))
 }
 
+/// Makes the environment, unless it is there, with what the package can use.
+pub(crate) fn environment(steps: &mut Steps) -> Outcome {
+    let environment = target().join(ENVIRONMENT);
+    if !environment.join("bin/pip").exists() {
+        make(steps, &environment)?;
+    }
+    let install = ["install", "--quiet", "--disable-pip-version-check", "-r", "python/requirements.txt"];
+    steps.run(program("pip").args(install))
+}
+
+/// Makes an environment of Python with nothing in it.
+pub(crate) fn make(steps: &mut Steps, environment: &Path) -> Outcome {
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv", "--clear"]).arg(environment).current_dir(root());
+    let cure = "install Python 3.11 or later (python3, python3-venv)";
+    steps.run(&mut make).map_err(|message| format!("{message}: {cure}"))
+}
+
+/// A program of the environment.
+pub(crate) fn program(name: &str) -> Command {
+    let environment = target().join(ENVIRONMENT);
+    let mut command = Command::new(environment.join("bin").join(name));
+    // maturin looks for the environment, and pip asks nobody.
+    command.current_dir(root()).stdin(Stdio::null()).env("VIRTUAL_ENV", &environment);
+    command.env("CARGO_TARGET_DIR", target());
+    command
+}
+
 /// Where Cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }

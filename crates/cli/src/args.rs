@@ -94,7 +94,7 @@ pub(crate) struct RunArguments {
     /// Run everything with so many seeds, from --seed on, and show how far each number is from seed to seed: its mean with
     /// half of the 95 % interval, the least and the most
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with_all = ["report", "trace", "counters"])]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with_all = ["report", "trace"])]
     pub(crate) seeds: Option<u32>,
     /// Threads; the result does not depend on them. An experiment, or a sweep on a small machine, runs so many points side by
     /// side
@@ -111,11 +111,11 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) csv: Option<String>,
     /// Write a report page: one HTML file to look at, to print, to send. Each point of a run is run twice for it. Not for
-    /// trains alone
+    /// a train without a task graph
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE.html")]
     pub(crate) report: Option<String>,
-    /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer. Not for trains
-    /// alone
+    /// Write what happened to chosen packets of the last point as a trace, for Perfetto or Chrome's own viewer. Not for a
+    /// train without a task graph
     #[arg(long, help_heading = OF_ANY_RUN, value_name = "FILE")]
     pub(crate) trace: Option<String>,
     /// Of what: the slowest packets (slowest), all packets that nodes send (nodes(0+4-7)), or all that cross switches
@@ -207,10 +207,10 @@ pub(crate) struct ListArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
-    /// A setting, a table of settings, anything that `flitway list` names, an option of `flitway run`, a word or field of
-    /// results, or an error code
-    #[arg(value_name = "PATH|NAME|WORD|CODE", allow_hyphen_values = true)]
-    pub(crate) topic: String,
+    /// A setting, a table of settings, anything that `flitway list` names, an option of `flitway run`, a word, phrase or field
+    /// of results, or an error code
+    #[arg(value_name = "PATH|NAME|WORD|CODE", allow_hyphen_values = true, required = true)]
+    pub(crate) topic: Vec<String>,
 }
 
 #[derive(Args, Debug)]

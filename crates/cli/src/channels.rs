@@ -118,11 +118,13 @@ fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
 /// The smallest changes that are known to help.
 fn fix(machine: &Machine) -> String {
     let up_down = "routing.algorithm = \"up-down\"";
+    let Some((flag, classes)) = machine.routing_for_study() else { return format!("fix: {up_down}") };
+    // Another routing does not take the setting.
+    let up_down = format!("{up_down} without {flag}");
     let chip = machine.switch.chip();
     if !chip.offers().virtual_channels {
         return format!("fix: {up_down}");
     }
-    let Some((flag, classes)) = machine.routing_for_study() else { return format!("fix: {up_down}") };
     if chip.vcs().is_multiple_of(classes) {
         let vcs = plural(chip.vcs() / classes, "VC", "s");
         format!("fix: {flag} = true, with {classes} classes of {vcs}; or {up_down}")

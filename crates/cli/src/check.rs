@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::layout::fitted;
 use crate::output::{Target, colour, manner, say, warn};
+use crate::progress::Line;
 use crate::table;
 use crate::task::too_large;
 use flitway_experiment::Examination;
@@ -49,14 +50,25 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     }
 }
 
-/// The machine and what follows from it; warnings are shown.
+/// The machine and what follows from it; warnings are shown, and on a terminal what is being done.
 fn examined(arguments: &CheckArguments) -> Result<(Session, Examination), Failure> {
-    let machine = inputs::machine(&arguments.machine.machine, &arguments.machine.set)?;
+    let line = Line::new();
+    let examined = examined_in(&line, arguments);
+    line.clear();
+    examined
+}
+
+fn examined_in(line: &Line, arguments: &CheckArguments) -> Result<(Session, Examination), Failure> {
+    let name = &arguments.machine.machine;
+    line.message(format!("{name}: reads the machine and lays its routes"));
+    let machine = inputs::machine(name, &arguments.machine.set)?;
     memory::fits_machine(&machine, false).map_err(too_large)?;
     if !machine.warnings.is_empty() {
-        warn(&machine.warnings.render(colour()));
+        line.clear_for(|| warn(&machine.warnings.render(colour())));
     }
+    line.message(format!("{name}: builds the fabric"));
     let session = Session::new(machine, 1, 1);
+    line.message(format!("{name}: follows every route: what waits for what, and what channels carry"));
     let examination = Examination::new(&session, &arguments.packet, arguments.traffic.as_deref())
         .map_err(Failure::workload)?;
     Ok((session, examination))

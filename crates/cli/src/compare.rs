@@ -71,7 +71,7 @@ impl<'a> Comparison<'a> {
         let (first, others) = inputs.split_first().expect("the arguments name two files or more");
         let has_partner = |other: &Input| first.entries.iter().any(|entry| entry.partner(other).is_some());
         if let Some(other) = others.iter().find(|other| !has_partner(other)) {
-            let help = "expected results with a load in common, or of barriers, task graphs or trains, or two results of one \
+            let help = "expected results of one kind, with a load in common where there are loads, or two results of one \
                         experiment";
             return Err(Failure::input(nothing_in_common(first, other), Some(help.to_owned())));
         }

@@ -18,16 +18,27 @@ use std::fmt::Write;
 
 /// Explains what `arguments` ask for: everything that has this name.
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let topic = arguments.topic.trim();
+    let phrase = arguments.topic.join(" ");
+    let topic = phrase.trim();
     let files = builtin().iter().chain(flitway_experiment::builtin()).filter(|(name, _)| *name == topic);
     let files: Vec<&str> = files.map(|(_, text)| text.trim_end()).collect();
-    let mut pages = names(topic);
-    pages.extend(args::explained(topic));
-    pages.extend(words::explained(topic));
-    match flitway_machine::explain(topic) {
-        Ok(page) => pages.push(page),
-        Err(problems) if pages.is_empty() && files.is_empty() => return Err(problems.into()),
-        Err(_) => {}
+    // Words of a phrase are one name where they are joined.
+    let spellings = [" ", "_", "-", "."].map(|mark| topic.split_whitespace().collect::<Vec<_>>().join(mark));
+    let mut pages: Vec<String> = Vec::new();
+    for spelling in if topic.contains(' ') { &spellings[..] } else { &spellings[..1] } {
+        let found = names(spelling).into_iter().chain(args::explained(spelling));
+        let found = found.chain(words::explained(spelling)).chain(flitway_machine::explain(spelling).ok());
+        for page in found {
+            if !pages.contains(&page) {
+                pages.push(page);
+            }
+        }
+    }
+    if pages.is_empty() && topic.contains(' ') {
+        pages = words::mentioning(topic);
+    }
+    if pages.is_empty() && files.is_empty() {
+        pages.push(flitway_machine::explain(topic)?);
     }
     // A file is there to be copied: its lines are not broken.
     let pages = pages.iter().map(|page| prose(page.trim_end())).chain(files.into_iter().map(str::to_owned));

@@ -26,6 +26,13 @@ type OfSeed = (u64, Vec<Value>);
 
 /// Runs what `arguments` say with `count` seeds.
 pub(crate) fn run(arguments: &RunArguments, count: u32) -> Result<(), Failure> {
+    if arguments.counters.is_some() {
+        let help = "leave it out, or run the seed that you want to look into alone: --seed N --counters FILE";
+        return Err(Failure::input(
+            "--counters: the counters of one run, and --seeds makes several",
+            Some(help.to_owned()),
+        ));
+    }
     let name = arguments.machine.as_deref().unwrap_or_default();
     let Prepared { machine, workload, targets } = prepared(arguments, name)?;
     let (machine, workload) = (&machine, workload.as_run());

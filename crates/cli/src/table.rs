@@ -4,7 +4,6 @@ use crate::layout::{self, Column};
 use crate::remarks;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use flitway_experiment::workload::beside::Beside;
-use flitway_experiment::workload::option::default_of;
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_fabric::chip::Cost;
 use flitway_machine::{Machine, Origin, Rounding};
@@ -293,11 +292,8 @@ pub(crate) fn named(machine: &Machine) -> String {
 
 /// The line on the `traffic` beside operations, if there is some.
 pub(crate) fn beside(traffic: Option<&Beside>, written: &Written) -> String {
-    let Some(Beside { loads, .. }) = traffic else { return String::new() };
-    let [traffic, packet] = ["traffic", "packet"].map(|option| match written.text(option) {
-        "" => default_of(option).to_owned(),
-        text => text.to_owned(),
-    });
+    let Some(Beside { traffic, loads, .. }) = traffic else { return String::new() };
+    let packet = written.text("packet");
     format!("\nbeside it {traffic} traffic, {packet} packets{}", remarks::above_one(loads, true))
 }
 

@@ -13,7 +13,7 @@ use crate::table;
 use crate::trace;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::side_by_side::side_by_side;
-use flitway_experiment::views::Views;
+use flitway_experiment::views::{Views, WITHOUT_VIEWS};
 use flitway_experiment::workload::{
     GraphFiles, Measured, Outcome, Surroundings, Tasks, Workload, WorkloadOptions,
 };
@@ -49,8 +49,7 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     let workload = Workload::check(options, &surroundings).map_err(Failure::workload)?;
     if arguments.has_details() && !workload.as_run().has_views() {
         let option = if arguments.report.is_some() { "--report" } else { "--trace" };
-        let message = format!("{option}: a train of packets has neither a page nor a trace");
-        return Err(Failure::input(message, None));
+        return Err(Failure::input(format!("{option}: {WITHOUT_VIEWS}"), None));
     }
     for remark in idle_settings(&machine, options) {
         warn(&remark);
@@ -171,7 +170,7 @@ impl<W: Tasks> Task<'_, W> {
         let mut voice = self.begin(1)?;
         let (stop, line) = (stop_flag()?, Line::new());
         let clock = self.session.machine().clock;
-        let (mut measured, mut fault) = (Vec::new(), Ok(()));
+        let (mut measured, mut fault, mut is_first) = (Vec::new(), Ok(()), true);
         for (place, task) in tasks.iter().enumerate() {
             let label = (each.label)(place, task);
             let outcome = self.workload.measure(self.session, task, &stop, &mut |progress| {
@@ -180,7 +179,10 @@ impl<W: Tasks> Task<'_, W> {
             });
             line.clear();
             for text in (each.texts)(task, &outcome) {
-                voice.say(|| text)?;
+                // A line stands between what two of them came to.
+                voice.say(|| {
+                    if std::mem::replace(&mut is_first, false) { text } else { format!("\n{text}") }
+                })?;
             }
             fault = fault.and((each.fault)(&outcome));
             measured.extend(outcome.measured());

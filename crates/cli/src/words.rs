@@ -7,6 +7,9 @@ const DOCUMENTS: [(&str, bool); 3] = [
     (include_str!("../../../docs/report.md"), true),
 ];
 
+/// The last part of the glossary, for those who write code.
+const CODE_ONLY: &str = "## Words that no type has";
+
 /// What the documents say of `topic`, a page from each that says anything. Of several things they say what one is.
 pub(crate) fn explained(topic: &str) -> Vec<String> {
     let pages = |topic: &str| -> Vec<String> {
@@ -19,11 +22,22 @@ pub(crate) fn explained(topic: &str) -> Vec<String> {
     }
 }
 
+/// The rows of the glossary in which the phrase `topic` stands, where nothing is called so.
+pub(crate) fn mentioning(topic: &str) -> Vec<String> {
+    let phrase = topic.to_lowercase();
+    let (glossary, _) = DOCUMENTS[0];
+    let rows = glossary.lines().take_while(|line| *line != CODE_ONLY).filter_map(|line| {
+        let cells = cells(line);
+        let [name, meaning @ ..] = &cells[..] else { return None };
+        meaning.iter().any(|cell| cell.to_lowercase().contains(&phrase)).then(|| row(name, "word", meaning))
+    });
+    rows.collect()
+}
+
 fn explained_by(text: &str, is_code: bool, topic: &str) -> String {
     let is_named = |text| names(text, is_code).iter().any(|name| name.eq_ignore_ascii_case(topic));
     let (mut rows, mut kind, mut above, mut is_within) = (Vec::new(), "", "", false);
-    // What the last part of the glossary says is for those who write code.
-    for line in text.lines().take_while(|line| *line != "## Words that no type has") {
+    for line in text.lines().take_while(|line| *line != CODE_ONLY) {
         let cells = cells(line);
         match &cells[..] {
             [] if !line.is_empty() => above = line,

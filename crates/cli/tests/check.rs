@@ -115,7 +115,7 @@ the smallest cycle: 5 channels, each waits for the next, and the last for the fi
       2     1         0                        node 2 to node 4
       3     1         0                        node 3 to node 0
       4     1         0                        node 4 to node 1
-fix: routing.dateline = true and switch.vcs = 4, for its 2 classes; or routing.algorithm = \"up-down\"
+fix: routing.dateline = true and switch.vcs = 4, for its 2 classes; or routing.algorithm = \"up-down\" without routing.dateline
 credits come back after 55 cycles on the longest link (2 cycles); a VC alone needs 17 units to fill it, and has 64
 
 Channels

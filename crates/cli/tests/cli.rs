@@ -495,7 +495,17 @@ fn words_of_the_field_are_answered() {
         ("o_s", "nic.send_overhead"),
         ("bisection", "theory.bisection_bound"),
     ];
-    for (word, meaning) in words {
+    let phrases = [
+        ("source queue", "wait in a NIC port for its link"),
+        ("credit return", "receiver has room again"),
+        ("channel load", "flits per cycle"),
+        ("head leaves the source", "network latency"),
+    ];
+    assert_eq!(
+        stdout(&flitway(&["explain", "source", "queue"])),
+        stdout(&flitway(&["explain", "source queue"]))
+    );
+    for (word, meaning) in words.into_iter().chain(phrases) {
         let text = stdout(&flitway(&["explain", word]));
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(meaning), "{word}: {text}");
@@ -607,4 +617,10 @@ fn two_results_are_compared_with_the_settings_that_differ() {
         "{}",
         stderr(&nothing)
     );
+    let e = path("compare-e.json");
+    let run = ["run", "hpp-switch", "--graph", graph.to_str().unwrap(), "--load", "0.3", "--json", &e];
+    assert!(flitway(&run).status.success());
+    let beside = stderr(&flitway(&["compare", &d, &e]));
+    let says = "compare-d has a task graph, compare-e has a task graph beside load 0.3";
+    assert!(beside.contains(says) && beside.contains("a load in common where there are loads"), "{beside}");
 }

@@ -121,6 +121,13 @@ fn graphs_side_by_side_are_as_one_that_is_both() {
     assert_eq!(loaded["points"][2]["offered_load"], 0.8);
     assert!(loaded["points"][2]["accepted_load"].as_f64().unwrap() > 0.4, "{}", loaded["points"][2]);
     assert_eq!(loaded, beside("3"));
+    // What runs beside them is in the workload, as where it runs alone.
+    for (option, default) in [("traffic", "uniform"), ("packet", "256B"), ("arrival", "bernoulli")] {
+        assert_eq!(loaded["workload"][option], default, "{option}");
+        assert!(apart["workload"].get(option).is_none(), "{option}");
+    }
+    let shown = stdout(&flitway(&["run", "hpp-switch", "--graph", one, "--graph", one]));
+    assert_eq!(shown.matches("\n\nhpp-switch: ").count(), 1, "a line stands between two graphs: {shown}");
 }
 
 #[test]
@@ -186,6 +193,9 @@ fn graphs_trains_and_multicasts_that_do_not_meet_are_as_alone() {
         assert_eq!(point["multicast"], points[0]["multicast"]);
         assert!(number(point, "/multicast/operations") > 5.0 && number(point, "/duration_ns") >= alone[1]);
     }
+    // A packet that switches replicate counts once.
+    let sent = |name: &str| number(&points[0], name);
+    assert!(sent("/packets") < sent("/multicast/copies"), "{}", points[0]);
     let two = run(&[&train[..], &multicast].concat());
     assert_valid(&two);
     assert_eq!(number(&two["points"][0], time), alone[1]);
@@ -227,11 +237,12 @@ fn what_runs_beside_a_graph_is_shown_with_it() {
     let [page, trace, csv, result] = ["html", "json", "csv", "result.json"]
         .map(|ending| scratch(&format!("beside-a-graph.{ending}"), "").to_str().unwrap().to_owned());
     let beside = ["--multicast", "broadcast", "--barrier", "all", "--interval", "2us", "--load", "0.2"];
+    let beside = [&beside[..], &["--traffic", "tornado"]].concat();
     let run = [&["run", "hpp-switch", "--graph", goal.to_str().unwrap()][..], &beside].concat();
     let files = ["--report", &page, "--trace", &trace, "--csv", &csv, "--json", &result];
     let text = stdout(&flitway(&[&run[..], &files].concat()));
     for part in [
-        "beside multicast, barriers and uniform traffic at load 0.200",
+        "beside multicast, barriers and tornado traffic at load 0.200",
         "\nmulticast   offered 0.100, accepted 0.",
         "\nbarriers    last arrival to last release ",
         "\nunicast     offered 0.200, accepted 0.",
@@ -287,7 +298,8 @@ fn what_ends_refuses_options_of_what_is_not_there() {
     with(&["--barrier-by", "x"], &["--barrier-by: `x`: expected one of hardware"]);
     with(&["--multicast", "broadcast", "--barrier-by", "three-trips"], &["--multicast-by binomial"]);
     with(&["--train", "0-0"], &["cannot be used multiple times"]);
-    with(&["--report", "x.html"], &["--report", "neither a page nor a trace"]);
+    let nothing = "a train has no page, no trace and no counters, unless a task graph runs beside it";
+    with(&["--report", "x.html"], &["--report", nothing]);
     let goal = scratch("many.goal", PAIR);
     let many = [&["--graph", goal.to_str().unwrap()].repeat(7)[..], &["--load", "0.1"]].concat();
     let base = ["run", "hpp-switch", "--train", "0-3", "--barrier", "all"];

@@ -66,6 +66,10 @@ fn the_spread_is_shown_for_every_kind_of_workload() {
     assert_refused(&[
         (&["run", "hpp-switch", "--seeds", "1"], &["--seeds", "2.."]),
         (&["run", "hpp-switch", "--seeds", "2", "--report", "x.html"], &["--seeds", "--report"]),
+        (
+            &["run", "hpp-switch", "--seeds", "2", "--counters", "x.csv"],
+            &["--counters: the counters of one run", "--seed N --counters FILE"],
+        ),
         (&["run", "hpp-switch", "--seeds", "2", "--seed", "18446744073709551615"], &["there are no 2 seeds"]),
         (&["run", "hpp-switch", "--seeds", "2", "--traffic", "tornadoo"], &["did you mean `tornado`"]),
     ]);

@@ -90,7 +90,9 @@ fn of_many_ranks_those_that_matter_are_shown() {
     let cells = |start: &str| line(start).split_whitespace().collect::<Vec<_>>();
     assert_eq!(cells("slowest")[1], "0", "{text}");
     assert_eq!((cells("computing")[1], cells("computing")[5]), ("1.002", "1.990"), "{text}");
-    assert!(text.contains("completion us") && text.contains("--json has every rank"), "{text}");
+    assert!(text.contains("times in us") && text.contains("--json has every rank"), "{text}");
+    let heading = text.lines().find(|line| line.contains("comm %")).unwrap();
+    assert!(heading.ends_with("received") && heading.chars().count() <= 80, "{heading}");
     let few = scratch("width-few.goal", &ring(16));
     let text = stdout(&flitway(&["run", "fattree-128", "--graph", few.to_str().unwrap()]));
     assert!(

@@ -54,17 +54,7 @@ impl Options {
     #[must_use]
     pub fn from_text(name: &str, text: String, folder: &Path) -> Options {
         let file = Arc::new(Source { name: name.to_owned(), text });
-        let mut options = Options {
-            file: Arc::clone(&file),
-            read_from: None,
-            folder: folder.to_owned(),
-            sets: Vec::new(),
-            entries: Vec::new(),
-            tables: Vec::new(),
-            spoilt: Vec::new(),
-            complete: true,
-            findings: Diagnostics::default(),
-        };
+        let mut options = Options::of_nothing(Arc::clone(&file), folder);
         if file.text.trim().is_empty() {
             let empty = Diagnostic::error(Code::Empty, Location::whole(&file), "the machine file is empty");
             options
@@ -77,6 +67,47 @@ impl Options {
         options.complete = document.is_complete;
         options.collect("", document.fields, Origin::File);
         options
+    }
+
+    fn of_nothing(file: Arc<Source>, folder: &Path) -> Options {
+        Options {
+            file,
+            read_from: None,
+            folder: folder.to_owned(),
+            sets: Vec::new(),
+            entries: Vec::new(),
+            tables: Vec::new(),
+            spoilt: Vec::new(),
+            complete: true,
+            findings: Diagnostics::default(),
+        }
+    }
+
+    /// Checks overrides before the machine is known: whether each is understood, names a setting and gives it a value that it
+    /// can have. Whether they fit each other and a machine is found by [`check`](Self::check).
+    ///
+    /// ```
+    /// use flitway_machine::Options;
+    /// let problems = Options::check_overrides(&["switch.vcs=three".to_owned()]).unwrap_err();
+    /// assert!(problems.to_string().contains("`switch.vcs` is a count, but `three` is text"));
+    /// assert!(Options::check_overrides(&["topology.kind=torus".to_owned()]).is_ok());
+    /// ```
+    ///
+    /// # Errors
+    /// All problems, in the order of the overrides.
+    pub fn check_overrides(overrides: &[String]) -> Result<(), Diagnostics> {
+        let nobody = Arc::new(Source { name: overrides::SOURCE.to_owned(), text: String::new() });
+        let mut options = Options::of_nothing(nobody, Path::new(""));
+        overrides.iter().for_each(|text| options.set(text));
+        for entry in &options.entries {
+            // Kinds of switches share names; one of them is enough.
+            let mut read = schema::named(&entry.path).map(|setting| convert(setting, entry));
+            let first = read.next();
+            if let Some(Err(problem)) = first.filter(|_| !read.any(|other| other.is_ok())) {
+                options.findings.push(problem);
+            }
+        }
+        if options.findings.is_empty() { Ok(()) } else { Err(options.findings.in_order(&options.sets)) }
     }
 
     /// Applies one override, `path=value`.

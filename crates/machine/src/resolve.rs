@@ -23,7 +23,7 @@ enum Applies {
 
 /// Reads each entry as its setting says, and fills in defaults; what is missing or does not apply goes to `findings`.
 pub(crate) fn resolve(options: &Options, findings: &mut Diagnostics) -> Values {
-    let mut values = Values::new(&options.folder);
+    let mut values = Values::new(&options.file.name, &options.folder);
     let mut missing: Vec<&'static Setting> = Vec::new();
     let mut misplaced: Vec<(&Entry, &'static Setting)> = Vec::new();
     let mut placed: Vec<&str> = Vec::new();

@@ -12,6 +12,8 @@ use crate::code::Code;
 use crate::convert::Value;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::entry::Origin;
+use crate::load::BUILT_IN;
+use crate::overrides;
 use crate::setting::{Kind, Setting};
 use crate::units::Dimension;
 
@@ -45,12 +47,15 @@ pub(crate) struct Values {
     asked: Vec<Cell<bool>>,
     /// Where the paths that the file names begin.
     folder: PathBuf,
+    /// Whether nobody can write into the file.
+    is_built_in: bool,
 }
 
 impl Values {
-    /// None yet, of a file in `folder`.
-    pub(crate) fn new(folder: &Path) -> Self {
-        Values { list: Vec::new(), asked: Vec::new(), folder: folder.to_owned() }
+    /// None yet, of the file called `name` in `folder`.
+    pub(crate) fn new(name: &str, folder: &Path) -> Self {
+        let is_built_in = name.ends_with(BUILT_IN);
+        Values { list: Vec::new(), asked: Vec::new(), folder: folder.to_owned(), is_built_in }
     }
 
     pub(crate) fn add(&mut self, effective: Effective) {
@@ -176,6 +181,29 @@ impl Values {
     /// Who gave a setting.
     fn origin(&self, setting: &'static Setting) -> Option<Origin> {
         self.effective(setting).map(|found| found.origin)
+    }
+
+    /// What to do so that `setting` is `value`, which is as a machine file has it: where it is written, or by an override if
+    /// nobody can write there.
+    pub(crate) fn fix(&self, setting: &'static Setting, value: &str) -> String {
+        match self.location(setting) {
+            Some(at) if overrides::is_value_of(&at, setting.path) => {
+                format!("write {}", overrides::written(setting.path, value))
+            }
+            Some(at) if overrides::holds(&at) => format!("write {} = {value}", setting.key()),
+            _ if self.is_built_in => format!("add {}", overrides::written(setting.path, value)),
+            _ => format!("write {} = {value}", setting.key()),
+        }
+    }
+
+    /// What to do so that `setting`, which is written, is not.
+    pub(crate) fn leave_out(&self, setting: &'static Setting) -> String {
+        match self.location(setting) {
+            Some(at) if overrides::is_value_of(&at, setting.path) => {
+                format!("leave out {} {}", overrides::SOURCE, at.source.text)
+            }
+            _ => format!("delete `{}`", setting.path),
+        }
     }
 
     /// A problem between settings: it points at the first that is written, an override before the file, and shows the

@@ -66,3 +66,35 @@ fn every_code_has_a_case() {
     let unseen: Vec<&str> = own.filter(|page| !seen.contains(&page.code)).map(|page| page.id).collect();
     assert!(unseen.is_empty(), "no case for {unseen:?}");
 }
+
+/// What a message proposes, typed: an override in the place of another of the same setting, and others left out.
+#[test]
+fn a_proposal_works_when_it_is_typed() {
+    let torus = ["topology={kind=\"torus\", dimensions=[4, 4]}", "link.length.switch=5 m"];
+    let dimension_order = [&torus[..], &["routing.algorithm=dimension-order"]].concat();
+    let worms = ["switch.multicast.bit_string=16", "routing.dateline=false"];
+    for (name, sets) in [
+        ("torus-8x8", vec!["switch.vcs=3"]),
+        ("torus-8x8", vec!["routing.algorithm=minimal"]),
+        ("torus-8x8", vec!["routing.algorithm=valiant"]),
+        ("torus-8x8", vec!["routing.algorithm=up-down", "routing.dateline=false"]),
+        ("sp-switch-16", dimension_order.clone()),
+        ("sp-switch-16", [&dimension_order[..], &worms].concat()),
+        ("sp-switch-16", [&torus[..], &worms[..1], &["routing.algorithm=minimal"]].concat()),
+    ] {
+        let sets: Vec<String> = sets.into_iter().map(str::to_owned).collect();
+        let problems = Machine::load(name, &sets).unwrap_err();
+        let help = problems.iter().next().and_then(|problem| problem.help.clone()).unwrap();
+        for proposal in help.split(", or ") {
+            let mut typed = sets.clone();
+            for step in proposal.split(", and ") {
+                let (what, set) = step.split_once(" --set ").unwrap();
+                let set = set.trim_matches('\'');
+                let path = set.split_once('=').unwrap().0;
+                typed.retain(|other| !other.starts_with(&format!("{path}=")));
+                typed.extend((what != "leave out").then(|| set.to_owned()));
+            }
+            assert!(Machine::load(name, &typed).is_ok(), "{sets:?}: {proposal}");
+        }
+    }
+}

@@ -25,7 +25,9 @@ mod _flitway {
     #[pymodule_export]
     use super::experiment::{Experiment, Store};
     #[pymodule_export]
-    use super::machine::{builtin_experiments, builtin_machines, check_machine, result_schema};
+    use super::machine::{
+        builtin_experiments, builtin_machines, check_machine, check_settings, result_schema,
+    };
     #[pymodule_export]
     use super::run::{parquet, run, run_point, workload_options};
 

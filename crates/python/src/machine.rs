@@ -57,6 +57,12 @@ pub(crate) fn check_machine<'py>(
     Ok((text, tuples(py, warnings)?))
 }
 
+/// Checks settings, `path=value`, by themselves.
+#[pyfunction]
+pub(crate) fn check_settings(py: Python<'_>, sets: Vec<String>) -> PyResult<()> {
+    Options::check_overrides(&sets).map_err(|problems| Failure::Machine(problems).raise(py))
+}
+
 /// Name and text of each built-in machine.
 #[pyfunction]
 pub(crate) fn builtin_machines() -> Vec<(&'static str, &'static str)> {

@@ -5,7 +5,7 @@ use crate::errors::{self, Failure, Fields};
 use crate::machine::Source;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::result::{Heading, result};
-use flitway_experiment::views::{Views, interval, selection};
+use flitway_experiment::views::{Views, WITHOUT_VIEWS, interval, selection};
 use flitway_experiment::workload::{GraphFiles, Problem, Step, Surroundings, Tell};
 use flitway_experiment::{Point, RunError, Workload, WorkloadOptions, command};
 use flitway_machine::{Machine, nearest};
@@ -142,10 +142,7 @@ impl Request {
             } else {
                 "counters"
             };
-            return Err(Problem::new(
-                option,
-                "a train of packets alone has no page, no trace and no counters",
-            ));
+            return Err(Problem::new(option, WITHOUT_VIEWS));
         }
         if let Some((Some(every),)) = &self.shown.2 {
             interval(every, session.machine().clock)?;

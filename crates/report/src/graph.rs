@@ -109,7 +109,7 @@ impl GraphResult {
             graph["waiting"] = json!([unmatched, tasks].concat());
         }
         let mut point = json!({
-            "packets": self.counters.packets_delivered,
+            "packets": self.counters.packets_created,
             "graph": graph,
             "events": self.counters.events,
             "packet_hops": self.counters.packet_hops,

@@ -33,6 +33,7 @@
 //! mean latencies, or so few packets that three deviations of chance hide a difference of the precision between what is
 //! created and what is delivered, are too little for any verdict.
 
+mod chance;
 mod judgement;
 mod unsettled;
 mod whole;

@@ -198,15 +198,22 @@ impl Entry {
     /// As a sentence has it.
     pub(super) fn named(&self) -> String {
         let varied = self.varied();
-        match self.loads() {
-            _ if !varied.is_empty() => varied,
-            [None, Some(multicast)] => format!("multicast load {multicast}"),
-            [Some(unicast), Some(multicast)] => format!("multicast load {multicast} beside load {unicast}"),
-            [Some(unicast), None] => format!("load {unicast}"),
-            [None, None] => {
-                let kind = WITHOUT_LOAD.iter().find(|(key, _)| self.point.get(key).is_some());
-                kind.map_or("a point without load", |(_, name)| name).to_owned()
+        if !varied.is_empty() {
+            return varied;
+        }
+        let loads = match self.loads() {
+            [None, None] => None,
+            [None, Some(multicast)] => Some(format!("multicast load {multicast}")),
+            [Some(unicast), Some(multicast)] => {
+                Some(format!("multicast load {multicast} beside load {unicast}"))
             }
+            [Some(unicast), None] => Some(format!("load {unicast}")),
+        };
+        let kind = WITHOUT_LOAD.iter().find(|(key, _)| self.point.get(key).is_some());
+        match (kind, loads) {
+            (Some(("graph" | "train", name)), Some(loads)) => format!("{name} beside {loads}"),
+            (_, Some(loads)) => loads,
+            (kind, None) => kind.map_or("a point without load", |(_, name)| name).to_owned(),
         }
     }
 

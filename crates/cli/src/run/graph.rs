@@ -100,7 +100,7 @@ pub(super) fn text(
         beside(workload, others),
         summary.messages,
         summary.bytes,
-        result.counters.packets_delivered,
+        result.counters.packets_created,
         if workload.jobs.len() == 1 && others.is_empty() { "" } else { " of all that ran" }
     );
     // Writing to a string does not fail.
@@ -194,10 +194,9 @@ fn quantiles(ranks: &[RankSummary], number: impl Fn(u64) -> String, unit: &str) 
 
 /// A line for each rank that matters.
 fn ranks(ranks: &[RankSummary], number: impl Fn(u64) -> String, unit: &str) -> String {
-    let times = ["completion", "computing", "overhead", "waiting"].map(|name| format!("{name} {unit}"));
     let has_all = ranks.len() <= ALL;
-    let heading = std::iter::once("").filter(|_| !has_all).chain(std::iter::once("rank"));
-    let heading = heading.chain(times.iter().map(String::as_str)).chain(["comm. %", "sent", "received"]);
+    let heading = ["rank", "completion", "computing", "overhead", "waiting", "comm %", "sent", "received"];
+    let heading = std::iter::once("").filter(|_| !has_all).chain(heading);
     let mut table = bare_table(&heading.collect::<Vec<_>>());
     for (why, rank) in chosen(ranks) {
         let cells = [
@@ -213,7 +212,7 @@ fn ranks(ranks: &[RankSummary], number: impl Fn(u64) -> String, unit: &str) -> S
         table.add_row(std::iter::once(why.to_owned()).filter(|_| !has_all).chain(cells));
     }
     let left = if has_all { String::new() } else { "\n--json has every rank".to_owned() };
-    format!("{table}{left}")
+    format!("times in {unit}\n{table}{left}")
 }
 
 /// The ranks that are shown, and why.

@@ -10,7 +10,6 @@ use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
 use crate::task::{Each, Task, no_deadlock, session};
 use flitway_experiment::workload::mix::MixTask;
-use flitway_experiment::workload::option::default_of;
 use flitway_experiment::workload::{MixWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_report::page::time;
@@ -67,13 +66,10 @@ fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixR
 
 /// What runs beside task graphs.
 fn others(workload: &MixWorkload, point: &Point) -> Vec<String> {
-    let traffic = workload.beside.as_ref().map(|_| {
-        let pattern = match workload.written.text("traffic") {
-            "" => default_of("traffic"),
-            pattern => pattern,
-        };
-        format!("{pattern} traffic at load {}", load(point.offered_load, 3))
-    });
+    let traffic = workload
+        .beside
+        .as_ref()
+        .map(|beside| format!("{} traffic at load {}", beside.traffic, load(point.offered_load, 3)));
     let others = [
         ("multicast", workload.multicast.is_some()),
         ("barriers", workload.barrier.is_some()),

@@ -13,6 +13,8 @@ pub(super) const OPTIONS: [&str; 4] = ["traffic", "packet", "arrival", "load"];
 /// Synthetic traffic beside operations, checked.
 #[derive(Clone, Debug)]
 pub struct Beside {
+    /// To whom, as written.
+    pub traffic: String,
     /// To whom, how large, when.
     pub choice: TrafficChoice,
     /// Its loads; never empty.
@@ -71,7 +73,8 @@ pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> O
     let (arrivals, loads) = traffic::when(arrival, load, problems);
     match (destinations, sizes, arrivals, loads) {
         (Some(destinations), Ok(sizes), Some(arrivals), Some(loads)) if problems.len() == before => {
-            Some(Some(Beside { choice: TrafficChoice { destinations, sizes, arrivals }, loads }))
+            let traffic = pattern.to_owned();
+            Some(Some(Beside { traffic, choice: TrafficChoice { destinations, sizes, arrivals }, loads }))
         }
         _ => None,
     }
@@ -79,7 +82,7 @@ pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> O
 
 /// Fits the traffic beside operations, if there is some, to the machine of `session` at each of its loads.
 pub(super) fn fit(beside: Option<&Beside>, session: &Session) -> Result<Vec<Option<Background>>, Problem> {
-    let Some(Beside { choice, loads }) = beside else { return Ok(vec![None]) };
+    let Some(Beside { choice, loads, .. }) = beside else { return Ok(vec![None]) };
     let fit = |load: &Load| {
         let load = load.fraction();
         Ok(Some((Arc::new(session.traffic(choice, load)?), load.as_f64())))

@@ -89,23 +89,69 @@ impl Kind {
         if !parts.is_empty() {
             return Problem::new(name, message).help(format!("use {}", parts.join(" and ")));
         }
-        if let Some((_, alone)) = name.rsplit_once('_').filter(|(_, alone)| self.takes(alone)) {
+        // `multicast_by` is the `by` of multicasts alone; `multicast_load` is no `load` of them.
+        let alone =
+            name.rsplit_once('_').filter(|(of, alone)| self.selectors.contains(of) && self.takes(alone));
+        if let Some((_, alone)) = alone {
             let help = format!("use `{}`, since nothing runs beside it", argument(alone));
             return Problem::new(name, message).help(help);
         }
+        let only = takers().next().filter(|kind| takers().count() == 1 && !kind.selectors.is_empty());
+        let example = |kind: &Kind| format!("`{} {}`", argument(kind.selectors[0]), kind.example);
         if self.id != KindId::Traffic {
             let asked = self.selectors.iter().chain([&name]).map(|name| format!("`{}`", argument(name)));
-            return Problem::new(name, message).help(format!("leave out {}", listed(asked, "or")));
+            let more = only.map_or_else(String::new, |kind| format!(", or add {}", example(kind)));
+            return Problem::new(name, message).help(format!("leave out {}{more}", listed(asked, "or")));
         }
-        let selectors = listed(takers().map(Kind::asked_by), "or");
-        let example = takers().next().filter(|_| takers().count() == 1).map_or_else(String::new, |kind| {
-            format!(", as in `{} {}`", argument(kind.selectors[0]), kind.example)
-        });
-        Problem::new(name, message).help(format!("what asks for that is {selectors}{example}"))
+        let asking = takers().filter(|kind| !kind.selectors.is_empty());
+        let selectors = listed(asking.map(Kind::asked_by), "or");
+        let as_in = only.map_or_else(String::new, |kind| format!(", as in {}", example(kind)));
+        Problem::new(name, message).help(format!("what asks for that is {selectors}{as_in}"))
     }
 }
 
 /// What the option `name` is about.
 pub(super) fn part_of(name: &str) -> Option<KindId> {
     named(name).map(|option| option.part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of the option `name` where the kind with the selectors of `id` is meant.
+    fn help(id: KindId, name: &'static str) -> String {
+        let kind = KINDS.iter().find(|kind| kind.id == id).unwrap();
+        kind.misplaced(name).help.unwrap()
+    }
+
+    #[test]
+    fn what_is_missing_or_too_much_is_told_with_what_to_write() {
+        for (id, name, expected) in [
+            (
+                KindId::Traffic,
+                "multicast_load",
+                "what asks for that is `multicast`, as in `--multicast broadcast`",
+            ),
+            (KindId::Traffic, "multicast_by", "what asks for that is `multicast` with `barrier`"),
+            (KindId::Traffic, "by", "what asks for that is `multicast` or `barrier`"),
+            (
+                KindId::Barrier,
+                "multicast_load",
+                "leave out `--barrier` or `--multicast-load`, or add `--multicast broadcast`",
+            ),
+            (KindId::Barrier, "barrier_by", "use `--by`, since nothing runs beside it"),
+            (
+                KindId::Multicast,
+                "interval",
+                "leave out `--multicast` or `--interval`, or add `--barrier all`",
+            ),
+            (KindId::Graph, "count", "leave out `--graph` or `--count`, or add `--train 0-15`"),
+            (KindId::Graph, "precision", "leave out `--graph` or `--precision`"),
+            (KindId::Together, "by", "use `--multicast-by` and `--barrier-by`"),
+            (KindId::Mix, "warm_up", "leave out `--warm-up`"),
+        ] {
+            assert_eq!(help(id, name), expected, "{name}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The options of a workload as text: what a result repeats.
 
 use super::option::{default_of, several};
-use super::{Kind, WorkloadOptions, beside};
+use super::{Kind, WorkloadOptions, beside, traffic};
 use serde_json::{Map, Value, json};
 
 /// Every option of a kind that is given or has a default, as text.
@@ -21,12 +21,20 @@ impl Written {
     /// The same of the options that have these `names`.
     pub(super) fn of(names: impl Iterator<Item = &'static str>, options: &WorkloadOptions) -> Self {
         let names: Vec<&'static str> = names.collect();
-        // Of traffic beside it nothing is said unless there is some.
+        let load = options.get("load");
         let is_said = |name: &&'static str| {
-            let has_default = !default_of(name).is_empty() && !beside::OPTIONS.contains(name);
-            has_default || options.is_given(name)
+            // Of traffic beside it nothing is said unless there is some; a train has packets of its own.
+            let is_there = match *name {
+                "packet" => load.is_some() || options.is_given("train"),
+                name => load.is_some() || !beside::OPTIONS.contains(&name),
+            };
+            options.is_given(name) || (is_there && !default_of(name).is_empty())
         };
-        let texts = names.iter().copied().filter(is_said).map(|name| (name, options.text(name).to_owned()));
+        let text = |name: &'static str| match (name, options.get(name), load) {
+            ("arrival", None, Some(load)) => traffic::arrival_of(load),
+            _ => options.text(name),
+        };
+        let texts = names.iter().copied().filter(is_said).map(|name| (name, text(name).to_owned()));
         let given = names.iter().copied().filter(|name| options.is_given(name));
         Written { options: texts.collect(), given: given.collect() }
     }

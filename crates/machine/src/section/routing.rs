@@ -5,6 +5,7 @@ use flitway_wiring::topology::Topology as Wiring;
 use std::sync::Arc;
 
 use crate::code::Code;
+use crate::convert::Value;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Links, Topology};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
@@ -257,9 +258,24 @@ pub(crate) fn build(
                 format!("`{name}` routing does not work on topology \"{kind}\""),
             )
             .expected(format!("{} for `{name}`", row.needs()))
-            .help(format!("write {} = \"{other}\"", ALGORITHM.key())),
+            .help(fix(values, other)),
     );
     None
+}
+
+/// How to choose the routing called `name` instead: what is written for another alone has to go.
+pub(crate) fn fix(values: &Values, name: &str) -> String {
+    let mut fix = values.fix(&ALGORITHM, &format!("\"{name}\""));
+    let is_false = |flag| values.effective(flag).is_some_and(|it| it.value == Value::Flag(false));
+    // Of minimal routing alone the setting may be written at all.
+    let strays = [
+        (&DATELINE, name != DIMENSION_ORDER && is_false(&DATELINE)),
+        (&VC_CLASSES, name != MINIMAL && values.location(&VC_CLASSES).is_some()),
+    ];
+    for (flag, _) in strays.into_iter().filter(|(_, strays)| *strays) {
+        fix += &format!(", and {}", values.leave_out(flag));
+    }
+    fix
 }
 
 fn named(name: &str) -> Option<&'static Row> {
@@ -340,7 +356,7 @@ fn check_tables(
         .expected(format!("at most {most} pairs for `{name}`"));
     findings.push(match topology.row.own_routing {
         own if own == row.kind || own == RoutingKind::Minimal => problem,
-        own => problem.help(format!("write {} = \"{}\"", ALGORITHM.key(), name_of(own))),
+        own => problem.help(fix(values, name_of(own))),
     });
     false
 }
@@ -373,11 +389,11 @@ fn check_dateline(
 ) {
     if routing != RoutingKind::DimensionOrderWithoutDateline {
         let message = format!("`{}` = false belongs to `{DIMENSION_ORDER}` routing", DATELINE.path);
-        findings.push(
-            values
-                .conflict(Code::NotApplicable, &[&DATELINE, &ALGORITHM], message)
-                .help(format!("delete it, or write {} = \"{DIMENSION_ORDER}\"", ALGORITHM.key())),
-        );
+        findings.push(values.conflict(Code::NotApplicable, &[&DATELINE, &ALGORITHM], message).help(format!(
+            "{}, or {}",
+            values.leave_out(&DATELINE),
+            fix(values, DIMENSION_ORDER)
+        )));
     } else if let Some(ring) =
         topology.and_then(|topology| topology.longest_ring).filter(|&ring| ring >= RING_MIN)
     {
@@ -388,7 +404,7 @@ fn check_dateline(
             values
                 .conflict(Code::CyclicDependence, &[&DATELINE, &topology::grid::DIMENSIONS], message)
                 .warning()
-                .help(format!("write {} = true, with an even number of virtual channels", DATELINE.key())),
+                .help(format!("{}, with an even number of virtual channels", values.fix(&DATELINE, "true"))),
         );
     }
 }

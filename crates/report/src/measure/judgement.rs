@@ -1,5 +1,6 @@
 //! What is concluded from the batches of a measurement: whether it is over, and how it has ended.
 
+use super::chance::{Excess, Growth};
 use super::{Aim, Series, Unsettled, Verdict};
 use crate::recorder::Batch;
 use crate::stats::{self, Estimate};
@@ -142,19 +143,29 @@ impl Series<'_> {
         }
     }
 
-    /// The warm-up as the data show it, when every batch after it has packets to show; none is left if it was asked for.
+    /// The warm-up as the data show it, when enough batches after it have packets to show; none is left if it was asked for.
     fn found_warm_up(&self) -> Option<usize> {
         if self.plan.warm_up.is_some() {
             return Some(0);
         }
-        let first =
-            self.batches.iter().rposition(|batch| self.counted(batch) == 0).map_or(0, |last| last + 1);
-        let rest = &self.batches[first..];
-        if rest.len() < BATCHES_FIRST || first > stats::warm_up_limit(self.batches.len()) {
+        let showing = self.showing();
+        let first = *showing.first()?;
+        if showing.len() < BATCHES_FIRST || first > stats::warm_up_limit(self.batches.len()) {
             return None;
         }
-        let latencies: Vec<f64> = rest.iter().map(|batch| self.latency(batch)).collect();
-        Some(first + stats::warm_up(&latencies)?)
+        let latencies: Vec<f64> = showing.iter().map(|&place| self.latency(&self.batches[place])).collect();
+        stats::warm_up(&latencies).map(|cut| showing[cut])
+    }
+
+    /// The batches in which the end of the warm-up is sought. Those of a time that is asked for are as short as that, so that
+    /// many may have nothing to show; elsewhere every batch after the warm-up has.
+    fn showing(&self) -> Vec<usize> {
+        let is_empty = |batch: &Batch| self.counted(batch) == 0;
+        let first = match self.plan.duration {
+            Some(_) => 0,
+            None => self.batches.iter().rposition(is_empty).map_or(0, |last| last + 1),
+        };
+        (first..self.batches.len()).filter(|&place| !is_empty(&self.batches[place])).collect()
     }
 
     /// Where to cut when the data show no end of the warm-up: in the middle.
@@ -258,8 +269,8 @@ impl Series<'_> {
 
     /// Whether more was created than delivered after the first `cut` batches, and not by chance: then queues grow, if slowly.
     fn has_grown(&self, cut: usize) -> bool {
-        let Excess { by, chance } = Excess::of(&self.batches[cut..], self.length);
-        self.aim() != Aim::Barriers && by > (SURE * chance).max(self.plan.precision / 4.0)
+        let excess = Excess::of(&self.batches[cut..], self.length);
+        self.aim() != Aim::Barriers && excess.is_beyond(SURE) && excess.by > self.plan.precision / 4.0
     }
 
     /// Whether latencies have a trend after the first `cut` batches.
@@ -277,7 +288,10 @@ impl Series<'_> {
         let latency = self.estimate(cut, |batch| self.latency(batch));
         let time = (self.batches.len() - cut) as f64 * self.length as f64;
         let is_blind = SURE * Excess::of(&self.batches[cut..], self.length).chance > self.plan.precision;
+        // In so few batches that have a latency no end of the warm-up is sought.
+        let is_sparse = self.plan.warm_up.is_none() && self.showing().len() < BATCHES_FIRST;
         latency.half_width.is_infinite()
+            || is_sparse
             || time < stats::BATCHES_MIN as f64 * latency.mean
             || (self.aim() == Aim::Packets && is_blind)
     }
@@ -297,45 +311,6 @@ impl Series<'_> {
         let chance = (2.0 * under_way * packet).sqrt();
         self.aim() != Aim::Barriers
             && injected > delivered * (1.0 + self.plan.precision) + deviations * chance
-    }
-}
-
-/// By how much the source queues have grown, as a fraction of the flits put into them, and how much of that may be chance: a
-/// standard deviation.
-struct Growth {
-    by: f64,
-    chance: f64,
-}
-
-impl Growth {
-    fn of(batches: &[Batch]) -> Growth {
-        let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
-        let (queued, injected) = (sum(|batch| batch.queued_flits), sum(|batch| batch.injected_flits));
-        let packets = sum(|batch| batch.created);
-        // Operations are not created by chance.
-        let chance = if packets > 0.0 { packets.sqrt().recip() } else { 0.0 };
-        Growth { by: (queued - injected) / queued.max(1.0), chance }
-    }
-}
-
-/// By how much more was created than delivered, as a fraction of what was created, and how much of that may be chance: a
-/// standard deviation.
-struct Excess {
-    by: f64,
-    chance: f64,
-}
-
-impl Excess {
-    /// Of `batches` of `length` cycles.
-    fn of(batches: &[Batch], length: u64) -> Excess {
-        let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
-        let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
-        let packet = sum(|batch| batch.queued_flits) / sum(|batch| batch.created).max(1.0);
-        // By Little's law; what is under way comes and goes by itself, at the beginning and at the end.
-        let cycles = batches.len() as f64 * length as f64;
-        let latency = sum(|batch| batch.packet_latency) / sum(|batch| batch.packets).max(1.0);
-        let chance = (2.0 * delivered / cycles * latency * packet).sqrt();
-        Excess { by: (created - delivered) / created.max(1.0), chance: chance / created.max(1.0) }
     }
 }
 
@@ -461,6 +436,50 @@ mod tests {
         assert_eq!(verdict(10, 100), (Verdict::Steady, None));
         assert_eq!(verdict(10, 1_000), short);
         assert_eq!(verdict(0, 0), short);
+    }
+
+    /// Barriers that take 100 cycles each, one in so many batches; a time of fifty batches is asked for, without a warm-up.
+    #[test]
+    fn operations_that_are_rarer_than_batches_are_steady_or_too_few() {
+        let asked = Plan { duration: Some(50_000), ..PLAN };
+        let ends = |every: usize| {
+            let batch = |place: usize| {
+                let mut batch = Batch::default();
+                if place % every == every - 1 {
+                    batch.barriers.last.record(100);
+                }
+                batch
+            };
+            let run = |count: usize| {
+                let batches = (0..count).map(batch).collect();
+                Series { length: 1_000, aims: vec![Aim::Barriers], ..series(&asked, batches) }
+            };
+            let end = (1..=400).find(|&count| matches!(run(count).judge(), Judgement::Over(..)))?;
+            let Judgement::Over(verdict, cut) = run(end).judge() else { return None };
+            Some((end, verdict, run(end).unsettled(verdict, cut)))
+        };
+        assert_eq!(ends(1), Some((50, Verdict::Steady, None)));
+        assert_eq!(ends(5), Some((100, Verdict::Steady, None)));
+        assert_eq!(ends(21), Some((400, Verdict::Unsettled, Some(Unsettled::Short))));
+    }
+
+    /// An operation of 150 flits in each of fifty batches, of which so many of the last are under way.
+    #[test]
+    fn operations_under_way_at_the_end_are_chance_as_far_as_their_latency_goes() {
+        let grows = |open: usize| {
+            let batch = |place: usize| {
+                let mut batch = Batch { created_flits: 150, queued_flits: 10, ..Batch::default() };
+                if place < 50 - open {
+                    batch.delivered_flits = 150;
+                    batch.operations.last.record(400);
+                }
+                batch
+            };
+            let batches = (0..50).map(batch).collect();
+            let series = series(&PLAN, batches);
+            Series { length: 1_000, aims: vec![Aim::LastCopies], ..series }.has_grown(0)
+        };
+        assert!(!grows(1) && !grows(2) && grows(5));
     }
 
     #[test]

@@ -45,8 +45,8 @@ reasons! {
     Trend "trend": "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer \
         (--warm-up, --duration)"
     /// Too little was measured for any verdict.
-    Short "short": "too little was measured for a verdict: less than ten mean latencies, or so few packets that chance hides \
-        what is not delivered; measure longer (--duration)"
+    Short "short": "too little was measured for a verdict: less than ten mean latencies, too few operations, or so few packets \
+        that chance hides what is not delivered; measure longer (--duration)"
     /// Memory ran out for packets that wait.
     Memory "memory": "memory for packets that wait was about to run out, so it was ended early; offer less, or measure shorter \
         (--load, --duration)"

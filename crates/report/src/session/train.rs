@@ -151,7 +151,7 @@ impl TrainResult {
         train["model_ns"] = json!(self.model_ns());
         train["pipelined_ns"] = json!(self.pipelined_ns());
         let mut point = json!({
-            "packets": self.counters.packets_delivered,
+            "packets": self.counters.packets_created,
             "train": train,
             "events": self.counters.events,
             "packet_hops": self.counters.packet_hops,

@@ -259,7 +259,7 @@ fn pipeline(values: &Values, show_ahead: Option<bool>, findings: &mut Diagnostic
             values
                 .conflict(Code::PipelineTooShort, &[&TRANSMIT_BUFFER, &SHOW_AHEAD], message)
                 .expected(format!("`{}` of at least 2 cycles", TRANSMIT_BUFFER.path))
-                .help(format!("or write {} = false", SHOW_AHEAD.key())),
+                .help(format!("or {}", values.fix(&SHOW_AHEAD, "false"))),
         );
     }
     Some(Pipeline {

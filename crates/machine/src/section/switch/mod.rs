@@ -119,7 +119,7 @@ fn check_vcs(
                 topology.kind()
             );
             let expected = format!("{} classes, which is what the route of a packet holds", Route::CLASSES);
-            let help = format!("write {} = \"{}\"", routing::ALGORITHM.key(), routing::UP_DOWN);
+            let help = routing::fix(values, routing::UP_DOWN);
             conflict(message).expected(expected).help(help)
         } else {
             let message =
@@ -128,7 +128,7 @@ fn check_vcs(
             let more = vcs.next_multiple_of(classes);
             let most = if let Kind::Count { max, .. } = setting.kind { max } else { u32::MAX };
             let fitting = if more > most { most / classes * classes } else { more };
-            let help = format!("write {} = {fitting}", setting.key());
+            let help = values.fix(setting, &fitting.to_string());
             conflict(message).expected(expected).help(help)
         });
     }

@@ -251,7 +251,7 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    let help = format!("write {} = \"{}\"", routing::ALGORITHM.key(), routing::UP_DOWN);
+    let help = routing::fix(values, routing::UP_DOWN);
     let classes = surroundings.vc_classes.unwrap_or(1);
     if classes > 1 {
         let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
