@@ -14,6 +14,9 @@
 //! has come to `w L`, and what that does from then on is not felt before `(w + 1) L`. So a component runs twice as far
 //! at a time and half as often, and what it costs to begin (its state is not in the cache any more) is paid half as often.
 //! At the end of a run the side that is behind comes up to the other in a window of its own.
+//!
+//! A shard that is alone has nobody to wait for. If it likes it is given many windows at a time, no further than the run goes,
+//! and keeps to the lookahead by itself.
 
 use crate::Cycle;
 use crate::rounds::{self, ThreadCount};
@@ -51,11 +54,17 @@ pub trait Shard: Send {
     fn receive(&mut self, mail: Self::Mail);
 
     /// Runs every component that has work through `window`. Mail for shard `s` goes to `outbox[s]`. Where two sides take turns
-    /// only components of side `window.number % 2` may have work in it.
+    /// only components of side `window.number % 2` may have work in it. It is longer than others if a shard is alone and has
+    /// a [`stretch`](Self::stretch).
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]);
 
     /// The number of the next window with work, if any is known.
     fn next_window(&self) -> Option<u64>;
+
+    /// Windows that it takes at a time, at most, where it is alone on one side.
+    fn stretch(&self) -> u64 {
+        1
+    }
 }
 
 /// Why a run came back.
@@ -149,8 +158,13 @@ impl<S: Shard> Windows<S> {
     /// If a shard does.
     pub fn run_until(&mut self, until: Cycle, stop: &AtomicBool) -> Outcome {
         let count = self.shards.len();
+        let stretch = match &self.shards[..] {
+            [alone] if self.sides == 1 => alone.stretch(),
+            _ => 1,
+        };
         let run = Run {
             length: self.length,
+            stretch,
             sides: self.sides,
             first: self.next,
             last: until.0.div_ceil(self.length),
@@ -209,6 +223,8 @@ impl<M> Mailbox<M> {
 /// A run, the same for all shards.
 struct Run<'a, M> {
     length: u64,
+    /// Windows that are run at a time.
+    stretch: u64,
     sides: u64,
     /// The window it begins with.
     first: u64,
@@ -220,13 +236,14 @@ struct Run<'a, M> {
 }
 
 impl<M> Run<'_, M> {
-    fn window(&self, number: u64) -> Window {
+    /// Window `number`, and those up to `next` that are run with it.
+    fn window(&self, number: u64, next: u64) -> Window {
         // After a pause both sides have come equally far.
         let start = (number + 1).saturating_sub(self.sides).max(self.first);
         Window {
             number,
             start: Cycle(start * self.length),
-            end: Cycle((number + 1) * self.length),
+            end: Cycle(next * self.length),
             horizon: Cycle(self.last * self.length),
             is_last: false,
         }
@@ -274,8 +291,8 @@ impl<'a, S: Shard> Lane<'a, S> {
             Some(Outcome::Stopped | Outcome::Reached)
                 if self.run.sides == 2 && self.window > self.run.first =>
             {
-                let end = Cycle(self.window * self.run.length);
-                let window = Window { end, horizon: end, is_last: true, ..self.run.window(self.window) };
+                let window = self.run.window(self.window, self.window);
+                let window = Window { horizon: window.end, is_last: true, ..window };
                 self.shard.run(window, &mut self.outbox);
                 self.post(now);
                 true
@@ -300,8 +317,9 @@ impl<'a, S: Shard> Lane<'a, S> {
                 Some(Outcome::Reached)
             }
             next => {
-                self.shard.run(self.run.window(next - 1), &mut self.outbox);
-                self.window = next;
+                let number = next - 1;
+                self.window = (number + self.run.stretch).min(last);
+                self.shard.run(self.run.window(number, self.window), &mut self.outbox);
                 None
             }
         }
@@ -352,6 +370,7 @@ mod tests {
         seen: Vec<(u64, u32, u32)>,
         /// Raises a flag when it runs the window of this number.
         stops: Option<(u64, Arc<AtomicBool>)>,
+        stretch: u64,
     }
 
     const LENGTH: u64 = 10;
@@ -360,7 +379,30 @@ mod tests {
         fn new(me: usize, shards: usize, counters: u32, sides: u64) -> Self {
             let calendar = Calendar::new(counters as usize);
             let (waiting, seen) = (Vec::new(), Vec::new());
-            Ring { me, shards, sides, counters, calendar, waiting, seen, stops: None }
+            Ring { me, shards, sides, counters, calendar, waiting, seen, stops: None, stretch: 1 }
+        }
+
+        fn run_one(&mut self, window: Window, outbox: &mut [Vec<(u64, u32, u32)>]) {
+            let mut due = Vec::new();
+            self.calendar.take(window.number, &mut due);
+            assert!(
+                due.iter().all(|&counter| (window.number ^ u64::from(counter)).is_multiple_of(self.sides))
+            );
+            let is_now = |mail: &(u64, u32, u32)| mail.0 < window.end.0 && due.contains(&mail.1);
+            let (mut now, later): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_now);
+            later.into_iter().for_each(|mail| self.receive(mail));
+            now.sort_unstable();
+            for (at, counter, token) in now {
+                assert!(at >= window.start.0);
+                self.seen.push((at, counter, token));
+                let next = match self.sides {
+                    1 => (counter * 7 + token) % self.counters,
+                    _ => (counter * 7 + 2 * token + 1) % self.counters,
+                };
+                let mail = (at + LENGTH + u64::from(token % 3) * 900, next, token);
+                let shard = next as usize % self.shards;
+                if shard == self.me { self.receive(mail) } else { outbox[shard].push(mail) }
+            }
         }
     }
 
@@ -377,30 +419,19 @@ mod tests {
             if let Some((number, stop)) = &self.stops {
                 stop.fetch_or(*number == window.number, Ordering::Relaxed);
             }
-            let mut due = Vec::new();
-            self.calendar.take(window.number, &mut due);
-            assert!(
-                due.iter().all(|&counter| (window.number ^ u64::from(counter)).is_multiple_of(self.sides))
-            );
-            let is_now = |mail: &Self::Mail| mail.0 < window.end.0 && due.contains(&mail.1);
-            let (mut now, later): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_now);
-            later.into_iter().for_each(|mail| self.receive(mail));
-            now.sort_unstable();
-            for (at, counter, token) in now {
-                assert!(at >= window.start.0);
-                self.seen.push((at, counter, token));
-                let next = match self.sides {
-                    1 => (counter * 7 + token) % self.counters,
-                    _ => (counter * 7 + 2 * token + 1) % self.counters,
-                };
-                let mail = (at + LENGTH + u64::from(token % 3) * 900, next, token);
-                let shard = next as usize % self.shards;
-                if shard == self.me { self.receive(mail) } else { outbox[shard].push(mail) }
+            let last = (window.end.0 / LENGTH).max(window.number + 1);
+            for number in window.number..last {
+                let end = if last - window.number > 1 { Cycle((number + 1) * LENGTH) } else { window.end };
+                self.run_one(Window { number, end, ..window }, outbox);
             }
         }
 
         fn next_window(&self) -> Option<u64> {
             self.calendar.next()
+        }
+
+        fn stretch(&self) -> u64 {
+            self.stretch
         }
     }
 
@@ -448,6 +479,18 @@ mod tests {
                 assert_eq!(one, run(shards, sides, &[1_234, 5_000]));
             }
         }
+    }
+
+    #[test]
+    fn a_shard_that_is_alone_and_takes_many_windows_at_a_time_does_the_same() {
+        let mut windows = start(1, 1);
+        windows.shards_mut()[0].stretch = 64;
+        for stop in [7, 100, 1_234, 5_000] {
+            assert_eq!(windows.run_until(Cycle(stop), &AtomicBool::new(false)), Outcome::Reached);
+            assert_all_are_at(&windows, windows.now().0);
+            assert!(windows.now().0 < stop + LENGTH);
+        }
+        assert_eq!(seen(&windows), run(1, 1, &[5_000]));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! A *batch* is as many cycles as no decision can be felt within: the shortest time from a decision to its effect. In each
 //! batch a shard runs all parts of one kind that have something to do, then all of the next kind; so each kind is one loop
-//! over one list, and what a part needs is asked for ahead. The switch says how long a batch is (`BATCH` cycles), how many
-//! kinds of parts there are (`KINDS`), and what comes from other blocks or shards (`L`).
+//! over one list, and what a part needs is asked for ahead. The switch says how long a batch is, how many kinds of parts there
+//! are (`KINDS`), and what comes from other blocks or shards (`L`).
 //!
 //! * What is due within [`SEEN`](WorkLists::SEEN) batches lies in *buckets*, by batch, block and kind, in no order and perhaps
 //!   several times: a part looks whether it is its time. What is due later is kept apart, in order.
@@ -14,7 +14,7 @@
 //! ```
 //! use flitway_engine::time32::Time32;
 //! use flitway_engine::worklist::{Bucket, WorkLists};
-//! let mut lists = WorkLists::<16, 2, ()>::new(100, 6);
+//! let mut lists = WorkLists::<2, ()>::new(100, 6, 16);
 //! lists.call(0, 7, 0, Time32(5));
 //! lists.call(1, 8, 0, Time32(40));
 //! let mut due = Bucket::default();
@@ -29,11 +29,12 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 /// Batches that have buckets.
-const SEEN: u32 = 8;
+const SEEN: u32 = 32;
 
 /// What is due in which batch, block by block. Batches begin at multiples of their length.
 #[derive(Debug)]
-pub struct WorkLists<const BATCH: u32, const KINDS: usize, L> {
+pub struct WorkLists<const KINDS: usize, L> {
+    length: Length,
     /// The first cycle that has not been run.
     now: Time32,
     /// The last batch that has a bucket.
@@ -49,6 +50,33 @@ pub struct WorkLists<const BATCH: u32, const KINDS: usize, L> {
     /// What is due in batches without buckets, and the first of them.
     far: BTreeMap<u32, Vec<Far<L>>>,
     first_far: u32,
+}
+
+/// Cycles of a batch. Whatever is put into a list is divided by them, so that is a multiplication.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    cycles: u32,
+    /// `2^64 / cycles`, rounded up.
+    reciprocal: u64,
+}
+
+impl Length {
+    fn new(cycles: u32) -> Self {
+        assert!(cycles > 1, "the reciprocal of a batch has 64 bits");
+        Length { cycles, reciprocal: u64::MAX / u64::from(cycles) + 1 }
+    }
+
+    /// The batch that cycle `at` is in: rounding up adds less than `1 / cycles` to a number of 32 bits.
+    #[inline(always)]
+    fn batch(self, at: Time32) -> u32 {
+        ((u128::from(at.0) * u128::from(self.reciprocal)) >> 64) as u32
+    }
+
+    /// The first cycle of `batch`.
+    #[inline(always)]
+    fn start(self, batch: u32) -> Time32 {
+        Time32(batch * self.cycles)
+    }
 }
 
 /// What is due in a far batch: an item of a kind, or a letter, for a block.
@@ -113,7 +141,12 @@ impl Bucket {
     }
 
     /// Takes everything out of `other`, into itself. What it had has been run.
+    #[inline(always)]
     fn take(&mut self, other: &mut Bucket, spare: &mut Vec<Vec<u32>>) {
+        if other.is_empty() {
+            self.count = 0;
+            return;
+        }
         let run = std::mem::replace(self, std::mem::take(other));
         if !run.items.is_empty() {
             spare.push(run.items);
@@ -129,19 +162,20 @@ impl Deref for Bucket {
     }
 }
 
-impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
+impl<const KINDS: usize, L> WorkLists<KINDS, L> {
     /// Batches that have buckets, that of now included.
     pub const SEEN: u32 = SEEN;
 
-    /// Cycles after which the same bucket comes again.
-    pub const ROUND: u64 = BATCH as u64 * SEEN as u64;
-
-    /// Those of so many `parts`, in blocks of `2^shift`.
+    /// Those of so many `parts`, in blocks of `2^shift`, with batches of so many `cycles`.
+    ///
+    /// # Panics
+    /// If a batch has fewer than two cycles.
     #[must_use]
-    pub fn new(parts: usize, shift: u32) -> Self {
+    pub fn new(parts: usize, shift: u32, cycles: u32) -> Self {
         let blocks = (parts.saturating_sub(1) >> shift) + 1;
         let batches = || std::array::from_fn(|_| Batch::default());
         WorkLists {
+            length: Length::new(cycles),
             now: Time32::ZERO,
             last: SEEN - 1,
             shift,
@@ -152,6 +186,19 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
             far: BTreeMap::new(),
             first_far: u32::MAX,
         }
+    }
+
+    /// Cycles of a batch.
+    #[inline(always)]
+    #[must_use]
+    pub fn batch_length(&self) -> u32 {
+        self.length.cycles
+    }
+
+    /// Cycles after which the same bucket comes again.
+    #[must_use]
+    pub fn round(&self) -> u64 {
+        u64::from(self.length.cycles) * u64::from(SEEN)
     }
 
     /// Number of blocks.
@@ -170,7 +217,7 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     /// The block whose turn number `turn` of this batch is: to and fro, since the cache holds those that came last.
     #[must_use]
     pub fn block_in(&self, turn: usize) -> usize {
-        let is_even = (self.now.0 / BATCH).is_multiple_of(2);
+        let is_even = self.length.batch(self.now).is_multiple_of(2);
         if is_even { turn } else { self.others.len() - 1 - turn }
     }
 
@@ -214,26 +261,26 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     #[inline(always)]
     #[must_use]
     pub fn end(&self) -> Time32 {
-        Time32((self.now.0 / BATCH + 1) * BATCH)
+        self.length.start(self.length.batch(self.now) + 1)
     }
 
     /// The first cycle of a batch without buckets.
     #[inline(always)]
     #[must_use]
     pub fn far(&self) -> Time32 {
-        Time32((self.now.0 / BATCH + SEEN) * BATCH)
+        self.length.start(self.last + 1)
     }
 
     #[inline(always)]
     fn batch_of_now(&self) -> usize {
-        (self.now.0 / BATCH % SEEN) as usize
+        (self.length.batch(self.now) % SEEN) as usize
     }
 
     /// The place of the batch that cycle `at` is in, if that has buckets.
     #[inline(always)]
     fn batch(&self, at: Time32) -> Option<usize> {
         debug_assert!(self.now <= at, "nothing is due in a cycle that has been run");
-        let batch = at.0 / BATCH;
+        let batch = self.length.batch(at);
         (batch <= self.last).then_some((batch % SEEN) as usize)
     }
 
@@ -287,7 +334,7 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     #[cold]
     #[inline(never)]
     fn put_off(&mut self, at: Time32, what: Far<L>) {
-        let batch = at.0 / BATCH;
+        let batch = self.length.batch(at);
         self.far.entry(batch).or_default().push(what);
         self.first_far = self.first_far.min(batch);
     }
@@ -298,7 +345,7 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     fn take_far(&mut self) {
         while let Some(entry) = self.far.first_entry().filter(|entry| *entry.key() <= self.last) {
             let (batch, all) = entry.remove_entry();
-            let at = self.now.max(Time32(batch * BATCH));
+            let at = self.now.max(self.length.start(batch));
             for what in all {
                 match what {
                     Far::Item(kind, item, block) => self.call(kind, item, block, at),
@@ -319,6 +366,7 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     }
 
     /// Takes out what of `kind` is due in the block that runs, in the batch of now; what `due` holds has been run.
+    #[inline(always)]
     pub fn take(&mut self, kind: usize, due: &mut Bucket) {
         due.take(&mut self.batches[self.batch_of_now()].items[kind], &mut self.spare.items);
     }
@@ -326,6 +374,10 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     /// The same of letters.
     pub fn take_letters(&mut self, due: &mut Vec<L>) {
         let batch = self.batch_of_now();
+        if self.batches[batch].letters.is_empty() {
+            due.clear();
+            return;
+        }
         let mut read = std::mem::replace(due, std::mem::take(&mut self.batches[batch].letters));
         if read.capacity() > 0 {
             read.clear();
@@ -340,6 +392,13 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
         self.all().all(|batches| batches[batch].is_empty())
     }
 
+    /// Whether there are letters for the block that runs in the batch of now.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_letters(&self) -> bool {
+        !self.batches[self.batch_of_now()].letters.is_empty()
+    }
+
     /// Whether nothing is due in `block` in the batch of now.
     #[must_use]
     pub fn is_idle_in(&self, block: usize) -> bool {
@@ -351,23 +410,24 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     #[inline(always)]
     pub fn pass(&mut self, now: Time32) {
         debug_assert!(
-            self.now.0 / BATCH == now.0 / BATCH || self.is_idle(),
+            self.length.batch(self.now) == self.length.batch(now) || self.is_idle(),
             "what is due in a batch is done in it"
         );
         self.now = now;
-        self.last = now.0 / BATCH + (SEEN - 1);
+        self.last = self.length.batch(now) + (SEEN - 1);
         if self.first_far <= self.last {
             self.take_far();
         }
     }
 
-    /// The same cycle is now, counted from an epoch that is `span` later, a multiple of [`ROUND`](Self::ROUND); `moved` moves
+    /// The same cycle is now, counted from an epoch that is `span` later, a multiple of [`round`](Self::round); `moved` moves
     /// the times in a letter.
     pub fn count_from(&mut self, span: u32, mut moved: impl FnMut(&mut L)) {
-        debug_assert!(u64::from(span).is_multiple_of(Self::ROUND), "buckets keep their places");
+        debug_assert!(u64::from(span).is_multiple_of(self.round()), "buckets keep their places");
         self.now = self.now.moved(span);
-        self.last = self.now.0 / BATCH + (SEEN - 1);
-        let earlier = |batch: u32| batch.saturating_sub(span / BATCH);
+        self.last = self.length.batch(self.now) + (SEEN - 1);
+        let cycles = self.length.cycles;
+        let earlier = |batch: u32| batch.saturating_sub(span / cycles);
         self.far = std::mem::take(&mut self.far).into_iter().map(|(at, all)| (earlier(at), all)).collect();
         self.first_far = self.far.first_key_value().map_or(u32::MAX, |(&batch, _)| batch);
         let far = self.far.values_mut().flatten().filter_map(|what| match what {
@@ -381,14 +441,14 @@ impl<const BATCH: u32, const KINDS: usize, L> WorkLists<BATCH, KINDS, L> {
     /// The first cycle, from now on, in whose batch something is due.
     #[must_use]
     pub fn next(&self) -> Option<Time32> {
-        let first = self.now.0 / BATCH;
+        let first = self.length.batch(self.now);
         let is_due = |&batch: &u32| {
             let place = (batch % SEEN) as usize;
             self.all().any(|batches| !batches[place].is_empty())
         };
         let near = (first..first + SEEN).find(is_due);
         let next = near.or_else(|| self.far.first_key_value().map(|(&batch, _)| batch));
-        next.map(|batch| self.now.max(Time32(batch * BATCH)))
+        next.map(|batch| self.now.max(self.length.start(batch)))
     }
 }
 
@@ -404,33 +464,34 @@ mod tests {
     use crate::random::{Purpose, Stream};
     use std::collections::BTreeSet;
 
-    type Lists = WorkLists<16, 3, u32>;
+    type Lists = WorkLists<3, u32>;
 
-    /// Against a set of all that is due, for batches of one cycle and of more.
+    /// Against a set of all that is due, for batches of few cycles and of more.
     #[test]
     fn what_is_due_comes_in_its_batch_and_is_seen_coming() {
-        against_a_set::<1>();
-        against_a_set::<16>();
+        for cycles in [2, 5, 16] {
+            against_a_set(cycles);
+        }
     }
 
-    fn against_a_set<const BATCH: u32>() {
+    fn against_a_set(cycles: u32) {
         for parts in [1, 16, 70, 2_000] {
             let mut stream = Stream::new(parts, 0, Purpose::Test);
-            let mut lists = WorkLists::<BATCH, 1, ()>::new(parts as usize, 5);
+            let mut lists = WorkLists::<1, ()>::new(parts as usize, 5, cycles);
             let mut model: BTreeSet<(u32, u32)> = BTreeSet::new();
             let (mut due, mut of_block) = (Vec::new(), Bucket::default());
             for _ in 0..200 {
                 for _ in 0..stream.below(9) {
                     let part = stream.below(parts) as u32;
-                    let at = lists.now() + stream.below(18 * u64::from(BATCH));
+                    let at = lists.now() + stream.below(2 * u64::from(SEEN * cycles));
                     lists.call(0, part, lists.block_of(part), at);
                     lists.turn_to(lists.block_of(part));
                     lists.wake(0, part, at);
-                    model.insert((at.0 / BATCH, part));
+                    model.insert((at.0 / cycles, part));
                 }
-                let next = model.first().map(|&(batch, _)| lists.now().max(Time32(batch * BATCH)));
+                let next = model.first().map(|&(batch, _)| lists.now().max(Time32(batch * cycles)));
                 assert_eq!(lists.next(), next);
-                let now = lists.now().0 / BATCH;
+                let now = lists.now().0 / cycles;
                 due.clear();
                 for block in 0..lists.blocks() {
                     lists.turn_to(block);
@@ -451,12 +512,12 @@ mod tests {
 
     #[test]
     fn kinds_are_apart() {
-        let mut lists = Lists::new(100, 6);
+        let mut lists = Lists::new(100, 6, 16);
         lists.turn_to(1);
         lists.wake_if(1, 70, Time32(40), true);
         lists.wake_if(1, 71, Time32(40), false);
         lists.call(2, 7, 0, Time32(50));
-        assert_eq!((lists.next(), lists.far()), (Some(Time32(32)), Time32(128)));
+        assert_eq!((lists.next(), lists.far()), (Some(Time32(32)), Time32(512)));
         lists.pass(Time32(32));
         lists.pass(Time32(35));
         let mut due = Bucket::default();
@@ -472,7 +533,7 @@ mod tests {
 
     #[test]
     fn letters_move_with_the_epoch() {
-        let mut lists = Lists::new(10, 6);
+        let mut lists = Lists::new(10, 6, 16);
         lists.pass(Time32(1_024));
         lists.post(0, 1_030, Time32(1_030));
         lists.post(0, 9_000, Time32(9_000));

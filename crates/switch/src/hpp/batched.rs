@@ -59,7 +59,7 @@ pub(super) const VCS: usize = 4;
 /// The most units of a buffer: twice as many are a number of 16 bits.
 pub(super) const UNITS: u32 = (1 << 15) - 1;
 
-/// Cycles of a batch, at most.
+/// Cycles of a batch, at most. Where windows are shorter, a batch is a window.
 pub(super) const BATCH: u32 = 16;
 
 /// Cycles that have passed and can at least be told from each other, as far as decisions need that.
@@ -70,7 +70,10 @@ pub(super) const KEPT_LEAST: u64 = 1 << 10;
 pub(super) const KEPT: u64 = if cfg!(debug_assertions) { KEPT_LEAST } else { 1 << 28 };
 
 /// Cycles after which the epoch is moved on. Where everything is checked that happens often.
-const EPOCH: u64 = if cfg!(debug_assertions) { 9 << 7 } else { 1 << 29 };
+const EPOCH: u64 = if cfg!(debug_assertions) { KEPT + (BATCH * lists::SEEN) as u64 } else { 1 << 29 };
+
+/// Windows that are run at a time where there is one shard.
+const STRETCH: u64 = 64;
 
 /// Cycles from the epoch that can be reached.
 const FAR: u64 = 1 << 30;
@@ -149,9 +152,9 @@ struct Switch {
 }
 
 /// The cycle that time is counted from once all has been settled up to `now`: so long before that what matters of the time
-/// before `now` can still be told. Batches stay in their buckets.
-fn epoch_before(now: Cycle) -> Cycle {
-    Cycle(now.since(Cycle(KEPT)) / lists::ROUND * lists::ROUND)
+/// before `now` can still be told. Batches stay in their buckets, which come again after a `round`.
+fn epoch_before(now: Cycle, round: u64) -> Cycle {
+    Cycle(now.since(Cycle(KEPT)) / round * round)
 }
 
 impl<const V: usize, E: Endpoint, O: Observer> Shard for BatchedShard<V, E, O> {
@@ -162,14 +165,48 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for BatchedShard<V, E, O> {
     }
 
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
-        if self.is_far(window.start) {
-            self.settle(window.start);
+        let mut start = window.start;
+        while start < window.end {
+            let end = start + self.net.window_length;
+            self.run_window(start, end, window.horizon);
+            if end == window.end {
+                break;
+            }
+            // It was given several windows, and goes on to the next of them with work.
+            start = self.next_window().map_or(window.end, |next| Cycle(next * self.net.window_length));
+        }
+        for (away, outbox) in self.net.world.mail.away.iter_mut().zip(outbox.iter_mut()) {
+            std::mem::swap(away, outbox);
+        }
+    }
+
+    fn next_window(&self) -> Option<u64> {
+        let epoch = self.net.world.timing.epoch;
+        let now = self.net.lists.now().cycle(epoch);
+        let of_ports = self.net.lists.next().unwrap_or(Time32::NEVER).min(self.net.news_at);
+        let of_ports = if of_ports == Time32::NEVER { Cycle::NEVER } else { of_ports.cycle(epoch) };
+        let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |batch| Cycle(batch * self.net.batch()));
+        // Letters are read in the next window.
+        let next = if self.inbox.is_empty() { of_ports.min(of_nodes) } else { now };
+        (next != Cycle::NEVER).then(|| next.max(now).0 / self.net.window_length)
+    }
+
+    fn stretch(&self) -> u64 {
+        STRETCH
+    }
+}
+
+impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
+    /// Runs through a window of one lookahead.
+    fn run_window(&mut self, start: Cycle, end: Cycle, horizon: Cycle) {
+        if self.is_far(start) {
+            self.settle(start);
         }
         let epoch = self.net.world.timing.epoch;
-        let (start, until) = (Time32::of(window.start, epoch), Time32::of(window.end, epoch));
-        self.net.open(&mut self.ports, start, window.horizon);
+        let (first, until) = (Time32::of(start, epoch), Time32::of(end, epoch));
+        self.net.open(&mut self.ports, first, horizon);
         for letter in std::mem::take(&mut self.inbox) {
-            self.net.accept(&mut self.ports, letter, window.start);
+            self.net.accept(&mut self.ports, letter, start);
         }
         while self.net.lists.now() < until {
             self.take_far_nodes();
@@ -185,7 +222,9 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for BatchedShard<V, E, O> {
                     continue;
                 }
                 self.net.lists.turn_to(block);
-                self.net.read_letters(&mut self.ports);
+                if self.net.lists.has_letters() {
+                    self.net.read_letters(&mut self.ports);
+                }
                 self.run_nodes(end);
                 self.net.arbitrate_all(&mut self.ports, end);
                 self.net.decide_all(&mut self.ports, end, upto);
@@ -194,30 +233,14 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for BatchedShard<V, E, O> {
             self.net.lists.pass(end);
         }
         self.net.finish(&mut self.ports, until);
-        for (away, outbox) in self.net.world.mail.away.iter_mut().zip(outbox.iter_mut()) {
-            std::mem::swap(away, outbox);
-        }
         // Several shards have their books in common: those are looked at when all of them rest.
         debug_assert!(
-            outbox.len() > 1 || self.audit(window.end).holds(),
+            self.net.world.mail.away.len() > 1 || self.audit(end).holds(),
             "every packet and every credit unit is somewhere: {:?}",
-            self.audit(window.end)
+            self.audit(end)
         );
     }
 
-    fn next_window(&self) -> Option<u64> {
-        let epoch = self.net.world.timing.epoch;
-        let now = self.net.lists.now().cycle(epoch);
-        let of_ports = self.net.lists.next().unwrap_or(Time32::NEVER).min(self.net.news_at);
-        let of_ports = if of_ports == Time32::NEVER { Cycle::NEVER } else { of_ports.cycle(epoch) };
-        let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |bucket| Cycle(bucket * u64::from(BATCH)));
-        // Letters are read in the next window.
-        let next = if self.inbox.is_empty() { of_ports.min(of_nodes) } else { now };
-        (next != Cycle::NEVER).then(|| next.max(now).0 / self.net.window_length)
-    }
-}
-
-impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
     /// Whether the epoch is so long before `now` that it has to be moved on.
     fn is_far(&self, now: Cycle) -> bool {
         now.since(self.net.world.timing.epoch) > EPOCH
@@ -225,13 +248,12 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
 
     /// The nodes that have something to do in the batch of now, or soon, are put into buckets.
     fn take_far_nodes(&mut self) {
-        let timing = &self.net.world.timing;
-        let (now, far) = (self.net.lists.now().cycle(timing.epoch), self.net.lists.far().cycle(timing.epoch));
-        let (first, last) = (now.0 / u64::from(BATCH), far.0 / u64::from(BATCH));
-        while let Some(bucket) = self.calendar.next().filter(|&bucket| bucket < last) {
+        let (epoch, length) = (self.net.world.timing.epoch, self.net.batch());
+        let far = self.net.lists.far().cycle(epoch);
+        while let Some(batch) = self.calendar.next().filter(|&batch| Cycle(batch * length) < far) {
             let mut due = std::mem::take(&mut self.far);
-            self.calendar.take(bucket, &mut due);
-            let at = Time32::of(Cycle(bucket.max(first) * u64::from(BATCH)).max(now), timing.epoch);
+            self.calendar.take(batch, &mut due);
+            let at = Time32::of(Cycle(batch * length), epoch).max(self.net.lists.now());
             for &node in &due {
                 self.net.lists.call_node(node, self.nodes[node as usize].block, at);
             }
@@ -266,7 +288,7 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
             if next < far {
                 self.net.lists.wake_node(index, Time32::of(next, epoch));
             } else if next != Cycle::NEVER {
-                self.calendar.schedule(index, next.0 / u64::from(BATCH));
+                self.calendar.schedule(index, next.0 / self.net.batch());
             }
         }
         self.due = due;
@@ -288,12 +310,16 @@ impl<const V: usize, O: Observer> Net<V, O> {
         }
     }
 
-    /// Goes on to the next batch in which something is due, perhaps in the `bucket` of the calendar, or to the end of the
+    /// Cycles of a batch.
+    fn batch(&self) -> u64 {
+        self.lists.batch_length().into()
+    }
+
+    /// Goes on to the next batch in which something is due, perhaps in the `batch` of the calendar, or to the end of the
     /// window.
-    fn skip(&mut self, until: Time32, bucket: Option<u64>) {
+    fn skip(&mut self, until: Time32, batch: Option<u64>) {
         let epoch = self.world.timing.epoch;
-        let of_nodes =
-            bucket.map_or(Time32::NEVER, |bucket| Time32::of(Cycle(bucket * u64::from(BATCH)), epoch));
+        let of_nodes = batch.map_or(Time32::NEVER, |batch| Time32::of(Cycle(batch * self.batch()), epoch));
         let next = self.lists.next().unwrap_or(Time32::NEVER).min(of_nodes);
         let next = next.max(self.lists.end()).min(until);
         self.links_from = self.links_upto(next);

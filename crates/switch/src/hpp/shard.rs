@@ -67,6 +67,10 @@ impl<E: Endpoint, O: Observer> Shard for HppShard<E, O> {
     fn next_window(&self) -> Option<u64> {
         ask!(self, model => model.next_window())
     }
+
+    fn stretch(&self) -> u64 {
+        ask!(self, model => model.stretch())
+    }
 }
 
 impl<E: Endpoint, O: Observer> ShardModel<E, O> for HppShard<E, O> {

@@ -5,7 +5,7 @@ use super::nic::{Home, Nic};
 use super::node::Node;
 use super::port::Port;
 use super::world::{Outgoing, World};
-use super::{BatchedShard, Net, Switch};
+use super::{BATCH, BatchedShard, Net, Switch};
 use crate::hpp::timing::Timing;
 use crate::hpp::{HppSettings, lengths};
 use flitway_engine::Cycle;
@@ -57,7 +57,7 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
         let (ports, bases) = build_ports(&parts, &places, &world.timing);
         let mut net = Net {
             arbiters: ArbiterBank::new(settings.arbiter, ports.len() * V, ports_max),
-            lists: Lists::new(ports.len(), block.ilog2()),
+            lists: Lists::new(ports.len(), block.ilog2(), window_length.clamp(2, BATCH.into()) as u32),
             with_pending_adverts: BitSet::new(ports.len() + nodes.len() * fabric.rails as usize),
             news_at: Time32::NEVER,
             node_at: vec![Cycle::ZERO; nodes.len()],

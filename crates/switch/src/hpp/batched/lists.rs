@@ -1,7 +1,7 @@
 //! What arbiters, links and nodes have to do in which batch, and what comes from elsewhere: the work lists of a shard.
 
+use super::VCS;
 use super::port::Coming;
-use super::{BATCH, VCS};
 use flitway_engine::time32::Time32;
 use flitway_engine::worklist::{Bucket, WorkLists};
 use flitway_wiring::routing::Route;
@@ -11,10 +11,10 @@ const ARBITERS: usize = 0;
 const LINKS: usize = 1;
 const NODES: usize = 2;
 
-type Work = WorkLists<BATCH, 3, Letter>;
+type Work = WorkLists<3, Letter>;
 
-/// Cycles after which the same bucket comes again.
-pub(super) const ROUND: u64 = Work::ROUND;
+/// Batches that have buckets.
+pub(super) const SEEN: u32 = Work::SEEN;
 
 /// The work lists, of ports in blocks.
 #[derive(Debug)]
@@ -50,9 +50,9 @@ impl DerefMut for Lists {
 }
 
 impl Lists {
-    /// Those of so many `ports`, in blocks of `2^shift`.
-    pub(super) fn new(ports: usize, shift: u32) -> Self {
-        Lists(WorkLists::new(ports, shift))
+    /// Those of so many `ports`, in blocks of `2^shift`, with batches of so many `cycles`.
+    pub(super) fn new(ports: usize, shift: u32, cycles: u32) -> Self {
+        Lists(WorkLists::new(ports, shift, cycles))
     }
 
     /// The arbiter of output `vc` at `place`, in the block that runs, looks in the batch of cycle `at`.
@@ -91,7 +91,7 @@ impl Lists {
     #[inline(always)]
     pub(super) fn post_coming(&mut self, block: u32, letter: Letter, felt: u64) {
         // It is read before it has come so long ago that the epoch may pass it. From another shard it may be told later.
-        let at = (letter.coming.at + felt.min(ROUND)).max(self.now());
+        let at = (letter.coming.at + felt.min(self.round())).max(self.now());
         self.post(block as usize, letter, at);
     }
 
@@ -141,22 +141,23 @@ mod tests {
 
     #[test]
     fn a_letter_that_comes_late_is_read_now() {
-        let mut lists = Lists::new(10, 6);
+        let mut lists = Lists::new(10, 6, 16);
         lists.pass(Time32(1_000));
         let coming = |at| Coming { slot: Slot::NONE, at: Time32(at), flits: 1, units: 1, vc: 0 };
-        for (at, felt) in [(1_000 - ROUND as u32 - 9, ROUND + 20), (1_001, 40)] {
+        let round = lists.round();
+        for (at, felt) in [(1_000 - round as u32 - 9, round + 20), (1_001, 40)] {
             let letter = Letter { place: 3, base: 0, coming: coming(at), route: Route::default() };
             lists.post_coming(0, letter, felt);
         }
         let mut read = Vec::new();
         lists.take_letters(&mut read);
-        assert_eq!(read.iter().map(|letter| letter.coming.at.0).collect::<Vec<_>>(), [863]);
+        assert_eq!(read.iter().map(|letter| letter.coming.at.0).collect::<Vec<_>>(), [479]);
         assert_eq!(lists.letters().count(), 1);
     }
 
     #[test]
     fn an_arbiter_is_a_place_and_a_vc() {
-        let mut lists = Lists::new(100, 6);
+        let mut lists = Lists::new(100, 6, 16);
         lists.call_arbiter(70, 2, Time32(40));
         lists.turn_to(1);
         lists.pass(Time32(32));

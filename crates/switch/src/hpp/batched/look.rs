@@ -32,7 +32,7 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for BatchedShard
             let at = now.min(self.net.world.timing.epoch + FAR);
             self.net.settle(&mut self.ports, at);
             if self.is_far(at) {
-                self.net.count_from(&mut self.ports, epoch_before(at));
+                self.net.count_from(&mut self.ports, epoch_before(at, self.net.lists.round()));
             }
             if at == now {
                 return;
