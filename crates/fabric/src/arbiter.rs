@@ -84,8 +84,8 @@ impl ArbiterBank {
         let state = match kind {
             ArbiterKind::RoundRobin => State::Last(vec![inputs as u8 - 1; arbiters].into()),
             ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted => {
-                let fresh = || std::iter::once(inputs as u8).chain(0..inputs as u8);
-                State::Stamps((0..arbiters).flat_map(|_| fresh()).collect())
+                let fresh: Vec<u8> = std::iter::once(inputs as u8).chain(0..inputs as u8).collect();
+                State::Stamps(fresh.repeat(arbiters).into())
             }
         };
         ArbiterBank { inputs, state }

@@ -84,32 +84,31 @@ impl Theory {
         let topology = fabric.topology();
         let payload = traffic.sizes().mean().round().max(1.0) as u32;
         let mut ways = Ways::new(fabric, payload);
-        let mut channels = vec![0.0; ways.channels()];
+        let mut loads = Loads::new(fabric, traffic, ways.channels());
         let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
         let upper: Vec<bool> = (0..nodes).map(|node| topology.is_in_upper_half(NodeId(node))).collect();
         let mut across = [0.0_f64; 2];
-        for source in (0..nodes).map(NodeId) {
+        for (source, &is_upper) in (0..nodes).map(NodeId).zip(&upper) {
             ways.begin_at(source);
+            loads.begin_at(source, &ways);
+            let across = &mut across[usize::from(is_upper)];
             let mut sent = 0.0;
-            for destination in (0..nodes).map(NodeId) {
-                let weight = traffic.destinations().weight(source, destination);
+            for ((destination, &half), cycles) in (0..nodes).map(NodeId).zip(&upper).zip(ways.cycles()) {
+                let weight = loads.weight(traffic, source, destination);
                 if weight == 0.0 {
                     continue;
                 }
-                latency += weight * ways.cycles(destination);
+                latency += weight * cycles;
                 weights += weight;
                 sent += weight;
-                if upper[source.index()] != upper[destination.index()] {
-                    across[usize::from(upper[source.index()])] += weight;
+                if half != is_upper {
+                    *across += weight;
                 }
-                let (taken, chance) = ways.to(destination);
-                for &channel in taken {
-                    channels[channel as usize] += weight * chance;
-                }
+                loads.add(weight, &ways, destination);
             }
             injection = injection.max(sent);
         }
-        let [network, ejection] = busiest_of(topology, &channels);
+        let [network, ejection] = busiest_of(topology, &loads.of_channels());
         Some(Theory {
             zero_load_cycles: latency / weights,
             channel_bound: (1.0 / network.max(ejection)).min(1.0),
@@ -120,6 +119,68 @@ impl Theory {
     }
 }
 
+/// Expected loads of channels, by their numbers. Where all pairs of nodes have the same weight and a single way, it is enough
+/// to count the ways over each channel.
+enum Loads {
+    Even { weight: f64, ways: Vec<u32> },
+    Uneven(Vec<f64>),
+}
+
+impl Loads {
+    fn new(fabric: &Fabric, traffic: &Traffic, channels: usize) -> Self {
+        let destinations = traffic.destinations();
+        if destinations.is_uniform() && fabric.routing.is_plain() {
+            Loads::Even { weight: destinations.weight(NodeId(0), NodeId(1)), ways: vec![0; channels] }
+        } else {
+            Loads::Uneven(vec![0.0; channels])
+        }
+    }
+
+    /// The weight of a pair of nodes.
+    #[inline(always)]
+    fn weight(&self, traffic: &Traffic, source: NodeId, destination: NodeId) -> f64 {
+        match self {
+            Loads::Even { weight, .. } => {
+                if source == destination {
+                    0.0
+                } else {
+                    *weight
+                }
+            }
+            Loads::Uneven(_) => traffic.destinations().weight(source, destination),
+        }
+    }
+
+    /// Counts the ways from `source` to every other node, where that is enough.
+    fn begin_at(&mut self, source: NodeId, from_switch: &Ways<'_>) {
+        let Loads::Even { ways, .. } = self else { return };
+        ways.iter_mut().zip(&from_switch.over).for_each(|(ways, over)| *ways += over);
+        from_switch.to(source).0.iter().for_each(|&channel| ways[channel as usize] -= 1);
+    }
+
+    /// Adds the load of a pair of nodes whose ways lead to `destination`.
+    #[inline(always)]
+    fn add(&mut self, weight: f64, ways: &Ways<'_>, destination: NodeId) {
+        let Loads::Uneven(channels) = self else { return };
+        let (taken, chance) = ways.to(destination);
+        for &channel in taken {
+            channels[channel as usize] += weight * chance;
+        }
+    }
+
+    /// One weight is added after the other, as where they differ: so the sums are the same to the last bit.
+    fn of_channels(self) -> Vec<f64> {
+        let (weight, ways) = match self {
+            Loads::Even { weight, ways } => (weight, ways),
+            Loads::Uneven(channels) => return channels,
+        };
+        let most = ways.iter().copied().max().unwrap_or(0);
+        let sum = |sum: &mut f64, _| Some(std::mem::replace(sum, *sum + weight));
+        let sums: Vec<f64> = (0..=most).scan(0.0, sum).collect();
+        ways.iter().map(|&ways| sums[ways as usize]).collect()
+    }
+}
+
 /// The ways from one switch to every node, walked once for all nodes of the switch: what comes from a node takes the same hop
 /// whichever of them has sent it.
 struct Ways<'a> {
@@ -127,12 +188,16 @@ struct Ways<'a> {
     payload: u32,
     /// By switch: the number of its first channel.
     first: Vec<u32>,
+    /// By channel: cycles on its link.
+    links: Vec<u64>,
     switch: Option<SwitchId>,
     /// Cycles on the link from the node that sends.
     injection: u64,
     /// By destination: where its ways begin in `taken`, and at the end where the last one ends.
     begins: Vec<u32>,
     taken: Vec<u32>,
+    /// By channel: ways over it.
+    over: Vec<u32>,
     /// By destination: cycles from the switch on, when nothing is in the way, those of the NIC port included; the mean over its
     /// ways, and the chance of each.
     cycles: Vec<(f64, f64)>,
@@ -141,16 +206,30 @@ struct Ways<'a> {
 impl<'a> Ways<'a> {
     fn new(fabric: &'a Fabric, payload: u32) -> Self {
         let topology = fabric.topology();
-        let mut first = vec![0];
+        let (mut first, mut links) = (vec![0], Vec::new());
         for switch in (0..topology.switches()).map(SwitchId) {
-            first.push(first[switch.index()] + topology.ports(switch));
+            for port in (0..topology.ports(switch)).map(PortId) {
+                let link = topology.wire(switch, port);
+                links.push(link.map_or(0, |(link, _)| u64::from(fabric.latencies[link.index()])));
+            }
+            first.push(links.len() as u32);
         }
-        let (begins, taken, cycles) = (Vec::new(), Vec::new(), Vec::new());
-        Ways { fabric, payload, first, switch: None, injection: 0, begins, taken, cycles }
+        Ways {
+            fabric,
+            payload,
+            first,
+            over: vec![0; links.len()],
+            links,
+            switch: None,
+            injection: 0,
+            begins: Vec::new(),
+            taken: Vec::new(),
+            cycles: Vec::new(),
+        }
     }
 
     fn channels(&self) -> usize {
-        self.first[self.first.len() - 1] as usize
+        self.links.len()
     }
 
     /// From now on ways are those from `source`.
@@ -161,7 +240,10 @@ impl<'a> Ways<'a> {
         if self.switch.replace(home) == Some(home) {
             return;
         }
-        (self.begins, self.taken, self.cycles) = (vec![0], Vec::new(), Vec::new());
+        self.begins.clear();
+        self.begins.push(0);
+        self.taken.clear();
+        self.cycles.clear();
         for destination in (0..topology.nodes()).map(NodeId) {
             let routing = &self.fabric.routing;
             let (mut count, mut cycles) = (1, 0);
@@ -177,24 +259,25 @@ impl<'a> Ways<'a> {
             self.begins.push(self.taken.len() as u32);
             self.cycles.push((cycles as f64 / count as f64, (count as f64).recip()));
         }
+        self.over.fill(0);
+        self.taken.iter().for_each(|&channel| self.over[channel as usize] += 1);
     }
 
     /// Notes the channels of `path`. Returns its cycles from the first switch on, when nothing is in the way.
     fn walk(&mut self, path: impl Iterator<Item = (SwitchId, Hop)>) -> u64 {
-        let topology = self.fabric.topology();
         let (mut links, mut hops) = (0, 0);
         for (switch, hop) in path {
-            self.taken.push(self.first[switch.index()] + hop.port.0);
-            let link = topology.wire(switch, hop.port);
-            links += link.map_or(0, |(link, _)| u64::from(self.fabric.latencies[link.index()]));
+            let channel = self.first[switch.index()] + hop.port.0;
+            self.taken.push(channel);
+            links += self.links[channel as usize];
             hops += 1;
         }
         links + self.fabric.chip.zero_load_cycles(hops, self.payload)
     }
 
-    /// Packet latency when nothing is in the way.
-    fn cycles(&self, destination: NodeId) -> f64 {
-        self.injection as f64 + self.cycles[destination.index()].0
+    /// By destination: packet latency when nothing is in the way.
+    fn cycles(&self) -> impl Iterator<Item = f64> {
+        self.cycles.iter().map(|(cycles, _)| self.injection as f64 + cycles)
     }
 
     /// The channels out of switches on its ways, and the chance of each way.
