@@ -38,6 +38,40 @@ pub(super) struct Placed<'a> {
     pub(super) at: usize,
 }
 
+/// What a byte may be a part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Digit,
+    /// `_`, which stands in words and begins none.
+    Mark,
+    /// Anything else in ASCII.
+    Other,
+    Beyond,
+}
+
+/// By byte.
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'A'..=b'Z' | b'a'..=b'z' => Class::Letter,
+            b'0'..=b'9' => Class::Digit,
+            b'_' => Class::Mark,
+            0x80.. => Class::Beyond,
+            _ => Class::Other,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+#[inline(always)]
+fn class(byte: u8) -> Class {
+    CLASSES[usize::from(byte)]
+}
+
 /// Goes through a line.
 #[derive(Clone, Debug)]
 pub(super) struct Lexer<'a> {
@@ -66,41 +100,43 @@ impl<'a> Lexer<'a> {
     pub(super) fn next(&mut self) -> Placed<'a> {
         self.skip();
         let at = self.at;
-        let rest = &self.line[at..];
-        let length = |test: fn(&u8) -> bool| rest.iter().take_while(|byte| test(byte)).count();
-        let token = match rest.first() {
-            None => Token::End,
-            Some(byte) if byte.is_ascii_alphabetic() => {
-                Token::Word(&rest[..length(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')])
-            }
-            Some(byte) if byte.is_ascii_digit() => Token::Number(&rest[..length(u8::is_ascii_digit)]),
-            Some(byte) if byte.is_ascii() => Token::Sign(&rest[..1]),
+        let Some(&first) = self.line.get(at) else { return Placed { token: Token::End, at } };
+        let token = match class(first) {
+            Class::Letter => Token::Word(self.run(|class| class != Class::Other && class != Class::Beyond)),
+            Class::Digit => Token::Number(self.run(|class| class == Class::Digit)),
+            Class::Mark | Class::Other => Token::Sign(&self.line[at..=at]),
             // One character beyond ASCII, or bytes that are none.
-            Some(_) => Token::Sign(&rest[..length(|byte| !byte.is_ascii())]),
+            Class::Beyond => Token::Sign(self.run(|class| class == Class::Beyond)),
         };
         self.at += token.text().len();
         Placed { token, at }
     }
 
+    /// The bytes from here on of classes that `belong` to the first one.
+    #[inline(always)]
+    fn run(&self, belong: impl Fn(Class) -> bool) -> &'a [u8] {
+        let rest = &self.line[self.at..];
+        let end = rest.iter().position(|&byte| !belong(class(byte)));
+        &rest[..end.unwrap_or(rest.len())]
+    }
+
     /// Skips white space and comments.
+    #[inline(always)]
     fn skip(&mut self) {
-        loop {
-            let rest = &self.line[self.at..];
+        while let Some(&byte) = self.line.get(self.at) {
             if self.in_comment {
+                let rest = &self.line[self.at..];
                 let end = rest.windows(2).position(|pair| pair == b"*/");
                 self.in_comment = end.is_none();
                 self.at += end.map_or(rest.len(), |end| end + 2);
-            } else if rest.starts_with(b"//") {
+            } else if byte.is_ascii_whitespace() {
+                self.at += 1;
+            } else if byte == b'/' && self.line.get(self.at + 1) == Some(&b'/') {
                 self.at = self.line.len();
-            } else if rest.starts_with(b"/*") {
+            } else if byte == b'/' && self.line.get(self.at + 1) == Some(&b'*') {
                 self.in_comment = true;
                 self.at += 2;
-            } else if rest.first().is_some_and(u8::is_ascii_whitespace) {
-                self.at += 1;
             } else {
-                return;
-            }
-            if self.at == self.line.len() {
                 return;
             }
         }

@@ -24,6 +24,7 @@
 
 mod diagnostic;
 mod foreign;
+mod labels;
 mod lexer;
 mod reader;
 mod unpack;
@@ -84,6 +85,16 @@ fn read_lines(input: &mut impl BufRead, reader: &mut Reader) -> io::Result<()> {
     }
     let mut line = Vec::new();
     loop {
+        // Most lines are read where they stand; those that the buffer ends in are put together.
+        let buffer = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            buffer => buffer?,
+        };
+        if let Some(end) = line_end(buffer).filter(|&end| (end as u64) < LONGEST_LINE) {
+            reader.line(&buffer[..=end]);
+            input.consume(end + 1);
+            continue;
+        }
         line.clear();
         let length = input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line)?;
         if length == 0 {
@@ -95,6 +106,14 @@ fn read_lines(input: &mut impl BufRead, reader: &mut Reader) -> io::Result<()> {
         }
         reader.line(&line);
     }
+}
+
+/// Where the first line of `buffer` ends. Pieces of this size are searched in a few instructions each.
+fn line_end(buffer: &[u8]) -> Option<usize> {
+    let (pieces, _) = buffer.as_chunks::<16>();
+    let has_none = |piece: &&[u8; 16]| piece.iter().fold(true, |none, &byte| none & (byte != b'\n'));
+    let before = 16 * pieces.iter().take_while(has_none).count();
+    Some(before + buffer[before..].iter().position(|&byte| byte == b'\n')?)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Statements of a GOAL file, and what they add to the graph.
 
 use super::diagnostic::{Diagnostic, Diagnostics, MOST, Problem, Span};
+use super::labels::Labels;
 use super::lexer::{Lexer, Placed, Token};
 use crate::catalog::nearest;
 use crate::graph::{Event, RankId, RankTasks, Task, TaskGraph, TaskId, Work};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::num::NonZeroU32;
 
 /// Largest calc: 11 days, in nanoseconds.
 pub(super) const LONGEST_CALC: u64 = 1_000_000_000_000_000;
@@ -48,7 +50,7 @@ struct Block {
     rank: Option<u32>,
     opened: Origin,
     tasks: RankTasks,
-    labels: HashMap<Box<[u8]>, (TaskId, u32)>,
+    labels: Labels,
     /// Labels of tasks that are wrong, of which that is said.
     broken: HashSet<Box<[u8]>>,
     /// Dependencies of which a label has not been defined so far.
@@ -118,8 +120,8 @@ impl<'a> Line<'a> {
     fn number(&mut self, expected: &'static str, largest: u64) -> Parsed<(u64, Placed<'a>)> {
         let next = self.next();
         let Token::Number(digits) = next.token else { return Err(Mistake::unexpected(next, expected)) };
-        let value = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-        match value.filter(|&value| value <= largest) {
+        let add = |value: u64, digit: &u8| value.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+        match digits.iter().try_fold(0, add).filter(|&value| value <= largest) {
             Some(value) => Ok((value, next)),
             None => Err(Mistake::new(next, Problem::Overflow { read: lossy(digits), largest })),
         }
@@ -224,7 +226,7 @@ impl Reader {
             rank: None,
             opened,
             tasks: RankTasks::default(),
-            labels: HashMap::new(),
+            labels: Labels::default(),
             broken: HashSet::new(),
             open: Vec::new(),
         });
@@ -266,8 +268,7 @@ impl Reader {
 
     /// A dependency whose labels should be known now.
     fn resolve(&mut self, block: &mut Block, open: OpenDependency) {
-        let known = |label: &[u8]| block.labels.get(label).map(|&(task, _)| task);
-        let tasks = (known(&open.dependent), known(&open.prerequisite));
+        let tasks = (block.labels.task(&open.dependent), block.labels.task(&open.prerequisite));
         if let (Some(dependent), Some(prerequisite)) = tasks {
             block.tasks.depend(dependent, prerequisite, open.event);
             return;
@@ -345,16 +346,17 @@ impl Reader {
             _ => self.message(Direction::Recv, line)?,
         };
         let text = label.map_or(&b""[..], |label| label.token.text());
-        let now = self.line;
+        let now = NonZeroU32::new(self.line).unwrap_or(NonZeroU32::MIN);
         let Some(block) = &mut self.block else { return Ok(()) };
-        if let (Some(label), Some(&(_, first_line))) = (label, block.labels.get(text)) {
-            return Err(Mistake::new(label, Problem::DuplicateLabel { label: lossy(text), first_line }));
+        if let (Some(label), Some((_, first_line))) = (label, block.labels.get(text)) {
+            let problem = Problem::DuplicateLabel { label: lossy(text), first_line: first_line.get() };
+            return Err(Mistake::new(label, problem));
         }
         // Labels are ASCII by grammar.
         let id = block.tasks.add(task, std::str::from_utf8(text).unwrap_or(""));
         let id = id.ok_or_else(|| Mistake::new(kind, Problem::TooManyTasks))?;
         if label.is_some() {
-            block.labels.insert(text.into(), (id, now));
+            block.labels.define(text, id, now);
         }
         Ok(())
     }
@@ -392,8 +394,7 @@ impl Reader {
         };
         let Some(block) = &mut self.block else { return Ok(()) };
         let first = dependent.token.text();
-        let known = |label: &[u8]| block.labels.get(label).map(|&(task, _)| task);
-        if let (Some(task), Some(on)) = (known(first), known(on)) {
+        if let (Some(task), Some(on)) = (block.labels.task(first), block.labels.task(on)) {
             block.tasks.depend(task, on, event);
             return Ok(());
         }
@@ -542,13 +543,13 @@ struct Options {
 /// Reads options up to the end of the statement.
 fn options(line: &mut Line<'_>, allowed: &[&'static str]) -> Parsed<Options> {
     let mut options = Options { tag: Some(0), cpu: 0, nic: None };
-    let mut seen: Vec<&'static str> = Vec::new();
+    let mut seen = [false; 3];
     loop {
         let next = line.lexer.peek();
         if next.token == Token::End || next.token.is_sign("}") {
             return Ok(options);
         }
-        let Some(&option) = allowed.iter().find(|option| next.token.is_word(option)) else {
+        let Some(place) = allowed.iter().position(|option| next.token.is_word(option)) else {
             let expected = if allowed.len() == 1 {
                 "`cpu` or the end of the line"
             } else {
@@ -557,10 +558,10 @@ fn options(line: &mut Line<'_>, allowed: &[&'static str]) -> Parsed<Options> {
             return Err(unknown_word(next, expected, allowed));
         };
         line.next();
-        if seen.contains(&option) {
+        let option = allowed[place];
+        if std::mem::replace(&mut seen[place], true) {
             return Err(Mistake::new(next, Problem::RepeatedOption { option }));
         }
-        seen.push(option);
         match option {
             "tag" => {
                 let (tag, _) = line.number_or_any("a tag", LARGEST_TAG)?;
