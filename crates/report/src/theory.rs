@@ -85,29 +85,30 @@ impl Theory {
         let payload = traffic.sizes().mean().round().max(1.0) as u32;
         let mut ways = Ways::new(fabric, payload);
         let mut loads = Loads::new(fabric, traffic, ways.channels());
-        let (mut latency, mut weights, mut injection) = (0.0, 0.0, 0.0_f64);
+        let (mut sums, mut injection) = (Sums::default(), 0.0_f64);
         let upper: Vec<bool> = (0..nodes).map(|node| topology.is_in_upper_half(NodeId(node))).collect();
-        let mut across = [0.0_f64; 2];
         for (source, &is_upper) in (0..nodes).map(NodeId).zip(&upper) {
             ways.begin_at(source);
             loads.begin_at(source, &ways);
-            let across = &mut across[usize::from(is_upper)];
-            let mut sent = 0.0;
-            for ((destination, &half), cycles) in (0..nodes).map(NodeId).zip(&upper).zip(ways.cycles()) {
-                let weight = loads.weight(traffic, source, destination);
-                if weight == 0.0 {
-                    continue;
+            sums.sent = 0.0;
+            let pairs = (0..nodes).map(NodeId).zip(upper.iter().zip(&ways.cycles));
+            let side = |half: bool| (half != is_upper).then_some(usize::from(is_upper));
+            if let Loads::Even { weight, .. } = loads {
+                for (_, (&half, cycles)) in pairs.filter(|(destination, _)| *destination != source) {
+                    sums.add(weight, ways.injection + cycles.0, side(half));
                 }
-                latency += weight * cycles;
-                weights += weight;
-                sent += weight;
-                if half != is_upper {
-                    *across += weight;
+            } else {
+                for (destination, (&half, cycles)) in pairs {
+                    let weight = traffic.destinations().weight(source, destination);
+                    if weight != 0.0 {
+                        sums.add(weight, ways.injection + cycles.0, side(half));
+                        loads.add(weight, &ways, destination);
+                    }
                 }
-                loads.add(weight, &ways, destination);
             }
-            injection = injection.max(sent);
+            injection = injection.max(sums.sent);
         }
+        let Sums { latency, weights, across, .. } = sums;
         let [network, ejection] = busiest_of(topology, &loads.of_channels());
         Some(Theory {
             zero_load_cycles: latency / weights,
@@ -116,6 +117,31 @@ impl Theory {
             busiest: [injection, network, ejection],
             head_of_line: head_of_line(fabric, traffic),
         })
+    }
+}
+
+/// Sums over pairs of nodes.
+#[derive(Default)]
+struct Sums {
+    /// Weights times cycles, and weights.
+    latency: f64,
+    weights: f64,
+    /// Weights of the pairs of a source.
+    sent: f64,
+    /// Weights of the pairs that cross from one half of the nodes to the other, by the half of the source.
+    across: [f64; 2],
+}
+
+impl Sums {
+    /// Adds a pair of this `weight`, whose packets take so many `cycles` and perhaps cross from a side.
+    #[inline(always)]
+    fn add(&mut self, weight: f64, cycles: f64, side: Option<usize>) {
+        self.latency += weight * cycles;
+        self.weights += weight;
+        self.sent += weight;
+        if let Some(side) = side {
+            self.across[side] += weight;
+        }
     }
 }
 
@@ -133,21 +159,6 @@ impl Loads {
             Loads::Even { weight: destinations.weight(NodeId(0), NodeId(1)), ways: vec![0; channels] }
         } else {
             Loads::Uneven(vec![0.0; channels])
-        }
-    }
-
-    /// The weight of a pair of nodes.
-    #[inline(always)]
-    fn weight(&self, traffic: &Traffic, source: NodeId, destination: NodeId) -> f64 {
-        match self {
-            Loads::Even { weight, .. } => {
-                if source == destination {
-                    0.0
-                } else {
-                    *weight
-                }
-            }
-            Loads::Uneven(_) => traffic.destinations().weight(source, destination),
         }
     }
 
@@ -192,7 +203,7 @@ struct Ways<'a> {
     links: Vec<u64>,
     switch: Option<SwitchId>,
     /// Cycles on the link from the node that sends.
-    injection: u64,
+    injection: f64,
     /// By destination: where its ways begin in `taken`, and at the end where the last one ends.
     begins: Vec<u32>,
     taken: Vec<u32>,
@@ -221,7 +232,7 @@ impl<'a> Ways<'a> {
             over: vec![0; links.len()],
             links,
             switch: None,
-            injection: 0,
+            injection: 0.0,
             begins: Vec::new(),
             taken: Vec::new(),
             cycles: Vec::new(),
@@ -235,7 +246,7 @@ impl<'a> Ways<'a> {
     /// From now on ways are those from `source`.
     fn begin_at(&mut self, source: NodeId) {
         let topology = self.fabric.topology();
-        self.injection = u64::from(self.fabric.latencies[topology.node_link(source).index()]);
+        self.injection = f64::from(self.fabric.latencies[topology.node_link(source).index()]);
         let home = topology.home(source).0;
         if self.switch.replace(home) == Some(home) {
             return;
@@ -273,11 +284,6 @@ impl<'a> Ways<'a> {
             hops += 1;
         }
         links + self.fabric.chip.zero_load_cycles(hops, self.payload)
-    }
-
-    /// By destination: packet latency when nothing is in the way.
-    fn cycles(&self) -> impl Iterator<Item = f64> {
-        self.cycles.iter().map(|(cycles, _)| self.injection as f64 + cycles)
     }
 
     /// The channels out of switches on its ways, and the chance of each way.
