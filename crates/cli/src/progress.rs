@@ -95,7 +95,7 @@ impl Goal {
 }
 
 fn told(label: &str, progress: Progress, goal: &Goal, far: Far) -> String {
-    let Progress { batches, now, precision } = progress;
+    let Progress { batches, now, precision, is_filling } = progress;
     let simulated = |cycles: u64| time(goal.clock.nanos(cycles as f64));
     let now = simulated(now.0);
     let reached = precision.map_or_else(String::new, |reached| format!(", +-{:.1} %", reached * 100.0));
@@ -110,7 +110,8 @@ fn told(label: &str, progress: Progress, goal: &Goal, far: Far) -> String {
         }
         None => format!("{now} simulated{reached} of {:.1} %", goal.patience.precision * 100.0),
     };
-    format!("{far}{label}: {here}")
+    let fills = if is_filling { ", still filling" } else { "" };
+    format!("{far}{label}: {here}{fills}")
 }
 
 /// How far a run of several points is.
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_part_of_a_point_follows_from_time_or_from_the_precision_reached() {
-        let at = |now, precision| Progress { batches: 1, now: Cycle(now), precision };
+        let at = |now, precision| Progress { precision, ..Progress::at(Cycle(now)) };
         let timed = goal(Some(Cycle(500)), Some(Cycle(1_500)));
         assert_eq!([500, 2_000, 9_000].map(|now| timed.part(&at(now, None))), [0.25, 1.0, 1.0]);
         let to_precision = goal(None, None);
@@ -265,10 +266,12 @@ mod tests {
     fn the_line_says_where_a_point_is_and_where_it_goes() {
         let alone = Far { over: 0, all: 1, share: 0.0, left: None };
         let of = |progress, goal: &Goal, far| told("load 0.3", progress, goal, far);
-        let begun = Progress { batches: 1, now: Cycle(900), precision: None };
+        let begun = Progress { batches: 1, ..Progress::at(Cycle(900)) };
         let further = Progress { precision: Some(0.031), ..begun };
         let to_precision = goal(None, None);
         assert_eq!(of(begun, &to_precision, alone), "load 0.3: 9.00 µs simulated, batch 2 of at most 400");
+        let full = Progress { is_filling: true, ..begun };
+        assert!(of(full, &to_precision, alone).ends_with("batch 2 of at most 400, still filling"));
         let third = Far::of(2, 9, 2.25, Duration::from_secs(4));
         assert_eq!(
             of(further, &to_precision, third),

@@ -1,10 +1,11 @@
 //! Points of a run, measured side by side and shown in their order.
 
 use flitway_report::measure::Progress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// What comes from a task.
@@ -13,8 +14,12 @@ enum News<R> {
     Over(R),
 }
 
-/// Measures `tasks` in their order, `beside` at a time. `progress` hears of all that have begun, by place; `over` is given
-/// the results, in the order of the tasks. Once `stop` is raised none begins any more; those that have begun are over soon.
+/// Measures `tasks`, `beside` at a time. `progress` hears of all that have begun, by place; `over` is given the results, in the
+/// order of the tasks. Once `stop` is raised none begins any more; those that have begun are over soon.
+///
+/// They begin in their order, so that there is soon something to show; but of several threads one takes them from the end.
+/// Loads are given from low to high as a rule, and a point near saturation takes a hundred times as long as one far from it:
+/// begun last it would be measured with nothing beside it.
 ///
 /// # Errors
 /// The first that `over` returns. If others are being measured then, `stop` is raised.
@@ -39,22 +44,26 @@ pub fn side_by_side<T: Sync, R: Send, E>(
         return Ok(());
     }
     let (sender, receiver) = channel();
-    let next = AtomicUsize::new(0);
-    let work = |sender: &Sender<(usize, News<R>)>| {
+    let open: Mutex<VecDeque<usize>> = Mutex::new((0..tasks.len()).collect());
+    let next = |thread: usize| {
+        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread == 0 { open.pop_back() } else { open.pop_front() }
+    };
+    let work = |thread: usize, sender: &Sender<(usize, News<R>)>| {
         let _guard = StopOnPanic(stop);
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = tasks.get(place) else { return };
+        while let Some(place) = next(thread) {
             if place > 0 && stop.load(Ordering::Relaxed) {
                 return;
             }
             // Nobody listens any more where `over` has failed.
             let tell = |news| drop(sender.send((place, news)));
-            tell(News::Over(measure(task, &mut |news| tell(News::Progress(news)))));
+            tell(News::Over(measure(&tasks[place], &mut |news| tell(News::Progress(news)))));
         }
     };
     let show = || {
         let _guard = StopOnPanic(stop);
+        let mut over =
+            |place, result| over(place, result).inspect_err(|_| stop.store(true, Ordering::Relaxed));
         let (mut early, mut first) = (BTreeMap::new(), 0);
         for (place, news) in receiver {
             match news {
@@ -62,16 +71,17 @@ pub fn side_by_side<T: Sync, R: Send, E>(
                 News::Over(result) => drop(early.insert(place, result)),
             }
             while let Some(result) = early.remove(&first) {
-                over(first, result).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+                over(first, result)?;
                 first += 1;
             }
         }
-        Ok(())
+        // Those behind one that has not begun.
+        early.into_iter().try_for_each(|(place, result)| over(place, result))
     };
     thread::scope(|scope| {
-        let spawn = |_| {
+        let spawn = |thread| {
             let (sender, work) = (sender.clone(), &work);
-            scope.spawn(move || work(&sender))
+            scope.spawn(move || work(thread, &sender))
         };
         let threads: Vec<_> = (0..beside.min(tasks.len())).map(spawn).collect();
         drop(sender);
@@ -99,9 +109,10 @@ mod tests {
     use super::*;
     use flitway_engine::Cycle;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
 
-    const STEP: Progress = Progress { batches: 1, now: Cycle(7), precision: None };
+    const STEP: Progress = Progress { batches: 1, now: Cycle(7), precision: None, is_filling: false };
 
     /// The results of `tasks`, each the milliseconds that it takes, in the order in which they are shown.
     fn shown(tasks: &[u64], beside: usize, stop: &AtomicBool) -> Vec<(usize, u64)> {
@@ -120,7 +131,8 @@ mod tests {
         };
         side_by_side(tasks, beside, stop, measure, |place, _| heard.push(place), over).unwrap();
         heard.sort_unstable();
-        assert_eq!(heard, (0..shown.len()).collect::<Vec<_>>(), "each tells once how far it is");
+        let places = shown.iter().map(|&(place, _)| place);
+        assert!(places.eq(heard), "each tells once how far it is");
         shown
     }
 
@@ -136,8 +148,12 @@ mod tests {
     #[test]
     fn what_has_begun_when_it_is_stopped_is_shown() {
         assert_eq!(shown(&[3, 1, 5, 5], 1, &AtomicBool::new(false)), [(0, 3), (1, 1)]);
-        let two = shown(&[300, 1, 5, 5], 2, &AtomicBool::new(false));
-        assert_eq!(two, [(0, 300), (1, 1)], "the first was still on its way");
+        let two = shown(&[300, 5, 1, 5], 2, &AtomicBool::new(false));
+        assert_eq!(
+            two,
+            [(0, 300), (2, 1), (3, 5)],
+            "the first was still on its way, the second had not begun"
+        );
         assert_eq!(shown(&[2, 2], 1, &AtomicBool::new(true)), [(0, 2)], "one is always measured");
     }
 

@@ -142,6 +142,16 @@ pub struct Progress {
     pub now: Cycle,
     /// Half-width of the interval as a fraction of the mean, once there is one.
     pub precision: Option<f64>,
+    /// More goes into the network than comes out, by more than chance: what is measured is not yet what it will be.
+    pub is_filling: bool,
+}
+
+impl Progress {
+    /// That nothing more is known than how far simulated time is.
+    #[must_use]
+    pub fn at(now: Cycle) -> Self {
+        Progress { batches: 0, now, precision: None, is_filling: false }
+    }
 }
 
 /// The course of a run, where it is more than letting the simulation run.
@@ -233,17 +243,17 @@ pub fn measure<A: Architecture, E: Endpoint>(
     let mut series = Series::new(length, plan, course.aims());
     let mut guard = Guard::new();
     if let Some(warm_up) = plan.warm_up {
-        let mut tell = |now| progress(Progress { batches: 0, now, precision: None });
+        let mut tell = |now| progress(Progress::at(now));
         course.stride(simulation, Cycle(warm_up), stop, (&mut guard, &mut tell));
         series.warmed_up = series.take(simulation, course);
     }
     let start = simulation.now();
     series.snapshots.push(Snapshot::new(0, simulation).with_channels(simulation));
-    let (mut precision, mut deadlock) = (None, None);
+    let (mut precision, mut is_filling, mut deadlock) = (None, false, None);
     let (verdict, cut) = loop {
         let until = simulation.now() + length;
         let batches = series.batches.len();
-        let mut tell = |now| progress(Progress { batches, now, precision });
+        let mut tell = |now| progress(Progress { batches, now, precision, is_filling });
         let outcome = course.stride(simulation, until, stop, (&mut guard, &mut tell));
         if outcome == Outcome::Stopped {
             break (Verdict::Stopped, series.fallback());
@@ -259,7 +269,9 @@ pub fn measure<A: Architecture, E: Endpoint>(
                 break (Verdict::Deadlock, series.fallback());
             }
         }
-        progress(Progress { batches: series.batches.len(), now: simulation.now(), precision });
+        is_filling = series.still_fills();
+        let (batches, now) = (series.batches.len(), simulation.now());
+        progress(Progress { batches, now, precision, is_filling });
         match series.judge() {
             Judgement::Over(verdict, cut) => break (verdict, cut),
             Judgement::GoOn(reached) => precision = reached,

@@ -344,7 +344,7 @@ impl Tasks for GraphWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Vec<GraphResult> {
-        let tell = |now| progress(Progress { batches: 0, now, precision: None });
+        let tell = |now| progress(Progress::at(now));
         let mut results = session.graphs(task, stop, tell);
         self.name_results(&mut results);
         results

@@ -55,6 +55,11 @@ impl Series<'_> {
         last && is_time_to_look(self.batches.len())
     }
 
+    /// Whether more goes into the network than comes out, as far as there is enough to tell.
+    pub(super) fn still_fills(&self) -> bool {
+        self.batches.len() >= BATCHES_FIRST && self.is_filling(SURE)
+    }
+
     pub(super) fn judge(&self) -> Judgement {
         let count = self.batches.len();
         if let Some(duration) = self.plan.duration {

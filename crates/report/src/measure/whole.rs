@@ -45,7 +45,7 @@ pub fn measure_whole<A: Architecture, E: Endpoint>(
                 break Verdict::Deadlock;
             }
         }
-        progress(Progress { batches: 0, now: simulation.now(), precision: None });
+        progress(Progress::at(simulation.now()));
     };
     simulation.settle();
     whole.add(&series.take(simulation, course));
