@@ -21,6 +21,7 @@ mod ahead;
 mod arbiters;
 mod arrive;
 mod build;
+mod context;
 mod links;
 mod lists;
 mod look;
@@ -29,10 +30,10 @@ mod node;
 mod port;
 mod receiver;
 mod sender;
-mod world;
 
 use super::link_sender::Owner;
 use super::packet_state::Mail;
+use context::BatchedCx;
 use flitway_engine::Cycle;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::time32::{Time, Time32};
@@ -49,7 +50,6 @@ use nic::Nic;
 use node::Node;
 use port::Port;
 use std::collections::VecDeque;
-use world::World;
 
 pub(super) use build::bytes_per_port;
 
@@ -84,7 +84,7 @@ pub struct BatchedShard<const V: usize, E, O> {
     /// The ports of the switches. They stand beside what acts on them: nothing of that has to be read again because a port has
     /// been written.
     ports: Vec<Port<V>>,
-    net: Net<V, O>,
+    network: Network<V, O>,
     nodes: Vec<Node<E>>,
     /// Nodes that have something to do that is too far ahead for buckets, by batch from cycle 0.
     calendar: Calendar,
@@ -103,8 +103,8 @@ pub struct BatchedShard<const V: usize, E, O> {
 /// letter until it is felt, and so is what comes from another shard. Blocks begin at multiples of their size, and no switch is
 /// in two of them: what is not needed of a block stays unconnected.
 #[derive(Debug)]
-struct Net<const V: usize, O> {
-    world: World<O>,
+struct Network<const V: usize, O> {
+    cx: BatchedCx<O>,
     nics: Vec<Nic<V>>,
     /// The place of the first of them.
     first_nic: u32,
@@ -167,28 +167,28 @@ impl<const V: usize, E: Endpoint, O: Observer> Shard for BatchedShard<V, E, O> {
     fn run(&mut self, window: Window, outbox: &mut [Vec<Self::Mail>]) {
         let mut start = window.start;
         while start < window.end {
-            let end = start + self.net.window_length;
+            let end = start + self.network.window_length;
             self.run_window(start, end, window.horizon);
             if end == window.end {
                 break;
             }
             // It was given several windows, and goes on to the next of them with work.
-            start = self.next_window().map_or(window.end, |next| Cycle(next * self.net.window_length));
+            start = self.next_window().map_or(window.end, |next| Cycle(next * self.network.window_length));
         }
-        for (away, outbox) in self.net.world.mail.away.iter_mut().zip(outbox.iter_mut()) {
+        for (away, outbox) in self.network.cx.mail.away.iter_mut().zip(outbox.iter_mut()) {
             std::mem::swap(away, outbox);
         }
     }
 
     fn next_window(&self) -> Option<u64> {
-        let epoch = self.net.world.timing.epoch;
-        let now = self.net.lists.now().cycle(epoch);
-        let of_ports = self.net.lists.next().unwrap_or(Time32::NEVER).min(self.net.news_at);
+        let epoch = self.network.cx.timing.epoch;
+        let now = self.network.lists.now().cycle(epoch);
+        let of_ports = self.network.lists.next().unwrap_or(Time32::NEVER).min(self.network.news_at);
         let of_ports = if of_ports == Time32::NEVER { Cycle::NEVER } else { of_ports.cycle(epoch) };
-        let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |batch| Cycle(batch * self.net.batch()));
+        let of_nodes = self.calendar.next().map_or(Cycle::NEVER, |batch| Cycle(batch * self.network.batch()));
         // Letters are read in the next window.
         let next = if self.inbox.is_empty() { of_ports.min(of_nodes) } else { now };
-        (next != Cycle::NEVER).then(|| next.max(now).0 / self.net.window_length)
+        (next != Cycle::NEVER).then(|| next.max(now).0 / self.network.window_length)
     }
 
     fn stretch(&self) -> u64 {
@@ -202,40 +202,40 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
         if self.is_far(start) {
             self.settle(start);
         }
-        let epoch = self.net.world.timing.epoch;
+        let epoch = self.network.cx.timing.epoch;
         let (first, until) = (Time32::of(start, epoch), Time32::of(end, epoch));
-        self.net.open(&mut self.ports, first, horizon);
+        self.network.open(&mut self.ports, first, horizon);
         for letter in std::mem::take(&mut self.inbox) {
-            self.net.accept(&mut self.ports, letter, start);
+            self.network.accept(&mut self.ports, letter, start);
         }
-        while self.net.lists.now() < until {
+        while self.network.lists.now() < until {
             self.take_far_nodes();
-            if self.net.lists.is_idle() {
-                self.net.skip(until, self.calendar.next());
+            if self.network.lists.is_idle() {
+                self.network.skip(until, self.calendar.next());
                 continue;
             }
-            let end = self.net.lists.end().min(until);
-            let upto = self.net.links_upto(end);
-            for turn in 0..self.net.lists.blocks() {
-                let block = self.net.lists.block_in(turn);
-                if self.net.lists.is_idle_in(block) {
+            let end = self.network.lists.end().min(until);
+            let upto = self.network.links_upto(end);
+            for turn in 0..self.network.lists.blocks() {
+                let block = self.network.lists.block_in(turn);
+                if self.network.lists.is_idle_in(block) {
                     continue;
                 }
-                self.net.lists.turn_to(block);
-                if self.net.lists.has_letters() {
-                    self.net.read_letters(&mut self.ports);
+                self.network.lists.turn_to(block);
+                if self.network.lists.has_letters() {
+                    self.network.read_letters(&mut self.ports);
                 }
                 self.run_nodes(end);
-                self.net.arbitrate_all(&mut self.ports, end);
-                self.net.decide_all(&mut self.ports, end, upto);
+                self.network.arbitrate_all(&mut self.ports, end);
+                self.network.decide_all(&mut self.ports, end, upto);
             }
-            self.net.links_from = upto;
-            self.net.lists.pass(end);
+            self.network.links_from = upto;
+            self.network.lists.pass(end);
         }
-        self.net.finish(&mut self.ports, until);
+        self.network.finish(&mut self.ports, until);
         // Several shards have their books in common: those are looked at when all of them rest.
         debug_assert!(
-            self.net.world.mail.away.len() > 1 || self.audit(end).holds(),
+            self.network.cx.mail.away.len() > 1 || self.audit(end).holds(),
             "every packet and every credit unit is somewhere: {:?}",
             self.audit(end)
         );
@@ -243,19 +243,19 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
 
     /// Whether the epoch is so long before `now` that it has to be moved on.
     fn is_far(&self, now: Cycle) -> bool {
-        now.since(self.net.world.timing.epoch) > EPOCH
+        now.since(self.network.cx.timing.epoch) > EPOCH
     }
 
     /// The nodes that have something to do in the batch of now, or soon, are put into buckets.
     fn take_far_nodes(&mut self) {
-        let (epoch, length) = (self.net.world.timing.epoch, self.net.batch());
-        let far = self.net.lists.far().cycle(epoch);
+        let (epoch, length) = (self.network.cx.timing.epoch, self.network.batch());
+        let far = self.network.lists.far().cycle(epoch);
         while let Some(batch) = self.calendar.next().filter(|&batch| Cycle(batch * length) < far) {
             let mut due = std::mem::take(&mut self.far);
             self.calendar.take(batch, &mut due);
-            let at = Time32::of(Cycle(batch * length), epoch).max(self.net.lists.now());
+            let at = Time32::of(Cycle(batch * length), epoch).max(self.network.lists.now());
             for &node in &due {
-                self.net.lists.call_node(node, self.nodes[node as usize].block, at);
+                self.network.lists.call_node(node, self.nodes[node as usize].block, at);
             }
             self.far = due;
         }
@@ -265,37 +265,37 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
     #[inline(never)]
     fn run_nodes(&mut self, end: Time32) {
         let mut due = std::mem::take(&mut self.due);
-        self.net.lists.take_nodes(&mut due);
-        let epoch = self.net.world.timing.epoch;
-        let (end_cycle, far) = (end.cycle(epoch), self.net.lists.far().cycle(epoch));
-        if self.net.asks_ahead {
+        self.network.lists.take_nodes(&mut due);
+        let epoch = self.network.cx.timing.epoch;
+        let (end_cycle, far) = (end.cycle(epoch), self.network.lists.far().cycle(epoch));
+        if self.network.asks_ahead {
             self.prefetch_first_nodes(&due);
         }
         for (turn, &index) in due.iter().enumerate() {
-            if self.net.asks_ahead {
+            if self.network.asks_ahead {
                 self.prefetch_nodes(&due, turn);
             }
             let node = &mut self.nodes[index as usize];
             if std::mem::replace(&mut node.seen, end_cycle) == end_cycle {
                 continue;
             }
-            if self.net.node_at[index as usize] < end_cycle {
-                self.net.node_at[index as usize] = Cycle::NEVER;
-                let next = node.run(&mut self.net, &mut self.ports, end_cycle, &mut self.out);
-                self.net.node_at[index as usize] = next;
+            if self.network.node_at[index as usize] < end_cycle {
+                self.network.node_at[index as usize] = Cycle::NEVER;
+                let next = node.run(&mut self.network, &mut self.ports, end_cycle, &mut self.out);
+                self.network.node_at[index as usize] = next;
             }
-            let next = self.net.node_at[index as usize];
+            let next = self.network.node_at[index as usize];
             if next < far {
-                self.net.lists.wake_node(index, Time32::of(next, epoch));
+                self.network.lists.wake_node(index, Time32::of(next, epoch));
             } else if next != Cycle::NEVER {
-                self.calendar.schedule(index, next.0 / self.net.batch());
+                self.calendar.schedule(index, next.0 / self.network.batch());
             }
         }
         self.due = due;
     }
 }
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// Begins a window: links do what a look from outside has kept them from.
     fn open(&mut self, ports: &mut [Port<V>], start: Time32, horizon: Cycle) {
         self.lists.pass(start);
@@ -318,7 +318,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Goes on to the next batch in which something is due, perhaps in the `batch` of the calendar, or to the end of the
     /// window.
     fn skip(&mut self, until: Time32, batch: Option<u64>) {
-        let epoch = self.world.timing.epoch;
+        let epoch = self.cx.timing.epoch;
         let of_nodes = batch.map_or(Time32::NEVER, |batch| Time32::of(Cycle(batch * self.batch()), epoch));
         let next = self.lists.next().unwrap_or(Time32::NEVER).min(of_nodes);
         let next = next.max(self.lists.end()).min(until);
@@ -329,7 +329,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The cycle before which links can decide once arbiters have for the cycles before `end`.
     #[inline(always)]
     fn links_upto(&self, end: Time32) -> Time32 {
-        let World { timing, .. } = &self.world;
+        let BatchedCx { timing, .. } = &self.cx;
         (end + timing.to_link()).min(Time32::of(self.horizon, timing.epoch))
     }
 
@@ -343,18 +343,18 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 None => {
                     let owner = self.owner(place);
                     let port = &mut ports[place as usize];
-                    port.link.finish(&mut port.advert_timers, &mut port.lanes, until, owner, &mut self.world)
+                    port.link.finish(&mut port.advert_timers, &mut port.lanes, until, owner, &mut self.cx)
                 }
-                Some(nic) => self.nics[nic].finish(until, &mut self.world),
+                Some(nic) => self.nics[nic].finish(until, &mut self.cx),
             };
             if next == Cycle::NEVER {
                 self.with_pending_adverts.remove(place);
             } else {
-                self.news_at = self.news_at.min(Time32::of(next, self.world.timing.epoch));
+                self.news_at = self.news_at.min(Time32::of(next, self.cx.timing.epoch));
             }
         }
         self.news = news;
-        self.tell_all(ports, until.cycle(self.world.timing.epoch));
+        self.tell_all(ports, until.cycle(self.cx.timing.epoch));
     }
 
     /// The component number of the switch of the port at `place`.

@@ -5,7 +5,7 @@
 use super::lists::{Letter, Lists};
 use super::nic::Nic;
 use super::port::Port;
-use super::{BatchedShard, Net, VCS};
+use super::{BatchedShard, Network, VCS};
 use flitway_engine::prefetch;
 use flitway_fabric::observer::Observer;
 
@@ -52,12 +52,12 @@ impl<const V: usize, E, O> BatchedShard<V, E, O> {
     /// By number, so that no node has to be read.
     #[inline(always)]
     fn nics_of(&self, node: u32) -> &[Nic<V>] {
-        let rails = self.net.rails as usize;
-        &self.net.nics[node as usize * rails..][..rails]
+        let rails = self.network.rails as usize;
+        &self.network.nics[node as usize * rails..][..rails]
     }
 }
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// Asks for what the first packets of the list `letters` need, before the first turn.
     #[inline(always)]
     pub(super) fn prefetch_first_letters(ports: &[Port<V>], letters: &[Letter]) {
@@ -162,7 +162,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn prefetch_packet(&self, ports: &[Port<V>], (from, vc): (u32, u8)) {
         if let Some(lane) = ports.get(from as usize).and_then(|port| port.lanes.get(usize::from(vc))) {
-            self.world.states.prefetch(lane.input.waiting.head());
+            self.cx.states.prefetch(lane.input.waiting.head());
         }
     }
 }

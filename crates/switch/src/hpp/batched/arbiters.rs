@@ -1,20 +1,20 @@
 //! Arbiters: whose first packet may cross to an output, and when.
 
-use super::Net;
+use super::Network;
+use super::context::BatchedCx;
 use super::lists::Lists;
 use super::port::{Input, NOBODY, Output, Port};
-use super::world::World;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Grant, Observer, Passage};
 use flitway_wiring::PortId;
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// The arbiters of the block that runs look that are due before cycle `end`, with which the batch ends.
     pub(super) fn arbitrate_all(&mut self, ports: &mut [Port<V>], end: Time32) {
         let mut due = std::mem::take(&mut self.due);
         self.lists.take_arbiters(&mut due);
-        self.world.counters.wakes += due.len() as u64;
+        self.cx.counters.wakes += due.len() as u64;
         if self.asks_ahead {
             self.arbitrate_each::<true>(ports, &due, end);
         } else {
@@ -71,12 +71,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let mut now = first.max(ports[place as usize].lanes[vc].output.at).max(self.lists.now());
         while now < end {
             let (mut eligible, mut later) = (0, Time32::NEVER);
-            let cycle = now.cycle(self.world.timing.epoch);
+            let cycle = now.cycle(self.cx.timing.epoch);
             for other in bits(requests) {
                 let Input { requests_from, units, .. } = ports[base as usize + other].lanes[vc].input;
                 if requests_from <= now {
                     let sender = &mut ports[place as usize].lanes[vc].output.sender;
-                    let fits = sender.has(&mut self.world.limits, cycle, units.into());
+                    let fits = sender.has(&mut self.cx.limits, cycle, units.into());
                     eligible |= u64::from(fits) << other;
                 } else {
                     later = later.min(requests_from);
@@ -97,19 +97,19 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[cold]
     fn next_advert(&self, output: &mut Output) -> Time32 {
         let Output { sender, is_starved, .. } = output;
-        let next = sender.next_advert(&self.world.limits);
+        let next = sender.next_advert(&self.cx.limits);
         *is_starved |= next.is_none();
-        next.map_or(Time32::NEVER, |next| Time32::of(next, self.world.timing.epoch))
+        next.map_or(Time32::NEVER, |next| Time32::of(next, self.cx.timing.epoch))
     }
 
     /// The packet from input `from` may cross to output `vc` of `place` from the cycle after `now` on.
     #[inline(always)]
     fn grant(&mut self, ports: &mut [Port<V>], base: u32, from: u32, place: u32, vc: usize, now: Time32) {
-        if self.world.observer.follows_passages() {
+        if self.cx.observer.follows_passages() {
             self.describe_passage(ports, base, from, place, vc, now);
         }
         let Port { link, lanes, .. } = &mut ports[place as usize];
-        let World { timing, counters, .. } = &mut self.world;
+        let BatchedCx { timing, counters, .. } = &mut self.cx;
         let output = &mut lanes[vc].output;
         let to_link = timing.to_link();
         output.requests &= !(1 << from);
@@ -127,7 +127,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 vc: vc as u8,
                 input: PortId(from),
             };
-            self.world.observer.granted(&grant);
+            self.cx.observer.granted(&grant);
         }
     }
 
@@ -146,7 +146,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let number = self.number(place);
         let output = &ports[place as usize].lanes[vc].output;
         let input = &ports[(base + from) as usize].lanes[vc].input;
-        let World { timing, observer, states, .. } = &mut self.world;
+        let BatchedCx { timing, observer, states, .. } = &mut self.cx;
         let state = &states[input.waiting.head()];
         observer.passed(&Passage {
             packet: state.name(),

@@ -1,12 +1,12 @@
 //! What comes over a link: packets and adverts. They are told at once, with their dates.
 
-use super::Net;
+use super::Network;
 use super::build::place_of;
+use super::context::BatchedCx;
 use super::lists::Letter;
 use super::nic::Nic;
 use super::port::{Coming, Port};
 use super::receiver::Leaving;
-use super::world::World;
 use crate::hpp::packet_state::{CreditUpdate, Mail, PacketState};
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
@@ -18,7 +18,7 @@ use flitway_fabric::simulation::Address;
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::Route;
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// A packet, which is in no list, goes to `port` of the component at `to`, in another shard; in this one `to` says the
     /// place of the port itself.
     #[inline(always)]
@@ -30,7 +30,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         coming: Coming,
         route: Route,
     ) {
-        if to.shard != self.world.mail.shard {
+        if to.shard != self.cx.mail.shard {
             return self.send_away(to, port, coming.slot);
         }
         let place = to.place;
@@ -50,7 +50,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn post(&mut self, letter: Letter) {
         let Letter { place, coming, .. } = letter;
-        let timing = &self.world.timing;
+        let timing = &self.cx.timing;
         let (block, felt) = match place.checked_sub(self.first_nic) {
             None => (self.lists.block_of(place) as u32, timing.felt_by_switch()),
             Some(nic) => (self.nic_blocks[nic as usize], timing.felt_by_node(coming.flits.into())),
@@ -61,8 +61,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The packet in `slot` goes to `port` of the component at `to`, in another shard.
     #[inline(never)]
     fn send_away(&mut self, to: Address, port: u16, slot: Slot) {
-        let state = self.world.states.take(slot);
-        self.world.mail.send_away(to, state.at, Mail::Packet(PacketState { port, ..state }));
+        let state = self.cx.states.take(slot);
+        self.cx.mail.send_away(to, state.at, Mail::Packet(PacketState { port, ..state }));
     }
 
     /// The packets that other blocks and other shards have sent come to the block that runs.
@@ -91,8 +91,8 @@ impl<const V: usize, O: Observer> Net<V, O> {
             Mail::Packet(state) => {
                 let place = self.place_of(letter.place, state.port.into());
                 let PacketState { flits, units, vc, route, .. } = state;
-                let at = Time32::of(state.at, self.world.timing.epoch);
-                let slot = self.world.states.put(PacketState { next: Slot::NONE, ..state });
+                let at = Time32::of(state.at, self.cx.timing.epoch);
+                let slot = self.cx.states.put(PacketState { next: Slot::NONE, ..state });
                 let base = place - u32::from(state.port);
                 let coming = Coming { slot, at, flits, units, vc };
                 self.post(Letter { place, base, coming, route });
@@ -122,7 +122,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         coming: Coming,
         route: Route,
     ) {
-        let World { timing, states, .. } = &mut self.world;
+        let BatchedCx { timing, states, .. } = &mut self.cx;
         let port = &mut ports[place as usize];
         let vc = usize::from(coming.vc);
         let input = &mut port.lanes[vc].input;
@@ -151,13 +151,13 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(never)]
     fn take_in(&mut self, index: usize, slot: Slot, at: Time32, [flits, units]: [u16; 2], vc: u8) {
         let nic = &mut self.nics[index];
-        let timing = &self.world.timing;
+        let timing = &self.cx.timing;
         if nic.lanes[usize::from(vc)].receiver.arrive(units, timing.nic_slack) {
             nic.link.make_credit_critical(vc);
         }
         let leaving = Leaving { base: at + timing.receive, flits, units, next: Slot::NONE };
         let delivered = at.cycle(timing.epoch) + u64::from(flits);
-        if nic.begin(vc.into(), leaving, &mut self.world) {
+        if nic.begin(vc.into(), leaving, &mut self.cx) {
             self.with_pending_adverts.insert(self.first_nic + index as u32);
         }
         if self.nodes_are_deaf && delivered < self.horizon {
@@ -168,7 +168,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if is_first {
             nic.deliver_at = delivered;
         }
-        self.world.states.append_ended(&mut nic.undelivered, slot);
+        self.cx.states.append_ended(&mut nic.undelivered, slot);
         self.undelivered += 1;
         if is_first {
             self.call_node(index, delivered);
@@ -181,7 +181,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let said = &mut self.node_at[node as usize];
         if at < *said {
             *said = at;
-            let at = Time32::of(at, self.world.timing.epoch);
+            let at = Time32::of(at, self.cx.timing.epoch);
             self.lists.call_node(node, block, at.max(self.lists.now()));
         }
     }
@@ -190,9 +190,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn deliver(&mut self, index: usize, slot: Slot, now: Cycle) {
         let Nic { rail, node_id, .. } = self.nics[index];
-        let delivery = self.world.states[slot].delivery(rail, NodeId(node_id), now);
-        self.world.states.free(slot);
-        self.world.record(&delivery);
+        let delivery = self.cx.states[slot].delivery(rail, NodeId(node_id), now);
+        self.cx.states.free(slot);
+        self.cx.record(&delivery);
     }
 
     /// The first packet that is delivered to a NIC port in cycle `now`, if there is one.
@@ -202,14 +202,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if nic.deliver_at > now {
             return None;
         }
-        let states = &mut self.world.states;
+        let states = &mut self.cx.states;
         let slot = states.unlink(&mut nic.undelivered);
         self.undelivered -= 1;
         let next = states.first(&nic.undelivered);
         nic.deliver_at = next.map_or(Cycle::NEVER, |state| state.at + u64::from(state.flits));
         let delivery = states[slot].delivery(nic.rail, NodeId(nic.node_id), now);
         states.free(slot);
-        self.world.record(&delivery);
+        self.cx.record(&delivery);
         Some(delivery)
     }
 
@@ -217,11 +217,11 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// any more.
     pub(super) fn tell_all(&mut self, ports: &mut [Port<V>], passed: Cycle) {
         self.count_heard(ports, passed);
-        let mut told = std::mem::take(&mut self.world.mail.told);
+        let mut told = std::mem::take(&mut self.cx.mail.told);
         for (place, limit) in told.drain(..) {
             self.receive_credit(ports, place, &limit, passed);
         }
-        self.world.mail.told = told;
+        self.cx.mail.told = told;
     }
 
     /// The adverts that count before cycle `passed`, or in it, are taken in, though nobody needs them yet: so that there are
@@ -235,7 +235,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 None => &mut ports[place as usize].lanes[vc].output.sender,
                 Some(nic) => &mut self.nics[nic].lanes[vc].sender,
             };
-            sender.count(&mut self.world.limits, passed);
+            sender.count(&mut self.cx.limits, passed);
         }
     }
 
@@ -244,14 +244,14 @@ impl<const V: usize, O: Observer> Net<V, O> {
         if self.asks_ahead && advert.from <= passed + 2 * self.window_length {
             self.heard.push_back((advert.from, place, advert.vc));
         }
-        let limits = &mut self.world.limits;
-        let from = Time32::of(advert.from, self.world.timing.epoch);
+        let limits = &mut self.cx.limits;
+        let from = Time32::of(advert.from, self.cx.timing.epoch);
         let vc = usize::from(advert.vc);
         if let Some(index) = (place as usize).checked_sub(ports.len()) {
             let nic = &mut self.nics[index];
             if nic.receive_credit(vc, limits, advert, passed) {
                 nic.decide_at = nic.decide_at.min(from.max(nic.link.free_at));
-                let at = nic.decide_at.cycle(self.world.timing.epoch);
+                let at = nic.decide_at.cycle(self.cx.timing.epoch);
                 self.call_node(index, at);
             }
             return;

@@ -1,11 +1,11 @@
 //! A shard from its plan.
 
+use super::context::{BatchedCx, Outgoing};
 use super::lists::Lists;
 use super::nic::{Home, Nic};
 use super::node::Node;
 use super::port::Port;
-use super::world::{Outgoing, World};
-use super::{BATCH, BatchedShard, Net, Switch};
+use super::{BATCH, BatchedShard, Network, Switch};
 use crate::hpp::timing::Timing;
 use crate::hpp::{HppSettings, lengths};
 use flitway_engine::Cycle;
@@ -53,9 +53,9 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
             if is_divided { BLOCK.max(ports_max.next_power_of_two() as u32) } else { 1 << (u32::BITS - 1) };
         let (switches, ports) = lay_out(&parts, block);
         let places = Places { shard: number, switches: &switches, ports, rails: fabric.rails };
-        let world = world(fabric, observer, Outgoing::new(number, shards));
-        let (ports, bases) = build_ports(&parts, &places, &world.timing);
-        let mut net = Net {
+        let cx = cx(fabric, observer, Outgoing::new(number, shards));
+        let (ports, bases) = build_ports(&parts, &places, &cx.timing);
+        let mut network = Network {
             arbiters: ArbiterBank::new(settings.arbiter, ports.len() * V, ports_max),
             lists: Lists::new(ports.len(), block.ilog2(), window_length.clamp(2, BATCH.into()) as u32),
             with_pending_adverts: BitSet::new(ports.len() + nodes.len() * fabric.rails as usize),
@@ -74,17 +74,17 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
             news: Vec::new(),
             read: Vec::new(),
             rails: fabric.rails,
-            world,
+            cx,
             bases,
             asks_ahead,
             switches: Vec::new(),
         };
         let calendar = Calendar::new(nodes.len());
-        let nodes = (0..).zip(nodes).map(|(index, part)| net.build_node(index, part, &places)).collect();
-        net.switches = switches;
+        let nodes = (0..).zip(nodes).map(|(index, part)| network.build_node(index, part, &places)).collect();
+        network.switches = switches;
         BatchedShard {
             ports,
-            net,
+            network,
             nodes,
             calendar,
             inbox: Vec::new(),
@@ -95,7 +95,7 @@ impl<const V: usize, E: Endpoint, O: Observer> BatchedShard<V, E, O> {
     }
 }
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// The node with this `index`, whose NIC ports come next.
     fn build_node<E>(&mut self, index: u32, part: NodePart<E>, places: &Places<'_>) -> Node<E> {
         let first = self.nics.len();
@@ -106,7 +106,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
         self.lists.call_node(index, block, Time32::ZERO);
         for (rail, NodeWires { out: wire, .. }) in (0..).map(RailId).zip(part.wires) {
             let home = Home { rail, node: index, node_id: part.id, component: part.number };
-            self.nics.push(Nic::new(&self.world.timing, places.resolve(wire), home));
+            self.nics.push(Nic::new(&self.cx.timing, places.resolve(wire), home));
             self.nic_blocks.push(block);
         }
         let (nics, endpoint) = (first..self.nics.len(), part.endpoint);
@@ -115,9 +115,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
 }
 
 /// What all ports act on, at the beginning.
-fn world<O>(fabric: &Fabric<HppSettings>, observer: O, mail: Outgoing) -> World<O> {
+fn cx<O>(fabric: &Fabric<HppSettings>, observer: O, mail: Outgoing) -> BatchedCx<O> {
     let timing = Timing::new(&fabric.chip, fabric);
-    World {
+    BatchedCx {
         lengths: lengths(&fabric.chip, &timing),
         payloads: fabric.payloads.clone(),
         routing: fabric.routing.clone(),

@@ -1,10 +1,10 @@
 //! Links: which of the packets that have been granted goes next, and what follows from that for the FIFO that it leaves.
 
-use super::Net;
+use super::Network;
 use super::ahead::STEP;
+use super::context::BatchedCx;
 use super::port::{Coming, Input, NOBODY, Output, Port, Request, ready};
 use super::receiver::Leaving;
-use super::world::World;
 use crate::hpp::link_sender::first_after;
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::observer::{Departure, Observer};
@@ -13,13 +13,13 @@ use flitway_fabric::simulation::Wire;
 use flitway_wiring::PortId;
 use flitway_wiring::routing::{Hop, Route};
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// The links of the block that runs decide that are due in the cycles before `upto`, after the arbiters have for those
     /// before `end`.
     pub(super) fn decide_all(&mut self, ports: &mut [Port<V>], end: Time32, upto: Time32) {
         let mut due = std::mem::take(&mut self.due);
         self.lists.take_links(&mut due);
-        self.world.counters.wakes += due.len() as u64;
+        self.cx.counters.wakes += due.len() as u64;
         if self.asks_ahead {
             self.decide_each::<true>(ports, &due, end, upto);
         } else {
@@ -50,7 +50,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     pub(super) fn catch_up(&mut self, ports: &mut [Port<V>], place: u32, now: Time32) {
         if ports[place as usize].link.could_advertise(now) {
             let owner = self.owner(place);
-            ports[place as usize].send_adverts(now, owner, &mut self.world);
+            ports[place as usize].send_adverts(now, owner, &mut self.cx);
         }
     }
 
@@ -70,9 +70,9 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 Some(vc) => lanes[vc].output.at,
                 None => ready(lanes, waiting).into_iter().fold(Time32::NEVER, Time32::min),
             };
-            let now = link.send_adverts_before(advert_timers, lanes, [first, upto], owner, &mut self.world);
+            let now = link.send_adverts_before(advert_timers, lanes, [first, upto], owner, &mut self.cx);
             if now >= upto {
-                let at = end.max(now.before(self.world.timing.to_link()));
+                let at = end.max(now.before(self.cx.timing.to_link()));
                 return self.lists.wake_link_if(place, at, true);
             }
             let vc = only.unwrap_or_else(|| {
@@ -92,10 +92,10 @@ impl<const V: usize, O: Observer> Net<V, O> {
         let from = base + u32::from(from);
         let Input { waiting, flits, units, .. } = &ports[from as usize].lanes[vc].input;
         let (slot, flits, units) = (waiting.head(), *flits, *units);
-        if self.world.observer.follows_departures() {
+        if self.cx.observer.follows_departures() {
             self.describe_departure(&ports[place as usize], place, vc, slot, now);
         }
-        let World { timing, states, counters, .. } = &mut self.world;
+        let BatchedCx { timing, states, counters, .. } = &mut self.cx;
         counters.events += 1;
         counters.packet_hops += 1;
         counters.flit_hops += u64::from(flits);
@@ -129,7 +129,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
             route = self.continue_route(place, slot);
         }
         // It leaves its FIFO.
-        let World { timing, states, behind: pool, .. } = &mut self.world;
+        let BatchedCx { timing, states, behind: pool, .. } = &mut self.cx;
         let port = &mut ports[from as usize];
         let input = &mut port.lanes[vc].input;
         input.waiting.pop_to(behind);
@@ -151,7 +151,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn continue_route(&mut self, place: u32, slot: Slot) -> Route {
         let number = self.number(place);
         let port = PortId(place - self.bases[place as usize]);
-        let World { routing, states, .. } = &mut self.world;
+        let BatchedCx { routing, states, .. } = &mut self.cx;
         states[slot].continue_route(routing, number, Hop { port, class: 0 });
         states[slot].route
     }
@@ -180,7 +180,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     fn describe_departure(&mut self, port: &Port<V>, place: u32, vc: usize, slot: Slot, now: Time32) {
         let (base, number) = (self.bases[place as usize], self.number(place));
         let Port { link, lanes, .. } = port;
-        let World { timing, observer, states, .. } = &mut self.world;
+        let BatchedCx { timing, observer, states, .. } = &mut self.cx;
         let (mut link, state) = (link.clone(), &states[slot]);
         observer.departed(&Departure {
             packet: state.name(),

@@ -1,9 +1,9 @@
 //! The shard as the simulation asks it, between windows.
 
+use super::context::BatchedCx;
 use super::lists::Letter;
 use super::port::{Lane, NOBODY, Output, Port};
-use super::world::World;
-use super::{BatchedShard, FAR, Net, Switch, epoch_before};
+use super::{BatchedShard, FAR, Network, Switch, epoch_before};
 use crate::hpp::packet_state::Mail;
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
@@ -20,19 +20,19 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for BatchedShard
     }
 
     fn observer(&mut self) -> &mut O {
-        &mut self.net.world.observer
+        &mut self.network.cx.observer
     }
 
     fn counters(&self) -> Counters {
-        self.net.world.counters
+        self.network.cx.counters
     }
 
     fn settle(&mut self, now: Cycle) {
         loop {
-            let at = now.min(self.net.world.timing.epoch + FAR);
-            self.net.settle(&mut self.ports, at);
+            let at = now.min(self.network.cx.timing.epoch + FAR);
+            self.network.settle(&mut self.ports, at);
             if self.is_far(at) {
-                self.net.count_from(&mut self.ports, epoch_before(at, self.net.lists.round()));
+                self.network.count_from(&mut self.ports, epoch_before(at, self.network.lists.round()));
             }
             if at == now {
                 return;
@@ -41,17 +41,17 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for BatchedShard
     }
 
     fn audit(&self, now: Cycle) -> Conservation {
-        let Net { world, nics, .. } = &self.net;
-        let mut books = Conservation::of(&world.counters);
+        let Network { cx, nics, .. } = &self.network;
+        let mut books = Conservation::of(&cx.counters);
         for Lane { output, input } in self.ports.iter().flat_map(|port| &port.lanes) {
-            input.receiver.audit(&world.timing, &world.behind, now, &mut books);
-            world.states.iter(&input.waiting).for_each(|state| state.audit(&mut books));
+            input.receiver.audit(&cx.timing, &cx.behind, now, &mut books);
+            cx.states.iter(&input.waiting).for_each(|state| state.audit(&mut books));
             books.units_sent += u64::from(output.sender.sent());
         }
-        nics.iter().for_each(|nic| nic.audit(world, now, &mut books));
+        nics.iter().for_each(|nic| nic.audit(cx, now, &mut books));
         // Mail that nobody has read yet is still on a link.
-        for letter in self.net.lists.letters() {
-            world.states[letter.coming.slot].audit(&mut books);
+        for letter in self.network.lists.letters() {
+            cx.states[letter.coming.slot].audit(&mut books);
         }
         for letter in &self.inbox {
             if let Mail::Packet(state) = &letter.mail {
@@ -62,20 +62,20 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for BatchedShard
     }
 
     fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
-        let fifos = self.net.places(switch).flat_map(|place| (0..V).map(move |vc| (place, vc)));
-        fifos.filter_map(|(place, vc)| self.net.packet_waiting(&self.ports, place, vc, now)).collect()
+        let fifos = self.network.places(switch).flat_map(|place| (0..V).map(move |vc| (place, vc)));
+        fifos.filter_map(|(place, vc)| self.network.packet_waiting(&self.ports, place, vc, now)).collect()
     }
 
     fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
-        let place = self.net.places(switch).start + port.index();
-        let World { timing, behind, .. } = &self.net.world;
+        let place = self.network.places(switch).start + port.index();
+        let BatchedCx { timing, behind, .. } = &self.network.cx;
         self.ports[place].lanes[usize::from(vc)].input.receiver.position(timing, behind, now)
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
-        let (states, places) = (&self.net.world.states, self.net.places(switch));
+        let (states, places) = (&self.network.cx.states, self.network.places(switch));
         let is_there = |letter: &&Letter| places.contains(&(letter.place as usize));
-        let coming = self.net.lists.letters().filter(is_there).map(|letter| &states[letter.coming.slot]);
+        let coming = self.network.lists.letters().filter(is_there).map(|letter| &states[letter.coming.slot]);
         let lanes = self.ports[places.clone()].iter().flat_map(|port| &port.lanes);
         let mail = self.inbox.iter().filter(|letter| letter.place == switch);
         let mail = mail.filter_map(|letter| match &letter.mail {
@@ -87,15 +87,15 @@ impl<const V: usize, E: Endpoint, O: Observer> ShardModel<E, O> for BatchedShard
     }
 
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {
-        let place = self.net.place_of(place, port.0) as usize;
+        let place = self.network.place_of(place, port.0) as usize;
         Some(match place.checked_sub(self.ports.len()) {
             None => self.ports[place].link.sent,
-            Some(nic) => self.net.nics[nic].link.sent,
+            Some(nic) => self.network.nics[nic].link.sent,
         })
     }
 }
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// The places of the ports of a switch.
     fn places(&self, switch: u32) -> Range<usize> {
         let Switch { first, ports, .. } = self.switches[switch as usize];
@@ -105,26 +105,26 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// Does what was put off in the cycles before `now` because nobody looked.
     fn settle(&mut self, ports: &mut [Port<V>], now: Cycle) {
         let Some(last) = now.0.checked_sub(1).map(Cycle) else { return };
-        let last = Time32::of(last, self.world.timing.epoch);
+        let last = Time32::of(last, self.cx.timing.epoch);
         for place in 0..ports.len() {
             self.catch_up(ports, place as u32, last);
         }
-        self.nics.iter_mut().for_each(|nic| nic.catch_up(last, &mut self.world));
+        self.nics.iter_mut().for_each(|nic| nic.catch_up(last, &mut self.cx));
         debug_assert!(
-            self.world.mail.told.is_empty() && self.world.mail.away.iter().all(Vec::is_empty),
+            self.cx.mail.told.is_empty() && self.cx.mail.away.iter().all(Vec::is_empty),
             "whatever somebody needs to know has been said when the window ended"
         );
     }
 
     /// Counts time from `epoch` on. All that was put off has been done.
     fn count_from(&mut self, ports: &mut [Port<V>], epoch: Cycle) {
-        let span = epoch.since(self.world.timing.epoch) as u32;
-        self.world.timing.epoch = epoch;
+        let span = epoch.since(self.cx.timing.epoch) as u32;
+        self.cx.timing.epoch = epoch;
         for time in [&mut self.links_from, &mut self.news_at] {
             *time = time.moved(span);
         }
         self.lists.move_epoch(span);
-        let behind = &mut self.world.behind;
+        let behind = &mut self.cx.behind;
         ports.iter_mut().for_each(|port| port.count_from(span, behind));
         self.nics.iter_mut().for_each(|nic| nic.count_from(span, behind));
     }
@@ -132,7 +132,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     /// The first packet of FIFO `vc` at `place`, if it requests in cycle `now` and is short of credits.
     fn packet_waiting(&self, ports: &[Port<V>], place: usize, vc: usize, now: Cycle) -> Option<Waiting> {
         let (base, input) = (self.bases[place] as usize, &ports[place].lanes[vc].input);
-        let World { timing, states, limits, .. } = &self.world;
+        let BatchedCx { timing, states, limits, .. } = &self.cx;
         let state =
             states.first(&input.waiting).filter(|_| input.requests_from < Time32::of(now, timing.epoch))?;
         let output = state.route.hop().port;

@@ -1,11 +1,11 @@
 //! The NIC port: the same link layer as a switch port, with source queues in front and a node behind that takes every
 //! flit at once (`mechanisms.md` 4.1: nodes sink).
 
-use super::Net;
+use super::Network;
+use super::context::BatchedCx;
 use super::port::{Coming, Port};
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
-use super::world::World;
 use crate::hpp::credit::AdvertTimer;
 use crate::hpp::link_sender::{LinkSender, Owner, Receives, first_after};
 use crate::hpp::packet_state::{CreditUpdate, Kind, Mark, PacketState};
@@ -49,7 +49,7 @@ pub(super) struct Lane {
     queue: List,
 }
 
-impl<O: Observer> Receives<Time32, World<O>> for Lane {
+impl<O: Observer> Receives<Time32, BatchedCx<O>> for Lane {
     type Half = Receiver;
 
     #[inline(always)]
@@ -94,8 +94,8 @@ impl<const V: usize> Nic<V> {
 
     /// A packet comes, and leaves the buffer of `vc`. Says whether the sender may come to need what it has not been told.
     #[inline(always)]
-    pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: Leaving, world: &mut World<O>) -> bool {
-        let news = self.lanes[vc].receiver.begin(&world.timing, &mut world.behind, leaving);
+    pub(super) fn begin<O: Observer>(&mut self, vc: usize, leaving: Leaving, cx: &mut BatchedCx<O>) -> bool {
+        let news = self.lanes[vc].receiver.begin(&cx.timing, &mut cx.behind, leaving);
         self.advert_timers[vc].expect(news);
         self.link.expect_news(news);
         self.link.is_credit_critical()
@@ -117,17 +117,17 @@ impl<const V: usize> Nic<V> {
     }
 
     /// Sends the adverts that were due in the cycles up to `now`.
-    pub(super) fn catch_up<O: Observer>(&mut self, now: Time32, world: &mut World<O>) {
+    pub(super) fn catch_up<O: Observer>(&mut self, now: Time32, cx: &mut BatchedCx<O>) {
         let owner = self.owner();
         if self.link.could_advertise(now) {
-            self.link.send_adverts::<V, _>(&mut self.advert_timers, &mut self.lanes, now, owner, world);
+            self.link.send_adverts::<V, _>(&mut self.advert_timers, &mut self.lanes, now, owner, cx);
         }
     }
 
     /// Ends a window before `until`: see [`LinkSender::finish`].
-    pub(super) fn finish<O: Observer>(&mut self, until: Time32, world: &mut World<O>) -> Cycle {
+    pub(super) fn finish<O: Observer>(&mut self, until: Time32, cx: &mut BatchedCx<O>) -> Cycle {
         let owner = self.owner();
-        self.link.finish(&mut self.advert_timers, &mut self.lanes, until, owner, world)
+        self.link.finish(&mut self.advert_timers, &mut self.lanes, until, owner, cx)
     }
 
     /// Time is counted from a cycle on that is `span` later than the one so far. All adverts due before have been sent.
@@ -138,38 +138,38 @@ impl<const V: usize> Nic<V> {
     }
 
     /// Enters what it holds into the books at the start of cycle `now`.
-    pub(super) fn audit<O: Observer>(&self, world: &World<O>, now: Cycle, books: &mut Conservation) {
+    pub(super) fn audit<O: Observer>(&self, cx: &BatchedCx<O>, now: Cycle, books: &mut Conservation) {
         for lane in &self.lanes {
-            lane.receiver.audit(&world.timing, &world.behind, now, books);
+            lane.receiver.audit(&cx.timing, &cx.behind, now, books);
             books.units_sent += u64::from(lane.sender.sent());
             // Credits are taken when they are sent.
-            books.in_network += world.states.iter(&lane.queue).count() as u64;
+            books.in_network += cx.states.iter(&lane.queue).count() as u64;
         }
-        books.in_network += world.states.iter(&self.undelivered).count() as u64;
+        books.in_network += cx.states.iter(&self.undelivered).count() as u64;
     }
 
     /// The first packet queued for `vc`: from when on it can be sent, and its credit units.
     #[inline]
-    fn queued<O: Observer>(&self, vc: usize, world: &World<O>) -> (Time32, u32) {
-        let state = world.states.first(&self.lanes[vc].queue).expect("a VC that waits has a packet queued");
-        (Time32::of(state.at, world.timing.epoch), state.units.into())
+    fn queued<O: Observer>(&self, vc: usize, cx: &BatchedCx<O>) -> (Time32, u32) {
+        let state = cx.states.first(&self.lanes[vc].queue).expect("a VC that waits has a packet queued");
+        (Time32::of(state.at, cx.timing.epoch), state.units.into())
     }
 
     /// The VCs whose first packet can be sent in cycle `now`, and when the link can decide next, if nothing is sent.
     #[inline]
-    fn look<O: Observer>(&mut self, now: Time32, world: &mut World<O>) -> (u16, Time32) {
+    fn look<O: Observer>(&mut self, now: Time32, cx: &mut BatchedCx<O>) -> (u16, Time32) {
         let (mut ready, mut next) = (0, Time32::NEVER);
-        let cycle = now.cycle(world.timing.epoch);
+        let cycle = now.cycle(cx.timing.epoch);
         for vc in bits(self.link.waiting.into()) {
-            let (from, units) = self.queued(vc, world);
+            let (from, units) = self.queued(vc, cx);
             let sender = &mut self.lanes[vc].sender;
             if from > now {
                 next = next.min(from);
-            } else if sender.has(&mut world.limits, cycle, units) {
+            } else if sender.has(&mut cx.limits, cycle, units) {
                 ready |= 1 << vc;
             } else {
-                match sender.next_advert(&world.limits) {
-                    Some(advert) => next = next.min(Time32::of(advert, world.timing.epoch)),
+                match sender.next_advert(&cx.limits) {
+                    Some(advert) => next = next.min(Time32::of(advert, cx.timing.epoch)),
                     None => self.starved |= 1 << vc,
                 }
             }
@@ -178,11 +178,11 @@ impl<const V: usize> Nic<V> {
     }
 }
 
-impl<const V: usize, O: Observer> Net<V, O> {
+impl<const V: usize, O: Observer> Network<V, O> {
     /// Takes a packet of `source` into a source queue, in cycle `now`.
     #[inline(always)]
     pub(super) fn submit(&mut self, index: usize, now: Cycle, source: NodeId, packet: &Packet) {
-        let World { timing, lengths, payloads, routing, states, counters, observer, .. } = &mut self.world;
+        let BatchedCx { timing, lengths, payloads, routing, states, counters, observer, .. } = &mut self.cx;
         assert!(payloads.contains(&packet.payload.into()), "packets are as long as was promised");
         let Destination::Node(node) = packet.destination else {
             unreachable!("where switches work in batches all packets are for one node")
@@ -231,12 +231,12 @@ impl<const V: usize, O: Observer> Net<V, O> {
                 return first;
             }
             let Nic { link, advert_timers, lanes, .. } = nic;
-            let now = link.send_adverts_before(advert_timers, lanes, [first, end], owner, &mut self.world);
+            let now = link.send_adverts_before(advert_timers, lanes, [first, end], owner, &mut self.cx);
             if now >= end {
                 nic.decide_at = now;
                 return now;
             }
-            let (ready, next) = nic.look(now, &mut self.world);
+            let (ready, next) = nic.look(now, &mut self.cx);
             match first_after(nic.link.data_turn, ready) {
                 Some(vc) => self.inject(ports, index, vc, now),
                 None => nic.decide_at = next,
@@ -248,7 +248,7 @@ impl<const V: usize, O: Observer> Net<V, O> {
     #[inline(always)]
     fn inject(&mut self, ports: &mut [Port<V>], index: usize, vc: usize, now: Time32) {
         let nic = &mut self.nics[index];
-        let World { timing, states, counters, observer, .. } = &mut self.world;
+        let BatchedCx { timing, states, counters, observer, .. } = &mut self.cx;
         let Lane { queue, sender, .. } = &mut nic.lanes[vc];
         let slot = states.unlink(queue);
         states[slot].next = Slot::NONE;

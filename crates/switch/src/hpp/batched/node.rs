@@ -1,6 +1,6 @@
 //! A node: the endpoint on top of its NIC ports, one per rail.
 
-use super::Net;
+use super::Network;
 use super::port::Port;
 use flitway_engine::Cycle;
 use flitway_engine::time32::{Time, Time32};
@@ -31,20 +31,20 @@ impl<E: Endpoint> Node<E> {
     #[inline(always)]
     pub(super) fn run<const V: usize, O: Observer>(
         &mut self,
-        net: &mut Net<V, O>,
+        network: &mut Network<V, O>,
         ports: &mut [Port<V>],
         end: Cycle,
         out: &mut Outgoing,
     ) -> Cycle {
-        let mut next = self.next(net);
+        let mut next = self.next(network);
         while next < end {
-            self.act(net, next, out);
-            next = self.next(net);
+            self.act(network, next, out);
+            next = self.next(network);
         }
-        let epoch = net.world.timing.epoch;
+        let epoch = network.cx.timing.epoch;
         let end = Time32::of(end, epoch);
         for nic in self.nics.clone() {
-            let decides = net.advance(ports, nic, end);
+            let decides = network.advance(ports, nic, end);
             if decides != Time32::NEVER {
                 next = next.min(decides.cycle(epoch));
             }
@@ -54,21 +54,26 @@ impl<E: Endpoint> Node<E> {
 
     /// When the endpoint acts or is told of a delivery, as far as known.
     #[inline(always)]
-    fn next<const V: usize, O: Observer>(&self, net: &Net<V, O>) -> Cycle {
-        if net.undelivered == 0 {
+    fn next<const V: usize, O: Observer>(&self, network: &Network<V, O>) -> Cycle {
+        if network.undelivered == 0 {
             return self.wake;
         }
-        net.nics[self.nics.clone()].iter().fold(self.wake, |next, nic| next.min(nic.deliver_at))
+        network.nics[self.nics.clone()].iter().fold(self.wake, |next, nic| next.min(nic.deliver_at))
     }
 
     /// Deliveries and the endpoint's own doings in cycle `now`.
     #[inline(always)]
-    fn act<const V: usize, O: Observer>(&mut self, net: &mut Net<V, O>, now: Cycle, out: &mut Outgoing) {
-        net.world.counters.wakes += 1;
+    fn act<const V: usize, O: Observer>(
+        &mut self,
+        network: &mut Network<V, O>,
+        now: Cycle,
+        out: &mut Outgoing,
+    ) {
+        network.cx.counters.wakes += 1;
         let is_woken = self.wake == now;
-        let told = if net.undelivered == 0 { 0..0 } else { self.nics.clone() };
+        let told = if network.undelivered == 0 { 0..0 } else { self.nics.clone() };
         for nic in told {
-            while let Some(delivery) = net.next_delivery(nic, now) {
+            while let Some(delivery) = network.next_delivery(nic, now) {
                 if E::REACTS {
                     self.wake = self.endpoint.hear(now, Up::Delivery(&delivery), out).unwrap_or(Cycle::NEVER);
                 }
@@ -80,9 +85,9 @@ impl<E: Endpoint> Node<E> {
         assert!(self.wake > now, "an endpoint is woken in a later cycle than the one it is in");
         let is_plain = out.sets.is_empty() && out.arrivals.is_empty() && out.drained.is_empty();
         assert!(is_plain, "nodes send packets for one node alone");
-        out.events.drain(..).for_each(|event| net.world.observer.reported(self.id, &event));
+        out.events.drain(..).for_each(|event| network.cx.observer.reported(self.id, &event));
         for packet in out.packets.drain(..) {
-            net.submit(self.nics.start + packet.rail.index(), now, self.id, &packet);
+            network.submit(self.nics.start + packet.rail.index(), now, self.id, &packet);
         }
     }
 }

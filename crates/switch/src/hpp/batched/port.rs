@@ -1,8 +1,8 @@
 //! A port of a switch: an output of each crossbar, an input FIFO for each, and the link with its adverts.
 
+use super::context::BatchedCx;
 use super::receiver::{Leaving, Receiver};
 use super::sender::Sender;
-use super::world::World;
 use crate::hpp::credit::AdvertTimer;
 use crate::hpp::link_sender::{LinkSender, Owner, Receives};
 use crate::hpp::packet_state::PacketState;
@@ -112,7 +112,7 @@ impl Input {
     }
 }
 
-impl<O: Observer> Receives<Time32, World<O>> for Lane {
+impl<O: Observer> Receives<Time32, BatchedCx<O>> for Lane {
     type Half = Receiver;
 
     #[inline(always)]
@@ -158,8 +158,8 @@ impl<const V: usize> Port<V> {
 
     /// Sends the adverts that were due in the cycles up to `now`, of which there is one.
     #[inline(never)]
-    pub(super) fn send_adverts<O: Observer>(&mut self, now: Time32, owner: Owner, world: &mut World<O>) {
-        self.link.send_adverts::<V, _>(&mut self.advert_timers, &mut self.lanes, now, owner, world);
+    pub(super) fn send_adverts<O: Observer>(&mut self, now: Time32, owner: Owner, cx: &mut BatchedCx<O>) {
+        self.link.send_adverts::<V, _>(&mut self.advert_timers, &mut self.lanes, now, owner, cx);
     }
 
     /// A packet begins to leave FIFO `vc`. Says whether the sender may come to need what it has not been told.

@@ -1,6 +1,6 @@
 //! The receiver half of absolute credits, where it is known when each flit will have left.
 
-use super::world::World;
+use super::context::BatchedCx;
 use crate::hpp::link_sender::{Advertises, ReceiverHalf};
 use crate::hpp::timing::Timing;
 use flitway_engine::Cycle;
@@ -211,10 +211,10 @@ impl Receiver {
     }
 }
 
-impl<O: Observer> Advertises<Time32, World<O>> for Receiver {
+impl<O: Observer> Advertises<Time32, BatchedCx<O>> for Receiver {
     #[inline(always)]
-    fn advertise(&mut self, world: &mut World<O>, now: Time32, sent: Time32) -> (u32, Time32) {
-        let World { timing, behind, .. } = world;
+    fn advertise(&mut self, cx: &mut BatchedCx<O>, now: Time32, sent: Time32) -> (u32, Time32) {
+        let BatchedCx { timing, behind, .. } = cx;
         let before = self.advertised();
         self.count(timing, now, |ring| behind.take_from_ring(ring));
         debug_assert_ne!(self.position, before, "there is something to say");

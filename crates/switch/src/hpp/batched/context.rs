@@ -13,8 +13,9 @@ use flitway_fabric::simulation::{Address, Counters, Wire};
 use flitway_wiring::routing::Routing;
 use std::ops::RangeInclusive;
 
+/// The context of a shard in which switches work in batches.
 #[derive(Debug)]
-pub(super) struct World<O> {
+pub(super) struct BatchedCx<O> {
     pub(super) timing: Timing,
     /// Flits and credit units of a packet, by payload.
     pub(super) lengths: Box<[(u16, u16)]>,
@@ -53,7 +54,7 @@ impl Outgoing {
     }
 }
 
-impl<O: Observer> World<O> {
+impl<O: Observer> BatchedCx<O> {
     /// Counts a delivery, and tells the observer of it.
     #[inline(always)]
     pub(super) fn record(&mut self, delivery: &Delivery) {
@@ -61,7 +62,7 @@ impl<O: Observer> World<O> {
     }
 }
 
-impl<O: Observer> ShardCx for World<O> {
+impl<O: Observer> ShardCx for BatchedCx<O> {
     type Watcher = O;
 
     #[inline(always)]
