@@ -159,7 +159,7 @@ impl SwitchObserver for Registers {
     const WATCHES_SWITCHES: bool = false;
 
     fn passed(&mut self, passage: &Passage) {
-        let since = passage.free.map(|free| free.max(passage.requested).min(passage.granted));
+        let since = passage.turn();
         let waited = since.map_or(0, |since| passage.granted.since(since));
         if waited > 0 && !self.credits_at_link {
             self.crossed.insert((passage.switch, passage.packet), waited);

@@ -215,7 +215,7 @@ fn start(departure: &Departure) -> Stay {
 /// A stay in a switch, given since when it has waited for nothing but credits at the link.
 fn crossing(passage: &Passage, departure: &Departure, free: Cycle, switch: SwitchId) -> Stay {
     let Passage { arrived, ready, requested, granted, .. } = *passage;
-    let turn = passage.free.map_or(granted, |free| free.max(requested));
+    let turn = passage.turn().unwrap_or(granted);
     Stay {
         switch: Some(switch.0),
         ports: Some((passage.input, departure.port)),

@@ -148,7 +148,7 @@ impl Trace<'_> {
             "arrived_cycle": it.arrived.0,
             "ready_cycle": it.ready.0,
             "requested_cycle": it.requested.0,
-            "output_free_cycle": it.free.map(|free| free.0),
+            "output_free_cycle": it.turn().map(|turn| turn.0),
             "granted_cycle": it.granted.0,
         });
         self.wait(("input queue", it.switch, it.packet), it.arrived, it.granted, &args).into()

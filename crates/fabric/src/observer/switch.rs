@@ -39,10 +39,20 @@ pub struct Passage {
     pub ready: Cycle,
     /// When it was first in its queue and requested.
     pub requested: Cycle,
-    /// Since when its output was free of others, if it has only one. From then on it lacked credits.
+    /// Since when its output was free of others, if it has only one; of an output that was free long before it is not kept how
+    /// long, see [`turn`](Self::turn).
     pub free: Option<Cycle>,
     /// When it was granted.
     pub granted: Cycle,
+}
+
+impl Passage {
+    /// When its turn had come: it had requested, and its output was free of others, if it has only one. From then on it lacked
+    /// credits.
+    #[must_use]
+    pub fn turn(&self) -> Option<Cycle> {
+        self.free.map(|free| free.max(self.requested).min(self.granted))
+    }
 }
 
 /// A barrier packet has changed what a switch knows of a group: a combine of a child that had not arrived, the combine-ACK or
