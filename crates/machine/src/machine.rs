@@ -57,6 +57,8 @@ pub struct Machine {
     pub warnings: Diagnostics,
     /// The files that it was read from.
     pub files: Vec<PathBuf>,
+    /// The routing, where checking the machine took making it.
+    made: Option<Routing>,
     /// How large a rail is, known before it is built.
     pub(crate) size: Size,
 }
@@ -157,6 +159,7 @@ impl Machine {
             graph: topology.graph,
             routing: routing.kind,
             tables: routing.tables,
+            made: routing.made,
             packet,
             switch,
             link,
@@ -234,6 +237,9 @@ impl Machine {
     /// If the fabric refuses what the checks of this crate let pass.
     #[must_use]
     pub fn fabric(&self) -> AnyFabric {
+        if let Some(made) = &self.made {
+            return self.fabric_of(made.clone());
+        }
         let topology = Arc::new(Topology::build(&self.topology).expect("a checked topology can be built"));
         let routing = match &self.tables {
             Some(file) => Routing::by_tables(topology, Arc::clone(&file.tables)),

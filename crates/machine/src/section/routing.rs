@@ -1,6 +1,6 @@
 //! `[routing]`: which way packets go.
 
-use flitway_wiring::routing::{self, Routing, RoutingKind};
+use flitway_wiring::routing::{self, Routing, RoutingError, RoutingKind};
 use flitway_wiring::topology::Topology as Wiring;
 use std::sync::Arc;
 
@@ -209,6 +209,8 @@ pub(crate) struct Chosen {
     pub(crate) tables: Option<TableFile>,
     /// Classes of virtual channels that it needs, if the topology is known.
     pub(crate) classes: Option<u32>,
+    /// The whole, if it had to be made to know them.
+    pub(crate) made: Option<Routing>,
 }
 
 pub(crate) fn build(
@@ -241,11 +243,19 @@ pub(crate) fn build(
             }
             _ => None,
         };
-        let classes = match &tables {
-            Some(file) => Some(file.tables.classes()),
-            None => topology.map(|it| classes(values, routing, it, findings)).transpose().ok()?,
+        let mut chosen = Chosen { kind: routing, tables, classes: None, made: None };
+        chosen.classes = match (&chosen.tables, topology) {
+            (Some(file), _) => Some(file.tables.classes()),
+            (None, None) => None,
+            (None, Some(topology)) => match routing::classes(routing, &topology.settings) {
+                Some(classes) => Some(classes),
+                None => {
+                    chosen.made = Some(made(values, routing, topology, findings)?);
+                    chosen.made.as_ref().map(Routing::classes)
+                }
+            },
         };
-        return Some(Chosen { kind: routing, tables, classes });
+        return Some(chosen);
     }
     let name = row.choice.name;
     let kind = topology.map_or("", Topology::kind);
@@ -361,23 +371,21 @@ fn check_tables(
     false
 }
 
-/// Classes of virtual channels that `kind` needs on `topology`. How many layers paths need only laying them tells.
-fn classes(
+/// The routing of `kind` on `topology`. How many layers paths need only laying them tells.
+fn made(
     values: &Values,
     kind: RoutingKind,
     topology: &Topology,
     findings: &mut Diagnostics,
-) -> Result<u32, ()> {
-    if let Some(classes) = routing::classes(kind, &topology.settings) {
-        return Ok(classes);
-    }
+) -> Option<Routing> {
     // What is wrong with a topology has been said.
-    let Ok(wiring) = Wiring::build(&topology.settings) else { return Ok(1) };
-    Routing::new(kind, Arc::new(wiring)).map(|routing| routing.classes()).map_err(|error| {
+    let wiring = Wiring::build(&topology.settings).ok()?;
+    let problem = |error: RoutingError| {
         let problem = values.conflict(Code::RoutingMisfit, &[&ALGORITHM, &topology::KIND], error.to_string());
         let help = format!("write {} = \"{MINIMAL}\"", ALGORITHM.key());
-        findings.push(problem.expected("a topology with shorter paths").help(help));
-    })
+        problem.expected("a topology with shorter paths").help(help)
+    };
+    Routing::new(kind, Arc::new(wiring)).map_err(|error| findings.push(problem(error))).ok()
 }
 
 /// Says what comes of a torus whose dateline is switched off.

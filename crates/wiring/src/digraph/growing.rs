@@ -10,6 +10,8 @@ pub struct Growing {
     place: Vec<u32>,
     successors: Vec<Vec<u32>>,
     predecessors: Vec<Vec<u32>>,
+    /// Heads of edges that would close a cycle: as the graph grows, they always will.
+    refused: Vec<Vec<u32>>,
     /// Who has been seen by a search, always cleared after it.
     is_seen: Vec<bool>,
 }
@@ -22,6 +24,7 @@ impl Growing {
             place: (0..vertices).collect(),
             successors: vec![Vec::new(); count],
             predecessors: vec![Vec::new(); count],
+            refused: vec![Vec::new(); count],
             is_seen: vec![false; count],
         }
     }
@@ -34,7 +37,11 @@ impl Growing {
             if self.successors[from as usize].contains(&to) {
                 continue;
             }
-            if !self.add(from, to) {
+            if self.refused[from as usize].contains(&to) || !self.add(from, to) {
+                // Not for good, if it is an edge of this path that closes the cycle.
+                if added.is_empty() && !self.refused[from as usize].contains(&to) {
+                    self.refused[from as usize].push(to);
+                }
                 // The last ones of their rows; an order stays one without them.
                 for (from, to) in added.into_iter().rev() {
                     let _: Option<u32> = self.successors[from as usize].pop();
@@ -51,12 +58,14 @@ impl Growing {
         let (low, high) = (self.place[to as usize], self.place[from as usize]);
         if low <= high {
             let place = &self.place;
-            let after = search(&self.successors, to, &mut self.is_seen, |it| place[it as usize] <= high);
-            if after.contains(&from) {
+            let is_near = |it| place[it as usize] <= high;
+            let Some(after) = search(&self.successors, [to, from], &mut self.is_seen, is_near) else {
                 return false;
-            }
-            let before = search(&self.predecessors, from, &mut self.is_seen, |it| place[it as usize] >= low);
-            self.reorder(before, after);
+            };
+            let is_near = |it| place[it as usize] >= low;
+            // None of these is after it.
+            let before = search(&self.predecessors, [from, to], &mut self.is_seen, is_near);
+            self.reorder(before.unwrap_or_default(), after);
         }
         self.successors[from as usize].push(to);
         self.predecessors[to as usize].push(from);
@@ -77,11 +86,16 @@ impl Growing {
     }
 }
 
-/// Who is reached from `start`, itself among them, over vertices that `is_near`.
-fn search(rows: &[Vec<u32>], start: u32, is_seen: &mut [bool], is_near: impl Fn(u32) -> bool) -> Vec<u32> {
+/// Who is reached from `start`, itself among them, over vertices that `is_near`; nothing if `end` is.
+fn search(
+    rows: &[Vec<u32>],
+    [start, end]: [u32; 2],
+    is_seen: &mut [bool],
+    is_near: impl Fn(u32) -> bool,
+) -> Option<Vec<u32>> {
     let (mut found, mut done) = (vec![start], 0);
     is_seen[start as usize] = true;
-    while let Some(&vertex) = found.get(done) {
+    while let Some(&vertex) = found.get(done).filter(|_| !is_seen[end as usize]) {
         done += 1;
         for &next in &rows[vertex as usize] {
             if !is_seen[next as usize] && is_near(next) {
@@ -90,8 +104,9 @@ fn search(rows: &[Vec<u32>], start: u32, is_seen: &mut [bool], is_near: impl Fn(
             }
         }
     }
+    let has_end = is_seen[end as usize];
     found.iter().for_each(|&it| is_seen[it as usize] = false);
-    found
+    (!has_end).then_some(found)
 }
 
 #[cfg(test)]
