@@ -24,7 +24,10 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     let read = |paths: &[String], what| paths.iter().map(|path| source(path, what)).collect();
     let fabrics: Result<Vec<_>, Diagnostics> = read(&arguments.files, "description of a fabric");
     let tables: Result<Vec<_>, Diagnostics> = read(&arguments.tables, "file of forwarding tables");
-    let made = imported(&Inputs { fabrics: fabrics?, tables: tables?, format, name: place.name.clone() })?;
+    let nodes_per_switch = arguments.nodes_per_switch;
+    let inputs =
+        Inputs { fabrics: fabrics?, tables: tables?, format, nodes_per_switch, name: place.name.clone() };
+    let made = imported(&inputs)?;
     let written = write(&made, &place)?;
     if !manner().quiet {
         say(&broken(&report(&made, &written), COLUMN))?;

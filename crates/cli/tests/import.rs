@@ -151,6 +151,48 @@ fn several_nic_ports_in_one_network_are_nodes_of_their_own() {
     says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node Hca1_p1 Hca1_p2 Hca2\n"]);
 }
 
+/// Two switches with two nodes each, and a third with one.
+const BOOKSIM: &str =
+    "router 0 node 0 node 1 router 1 15\nrouter 1 node 2 node 3 router 2\nrouter 2 node 4\n"; // of BookSim
+
+#[test]
+fn files_of_another_simulator_keep_their_latencies() {
+    let (folder, report) = imported("booksim", &[("anynet", BOOKSIM)], &[]);
+    says(&report, &["3 switches, 5 nodes, 7 cables", "a cycle of latency is 128 mm", "400 Gbit/s"]);
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(
+        &graph,
+        &[
+            "switch s0 s1 s2\n",
+            "node n0 n1 n2 n3 n4\n",
+            "link s0:0 - s1:0 1.92 m\n",
+            "link s0:1 - n0 12.8 cm\n",
+        ],
+    );
+}
+
+#[test]
+fn edges_are_cables_and_vertices_are_nodes_or_switches() {
+    let (folder, report) = imported("leaves", &[("net.txt", "a x\na y\na b 3 m\nb z\nb w 1.5\n")], &[]);
+    says(&report, &["4 vertices with one edge: nodes", "weights of 1 edge: a length has a unit"]);
+    says(
+        &fs::read_to_string(folder.join("made.graph")).unwrap(),
+        &["switch a b\nnode x y z w\n", " - b:0 3 m\n"],
+    );
+    let ring = [("net.txt", "0 1\n1 2\n2 0\n")];
+    let (folder, report) = imported("ring", &ring, &["--nodes-per-switch", "2"]);
+    says(&report, &["3 switches, 6 nodes, 9 cables", "2 nodes of each switch, as asked for", "`0` is s0"]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node n0-n0 n0-n1 n1-n0"]);
+}
+
+#[test]
+fn a_topology_of_slurm_is_a_tree() {
+    let text = "# ours\nSwitchName=s0 Nodes=n[0-3,7]\nSwitchName=s1 Nodes=n[08-10]\nSwitchName=top \\\n Switches=s[0-1]\n";
+    let (folder, report) = imported("slurm", &[("topology.conf", text)], &[]);
+    says(&report, &["3 switches, 8 nodes, 10 cables, 2 of them", "Slurm does not say how many"]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node n0 n1 n2 n3 n7 n08 n09 n10\n"]);
+}
+
 #[test]
 fn wrong_inputs_are_refused_with_their_line() {
     let out = folder("wrong").join("x").display().to_string();
@@ -158,18 +200,39 @@ fn wrong_inputs_are_refused_with_their_line() {
         (
             "Switch 8 \"a\"\n[1] \"b\"\n",
             &[],
-            &["FW-M062", "wrong-0:2:1", "is not a port", "[PORT] \"ID\"[PORT]"],
+            &["FW-I001", "wrong-@:2:1", "is not a port", "[PORT] \"ID\"[PORT]"],
         ),
-        ("Switch 8 \"a\"\n", &[], &["FW-M063", "it has 1 switch and no nodes"]),
+        ("Switch 8 \"a\"\n", &[], &["FW-I002", "it has 1 switch and no nodes"]),
         ("digraph {\n}\n", &[], &["this is a Graphviz file"]),
         ("\u{1}\n", &[], &["this is in no format that is known", "ibnetdiscover", "--format NAME"]),
         (TWO_LEAVES_TABLES, &[], &["these are forwarding tables", "--tables"]),
+        ("a b\na b three\n", &[], &["FW-I001", "wrong-@:2:1", "the length", "VERTEX VERTEX [LENGTH]"]),
+        ("a b\nb c\nc a\n", &[], &["FW-I002", "it has 3 switches and no nodes", "--nodes-per-switch N"]),
+        (
+            "SwitchName=a Nodes=n[3-1]\n",
+            &[],
+            &["wrong-@:1:1", "`n[3-1]` is not a list of names", "such as n[0-3,7]"],
+        ),
+        (
+            "SwitchName=a Nodes=x\nSwitchName=b Switches=aa\n",
+            &[],
+            &["wrong-@:2:1", "no switch is called `aa`"],
+        ),
+        ("SwitchName=a Nodes=x\nSwitchName=b Nodes=x\n", &[], &["`x` is below two switches", "first here"]),
+        ("BlockName=a Nodes=x\n", &[], &["`BlockName=a` is no key of a switch", "SwitchName=NAME"]),
+        ("router 0 node 0\nrouter 1 nodes 1\n", &[], &["wrong-@:2:1", "`nodes` names no switch"]), // of BookSim
+        ("router 0 node 0\nrouter 1 node 0\n", &[], &["node 0 has two links", "first here"]), // of BookSim
+        ("switch a\nnode n\nlink a:0 - n\n", &[], &["this is a graph file already"]),
+        (TWO_LEAVES, &["--nodes-per-switch", "2"], &["this names its nodes"]),
+        ("a b\na c\n", &["--tables", "Cargo.toml"], &["this has no LIDs"]),
         (TWO_LEAVES, &["--format", "x"], &["there is no such format", "ibnetdiscover"]),
         (TWO_LEAVES, &["--tables", "Cargo.toml"], &["an entry before the first table", "Unicast lids"]),
     ];
     for (number, (text, options, parts)) in cases.iter().enumerate() {
         let path = scratch(&format!("wrong-{number}"), text).display().to_string();
-        assert_refused(&[(&[&["import", &path, "--out", &out], *options].concat(), parts)]);
+        let parts: Vec<String> = parts.iter().map(|part| part.replace('@', &number.to_string())).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        assert_refused(&[(&[&["import", &path, "--out", &out], *options].concat(), &parts)]);
     }
     let missing = ["import", "no-such-file", "--out", &out];
     assert_refused(&[(&missing, &["no-such-file", "does not exist"])]);

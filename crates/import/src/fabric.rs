@@ -135,9 +135,11 @@ pub(crate) type Read<T> = Result<T, Diagnostics>;
 
 /// `count` of `what`, in the plural if it is not one.
 pub(crate) fn counted(count: usize, what: &str) -> String {
-    match (count, what.strip_suffix("ch")) {
-        (1, _) => format!("1 {what}"),
-        (_, Some(_)) => format!("{count} {what}es"),
-        (_, None) => format!("{count} {what}s"),
+    match what {
+        _ if count == 1 => format!("1 {what}"),
+        "entry" => format!("{count} entries"),
+        "vertex" => format!("{count} vertices"),
+        _ if what.ends_with("ch") => format!("{count} {what}es"),
+        _ => format!("{count} {what}s"),
     }
 }

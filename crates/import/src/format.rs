@@ -1,6 +1,6 @@
 //! Formats of fabrics, known by their content.
 
-use crate::opensm;
+use crate::{booksim, edges, opensm, slurm};
 use flitway_machine::{Code, Diagnostic, Location, Source};
 use std::sync::Arc;
 
@@ -9,6 +9,12 @@ use std::sync::Arc;
 pub enum Format {
     /// The output of `ibnetdiscover`, and net files of `ibsim`.
     Ibnetdiscover,
+    /// Files of BookSim's `anynet`.
+    Booksim,
+    /// Lists of edges.
+    Edges,
+    /// `topology.conf` of Slurm.
+    Slurm,
 }
 
 /// Lines that are looked at.
@@ -16,7 +22,17 @@ const LINES: usize = 60;
 
 impl Format {
     /// All of them, each with its name.
-    pub const ALL: &'static [(&'static str, Format)] = &[("ibnetdiscover", Format::Ibnetdiscover)];
+    pub const ALL: &'static [(&'static str, Format)] = &[
+        ("ibnetdiscover", Format::Ibnetdiscover),
+        ("booksim", Format::Booksim),
+        ("edges", Format::Edges),
+        ("slurm", Format::Slurm),
+    ];
+
+    /// Whether it has vertices, of which nobody says what is a node.
+    pub(crate) fn is_graph(self) -> bool {
+        self == Format::Edges
+    }
 
     /// What `source` is in.
     ///
@@ -35,7 +51,16 @@ impl Format {
             return Ok(format);
         }
         let first = found.clone().next().unwrap_or("");
+        if is_graph_file(found.clone()) {
+            let problem = problem("this is a graph file already, and needs no import");
+            return Err(Box::new(problem.help("name it in a machine file: `flitway explain topology.file`")));
+        }
         let other = OTHERS.iter().find(|(start, _)| first.starts_with(start)).map(|(_, what)| *what);
+        // Two words are an edge where nothing else is known.
+        let vertices = found.clone().find(|line| !line.starts_with(['#', '%']));
+        if other.is_none() && vertices.is_some_and(edges::is_line) {
+            return Ok(Format::Edges);
+        }
         let message = other.unwrap_or("this is in no format that is known");
         let names = Format::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let problem = problem(message).expected(format!("one of: {names}"));
@@ -53,6 +78,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("[", "this is a machine file or a list, and no fabric of others"),
 ];
 
+/// Whether the lines are those of a graph file of Flitway.
+fn is_graph_file<'a>(mut lines: impl Iterator<Item = &'a str>) -> bool {
+    let begins = |line: &str| ["switch ", "node ", "link "].iter().any(|word| line.starts_with(word));
+    lines.find(|line| !line.starts_with('#')).is_some_and(begins)
+}
+
 /// What a file with such a line is in, if the line says it.
 fn of_line(line: &str) -> Option<Format> {
     let is_block = |line: &str| {
@@ -65,5 +96,9 @@ fn of_line(line: &str) -> Option<Format> {
     };
     let starts = ["# Topology file: generated on", "vendid=0x", "switchguid=", "caguid=", "sysimgguid="];
     let is_infiniband = starts.iter().any(|start| line.starts_with(start)) || is_block(line);
-    is_infiniband.then_some(Format::Ibnetdiscover)
+    if is_infiniband {
+        return Some(Format::Ibnetdiscover);
+    }
+    let others = [(booksim::is_line(line), Format::Booksim), (slurm::is_line(line), Format::Slurm)];
+    others.into_iter().find_map(|(is, format)| is.then_some(format))
 }

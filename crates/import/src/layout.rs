@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most ports of a switch.
 const PORTS_MAX: u32 = 64;
 
+/// The most switches, and the most nodes, of a graph file.
+const DECLARED_MAX: usize = 1 << 20;
+
 /// The most rails of a machine.
 const RAILS_MAX: usize = 16;
 
@@ -47,6 +50,12 @@ pub(crate) fn lay_out(fabric: &mut Fabric) -> Result<Layout, Diagnostics> {
     }
     if used.is_empty() {
         return Err(no_nodes(fabric));
+    }
+    let most = fabric.switches.len().max(fabric.nics.len());
+    if most > DECLARED_MAX {
+        let problem =
+            Diagnostic::error(Code::ForeignFabric, None, format!("{most} switches or nodes are too many"));
+        return Err(problem.expected(format!("at most {DECLARED_MAX} of each")).into());
     }
     let rails = alike(fabric, &used, &mut notes);
     // Of the largest ones the first.

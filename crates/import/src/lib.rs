@@ -7,6 +7,8 @@
 //! text -> Format -> reader -> Fabric (switches, NIC ports, cables) -> Layout (rails, nodes, ports) -> files and report
 //! ```
 
+mod booksim;
+mod edges;
 mod fabric;
 mod format;
 mod guid;
@@ -16,10 +18,12 @@ mod lines;
 mod names;
 mod opensm;
 mod rate;
+mod slurm;
+mod vertices;
 mod write;
 
 use fabric::{Fabric, Notes};
-use flitway_machine::{Code, Diagnostic, Diagnostics, Source};
+use flitway_machine::{Code, Diagnostic, Diagnostics, Location, Source};
 use std::sync::Arc;
 
 pub use format::Format;
@@ -33,6 +37,8 @@ pub struct Inputs {
     pub tables: Vec<Arc<Source>>,
     /// The format of the descriptions, if it is not to be told by their content.
     pub format: Option<Format>,
+    /// Nodes that each switch has, where the description names none.
+    pub nodes_per_switch: Option<u32>,
     /// What the machine will be called, and with it the files that name each other.
     pub name: String,
 }
@@ -70,7 +76,7 @@ pub fn import(inputs: &Inputs) -> Result<Imported, Diagnostics> {
             Some(format) => format,
             None => Format::of(source).map_err(|problem| Diagnostics::from(*problem))?,
         };
-        fabric.add(read(source, format)?, number);
+        fabric.add(read(source, format, inputs)?, number);
         origins.push(source.name.as_str());
     }
     once_each(&fabric)?;
@@ -104,9 +110,26 @@ pub fn import(inputs: &Inputs) -> Result<Imported, Diagnostics> {
     })
 }
 
-fn read(source: &Arc<Source>, format: Format) -> Result<Fabric, Diagnostics> {
+fn read(source: &Arc<Source>, format: Format, inputs: &Inputs) -> Result<Fabric, Diagnostics> {
+    let nodes_per_switch = inputs.nodes_per_switch;
+    let wrong = |message: &str, expected: &str| {
+        let problem = Diagnostic::error(Code::ForeignFabric, Location::whole(source), message);
+        Err(problem.expected(expected).into())
+    };
+    if nodes_per_switch.is_some() && !format.is_graph() {
+        return wrong("this names its nodes, so that switches get no others", "no `--nodes-per-switch`");
+    }
+    if !inputs.tables.is_empty() && format != Format::Ibnetdiscover {
+        return wrong(
+            "this has no LIDs, by which forwarding tables go",
+            "the output of ibnetdiscover with `--tables`",
+        );
+    }
     match format {
+        Format::Edges => edges::read(source, nodes_per_switch),
         Format::Ibnetdiscover => infiniband::read(source),
+        Format::Booksim => booksim::read(source),
+        Format::Slurm => slurm::read(source),
     }
 }
 

@@ -111,7 +111,7 @@ struct Counts {
 
 impl Counts {
     fn note(&self, tables: &mut Tables) {
-        tables.notes.taken.push(format!("{} of forwarding tables", entries(self.taken)));
+        tables.notes.taken.push(format!("{} of forwarding tables", counted(self.taken, "entry")));
         let dropped = [
             (self.switches, "for switches themselves"),
             (self.further, "for further LIDs of NIC ports (LMC): packets take the first LID"),
@@ -119,12 +119,11 @@ impl Counts {
             (self.multicast, "for multicast groups"),
         ];
         let dropped = dropped.iter().filter(|(count, _)| *count > 0);
-        tables.notes.dropped.extend(dropped.map(|(count, what)| format!("{} {what}", entries(*count))));
+        tables
+            .notes
+            .dropped
+            .extend(dropped.map(|(count, what)| format!("{} {what}", counted(*count, "entry"))));
     }
-}
-
-fn entries(count: usize) -> String {
-    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 /// Whose table it is.
@@ -284,6 +283,6 @@ pub(crate) fn note_holes(
             .map(|(switch, node)| format!("`{}` for `{}`", name(*switch), show(node)));
         let first = first.collect::<Vec<_>>().join(", ");
         let more = if holes.len() > NAMED { ", ..." } else { "" };
-        tables.notes.holes.push(format!("{} missing: {first}{more}", entries(holes.len())));
+        tables.notes.holes.push(format!("{} missing: {first}{more}", counted(holes.len(), "entry")));
     }
 }

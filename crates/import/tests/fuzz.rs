@@ -24,8 +24,23 @@ const TABLES: &str = "Unicast lids [0x0-0xe] of switch Lid 2 guid 0x10 (leaf a):
     0x000c 002 : (Channel Adapter portguid 0x31: 'host-2 HCA-1')\n0x000d 036 : (Channel Adapter portguid 0x52: 'host-3')\n\
     4 valid lids dumped\nUnicast lids [0x0-0xe] of switch Lid 3 guid 0x40 (leaf b):\n0x000b 036\n0x000c 036 # x\n0x000d 001 :\n";
 
+/// `@` stands for what BookSim calls a router.
+const BOOKSIM: &str = "@ 0 node 0 node 1 @ 1 15\n@ 1 node 2 @ 0 15 @ 2\n@ 2 node 3 2\n";
+
+/// The word of BookSim for a switch.
+const SWITCH: &str = "router"; // of BookSim
+
 /// A text of every format.
-const TEXTS: &[(Format, &str)] = &[(Format::Ibnetdiscover, NET)];
+const TEXTS: &[(Format, &str)] = &[
+    (Format::Ibnetdiscover, NET),
+    (Format::Booksim, BOOKSIM),
+    (Format::Edges, "# a list\na b\na c 3 m\nb c {'weight': 1}\nc d 4.5\nb,e\n"),
+    (
+        Format::Slurm,
+        "# a tree\nSwitchName=s0 Nodes=n[0-3,7]\nSwitchName=s1 Nodes=n[4-6] LinkSpeed=1\n\
+                     SwitchName=top \\\n  Switches=s[0-1]\n",
+    ),
+];
 
 /// What a slip of a person, or of a program, could put in.
 const PIECES: &[&str] = &[
@@ -81,7 +96,7 @@ fn damaged_texts_are_answered() {
     fuzz::run(3_000, |number| {
         let mut random = Stream::new(4, number, Purpose::Test);
         let (format, text) = TEXTS[random.below(TEXTS.len() as u64) as usize];
-        let mut text = text.to_owned();
+        let mut text = text.replace('@', SWITCH);
         (0..random.below(5)).for_each(|_| damage(&mut text, PIECES, &mut random));
         let mut tables = Vec::new();
         if format == Format::Ibnetdiscover && random.chance(1 << 63) {
@@ -92,6 +107,7 @@ fn damaged_texts_are_answered() {
         let inputs = Inputs {
             fabrics: vec![Arc::new(Source { name: "net".to_owned(), text })],
             tables,
+            nodes_per_switch: (random.chance(1 << 61)).then_some(2),
             format: random.chance(1 << 63).then_some(format),
             name: pick(&mut random, PIECES).to_owned(),
         };
@@ -110,7 +126,7 @@ fn damaged_texts_are_answered() {
 #[test]
 fn whole_texts_are_imported() {
     for (format, text) in TEXTS {
-        let fabrics = vec![Arc::new(Source { name: "net".to_owned(), text: (*text).to_owned() })];
+        let fabrics = vec![Arc::new(Source { name: "net".to_owned(), text: text.replace('@', SWITCH) })];
         let made = import(&Inputs { fabrics, name: "x".to_owned(), ..Inputs::default() });
         assert!(made.is_ok(), "{format:?}: {}", made.unwrap_err().render(Colour::Plain));
     }

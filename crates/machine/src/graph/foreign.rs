@@ -6,7 +6,7 @@ const FORMATS: &[(&str, &str, &str)] = &[
     ("vendid=0x", "the output of ibnetdiscover", IMPORT),
     ("<graphml", "a GraphML file", ADVICE),
     ("<?xml", "an XML file", ADVICE),
-    ("SwitchName=", "a topology of Slurm", ADVICE),
+    ("SwitchName=", "a topology of Slurm", IMPORT),
     ("digraph", "a Graphviz file", ADVICE),
     ("strict graph", "a Graphviz file", ADVICE),
     ("graph {", "a Graphviz file", ADVICE),
