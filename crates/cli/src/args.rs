@@ -248,10 +248,11 @@ pub(crate) struct ImportArguments {
     /// Where the files go: a folder, or how they begin (`mine/fabric` for mine/fabric.toml, mine/fabric.graph)
     #[arg(long, value_name = "FOLDER|PREFIX")]
     pub(crate) out: String,
-    /// The format of the descriptions, where their content does not tell: ibnetdiscover (also for ibsim), booksim, edges, slurm
+    /// The format of the descriptions, where their content does not tell: ibnetdiscover (also for ibsim), booksim, edges,
+    /// slurm, graphml
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
-    /// Nodes that each switch has, where a list of edges names none; else vertices with one edge are nodes
+    /// Nodes that each switch has, where a list of edges or GraphML names none; else vertices with one edge are nodes
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=63))]
     pub(crate) nodes_per_switch: Option<u32>,

@@ -194,6 +194,26 @@ fn a_topology_of_slurm_is_a_tree() {
 }
 
 #[test]
+fn graphml_says_what_is_a_node_and_how_long_cables_are() {
+    let text = "<?xml version=\"1.0\"?>\n<!DOCTYPE graphml>\n<graphml xmlns=\"urn:graphml\">\n\
+        <key id=\"d0\" for=\"node\" attr.name=\"label\"/><key id=\"d1\" for=\"node\" attr.name=\"type\"/>\n\
+        <key id=\"d2\" for=\"edge\" attr.name=\"length\"/><key id=\"d3\" for=\"node\" attr.name=\"x\"/>\n\
+        <graph edgedefault=\"undirected\">\n\
+        <node id=\"0\"><data key=\"d0\">Leaf &quot;A&quot;</data><data key=\"d1\">switch</data></node>\n\
+        <node id=\"1\"><data key=\"d0\">B</data><data key=\"d1\">Switch</data><data key=\"d3\">7</data></node>\n\
+        <node id=\"2\"><data key=\"d0\">h1</data><data key=\"d1\">host</data></node>\n\
+        <node id=\"3\"><data key=\"d0\">h2</data><data key=\"d1\">host</data></node>\n\
+        <edge source=\"0\" target=\"1\"><data key=\"d2\">12 m</data></edge>\n\
+        <edge source=\"0\" target=\"2\"/><edge source=\"3\" target=\"1\"/>\n</graph></graphml>\n";
+    let (folder, report) = imported("graphml", &[("net.graphml", text)], &[]);
+    says(&report, &["2 switches, 2 nodes, 3 cables", "data `x`, 1 time", "`Leaf \"A\"` is Leaf_A"]);
+    says(
+        &fs::read_to_string(folder.join("made.graph")).unwrap(),
+        &["link Leaf_A:0 - B:0 12 m\n", " - h1\n", "link h2 - B:1\n"],
+    );
+}
+
+#[test]
 fn wrong_inputs_are_refused_with_their_line() {
     let out = folder("wrong").join("x").display().to_string();
     let cases: &[(&str, &[&str], &[&str])] = &[
@@ -222,6 +242,13 @@ fn wrong_inputs_are_refused_with_their_line() {
         ("BlockName=a Nodes=x\n", &[], &["`BlockName=a` is no key of a switch", "SwitchName=NAME"]),
         ("router 0 node 0\nrouter 1 nodes 1\n", &[], &["wrong-@:2:1", "`nodes` names no switch"]), // of BookSim
         ("router 0 node 0\nrouter 1 node 0\n", &[], &["node 0 has two links", "first here"]), // of BookSim
+        ("<graphml>\n<graph>\n<node>\n</graph></graphml>\n", &[], &["wrong-@:4:", "this is not XML"]),
+        ("<graphml>\n</graphml>\n", &[], &["there is no graph in `<graphml>`"]),
+        (
+            "<graphml><graph><node id=\"aa\"/>\n<edge source=\"aa\" target=\"a\"/></graph></graphml>\n",
+            &[],
+            &["wrong-@:2:1", "no vertex has the id `a`", "the id of a `<node>`"],
+        ),
         ("switch a\nnode n\nlink a:0 - n\n", &[], &["this is a graph file already"]),
         (TWO_LEAVES, &["--nodes-per-switch", "2"], &["this names its nodes"]),
         ("a b\na c\n", &["--tables", "Cargo.toml"], &["this has no LIDs"]),

@@ -15,6 +15,8 @@ pub enum Format {
     Edges,
     /// `topology.conf` of Slurm.
     Slurm,
+    /// GraphML.
+    Graphml,
 }
 
 /// Lines that are looked at.
@@ -27,11 +29,12 @@ impl Format {
         ("booksim", Format::Booksim),
         ("edges", Format::Edges),
         ("slurm", Format::Slurm),
+        ("graphml", Format::Graphml),
     ];
 
     /// Whether it has vertices, of which nobody says what is a node.
     pub(crate) fn is_graph(self) -> bool {
-        self == Format::Edges
+        matches!(self, Format::Edges | Format::Graphml)
     }
 
     /// What `source` is in.
@@ -96,6 +99,9 @@ fn of_line(line: &str) -> Option<Format> {
     };
     let starts = ["# Topology file: generated on", "vendid=0x", "switchguid=", "caguid=", "sysimgguid="];
     let is_infiniband = starts.iter().any(|start| line.starts_with(start)) || is_block(line);
+    if line.starts_with("<?xml") || line.starts_with("<graphml") {
+        return Some(Format::Graphml);
+    }
     if is_infiniband {
         return Some(Format::Ibnetdiscover);
     }

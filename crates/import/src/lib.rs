@@ -11,6 +11,7 @@ mod booksim;
 mod edges;
 mod fabric;
 mod format;
+mod graphml;
 mod guid;
 mod infiniband;
 mod layout;
@@ -130,6 +131,7 @@ fn read(source: &Arc<Source>, format: Format, inputs: &Inputs) -> Result<Fabric,
         Format::Ibnetdiscover => infiniband::read(source),
         Format::Booksim => booksim::read(source),
         Format::Slurm => slurm::read(source),
+        Format::Graphml => graphml::read(source, nodes_per_switch),
     }
 }
 

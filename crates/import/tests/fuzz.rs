@@ -27,12 +27,18 @@ const TABLES: &str = "Unicast lids [0x0-0xe] of switch Lid 2 guid 0x10 (leaf a):
 /// `@` stands for what BookSim calls a router.
 const BOOKSIM: &str = "@ 0 node 0 node 1 @ 1 15\n@ 1 node 2 @ 0 15 @ 2\n@ 2 node 3 2\n";
 
+const GRAPHML: &str = "<?xml version=\"1.0\"?>\n<graphml>\n<key id=\"k\" for=\"edge\" attr.name=\"length\"/>\n\
+    <key id=\"t\" for=\"node\" attr.name=\"type\"/>\n<graph edgedefault=\"undirected\">\n<node id=\"a\"/>\n\
+    <node id=\"b\"><data key=\"t\">switch</data></node>\n<node id=\"c\"><data key=\"t\">host</data></node>\n\
+    <edge source=\"a\" target=\"b\"><data key=\"k\">3 m</data></edge>\n<edge source=\"c\" target=\"a\"/>\n</graph>\n</graphml>\n";
+
 /// The word of BookSim for a switch.
 const SWITCH: &str = "router"; // of BookSim
 
 /// A text of every format.
 const TEXTS: &[(Format, &str)] = &[
     (Format::Ibnetdiscover, NET),
+    (Format::Graphml, GRAPHML),
     (Format::Booksim, BOOKSIM),
     (Format::Edges, "# a list\na b\na c 3 m\nb c {'weight': 1}\nc d 4.5\nb,e\n"),
     (

@@ -4,7 +4,7 @@
 const FORMATS: &[(&str, &str, &str)] = &[
     ("# Topology file: generated on", "the output of ibnetdiscover", IMPORT),
     ("vendid=0x", "the output of ibnetdiscover", IMPORT),
-    ("<graphml", "a GraphML file", ADVICE),
+    ("<graphml", "a GraphML file", IMPORT),
     ("<?xml", "an XML file", ADVICE),
     ("SwitchName=", "a topology of Slurm", IMPORT),
     ("digraph", "a Graphviz file", ADVICE),
