@@ -55,7 +55,7 @@ pub(crate) fn read(source: &Arc<Source>) -> Read<Fabric> {
 }
 
 /// A latency, and the line that says it.
-type Said = (Option<u64>, Range<usize>, Name);
+type Said = (Option<u64>, Range<usize>);
 
 struct Reader {
     text: Text,
@@ -98,11 +98,11 @@ impl Reader {
         }
         match self.links.entry((from.min(to), from.max(to))) {
             Entry::Vacant(place) => {
-                place.insert((latency, line.span(), from));
+                place.insert((latency, line.span()));
             }
             // The other way of a link.
             Entry::Occupied(mut place) => {
-                let (known, _, _) = place.get_mut();
+                let (known, _) = place.get_mut();
                 self.differ += usize::from(known.unwrap_or(1) != latency.unwrap_or(known.unwrap_or(1)));
                 *known = (*known).max(latency);
             }
@@ -129,7 +129,7 @@ impl Reader {
             }
         }
         let mut homes: BTreeMap<Name, Range<usize>> = BTreeMap::new();
-        for ((a, b), (latency, span, _)) in &self.links {
+        for ((a, b), (latency, span)) in &self.links {
             for node in [a, b].into_iter().filter(|name| matches!(name, Name::Node(_))) {
                 if let Some(first) = homes.insert(*node, span.clone()) {
                     let message = format!("{} has two links", told(*node));

@@ -21,7 +21,8 @@ const FORM: &str = "`VERTEX VERTEX [LENGTH]`, for example `a b 3 m`";
 
 /// Whether `line` may be one of such a list.
 pub(crate) fn is_line(line: &str) -> bool {
-    let words = words(line).len();
+    // Data of NetworkX may have any number of words.
+    let words = words(line.split('{').next().unwrap_or("")).len();
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_.:/ \t,{}'\"".contains(letter);
     !line.starts_with(['#', '%', '{', '[']) && (2..=4).contains(&words) && line.chars().all(is_plain)
 }

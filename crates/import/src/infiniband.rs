@@ -33,7 +33,9 @@ pub(crate) fn read(source: &Arc<Source>) -> Read<Fabric> {
     let mut guid = None;
     for line in lines(&source.text) {
         let body = line.text.trim();
-        if body.is_empty() || body.starts_with('#') {
+        // `ibnetdiscover -g` groups the blocks by chassis.
+        let is_group = ["Chassis ", "Non-Chassis "].iter().any(|head| body.starts_with(head));
+        if body.is_empty() || body.starts_with('#') || is_group {
         } else if let Some(found) = device::guid_line(body) {
             guid = found.or(guid);
         } else if body.starts_with('[') {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fabric::Fabric;
 
-const TWO: &str = "# Topology file: generated on Mon\nvendid=0x2c9\nswitchguid=0x10(10)\n\
+const TWO: &str = "# Topology file: generated on Mon\nChassis 1 (guid 0x9)\nvendid=0x2c9\nswitchguid=0x10(10)\n\
     Switch\t36 \"S-10\"\t\t# \"leaf a;1\" enhanced port 0 lid 2 lmc 0\n\
     [1]\t\"H-20\"[1](21) \t\t# \"host-1 HCA-1\" lid 11 4xHDR\n\
     [35][ext 7]\t\"H-30\"[2](32) \t\t# \"host-2 mlx5_0\" lid 12 4xEDR\n\
