@@ -102,6 +102,15 @@ fn a_hole_in_the_tables_is_told_by_import_and_shown_by_check() {
     assert_refused(&[(&["check", &format!("{out}.toml")], &["FW-M061", "has no port for node n3"])]);
 }
 
+#[test]
+fn every_generation_of_infiniband_is_a_machine_without_warnings() {
+    for rate in ["1xSDR", "4xQDR", "4xFDR10", "4xNDR", "12xXDR"] {
+        let net = TWO_LEAVES.replace("4xHDR", rate).replace("4xEDR", rate);
+        let (_, report) = imported(&format!("rate-{rate}"), &[("net.txt", &net)], &[]);
+        says(&report, &[&format!("on 6 cables ({rate})")]);
+    }
+}
+
 /// The fabric a second time, as another network of the same nodes.
 fn second_plane() -> String {
     TWO_LEAVES.replace("S-00", "S-10").replace("0x00000000000000", "0x10000000000000").replace("H-00", "H-10")

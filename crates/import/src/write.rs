@@ -61,9 +61,10 @@ pub(crate) fn write(
             .guessed
             .push("lengths of cables: 2 m at nodes, 8 m between switches (`link.length`)".to_owned());
     }
-    notes.guessed.push(
-        "the switch: an HPP Switch with 16 KiB for each virtual channel, packets of at most 4 KiB".to_owned(),
-    );
+    notes.guessed.push(format!(
+        "the switch: an HPP Switch with {} for each virtual channel, packets of at most 4 KiB",
+        buffer(rate.flit())
+    ));
     let routing = if tables.is_some() { "tables" } else { "up-down" };
     if tables.is_none() {
         notes.guessed.push("the routing: up-down; `--tables FILE` takes that of a subnet manager".to_owned());
@@ -157,7 +158,7 @@ fn machine(
          [topology]\nkind = \"graph\"\nfile = \"{name}.graph\"\n\n\
          [routing]\nalgorithm = \"{routing}\"\n{file}\n\
          [packet]\nflit = \"{flit} B\"\nheader = \"{}\"\ntrailer = \"{}\"\nmtu = \"4 KiB\"\n\n\
-         [switch]\narchitecture = \"hpp\"\nports = {}\nbuffer = \"16 KiB\"\ncredit.unit = \"{} B\"\n\n\
+         [switch]\narchitecture = \"hpp\"\nports = {}\nbuffer = \"{}\"\ncredit.unit = \"{} B\"\n\n\
          [link.length]           # of links that say no length in the graph file\n\
          node = \"2 m\"\nswitch = \"8 m\"\n",
         show(origin),
@@ -166,8 +167,19 @@ fn machine(
         plural(header),
         plural(trailer),
         layout.ports,
-        (16 * flit).max(64),
+        buffer(flit),
+        credit_unit(flit),
     )
+}
+
+/// Bytes of a credit unit: with less than 16 flits adverts would take much of the channels.
+fn credit_unit(flit: u64) -> u64 {
+    (16 * flit).max(64)
+}
+
+/// The buffer of a virtual channel: 16 credit units, and four packets.
+fn buffer(flit: u64) -> String {
+    units::format((16 * credit_unit(flit)).max(16 << 10), units::Dimension::Size)
 }
 
 fn graph(origin: &str, cables: &[&Cable], layout: &Layout, called: &Called) -> String {
