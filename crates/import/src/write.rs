@@ -67,7 +67,11 @@ pub(crate) fn write(
     ));
     let routing = if tables.is_some() { "tables" } else { "up-down" };
     if tables.is_none() {
-        notes.guessed.push("the routing: up-down; `--tables FILE` takes that of a subnet manager".to_owned());
+        let other = match fabric.framing {
+            Framing::Bytes { .. } => "; `--tables FILE` takes that of a subnet manager",
+            Framing::Unknown => "",
+        };
+        notes.guessed.push(format!("the routing: up-down{other}"));
     }
     let tables = tables.map(|tables| forwarding(origin, tables, layout, &called, &mut notes));
     Files {
