@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Compare results, or results of experiments, point by point
     Compare(CompareArguments),
+    /// Import a fabric that others have described: the output of ibnetdiscover, with the tables of OpenSM, and more formats
+    Import(ImportArguments),
     /// Print the completions of a shell, with the names of machines and the paths of settings
     Completions(CompletionsArguments),
     /// Print the man page, of a command if one is named, as roff for `man -l -`
@@ -233,6 +235,27 @@ pub(crate) struct CompareArguments {
     /// Write the comparison as JSON to a file, or to standard output with `-` (then nothing else is printed there)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ImportArguments {
+    /// Descriptions of the fabric, several if it falls apart into networks
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Forwarding tables of it, as `dump_lfts.sh`, `ibroute` and OpenSM print them
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) tables: Vec<String>,
+    /// Where the files go: a folder, or how they begin (`mine/fabric` for mine/fabric.toml, mine/fabric.graph)
+    #[arg(long, value_name = "FOLDER|PREFIX")]
+    pub(crate) out: String,
+    /// The format of the descriptions, where their content does not tell: ibnetdiscover (also for ibsim), booksim, edges,
+    /// slurm, graphml
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+    /// Nodes that each switch has, where a list of edges or GraphML names none; else vertices with one edge are nodes
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=63))]
+    pub(crate) nodes_per_switch: Option<u32>,
 }
 
 /// Ends the process with what is wrong with the arguments, or with the help that they ask for. `complain` prints harmlessly.

@@ -16,6 +16,7 @@ mod counters;
 mod experiment;
 mod explain;
 mod failure;
+mod import;
 mod inputs;
 mod layout;
 mod list;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::List(list) => list::list(list),
         Command::Explain(explain) => explain::explain(explain),
         Command::Compare(compare) => compare::compare(compare),
+        Command::Import(arguments) => import::import(arguments),
         Command::Completions(completions) => shell::completions(completions.shell),
         Command::Man(man) => shell::man(man.command.as_deref()),
     };

@@ -6,6 +6,7 @@ use crate::output::say;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use flitway_experiment::WorkloadOptions;
+use flitway_import::Format;
 use flitway_machine::schema;
 
 /// Prints the completions of `shell`, with the names of machines and experiments and the paths of settings.
@@ -31,6 +32,10 @@ fn known() -> Command {
                 .mut_arg("set", |set| set.value_parser(PossibleValuesParser::new(settings)))
         });
     }
+    let formats: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
+    command = command.mut_subcommand("import", |import| {
+        import.mut_arg("format", |format| format.value_parser(PossibleValuesParser::new(formats)))
+    });
     command.mut_subcommand("run", |run| {
         let run = run.mut_arg("experiment", |experiment| {
             experiment.value_parser(PossibleValuesParser::new(experiments))

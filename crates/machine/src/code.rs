@@ -40,6 +40,15 @@ macro_rules! codes {
 }
 
 codes! {
+    /// A description of a fabric is not understood
+    ForeignLine "FW-I001": "`flitway import` reads what others have written: the output of ibnetdiscover, net files of ibsim, tables \
+        of OpenSM, anynet files of BookSim, lists of edges, topologies of Slurm, GraphML. A line that it does not understand may \
+        be a cable, so it guesses nothing. `--format NAME` says which format a file is in.";
+        "[1] \"S-1\"" => "[1] \"S-1\"[4]"
+    /// A fabric cannot be a machine
+    ForeignFabric "FW-I002": "A machine has switches of at most 64 ports, nodes, and a cable of each node to a switch. What is \
+        described has not, or it does not say which of its names are nodes: `--nodes-per-switch N` gives each switch N of them.";
+        "flitway import ring.edges --out ring" => "flitway import ring.edges --nodes-per-switch 2 --out ring"
     /// The text is not valid TOML
     Syntax "FW-M001": "A machine or experiment file is TOML (toml.io): lines `key = value` under headers `[table]`. Text is \
         written in quotes, comments begin with `#`. What is on a line with such an error is not checked further.";

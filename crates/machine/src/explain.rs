@@ -120,15 +120,19 @@ fn unknown_code(topic: &str) -> Diagnostic {
         let first = ids.next().unwrap_or_default();
         format!("{first} to {}", ids.next_back().unwrap_or(first))
     };
-    let (machines, experiments) = (range("FW-M"), range("FW-X"));
+    let (machines, experiments, imports) = (range("FW-M"), range("FW-X"), range("FW-I"));
     let number =
         |id: &str| id.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse::<u32>().ok();
     // The number tells codes apart, so one with another was not meant: FW-X1, FW-M-013 and FW-13 are slips, FW-M999 is none.
-    let family = if topic.to_ascii_uppercase().contains('X') { "FW-X" } else { "FW-M" };
+    let families = ["FW-X", "FW-I"];
+    let is_meant = |family: &&&str| topic.to_ascii_uppercase().contains(&family[3..]);
+    let family = *families.iter().find(is_meant).unwrap_or(&"FW-M");
     let mut ids = PAGES.iter().map(|page| page.id).filter(|id| id.starts_with(family));
     let meant = number(topic).and_then(|wanted| ids.find(|id| number(id) == Some(wanted)));
     Diagnostic::error(Code::UnknownSetting, None, message)
-        .expected(format!("a code from {machines} (machines) or {experiments} (experiments)"))
+        .expected(format!(
+            "a code from {machines} (machines), {experiments} (experiments) or {imports} (imports)"
+        ))
         .maybe_help(meant.map(|id| format!("did you mean `{id}`?")))
 }
 
@@ -171,7 +175,7 @@ fn setting_section(text: &mut String, setting: &Setting) {
 #[must_use]
 pub fn codes_reference() -> String {
     let mut text = String::from(
-        "# Diagnostics of machine and experiment files\n\n\
+        "# Diagnostics of machine files, experiment files and imports\n\n\
          Made by `cargo xtask gen` from the table that the reader uses; do not edit.\n",
     );
     for page in PAGES {

@@ -102,11 +102,9 @@ pub(crate) fn read(
 /// Reads the text of a graph file.
 pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Option<GraphFile> {
     let source = Arc::new(Source { name: name.to_owned(), text });
-    if let Some(format) = foreign::recognised(&source.text) {
+    if let Some((format, advice)) = foreign::recognised(&source.text) {
         let message = format!("this is {format}, and not a graph file");
-        findings.push(
-            Diagnostic::error(Code::GraphLine, Location::whole(&source), message).help(foreign::ADVICE),
-        );
+        findings.push(Diagnostic::error(Code::GraphLine, Location::whole(&source), message).help(advice));
         return None;
     }
     let mut reader = Reader {

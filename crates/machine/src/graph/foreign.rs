@@ -1,29 +1,32 @@
 //! Other formats of fabrics that people take for graph files, known by how they begin.
 
-/// What a text begins with or holds in its first lines, and what it then is.
-const FORMATS: &[(&str, &str)] = &[
-    ("# Topology file: generated on", "the output of ibnetdiscover"),
-    ("vendid=0x", "the output of ibnetdiscover"),
-    ("<graphml", "a GraphML file"),
-    ("<?xml", "an XML file"),
-    ("SwitchName=", "a topology of Slurm"),
-    ("digraph", "a Graphviz file"),
-    ("strict graph", "a Graphviz file"),
-    ("graph {", "a Graphviz file"),
-    ("{", "a JSON file"),
+/// What a text begins with or holds in its first lines, what it then is, and what to do with it.
+const FORMATS: &[(&str, &str, &str)] = &[
+    ("# Topology file: generated on", "the output of ibnetdiscover", IMPORT),
+    ("vendid=0x", "the output of ibnetdiscover", IMPORT),
+    ("<graphml", "a GraphML file", IMPORT),
+    ("<?xml", "an XML file", ADVICE),
+    ("SwitchName=", "a topology of Slurm", IMPORT),
+    ("digraph", "a Graphviz file", ADVICE),
+    ("strict graph", "a Graphviz file", ADVICE),
+    ("graph {", "a Graphviz file", ADVICE),
+    ("{", "a JSON file", ADVICE),
 ];
 
 /// Lines that are looked at.
 const LINES: usize = 20;
 
-/// What `text` is, if it is known to be something else than a graph file.
-pub(super) fn recognised(text: &str) -> Option<&'static str> {
-    let begins = |line: &str| FORMATS.iter().find(|(start, _)| line.trim_start().starts_with(start));
-    text.lines().take(LINES).find_map(begins).map(|(_, format)| *format)
+/// What `text` is, and what to do with it, if it is known to be something else than a graph file.
+pub(super) fn recognised(text: &str) -> Option<(&'static str, &'static str)> {
+    let begins = |line: &str| FORMATS.iter().find(|(start, ..)| line.trim_start().starts_with(start));
+    text.lines().take(LINES).find_map(begins).map(|(_, format, advice)| (*format, *advice))
 }
 
-/// What to do with it.
-pub(super) const ADVICE: &str = "write it as lines `switch NAME ...`, `node NAME ...` and `link END - END` (`flitway explain \
+/// For what can be imported.
+const IMPORT: &str = "`flitway import FILE --out mine` makes a machine file and a graph file of it";
+
+/// For what cannot.
+const ADVICE: &str = "write it as lines `switch NAME ...`, `node NAME ...` and `link END - END` (`flitway explain \
                                  topology.file`); from Python, `flitway.write_topology` writes a graph of NetworkX";
 
 #[cfg(test)]
@@ -38,7 +41,7 @@ mod tests {
             ("SwitchName=s0 Nodes=n[0-3]\n", "Slurm"),
             ("\n  digraph G {\n", "Graphviz"),
         ] {
-            assert!(recognised(text).unwrap().contains(name), "{text}");
+            assert!(recognised(text).unwrap().0.contains(name), "{text}");
         }
         assert_eq!(recognised("# Two switches\nswitch a b\nnode n0\nlink a:0 - n0\n"), None);
     }

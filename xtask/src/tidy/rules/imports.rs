@@ -20,10 +20,14 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("process", &["engine", "wiring", "fabric", "workload"]),
     ("machine", &["engine", "wiring", "fabric", "switch", "nic"]),
     ("reference", &["engine", "wiring", "fabric", "switch", "nic"]),
+    ("import", &["machine"]),
     ("report", &["engine", "wiring", "fabric", "switch", "nic", "workload", "process", "machine"]),
     ("experiment", &["engine", "wiring", "fabric", "workload", "process", "machine", "report"]),
     ("python", &["machine", "report", "experiment"]),
-    ("cli", &["engine", "wiring", "fabric", "workload", "process", "machine", "report", "experiment"]),
+    (
+        "cli",
+        &["engine", "wiring", "fabric", "workload", "process", "machine", "report", "experiment", "import"],
+    ),
 ];
 
 /// What a crate may name of another one, where that is not everything.

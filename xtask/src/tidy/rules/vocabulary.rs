@@ -30,6 +30,7 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
 /// Tools with words of their own.
 const TOOLS: &[&str] = &[
     "BookSim",
+    "ibsim",
     "Garnet",
     "Noxim",
     "CAMINOS",

@@ -1,0 +1,289 @@
+//! `flitway import`: fabrics in every format become machines that can be checked and run; wrong ones are refused with the line.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::{assert_refused, flitway, scratch, stderr, stdout};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Two leaves with two nodes each and two cables between them, as ibnetdiscover prints it.
+const TWO_LEAVES: &str = include_str!("import/two-leaves.ibnetdiscover");
+
+/// The tables of its switches, as `dump_lfts.sh` prints them.
+const TWO_LEAVES_TABLES: &str = include_str!("import/two-leaves.lfts");
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("import").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Imports `files` with `options`. Gives the folder and the report, once the machine has been checked and has run.
+fn imported(name: &str, files: &[(&str, &str)], options: &[&str]) -> (PathBuf, String) {
+    let folder = folder(name);
+    let paths = files.iter().map(|(name, text)| {
+        fs::write(folder.join(name), text).unwrap();
+        folder.join(name).display().to_string()
+    });
+    let paths: Vec<String> = paths.collect();
+    let out = folder.join("made").display().to_string();
+    let options: Vec<String> =
+        options.iter().map(|it| it.replace('@', &format!("{}/", folder.display()))).collect();
+    let mut arguments = vec!["import"];
+    arguments.extend(paths.iter().chain(&options).map(String::as_str));
+    arguments.extend(["--out", &out]);
+    let output = flitway(&arguments);
+    assert!(output.status.success(), "{name}: {}", stderr(&output));
+    let machine = format!("{out}.toml");
+    for arguments in [
+        &["check", &machine][..],
+        &["run", &machine, "--load", "0.2", "--warm-up", "1us", "--duration", "3us"],
+    ] {
+        let output = flitway(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(arguments[0] != "check" || stderr(&output).is_empty(), "{}", stderr(&output));
+    }
+    (folder, stdout(&output))
+}
+
+fn says(report: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(report.contains(part), "{part:?} in:\n{report}"));
+}
+
+#[test]
+fn what_ibnetdiscover_prints_becomes_a_machine() {
+    let (folder, report) = imported("discover", &[("net.txt", TWO_LEAVES)], &[]);
+    says(
+        &report,
+        &[
+            "2 switches, 4 nodes, 6 cables, 2 of them between switches",
+            "200 Gbit/s on 5 cables (4xHDR): flits of 16 B, clock 1.5625 GHz",
+            "dropped  the rate of 1 cable, 100 Gbit/s (4xEDR): 200 Gbit/s here",
+            "1 cable to an aggregation node inside a switch",
+            "names    `MF0;leaf-a:MQM8700/U1` is MF0_leaf-a_MQM8700_U1",
+            "next     flitway check ",
+        ],
+    );
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(&graph, &["\nswitch MF0_leaf-a_MQM8700_U1 leaf-b\nnode n1 n2 n3 n4\n", "\nlink leaf-b:1 - n4\n"]);
+    says(&graph, &["# MF0_leaf-a_MQM8700_U1 is `MF0;leaf-a:MQM8700/U1`\n"]);
+}
+
+#[test]
+fn tables_of_a_subnet_manager_come_along() {
+    let files = [("net.txt", TWO_LEAVES)];
+    let path = scratch("two-leaves.lfts", TWO_LEAVES_TABLES);
+    let (folder, report) = imported("tables", &files, &["--tables", path.to_str().unwrap()]);
+    says(
+        &report,
+        &["8 entries of forwarding tables", "4 entries for switches themselves", "1 entry for LIDs that"],
+    );
+    let tables = fs::read_to_string(folder.join("made.tables")).unwrap();
+    says(&tables, &["switch leaf-b\nto n3 port 0\nto n4 port 1\nto n1 port 34\nto n2 port 35\n"]);
+    let machine = fs::read_to_string(folder.join("made.toml")).unwrap();
+    says(&machine, &["algorithm = \"tables\"\nfile = \"made.tables\"\n"]);
+}
+
+#[test]
+fn a_hole_in_the_tables_is_told_by_import_and_shown_by_check() {
+    let holed: String =
+        TWO_LEAVES_TABLES.lines().filter(|line| !line.starts_with("0x000d")).collect::<Vec<_>>().join("\n");
+    let (net, tables) = (scratch("holed.net", TWO_LEAVES), scratch("holed.lfts", &holed));
+    let out = folder("holed").join("h").display().to_string();
+    let files = [net.to_str().unwrap(), "--tables", tables.to_str().unwrap()];
+    let output = flitway(&[&["import"], &files[..], &["--out", &out]].concat());
+    says(
+        &stdout(&output),
+        &["holes    2 entries missing: `MF0;leaf-a:MQM8700/U1` for `n3`, `leaf-b` for `n3`"],
+    );
+    assert_refused(&[(&["check", &format!("{out}.toml")], &["FW-M061", "has no port for node n3"])]);
+}
+
+#[test]
+fn every_generation_of_infiniband_is_a_machine_without_warnings() {
+    for rate in ["1xSDR", "4xQDR", "4xFDR10", "4xNDR", "12xXDR"] {
+        let net = TWO_LEAVES.replace("4xHDR", rate).replace("4xEDR", rate);
+        let (_, report) = imported(&format!("rate-{rate}"), &[("net.txt", &net)], &[]);
+        says(&report, &[&format!("on 6 cables ({rate})")]);
+    }
+}
+
+/// The fabric a second time, as another network of the same nodes.
+fn second_plane() -> String {
+    TWO_LEAVES.replace("S-00", "S-10").replace("0x00000000000000", "0x10000000000000").replace("H-00", "H-10")
+}
+
+#[test]
+fn networks_that_are_alike_are_rails() {
+    let both = format!("{TWO_LEAVES}\n{}", second_plane());
+    let (folder, report) = imported("rails", &[("net.txt", &both)], &[]);
+    says(
+        &report,
+        &["2 switches, 4 nodes, 6 cables", "2 networks that are alike, port by port: as many rails"],
+    );
+    says(&fs::read_to_string(folder.join("made.toml")).unwrap(), &["\nrails = 2\n"]);
+    let files = [("a.txt", TWO_LEAVES), ("b.txt", &second_plane())];
+    let (_, report) = imported("rails-files", &files, &[]);
+    says(&report, &["as many rails"]);
+}
+
+#[test]
+fn networks_that_differ_are_no_rails_and_the_largest_stays() {
+    let other =
+        second_plane().replace("[35]\t\"S-1000000000000002\"[35]", "[34]\t\"S-1000000000000002\"[35]");
+    let other = other.replace("[35]\t\"S-1000000000000001\"[35]", "[35]\t\"S-1000000000000001\"[34]");
+    assert_ne!(other, second_plane());
+    let (_, report) = imported("differ", &[("net.txt", &format!("{TWO_LEAVES}\n{other}"))], &[]);
+    says(
+        &report,
+        &[
+            "2 networks that are not alike, so no rails: `MF0;leaf-a:MQM8700/U1` of one and ",
+            "2 switches with 4 NIC ports, which no cable joins",
+        ],
+    );
+}
+
+#[test]
+fn several_nic_ports_in_one_network_are_nodes_of_their_own() {
+    let net = "Switch 8 \"Switch1\"\n[1] \"Hca1\"[1]\n[2] \"Hca1\"[2]\n[3] \"Hca2\"[1]\nHca 2 \"Hca1\"\nHca 2 \"Hca2\"\n";
+    let (folder, report) = imported("ports", &[("a.net", net)], &[]);
+    says(
+        &report,
+        &[
+            "1 node with several NIC ports in one network: each NIC port is a node of its own",
+            "`Hca1 p1` is Hca1_p1",
+        ],
+    );
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node Hca1_p1 Hca1_p2 Hca2\n"]);
+}
+
+/// Two switches with two nodes each, and a third with one.
+const BOOKSIM: &str =
+    "router 0 node 0 node 1 router 1 15\nrouter 1 node 2 node 3 router 2\nrouter 2 node 4\n"; // of BookSim
+
+#[test]
+fn files_of_another_simulator_keep_their_latencies() {
+    let (folder, report) = imported("booksim", &[("anynet", BOOKSIM)], &[]);
+    says(&report, &["3 switches, 5 nodes, 7 cables", "a cycle of latency is 128 mm", "400 Gbit/s"]);
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(
+        &graph,
+        &[
+            "switch s0 s1 s2\n",
+            "node n0 n1 n2 n3 n4\n",
+            "link s0:0 - s1:0 1.92 m\n",
+            "link s0:1 - n0 12.8 cm\n",
+        ],
+    );
+}
+
+#[test]
+fn edges_are_cables_and_vertices_are_nodes_or_switches() {
+    let (folder, report) = imported("leaves", &[("net.txt", "a x\na y\na b 3 m\nb z\nb w 1.5\n")], &[]);
+    says(&report, &["4 vertices with one edge: nodes", "weights of 1 edge: a length has a unit"]);
+    says(
+        &fs::read_to_string(folder.join("made.graph")).unwrap(),
+        &["switch a b\nnode x y z w\n", " - b:0 3 m\n"],
+    );
+    let ring = [("net.txt", "0 1\n1 2\n2 0\n")];
+    let (folder, report) = imported("ring", &ring, &["--nodes-per-switch", "2"]);
+    says(&report, &["3 switches, 6 nodes, 9 cables", "2 nodes of each switch, as asked for", "`0` is s0"]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node n0-n0 n0-n1 n1-n0"]);
+}
+
+#[test]
+fn a_topology_of_slurm_is_a_tree() {
+    let text = "# ours\nSwitchName=s0 Nodes=n[0-3,7]\nSwitchName=s1 Nodes=n[08-10]\nSwitchName=top \\\n Switches=s[0-1]\n";
+    let (folder, report) = imported("slurm", &[("topology.conf", text)], &[]);
+    says(&report, &["3 switches, 8 nodes, 10 cables, 2 of them", "Slurm does not say how many"]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node n0 n1 n2 n3 n7 n08 n09 n10\n"]);
+}
+
+#[test]
+fn graphml_says_what_is_a_node_and_how_long_cables_are() {
+    let text = "<?xml version=\"1.0\"?>\n<!DOCTYPE graphml>\n<graphml xmlns=\"urn:graphml\">\n\
+        <key id=\"d0\" for=\"node\" attr.name=\"label\"/><key id=\"d1\" for=\"node\" attr.name=\"type\"/>\n\
+        <key id=\"d2\" for=\"edge\" attr.name=\"length\"/><key id=\"d3\" for=\"node\" attr.name=\"x\"/>\n\
+        <graph edgedefault=\"undirected\">\n\
+        <node id=\"0\"><data key=\"d0\">Leaf &quot;A&quot;</data><data key=\"d1\">switch</data></node>\n\
+        <node id=\"1\"><data key=\"d0\">B</data><data key=\"d1\">Switch</data><data key=\"d3\">7</data></node>\n\
+        <node id=\"2\"><data key=\"d0\">h1</data><data key=\"d1\">host</data></node>\n\
+        <node id=\"3\"><data key=\"d0\">h2</data><data key=\"d1\">host</data></node>\n\
+        <edge source=\"0\" target=\"1\"><data key=\"d2\">12 m</data></edge>\n\
+        <edge source=\"0\" target=\"2\"/><edge source=\"3\" target=\"1\"/>\n</graph></graphml>\n";
+    let (folder, report) = imported("graphml", &[("net.graphml", text)], &[]);
+    says(&report, &["2 switches, 2 nodes, 3 cables", "data `x`, 1 time", "`Leaf \"A\"` is Leaf_A"]);
+    says(
+        &fs::read_to_string(folder.join("made.graph")).unwrap(),
+        &["link Leaf_A:0 - B:0 12 m\n", " - h1\n", "link h2 - B:1\n"],
+    );
+}
+
+#[test]
+fn wrong_inputs_are_refused_with_their_line() {
+    let out = folder("wrong").join("x").display().to_string();
+    let cases: &[(&str, &[&str], &[&str])] = &[
+        (
+            "Switch 8 \"a\"\n[1] \"b\"\n",
+            &[],
+            &["FW-I001", "wrong-@:2:1", "is not a port", "[PORT] \"ID\"[PORT]"],
+        ),
+        ("Switch 8 \"a\"\n", &[], &["FW-I002", "it has 1 switch and no nodes"]),
+        ("digraph {\n}\n", &[], &["this is a Graphviz file"]),
+        ("\u{1}\n", &[], &["this is in no format that is known", "ibnetdiscover", "--format NAME"]),
+        (TWO_LEAVES_TABLES, &[], &["these are forwarding tables", "--tables"]),
+        ("a b\na b three\n", &[], &["FW-I001", "wrong-@:2:1", "the length", "VERTEX VERTEX [LENGTH]"]),
+        ("a b\nb c\nc a\n", &[], &["FW-I002", "it has 3 switches and no nodes", "--nodes-per-switch N"]),
+        (
+            "SwitchName=a Nodes=n[3-1]\n",
+            &[],
+            &["wrong-@:1:1", "`n[3-1]` is not a list of names", "such as n[0-3,7]"],
+        ),
+        (
+            "SwitchName=a Nodes=x\nSwitchName=b Switches=aa\n",
+            &[],
+            &["wrong-@:2:1", "no switch is called `aa`"],
+        ),
+        ("SwitchName=a Nodes=x\nSwitchName=b Nodes=x\n", &[], &["`x` is below two switches", "first here"]),
+        ("BlockName=a Nodes=x\n", &[], &["`BlockName=a` is no key of a switch", "SwitchName=NAME"]),
+        ("router 0 node 0\nrouter 1 nodes 1\n", &[], &["wrong-@:2:1", "`nodes` names no switch"]), // of BookSim
+        ("router 0 node 0\nrouter 1 node 0\n", &[], &["node 0 has two links", "first here"]), // of BookSim
+        ("<graphml>\n<graph>\n<node>\n</graph></graphml>\n", &[], &["wrong-@:4:", "this is not XML"]),
+        ("<graphml>\n</graphml>\n", &[], &["there is no graph in `<graphml>`"]),
+        (
+            "<graphml><graph><node id=\"aa\"/>\n<edge source=\"aa\" target=\"a\"/></graph></graphml>\n",
+            &[],
+            &["wrong-@:2:1", "no vertex has the id `a`", "the id of a `<node>`"],
+        ),
+        ("switch a\nnode n\nlink a:0 - n\n", &[], &["this is a graph file already"]),
+        (TWO_LEAVES, &["--nodes-per-switch", "2"], &["this names its nodes"]),
+        ("a b\na c\n", &["--tables", "Cargo.toml"], &["this has no LIDs"]),
+        (TWO_LEAVES, &["--format", "x"], &["there is no such format", "ibnetdiscover"]),
+        (TWO_LEAVES, &["--tables", "Cargo.toml"], &["an entry before the first table", "Unicast lids"]),
+    ];
+    for (number, (text, options, parts)) in cases.iter().enumerate() {
+        let path = scratch(&format!("wrong-{number}"), text).display().to_string();
+        let parts: Vec<String> = parts.iter().map(|part| part.replace('@', &number.to_string())).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        assert_refused(&[(&[&["import", &path, "--out", &out], *options].concat(), &parts)]);
+    }
+    let missing = ["import", "no-such-file", "--out", &out];
+    assert_refused(&[(&missing, &["no-such-file", "does not exist"])]);
+    let path = scratch("wrong", TWO_LEAVES).display().to_string();
+    assert_refused(&[(&["import", &path, "--out", "-"], &["expected a folder or how they begin"])]);
+    assert_refused(&[(&["import", &path, "--out", "a b"], &["names no machine", "--out a_b"])]);
+    assert!(!Path::new(&format!("{out}.toml")).exists());
+}
+
+#[test]
+fn no_file_that_is_made_replaces_an_input() {
+    let folder = folder("keep");
+    let path = folder.join("net.graph");
+    fs::write(&path, TWO_LEAVES).unwrap();
+    let (input, out) = (path.display().to_string(), folder.display().to_string());
+    assert_refused(&[(&["import", &input, "--out", &out], &["would replace an input"])]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), TWO_LEAVES);
+}

@@ -1,0 +1,249 @@
+//! The one writer: a fabric and its layout become a machine file, a graph file and, with tables, a file of them.
+
+use crate::fabric::{Cable, End, Fabric, Framing, Notes, Rate, Tables, counted};
+use crate::layout::Layout;
+use crate::names::{Names, valid};
+use flitway_machine::{show, units};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What cables carry if nobody says.
+const USUAL: (u64, &str) = (400_000_000_000, "400 Gbit/s");
+
+/// Names on a line.
+const ON_A_LINE: usize = 12;
+
+/// Changed names that the report shows.
+const SHOWN: usize = 6;
+
+/// The files, as text.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) machine: String,
+    pub(crate) graph: String,
+    pub(crate) tables: Option<String>,
+    pub(crate) notes: Notes,
+    /// What became of names.
+    pub(crate) names: Vec<String>,
+}
+
+/// What names are in the files.
+struct Called {
+    /// By the number of the switch in the fabric.
+    switches: BTreeMap<usize, String>,
+    /// By the number of the NIC port.
+    nodes: BTreeMap<usize, String>,
+    names: Names,
+}
+
+/// Writes the files of the machine `name`, which come from `origin`.
+pub(crate) fn write(
+    name: &str,
+    origin: &str,
+    fabric: &Fabric,
+    layout: &Layout,
+    tables: Option<&Tables>,
+) -> Files {
+    let mut notes = Notes::default();
+    let called = called(fabric, layout);
+    let cables: Vec<&Cable> = fabric.cables.iter().filter(|cable| called.has(cable)).collect();
+    let between = cables.iter().filter(|it| it.ends.iter().all(|end| matches!(end, End::Switch(..)))).count();
+    notes.taken.push(format!(
+        "{}, {}, {}, {between} of them between switches{}",
+        counted(layout.switches.len(), "switch"),
+        counted(layout.nodes.len(), "node"),
+        counted(cables.len(), "cable"),
+        if layout.rails > 1 { ", in each rail" } else { "" },
+    ));
+    let rate = usual_rate(&cables, &mut notes);
+    if cables.iter().any(|cable| cable.length_mm.is_none()) {
+        notes
+            .guessed
+            .push("lengths of cables: 2 m at nodes, 8 m between switches (`link.length`)".to_owned());
+    }
+    notes.guessed.push(format!(
+        "the switch: an HPP Switch with {} for each virtual channel, packets of at most 4 KiB",
+        buffer(rate.flit())
+    ));
+    let routing = if tables.is_some() { "tables" } else { "up-down" };
+    if tables.is_none() {
+        let other = match fabric.framing {
+            Framing::Bytes { .. } => "; `--tables FILE` takes that of a subnet manager",
+            Framing::Unknown => "",
+        };
+        notes.guessed.push(format!("the routing: up-down{other}"));
+    }
+    let tables = tables.map(|tables| forwarding(origin, tables, layout, &called, &mut notes));
+    Files {
+        machine: machine(name, origin, fabric.framing, layout, (&rate, routing)),
+        graph: graph(origin, &cables, layout, &called),
+        tables,
+        names: renamed(&called.names, name),
+        notes,
+    }
+}
+
+fn called(fabric: &Fabric, layout: &Layout) -> Called {
+    let mut names = Names::default();
+    let switches =
+        layout.switches.iter().map(|&it| (it, names.give(&fabric.switches[it].name, "s"))).collect();
+    let nodes = layout.nodes.iter().map(|(name, nic)| (*nic, names.give(name, "n"))).collect();
+    Called { switches, nodes, names }
+}
+
+impl Called {
+    fn has(&self, cable: &Cable) -> bool {
+        cable.ends.iter().all(|end| match end {
+            End::Switch(switch, _) => self.switches.contains_key(switch),
+            End::Nic(nic) => self.nodes.contains_key(nic),
+        })
+    }
+
+    fn end(&self, end: End) -> String {
+        match end {
+            End::Switch(switch, port) => format!("{}:{}", self.switches[&switch], port.unwrap_or_default()),
+            End::Nic(nic) => self.nodes[&nic].clone(),
+        }
+    }
+}
+
+/// The rate that most cables have.
+fn usual_rate(cables: &[&Cable], notes: &mut Notes) -> Rate {
+    let mut counts: BTreeMap<&Rate, usize> = BTreeMap::new();
+    cables
+        .iter()
+        .filter_map(|cable| cable.rate.as_ref())
+        .for_each(|rate| *counts.entry(rate).or_default() += 1);
+    // Of several the fastest.
+    let most = counts.iter().max_by_key(|(rate, count)| (**count, rate.bits / rate.seconds));
+    let Some((usual, count)) = most.map(|(rate, count)| ((*rate).clone(), *count)) else {
+        notes.guessed.push(format!("the rate of cables, which nothing says: {}", USUAL.1));
+        return Rate::new(USUAL.0, 1, USUAL.1);
+    };
+    let (flit, shown) = (usual.flit(), usual.shown());
+    notes.taken.push(format!(
+        "{shown} on {} ({}): flits of {flit} B, clock {}",
+        counted(count, "cable"),
+        usual.label,
+        usual.clock(flit)
+    ));
+    for (rate, count) in counts.iter().filter(|(rate, _)| ***rate != usual) {
+        let (what, other) = (counted(*count, "cable"), rate.shown());
+        notes.dropped.push(format!("the rate of {what}, {other} ({}): {shown} here, as all", rate.label));
+    }
+    let silent = cables.iter().filter(|cable| cable.rate.is_none()).count();
+    if silent > 0 {
+        notes
+            .guessed
+            .push(format!("the rate of {}, which nothing says: {shown}, as most", counted(silent, "cable")));
+    }
+    usual
+}
+
+fn machine(
+    name: &str,
+    origin: &str,
+    framing: Framing,
+    layout: &Layout,
+    (rate, routing): (&Rate, &str),
+) -> String {
+    let flit = rate.flit();
+    let (header, trailer) = match framing {
+        Framing::Bytes { header, trailer } => (header.div_ceil(flit), trailer.div_ceil(flit)),
+        Framing::Unknown => (1, 1),
+    };
+    let plural = |flits: u64| if flits == 1 { "1 flit".to_owned() } else { format!("{flits} flits") };
+    let name = valid(name, "m");
+    let rails = if layout.rails > 1 { format!("rails = {}\n", layout.rails) } else { String::new() };
+    let file = if routing == "tables" { format!("file = \"{name}.tables\"\n") } else { String::new() };
+    format!(
+        "# Made by `flitway import` from {}.\n\
+         name = \"{name}\"\nclock = \"{}\"   # x {flit} B = {}\n{rails}\n\
+         [topology]\nkind = \"graph\"\nfile = \"{name}.graph\"\n\n\
+         [routing]\nalgorithm = \"{routing}\"\n{file}\n\
+         [packet]\nflit = \"{flit} B\"\nheader = \"{}\"\ntrailer = \"{}\"\nmtu = \"4 KiB\"\n\n\
+         [switch]\narchitecture = \"hpp\"\nports = {}\nbuffer = \"{}\"\ncredit.unit = \"{} B\"\n\n\
+         [link.length]           # of links that say no length in the graph file\n\
+         node = \"2 m\"\nswitch = \"8 m\"\n",
+        show(origin),
+        rate.clock(flit),
+        rate.shown(),
+        plural(header),
+        plural(trailer),
+        layout.ports,
+        buffer(flit),
+        credit_unit(flit),
+    )
+}
+
+/// Bytes of a credit unit: with less than 16 flits adverts would take much of the channels.
+fn credit_unit(flit: u64) -> u64 {
+    (16 * flit).max(64)
+}
+
+/// The buffer of a virtual channel: 16 credit units, and four packets.
+fn buffer(flit: u64) -> String {
+    units::format((16 * credit_unit(flit)).max(16 << 10), units::Dimension::Size)
+}
+
+fn graph(origin: &str, cables: &[&Cable], layout: &Layout, called: &Called) -> String {
+    let mut text = format!("# Made by `flitway import` from {}.\n", show(origin));
+    for (raw, name) in &called.names.changed {
+        let _ = writeln!(text, "# {name} is `{}`", show(raw));
+    }
+    let switches: Vec<&str> = layout.switches.iter().map(|it| called.switches[it].as_str()).collect();
+    let nodes: Vec<&str> = layout.nodes.iter().map(|(_, nic)| called.nodes[nic].as_str()).collect();
+    for (keyword, names) in [("switch", switches), ("node", nodes)] {
+        for line in names.chunks(ON_A_LINE) {
+            let _ = writeln!(text, "{keyword} {}", line.join(" "));
+        }
+    }
+    for cable in cables {
+        let [a, b] = cable.ends.map(|end| called.end(end));
+        let length =
+            cable.length_mm.map(|length| format!(" {}", units::format(length, units::Dimension::Length)));
+        let _ = writeln!(text, "link {a} - {b}{}", length.unwrap_or_default());
+    }
+    text
+}
+
+fn forwarding(origin: &str, tables: &Tables, layout: &Layout, called: &Called, notes: &mut Notes) -> String {
+    let mut text = format!("# Made by `flitway import` from {}.\n", show(origin));
+    for switch in &layout.switches {
+        let mut by_port: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+        for (_, nic) in &layout.nodes {
+            if let Some(port) = tables.entries.get(&(*switch, *nic)) {
+                by_port.entry(*port).or_default().push(&called.nodes[nic]);
+            }
+        }
+        if !by_port.is_empty() {
+            let _ = writeln!(text, "switch {}", called.switches[switch]);
+        }
+        for (port, nodes) in by_port {
+            for line in nodes.chunks(ON_A_LINE) {
+                let _ = writeln!(text, "to {} port {port}", line.join(" "));
+            }
+        }
+    }
+    let is_left_out = |(switch, nic): &&(usize, usize)| {
+        !called.switches.contains_key(switch) || !called.nodes.contains_key(nic)
+    };
+    let left_out = tables.entries.keys().filter(is_left_out).count();
+    if left_out > 0 {
+        let what =
+            if layout.rails > 1 { "other rails: all rails forward as the first" } else { "what is left out" };
+        notes.dropped.push(format!("{left_out} entries of {what}"));
+    }
+    text
+}
+
+/// What the report says of names that could not stay.
+fn renamed(names: &Names, name: &str) -> Vec<String> {
+    let mut lines: Vec<String> =
+        names.changed.iter().take(SHOWN).map(|(raw, made)| format!("`{}` is {made}", show(raw))).collect();
+    if names.changed.len() > SHOWN {
+        let more = names.changed.len() - SHOWN;
+        lines.push(format!("{more} more, which begin {}.graph", valid(name, "m")));
+    }
+    lines
+}
