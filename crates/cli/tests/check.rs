@@ -172,6 +172,30 @@ fn checks_as_json_keep_to_their_schema() {
 }
 
 #[test]
+fn check_prints_the_bill_and_what_part_of_a_full_bisection_it_buys() {
+    let shown = |arguments: &[&str]| {
+        let text = stdout(&flitway(&[&["check"], arguments].concat()));
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    };
+    let tree = shown(&["fattree-128"]);
+    let bill = "Bill of materials
+80 switches of 8 ports, 640 in all: 640 used, 0 free; 128 NIC ports
+  cables  length m  count    metres
+    node     8.000    128  1024.000
+ level-1     8.000    128  1024.000
+ level-2     8.000    128  1024.000
+     all              384  3072.000
+";
+    assert!(tree.contains(bill) && include_str!("../../../docs/checks.md").contains(bill), "{tree}");
+    assert!(tree.contains("\nbisection: 64 links per rail (full), 320.0 Gbit/s each way"), "{tree}");
+    // Eight rings are cut twice.
+    assert!(shown(&["torus-8x8"]).contains("\nbisection: 16 links per rail (50.0 % of full), "));
+    let checked = json(&["check", "torus-8x8", "--set", "rails=2"]);
+    assert_eq!(checked["facts"]["bisection_share"], 0.5);
+    assert_eq!((&checked["bill"]["switches"], &checked["bill"]["cable_count"]), (&128.into(), &384.into()));
+}
+
+#[test]
 fn loads_of_many_to_few_of_neighbours_and_of_turns_are_known_by_hand() {
     let loads = |machine: &str, traffic: &str| {
         let mut loads = json(&["check", machine, "--traffic", traffic])["channel_loads"].clone();
