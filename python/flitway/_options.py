@@ -45,8 +45,9 @@ class WorkloadOptions(TypedDict, total=False):
     given, and beside multicasts, barriers and a train; several run side by side."""
 
     placement: _File | Iterable[_File]
-    """Where ranks run: linear (unless given) or random, on nodes that no graph before has, or a file with a node number
-    for each rank; one for all graphs, or one for each."""
+    """Where ranks run: linear (unless given), random, block(switches), cyclic(groups), ..., on nodes that no graph
+    before has (`flitway list placements`), or a file with a node number for each rank; one for all graphs, or one for
+    each."""
 
     multicast: str
     """Among whom: broadcast, random(members=16, groups=16), nodes(0+4+8-15); with worms fresh(receivers=4)."""

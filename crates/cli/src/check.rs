@@ -93,12 +93,13 @@ fn refuse(target: &Target, failure: &Failure) -> Result<(), Failure> {
 
 /// What is printed of `examination`.
 fn shown(session: &Session, examination: &Examination) -> String {
-    let Examination { facts, waiting, headroom, pattern, loads } = examination;
+    let Examination { facts, bill, waiting, headroom, pattern, loads } = examination;
     let names = Names::of(session.machine());
     let waiting = waiting_section(session, waiting.as_ref(), *headroom, &names);
     let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
     let cost = cost_section(session.fabric());
-    fitted(&format!("{}\n\n{waiting}{cost}\n\n{loads}", table::facts(session, facts)), 2)
+    let (facts, bill) = (table::facts(session, facts), table::bill(bill));
+    fitted(&format!("{facts}\n\n{bill}\n\n{waiting}{cost}\n\n{loads}"), 2)
 }
 
 /// What was found of what the command denies is a fault.

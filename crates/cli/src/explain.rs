@@ -12,6 +12,7 @@ use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;
 use flitway_workload::graph::goal::Problem;
+use flitway_workload::graph::placement;
 use flitway_workload::multicast::members;
 use flitway_workload::traffic::{arrival, destination, size};
 use std::fmt::Write;
@@ -51,6 +52,7 @@ fn names(topic: &str) -> Vec<String> {
         (destination::CATALOG.subject(), destination::CATALOG.find(topic)),
         (size::CATALOG.subject(), size::CATALOG.find(topic)),
         (arrival::CATALOG.subject(), arrival::CATALOG.find(topic)),
+        (placement::CATALOG.subject(), placement::CATALOG.find(topic)),
         (members::CATALOG.subject(), members::CATALOG.find(topic)),
         (losses::CATALOG.subject(), losses::CATALOG.find(topic)),
     ];

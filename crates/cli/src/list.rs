@@ -10,6 +10,7 @@ use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
 use flitway_workload::catalog::Entry;
+use flitway_workload::graph::placement;
 use flitway_workload::multicast::members;
 use flitway_workload::traffic::{arrival, destination, size};
 use std::fmt::Write;
@@ -69,6 +70,7 @@ fn sections() -> Vec<Section> {
         ("traffic", "Traffic patterns (--traffic)", entries(destination::CATALOG.entries().collect())),
         ("sizes", "Packet sizes (--packet)", entries(size::CATALOG.entries().collect())),
         ("arrivals", "Arrivals (--arrival)", entries(arrival::CATALOG.entries().collect())),
+        ("placements", "Placements of ranks (--placement)", entries(placement::CATALOG.entries().collect())),
         ("groups", "Groups (--multicast, --barrier)", entries(members::CATALOG.entries().collect())),
         (
             "multicast-by",

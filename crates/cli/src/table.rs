@@ -7,6 +7,7 @@ use flitway_experiment::workload::beside::Beside;
 use flitway_experiment::workload::{Load, TrafficWorkload, Written};
 use flitway_fabric::chip::Cost;
 use flitway_machine::{Machine, Origin, Rounding};
+use flitway_report::bill::Bill;
 use flitway_report::facts::Facts;
 use flitway_report::measure::Verdict;
 use flitway_report::point::{Latency, Point};
@@ -214,7 +215,8 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     if let Some(links) = facts.bisection_links {
         let _ = writeln!(
             text,
-            "bisection: {links} links per rail, {:.1} Gbit/s each way over all rails",
+            "bisection: {links} links per rail{}, {:.1} Gbit/s each way over all rails",
+            facts.bisection_share().map_or_else(String::new, share_of_full),
             links as f64 * gigabits * f64::from(facts.rails)
         );
     }
@@ -254,6 +256,40 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         "{table}\n\nzero-load latency: creation to last flit delivered of a packet of {} B with nothing in its way",
         facts.payload_bytes
     );
+    text
+}
+
+/// Whether a bisection is full.
+fn share_of_full(share: f64) -> String {
+    if share == 1.0 { " (full)".to_owned() } else { format!(" ({:.1} % of full)", 100.0 * share) }
+}
+
+/// The bill of a fabric.
+pub(crate) fn bill(bill: &Bill) -> String {
+    let mut text = format!(
+        "Bill of materials\n{} of {}, {} in all: {} used, {} free; {}\n",
+        plural(bill.switches, "switch", "es"),
+        plural(bill.ports_per_switch, "port", "s"),
+        bill.ports(),
+        bill.ports_used,
+        bill.ports_free(),
+        plural(bill.nic_ports, "NIC port", "s"),
+    );
+    let mut table = bare_table(&["cables", "length m", "count", "metres"]);
+    // To a millimetre.
+    let metres = |metres: f64| format!("{metres:.3}");
+    for cables in &bill.cables {
+        let [length, all] = [cables.length_metres(), cables.metres()].map(metres);
+        table.add_row([cables.class.clone(), length, cables.count.to_string(), all]);
+    }
+    table.add_row([
+        "all".to_owned(),
+        String::new(),
+        bill.cable_count().to_string(),
+        metres(bill.cable_metres()),
+    ]);
+    // Writing to a string does not fail.
+    let _ = write!(text, "{table}");
     text
 }
 
@@ -298,7 +334,8 @@ pub(crate) fn beside(traffic: Option<&Beside>, written: &Written) -> String {
 }
 
 /// `1 switch`, `2 switches`.
-pub(crate) fn plural(count: u32, what: &str, ending: &str) -> String {
+pub(crate) fn plural(count: impl Into<u64>, what: &str, ending: &str) -> String {
+    let count = count.into();
     format!("{count} {what}{}", if count == 1 { "" } else { ending })
 }
 

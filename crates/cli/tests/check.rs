@@ -172,6 +172,51 @@ fn checks_as_json_keep_to_their_schema() {
 }
 
 #[test]
+fn check_prints_the_bill_and_what_part_of_a_full_bisection_it_buys() {
+    let shown = |arguments: &[&str]| {
+        let text = stdout(&flitway(&[&["check"], arguments].concat()));
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    };
+    let tree = shown(&["fattree-128"]);
+    let bill = "Bill of materials
+80 switches of 8 ports, 640 in all: 640 used, 0 free; 128 NIC ports
+  cables  length m  count    metres
+    node     8.000    128  1024.000
+ level-1     8.000    128  1024.000
+ level-2     8.000    128  1024.000
+     all              384  3072.000
+";
+    assert!(tree.contains(bill) && include_str!("../../../docs/checks.md").contains(bill), "{tree}");
+    assert!(tree.contains("\nbisection: 64 links per rail (full), 320.0 Gbit/s each way"), "{tree}");
+    // Eight rings are cut twice.
+    assert!(shown(&["torus-8x8"]).contains("\nbisection: 16 links per rail (50.0 % of full), "));
+    let checked = json(&["check", "torus-8x8", "--set", "rails=2"]);
+    assert_eq!(checked["facts"]["bisection_share"], 0.5);
+    assert_eq!((&checked["bill"]["switches"], &checked["bill"]["cable_count"]), (&128.into(), &384.into()));
+}
+
+#[test]
+fn loads_of_many_to_few_of_neighbours_and_of_turns_are_known_by_hand() {
+    let loads = |machine: &str, traffic: &str| {
+        let mut loads = json(&["check", machine, "--traffic", traffic])["channel_loads"].clone();
+        loads.as_object_mut().unwrap().remove("traffic");
+        loads
+    };
+    let max = |loads: &Value, class: &str| {
+        let classes = loads["classes"].as_array().unwrap().iter().filter(|one| one["class"] == class);
+        classes.map(|one| one["max"].as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    // Fifteen nodes to one, and six to two.
+    assert_eq!(loads("hpp-switch", "incast")["max"], 15.0);
+    let few = loads("hpp-switch", "incast(receivers=2, senders=6)");
+    assert_eq!((&few["max"], &few["busiest_count"]), (&3.0.into(), &2.into()));
+    // A quarter of what a node sends goes over each of its links; from a corner half.
+    assert_eq!(max(&loads("torus-8x8", "stencil"), "dimension-1"), [0.25, 0.25]);
+    assert_eq!(max(&loads("mesh-8x8", "stencil(8x8, periodic=no)"), "dimension-0"), [0.5, 0.5]);
+    assert_eq!(loads("fattree-128", "all-to-all"), loads("fattree-128", "uniform"));
+}
+
+#[test]
 fn check_uses_the_names_of_a_graph_file_and_says_what_it_does_not_compute() {
     scratch(
         "named.graph",

@@ -292,12 +292,26 @@ fn every_wrong_argument_has_its_message_and_status_2() {
         (&["run", "hpp-switch", "--graph", graph, "--placement", placement], &["--placement", "99999"]),
         (
             &["run", "hpp-switch", "--graph", graph, "--placement", "nofile"],
-            &["expected `linear`, `random` or a file"],
+            &["expected `linear`, `random`, `block`, `cyclic` or a file"],
         ),
         (&["run", "hpp-switch", "--traffic", "transpose", "--set", "topology.nodes=12"], &["transpose"]),
         (&["simulate"], &["simulate"]),
     ];
     assert_refused(cases);
+}
+
+#[test]
+fn every_wrong_placement_has_its_message_and_status_2() {
+    let graph = scratch("placed.goal", GRAPH);
+    let graph = graph.to_str().unwrap();
+    let with = |placement: &str, says: &[&str]| {
+        let arguments = ["run", "hpp-switch", "--graph", graph, "--placement", placement];
+        assert_refused(&[(&arguments, says)]);
+    };
+    with("cylic(switches)", &["cylic(switches): cannot read", "did you mean `cyclic`?"]);
+    with("cyclic(groups)", &["the machine is not divided into `groups`", "nodes, switches"]);
+    with("cyclic(swiches)", &["did you mean `switches`?"]);
+    with("block", &["`block` needs `parts`"]);
 }
 
 #[test]

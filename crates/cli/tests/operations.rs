@@ -141,6 +141,51 @@ fn a_graph_that_cannot_finish_ends_though_traffic_goes_on() {
 }
 
 #[test]
+fn graphs_side_by_side_are_dealt_to_the_parts_of_the_machine() {
+    // A leaf switch of `fattree-128` has four nodes. Ranks 0 and 1 of the second graph are on one switch, or on two: their
+    // message crosses one switch, or three.
+    let pair = "rank 0 {
+send 8b to 1
+}
+rank 1 {
+recv 8b from 0
+}
+";
+    let others: String = (2..8)
+        .map(|rank| {
+            format!(
+                "rank {rank} {{
+}}
+"
+            )
+        })
+        .collect();
+    let goal = scratch(
+        "eight.goal",
+        &format!(
+            "num_ranks 8
+{pair}{others}"
+        ),
+    );
+    let goal = goal.to_str().unwrap();
+    let completions = |placements: [&str; 2]| {
+        let [first, second] = placements;
+        let graphs = ["run", "fattree-128", "--graph", goal, "--graph", goal, "--json", "-"];
+        let output = flitway(&[&graphs[..], &["--placement", first, "--placement", second]].concat());
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let points = result["points"].as_array().unwrap();
+        let end = |point: &serde_json::Value| point["graph"]["ranks"][1]["completion_ns"].as_f64().unwrap();
+        points.iter().map(end).collect::<Vec<f64>>()
+    };
+    let together = completions(["linear", "block(switches)"]);
+    assert_eq!(together[0], together[1]);
+    let apart = completions(["linear", "cyclic(switches)"]);
+    assert_eq!(apart[0], together[0]);
+    assert!(apart[1] > together[1], "{apart:?} {together:?}");
+    assert_eq!(completions(["block(level-1, ranks=4)", "cyclic(switches, ranks=2)"])[1], together[1]);
+}
+
+#[test]
 fn graphs_that_do_not_go_together_are_refused() {
     let others: String = (2..9).map(|rank| format!("rank {rank} {{\n}}\n")).collect();
     let pair = "rank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n";

@@ -46,6 +46,8 @@ pub enum Purpose {
     Wiring = 17,
     /// Which lane a node sends the messages of a barrier on.
     Synchronising = 18,
+    /// Which nodes send and receive in an incast.
+    Incast = 19,
 }
 
 /// A stream of random numbers.

@@ -7,6 +7,7 @@ use crate::workload::{GraphFiles, Problem, Surroundings, Tasks, Workload, Worklo
 use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::units;
+use flitway_report::bill::Bill;
 use flitway_report::channels::{ChannelLoads, Waiting, headroom, headroom_json};
 use flitway_report::facts::Facts;
 use flitway_report::session::Session;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub struct Examination {
     /// Sizes, distances, latencies.
     pub facts: Facts,
+    /// Chips, ports and cables.
+    pub bill: Bill,
     /// Which channels wait for which; `None` if the machine is too large for that.
     pub waiting: Option<Waiting>,
     /// What buffers must hold.
@@ -53,6 +56,7 @@ impl Examination {
             .and_then(|(traffic, waiting)| ChannelLoads::new(waiting, fabric, traffic.destinations()));
         Ok(Examination {
             facts: Facts::new(machine, fabric, payload),
+            bill: Bill::new(machine, fabric),
             waiting,
             headroom: headroom(fabric),
             pattern: pattern.to_owned(),
@@ -70,6 +74,7 @@ impl Examination {
             "diagnostics": machine.warnings.to_json(),
             "machine": { "name": machine.name, "description": machine.to_json() },
             "facts": self.facts.to_json(),
+            "bill": self.bill.to_json(),
             "credits": headroom_json(self.headroom),
         });
         let costs = session.fabric().chip.costs();

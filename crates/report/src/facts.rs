@@ -97,6 +97,13 @@ impl Facts {
         }
     }
 
+    /// The links between the halves of the nodes as a part of what is full: one for each node of a half.
+    #[must_use]
+    pub fn bisection_share(&self) -> Option<f64> {
+        let full = f64::from(self.nodes / 2);
+        self.bisection_links.filter(|_| self.nodes > 1).map(|links| links as f64 / full)
+    }
+
     /// As an object.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -131,6 +138,9 @@ impl Facts {
         }
         if let Some(links) = self.bisection_links {
             facts["bisection_links"] = json!(links);
+        }
+        if let Some(share) = self.bisection_share() {
+            facts["bisection_share"] = json!(share);
         }
         facts
     }

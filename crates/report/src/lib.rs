@@ -4,6 +4,7 @@
 //! prints nothing.
 
 pub mod barriers;
+pub mod bill;
 pub mod channels;
 pub mod details;
 pub mod facts;

@@ -17,7 +17,9 @@ use flitway_report::session::follow::Follow;
 use flitway_report::stages::Stages;
 use flitway_report::watch::Watch;
 use flitway_wiring::NodeId;
+use flitway_workload::catalog::ChoiceError;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
+use flitway_workload::graph::placement::{self, Division, Order};
 use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -48,8 +50,9 @@ pub(super) const KIND: Kind = Kind {
             "placement",
             KindId::Graph,
             ValueKind::File("PLACEMENT"),
-            "Where ranks run: {} (unless given) or random, on nodes that no graph before has, or a file with a \
-             node number for each rank; one for all graphs, or one for each",
+            "Where ranks run: {} (unless given), random, block(switches), cyclic(groups), ..., on nodes that no \
+             graph before has (`flitway list placements`), or a file with a node number for each rank; one for \
+             all graphs, or one for each",
         )
         .default("linear")
         .several(LINES),
@@ -81,9 +84,18 @@ pub struct GraphJob {
     pub graph: Arc<TaskGraph>,
     /// Of the bytes of the file.
     digest: String,
+    /// Where its ranks run, as written.
     placement: String,
-    /// What the file says that the placement names.
-    list: Option<String>,
+    places: Places,
+}
+
+/// Where ranks run.
+#[derive(Clone, Debug)]
+enum Places {
+    /// On free nodes, in this order.
+    Order(Order),
+    /// On those that a file lists, whose text this is.
+    List(String),
 }
 
 /// A task graph that has been read, and the digest of its file.
@@ -113,17 +125,12 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     for (number, path) in paths.iter().enumerate() {
         let placement =
             placements.get(number).or(placements.first()).copied().unwrap_or(default_of("placement"));
-        match (around.graphs.get(path), list_of(placement)) {
-            (Ok((graph, digest)), Ok(list)) => {
-                jobs.push(GraphJob {
-                    path: (*path).to_owned(),
-                    graph,
-                    digest,
-                    placement: placement.to_owned(),
-                    list,
-                });
+        match (around.graphs.get(path), places(placement)) {
+            (Ok((graph, digest)), Ok(places)) => {
+                let placement = placement.to_owned();
+                jobs.push(GraphJob { path: (*path).to_owned(), graph, digest, placement, places });
             }
-            (file, list) => problems.extend(file.err().into_iter().chain(list.err())),
+            (file, places) => problems.extend(file.err().into_iter().chain(places.err())),
         }
     }
     if jobs.len() >= usize::from(PROCESSES_MAX) {
@@ -136,34 +143,38 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     Ok(Workload::Graph(Box::new(GraphWorkload { written: Written::new(&KIND, options), jobs })))
 }
 
-/// What the file says that `placement` names, if it names one.
-fn list_of(placement: &str) -> Result<Option<String>, Problem> {
-    match placement {
-        "linear" | "random" => Ok(None),
-        file => input::read_text(Path::new(file), input::MADE_MAX).map(Some).map_err(|error| {
-            let help = "expected `linear`, `random` or a file with a node number for each rank";
-            Problem::new("placement", format!("{file}: cannot read: it {error}")).help(help)
-        }),
+/// Where ranks run by `placement`, as written.
+fn places(placement: &str) -> Result<Places, Problem> {
+    if placement::is_order(placement) {
+        let order = placement::parse(placement).map(Places::Order);
+        return order.map_err(|error| Problem::new("placement", error.to_string()));
     }
+    input::read_text(Path::new(placement), input::MADE_MAX).map(Places::List).map_err(|error| {
+        let names = placement::CATALOG.entries().map(|entry| format!("`{}`", entry.name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let meant = match placement::parse(placement) {
+            Err(ChoiceError::UnknownName { nearest: Some(nearest), .. }) => {
+                format!("; did you mean `{nearest}`?")
+            }
+            _ => String::new(),
+        };
+        Problem::new("placement", format!("{placement}: cannot read: it {error}"))
+            .help(format!("expected {names} or a file with a node number for each rank{meant}"))
+    })
 }
 
 /// The files that the options name.
 pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
     let graphs = several(options.get("graph")).into_iter().filter(|path| *path != STANDARD_INPUT);
-    let placements = several(options.get("placement")).into_iter().filter(|text| !is_way(text));
+    let placements = several(options.get("placement")).into_iter().filter(|text| !placement::is_order(text));
     let named = |option| move |path: &str| (option, PathBuf::from(path));
     graphs.map(named("graph")).chain(placements.map(named("placement"))).collect()
-}
-
-/// Whether a placement is a way to place ranks, and no file.
-fn is_way(placement: &str) -> bool {
-    matches!(placement, "linear" | "random")
 }
 
 /// Paths in the options begin in `folder`.
 pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     let place = |path: &str| folder.join(path).display().to_string();
-    let placed = |text: &str| if is_way(text) { text.to_owned() } else { place(text) };
+    let placed = |text: &str| if placement::is_order(text) { text.to_owned() } else { place(text) };
     let all = |text: &str, place: &dyn Fn(&str) -> String| joined(several(Some(text)).into_iter().map(place));
     options.change("graph", |paths| all(paths, &place));
     options.change("placement", |placements| all(placements, &placed));
@@ -268,10 +279,15 @@ impl GraphJob {
     fn place(&self, session: &Session, free: &[NodeId]) -> Result<Placement, Vec<Problem>> {
         self.fits_memory(session).map_err(|problem| vec![problem])?;
         let (ranks, nodes) = (self.graph.ranks(), session.fabric().nodes());
-        let placed = match (&self.list, self.placement.as_str()) {
-            (Some(list), _) => Placement::from_text(list, ranks, nodes),
-            (None, "random") => Placement::random(ranks, free, session.seed()).map_err(|error| vec![error]),
-            (None, _) => Placement::linear(ranks, free).map_err(|error| vec![error]),
+        let placed = match &self.places {
+            Places::List(list) => Placement::from_text(list, ranks, nodes),
+            Places::Order(order) => {
+                let parts = session.fabric().topology().parts();
+                let divisions: Vec<Division> =
+                    parts.into_iter().map(|parts| (parts.name, parts.of)).collect();
+                Placement::ordered(order, ranks, free, &divisions, session.seed())
+                    .map_err(|error| vec![error])
+            }
         };
         placed.map_err(|errors| {
             let problem = |error| Problem::new("placement", format!("{}: {error}", self.placement));
@@ -324,7 +340,11 @@ impl Described for GraphWorkload {
 
     fn identity(&self) -> Value {
         // Not the path: a graph that has moved is the same.
-        let of = |job: &GraphJob| json!([job.digest, job.list.as_deref().unwrap_or(&job.placement)]);
+        let places = |job: &GraphJob| match &job.places {
+            Places::List(list) => list.clone(),
+            Places::Order(_) => job.placement.clone(),
+        };
+        let of = |job: &GraphJob| json!([job.digest, places(job)]);
         json!({ "graphs": self.jobs.iter().map(of).collect::<Vec<_>>() })
     }
 }

@@ -25,6 +25,8 @@ pub struct Source {
     node: NodeId,
     /// The next creation, and the cycle that it is in.
     next: Option<(Progress, Cycle)>,
+    /// Packets drawn so far.
+    drawn: u64,
     arrivals: Stream,
     destinations: Stream,
     sizes: Stream,
@@ -42,6 +44,7 @@ impl Source {
             traffic: Arc::clone(traffic),
             node,
             next: progress.map(|progress| (progress, traffic.arrivals.cycle(progress))),
+            drawn: 0,
             arrivals,
             destinations: stream(Purpose::Destination),
             sizes: stream(Purpose::Size),
@@ -86,7 +89,8 @@ impl Source {
 
     #[inline]
     fn draw(&mut self, created: Cycle) -> Option<Creation> {
-        let destination = self.traffic.destinations.draw(self.node, &mut self.destinations)?;
+        let destination = self.traffic.destinations.draw(self.node, self.drawn, &mut self.destinations)?;
+        self.drawn += 1;
         Some(Creation { created, destination, payload: self.traffic.sizes.draw(&mut self.sizes) })
     }
 }

@@ -7,19 +7,25 @@
 //!
 //! Adding a pattern: one file with its entry, its reader and its [`Pattern`], and one line in [`CATALOG`].
 
+mod all_to_all;
 mod favoured;
 mod hot_region;
 mod hotspot;
+mod incast;
+mod listed;
 mod matrix;
 mod permutation;
 mod sphere;
+mod stencil;
 mod uniform;
 
 use crate::catalog::{Catalog, Choice, ChoiceError};
 use crate::traffic::Shape;
+use all_to_all::AllToAll;
 use favoured::Favoured;
 use flitway_engine::random::Stream;
 use flitway_wiring::NodeId;
+use listed::Listed;
 use matrix::Matrix;
 use permutation::Permutation;
 use std::fmt;
@@ -62,6 +68,9 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
         (hotspot::ENTRY, hotspot::read),
         (hot_region::ENTRY, hot_region::read),
         (sphere::ENTRY, sphere::read),
+        (incast::ENTRY, incast::read),
+        (stencil::ENTRY, stencil::read),
+        (all_to_all::ENTRY, all_to_all::read),
         (matrix::ENTRY, matrix::read),
     ],
 );
@@ -157,6 +166,13 @@ pub enum Lack {
         /// The nodes it has.
         nodes: u32,
     },
+    /// As many nodes as a pattern names.
+    Nodes {
+        /// How many those are.
+        needed: u64,
+        /// The nodes it has.
+        nodes: u32,
+    },
     /// As many nodes as a matrix has lines.
     Rows {
         /// The lines of the matrix.
@@ -186,6 +202,9 @@ impl fmt::Display for Misfit {
             Lack::Node { node, nodes } => {
                 write!(f, "node {node}, and the machine has {nodes} nodes, numbered from 0")
             }
+            Lack::Nodes { needed, nodes } => {
+                write!(f, "{needed} nodes, and the machine has {nodes}")
+            }
             Lack::Rows { rows, nodes } => {
                 write!(f, "a line for each of {nodes} nodes, and the file has {rows}")
             }
@@ -196,7 +215,7 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// A pattern fitted to a machine: one of four kinds, chosen once.
+/// A pattern fitted to a machine: one of six kinds, chosen once.
 #[derive(Clone, Debug)]
 pub struct Destinations {
     nodes: u32,
@@ -209,6 +228,8 @@ enum Kind {
     Permutation(Permutation),
     Favoured(Favoured),
     Matrix(Matrix),
+    Listed(Listed),
+    AllToAll(AllToAll),
 }
 
 impl Destinations {
@@ -218,18 +239,20 @@ impl Destinations {
         self.nodes
     }
 
-    /// The destination of the next packet of `source`; `None` if that node stays silent.
+    /// The destination of packet `turn` of `source`, from 0; `None` if that node stays silent.
     #[inline]
-    pub fn draw(&self, source: NodeId, stream: &mut Stream) -> Option<NodeId> {
+    pub fn draw(&self, source: NodeId, turn: u64, stream: &mut Stream) -> Option<NodeId> {
         match &self.kind {
             Kind::Uniform(uniform) => Some(uniform.draw(source, stream)),
             Kind::Permutation(permutation) => permutation.destination(source),
             Kind::Favoured(favoured) => Some(favoured.draw(source, stream)),
             Kind::Matrix(matrix) => matrix.draw(source, stream),
+            Kind::Listed(listed) => listed.draw(source, stream),
+            Kind::AllToAll(all) => Some(all.destination(source, turn)),
         }
     }
 
-    /// Whether each node sends to every other one alike.
+    /// Whether each node draws among all others alike.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         matches!(self.kind, Kind::Uniform(_))
@@ -239,9 +262,10 @@ impl Destinations {
     #[must_use]
     pub fn is_silent(&self, source: NodeId) -> bool {
         match &self.kind {
-            Kind::Uniform(_) | Kind::Favoured(_) => false,
+            Kind::Uniform(_) | Kind::Favoured(_) | Kind::AllToAll(_) => false,
             Kind::Permutation(permutation) => permutation.destination(source).is_none(),
             Kind::Matrix(matrix) => matrix.is_silent(source),
+            Kind::Listed(listed) => listed.is_silent(source),
         }
     }
 
@@ -262,6 +286,8 @@ impl Destinations {
             }
             Kind::Favoured(favoured) => favoured.weight(source, destination),
             Kind::Matrix(matrix) => matrix.weight(source, destination),
+            Kind::Listed(listed) => listed.weight(source, destination),
+            Kind::AllToAll(all) => all.weight(source, destination),
         }
     }
 }
@@ -295,10 +321,10 @@ mod tests {
             let destinations = pattern.fit(&shape(), 5).unwrap();
             for source in [0, 1, 9, 37, 63].map(NodeId) {
                 let mut stream = Stream::new(11, source.0.into(), Purpose::Destination);
-                let draws = 40_000;
+                let draws = 40_000_u32;
                 let mut counts = [0u32; 64];
-                for _ in 0..draws {
-                    match destinations.draw(source, &mut stream) {
+                for turn in 0..draws {
+                    match destinations.draw(source, turn.into(), &mut stream) {
                         Some(destination) => counts[destination.index()] += 1,
                         None => assert!(destinations.is_silent(source)),
                     }

@@ -1,10 +1,14 @@
 //! Which rank runs on which node.
 //!
-//! Linear: rank r on the node number r of those that are free. Random: drawn from the seed, each free node at most once. From
-//! a file: a node number for each rank, in order, with `#` comments; only a file may put several ranks on one node.
+//! In an [`Order`] of the nodes that are free, one on each: by their numbers, or by the parts of the machine. From a file: a
+//! node number for each rank, in order, with `#` comments; only a file may put several ranks on one node.
+
+mod order;
+
+pub use order::{CATALOG, Division, Order, OrderArguments, Reader, is_order, parse};
 
 use super::RankId;
-use flitway_engine::random::{Purpose, Stream};
+use crate::catalog::nearest;
 use flitway_wiring::NodeId;
 use std::fmt;
 
@@ -25,6 +29,24 @@ pub enum PlacementError {
         ranks: u32,
         /// Nodes that are free.
         nodes: u32,
+    },
+    /// Fewer places than ranks, where each part takes so many.
+    TooFewPlaces {
+        /// Ranks to place.
+        ranks: u32,
+        /// Ranks that a part takes at most.
+        each: u32,
+        /// What the parts are.
+        parts: String,
+        /// Places that they have on free nodes.
+        places: u32,
+    },
+    /// Parts that the machine does not have.
+    NoSuchParts {
+        /// What was read.
+        read: String,
+        /// What it has.
+        known: Vec<String>,
     },
     /// A file that does not have a node for each rank.
     WrongCount {
@@ -60,6 +82,20 @@ impl fmt::Display for PlacementError {
                     "{ranks} ranks do not fit {nodes} free nodes, one on each; a file may put several on a node"
                 )
             }
+            PlacementError::TooFewPlaces { ranks, each, parts, places } => {
+                write!(
+                    f,
+                    "{ranks} ranks do not fit: at most {each} in each of the {parts} are {places} places"
+                )
+            }
+            PlacementError::NoSuchParts { read, known } => {
+                let meant = nearest(read, known.iter().map(String::as_str));
+                write!(f, "the machine is not divided into `{read}`")?;
+                if let Some(meant) = meant {
+                    write!(f, "; did you mean `{meant}`?")?;
+                }
+                write!(f, " (it has: {})", known.join(", "))
+            }
             PlacementError::WrongCount { ranks, listed } => {
                 write!(f, "expected a node for each of {ranks} ranks, found {listed}")
             }
@@ -81,24 +117,26 @@ impl Placement {
     /// # Errors
     /// If there are more ranks than nodes.
     pub fn linear(ranks: u32, free: &[NodeId]) -> Result<Self, PlacementError> {
-        fits(ranks, free)?;
-        Ok(Self::new(free[..ranks as usize].to_vec()))
+        Self::ordered(&Order::Linear, ranks, free, &[], 0)
     }
 
-    /// Each rank on a node of its own among those that are `free`, all choices equally likely.
+    /// Each rank on a node of its own among those that are `free`, taken in `order`. The machine is divided as `divisions`
+    /// say; `seed` decides what is random.
     ///
     /// # Errors
-    /// If there are more ranks than nodes.
-    pub fn random(ranks: u32, free: &[NodeId], seed: u64) -> Result<Self, PlacementError> {
-        fits(ranks, free)?;
-        let mut stream = Stream::new(seed, 0, Purpose::Placement);
-        let mut all = free.to_vec();
-        for rank in 0..ranks as usize {
-            let other = rank + stream.below((all.len() - rank) as u64) as usize;
-            all.swap(rank, other);
+    /// If there are more ranks than nodes, or the machine does not have the parts that `order` names.
+    pub fn ordered(
+        order: &Order,
+        ranks: u32,
+        free: &[NodeId],
+        divisions: &[Division],
+        seed: u64,
+    ) -> Result<Self, PlacementError> {
+        let nodes = free.len() as u32;
+        if ranks > nodes {
+            return Err(PlacementError::TooFewNodes { ranks, nodes });
         }
-        all.truncate(ranks as usize);
-        Ok(Self::new(all))
+        order.take(ranks, free, divisions, seed).map(Self::new)
     }
 
     /// From the text of a file: node numbers divided by white space, one for each rank.
@@ -164,11 +202,6 @@ impl Placement {
     }
 }
 
-fn fits(ranks: u32, free: &[NodeId]) -> Result<(), PlacementError> {
-    let nodes = free.len() as u32;
-    if ranks <= nodes { Ok(()) } else { Err(PlacementError::TooFewNodes { ranks, nodes }) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,16 +212,18 @@ mod tests {
 
     #[test]
     fn linear_and_random_use_each_node_once() {
-        assert_eq!(nodes(&Placement::linear(3, &Placement::everywhere(8)).unwrap()), [0, 1, 2]);
-        let random = Placement::random(8, &Placement::everywhere(8), 1).unwrap();
-        let mut sorted = nodes(&random);
+        let everywhere = Placement::everywhere(8);
+        let random =
+            |ranks, seed| Placement::ordered(&parse("random").unwrap(), ranks, &everywhere, &[], seed);
+        assert_eq!(nodes(&Placement::linear(3, &everywhere).unwrap()), [0, 1, 2]);
+        let mut sorted = nodes(&random(8, 1).unwrap());
         sorted.sort_unstable();
         assert_eq!(sorted, [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(random, Placement::random(8, &Placement::everywhere(8), 1).unwrap());
-        assert_ne!(random, Placement::random(8, &Placement::everywhere(8), 2).unwrap());
+        assert_eq!(random(8, 1), random(8, 1));
+        assert_ne!(random(8, 1), random(8, 2));
         let error = PlacementError::TooFewNodes { ranks: 9, nodes: 8 };
-        assert_eq!(Placement::linear(9, &Placement::everywhere(8)), Err(error.clone()));
-        assert_eq!(Placement::random(9, &Placement::everywhere(8), 1), Err(error));
+        assert_eq!(Placement::linear(9, &everywhere), Err(error.clone()));
+        assert_eq!(random(9, 1), Err(error));
     }
 
     #[test]

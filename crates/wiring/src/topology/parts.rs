@@ -1,0 +1,139 @@
+//! The parts of a machine: which nodes are together.
+//!
+//! The nodes of a switch are; then those whose switches links of the first class join, then those that links of the first
+//! two classes join, and so on up to all of them. So a dragonfly has switches and groups, a tree switches and the subtrees
+//! of each level, a grid switches, rows of dimension 0, planes of dimensions 0 and 1.
+
+use super::{End, Topology};
+use crate::NodeId;
+
+/// A way to divide the nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// What the parts are called: `switches`, `groups` of a dragonfly, elsewhere as the highest class of links within them.
+    pub name: String,
+    /// The part of each node. Parts are numbered by the lowest of their nodes.
+    pub of: Vec<u32>,
+}
+
+impl Topology {
+    /// The ways to divide the nodes, the smallest parts first. What leaves all nodes together is none, but for switches.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Parts> {
+        let mut together = Together::new(self.switches());
+        let mut parts = vec![Parts { name: "switches".into(), of: self.numbered(&mut together) }];
+        for (class, name) in (0..).zip(self.classes()).skip(1) {
+            for link in self.links().iter().filter(|link| link.class == class) {
+                if let [End::Switch(one, _), End::Switch(other, _)] = link.ends {
+                    together.join(one.0, other.0);
+                }
+            }
+            let of = self.numbered(&mut together);
+            if of.iter().all(|&part| part == 0) {
+                break;
+            }
+            // The local links of a dragonfly join a group.
+            let name = if name == "local" { "groups" } else { name };
+            parts.push(Parts { name: name.to_owned(), of });
+        }
+        parts
+    }
+
+    /// The part of each node, where those whose switches are `together` are in one.
+    fn numbered(&self, together: &mut Together) -> Vec<u32> {
+        let mut numbers = vec![None; self.switches() as usize];
+        let mut next = 0;
+        let number = |node| {
+            let first = together.first(self.home(NodeId(node)).0.0);
+            *numbers[first as usize].get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            })
+        };
+        (0..self.nodes()).map(number).collect()
+    }
+}
+
+/// Sets of switches that are together, each a tree towards one of them.
+struct Together(Vec<u32>);
+
+impl Together {
+    fn new(switches: u32) -> Self {
+        Together((0..switches).collect())
+    }
+
+    /// The switch that stands for the set of `switch`.
+    fn first(&mut self, mut switch: u32) -> u32 {
+        while self.0[switch as usize] != switch {
+            let above = self.0[switch as usize];
+            self.0[switch as usize] = self.0[above as usize];
+            switch = above;
+        }
+        switch
+    }
+
+    fn join(&mut self, one: u32, other: u32) {
+        let (one, other) = (self.first(one), self.first(other));
+        self.0[one.max(other) as usize] = one.min(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arrangement, DragonflyPlus, DragonflyShape, TopologySettings};
+    use super::*;
+
+    fn parts(settings: TopologySettings) -> Vec<(String, Vec<u32>)> {
+        Topology::build(&settings).unwrap().parts().into_iter().map(|parts| (parts.name, parts.of)).collect()
+    }
+
+    /// So many nodes of part 0, then of part 1, and so on.
+    fn runs(name: &str, nodes: u32, each: u32) -> (String, Vec<u32>) {
+        (name.to_owned(), (0..nodes).map(|node| node / each).collect())
+    }
+
+    #[test]
+    fn trees_have_switches_and_the_subtrees_of_each_level() {
+        let tree = parts(TopologySettings::FatTree { ports: 4, levels: 3 });
+        assert_eq!(tree, [runs("switches", 16, 2), runs("level-1", 16, 4)]);
+        let xgft = TopologySettings::Xgft { down: vec![3, 2, 2], up: vec![1, 1, 2], cables: vec![1, 1, 1] };
+        assert_eq!(parts(xgft), [runs("switches", 12, 3), runs("level-1", 12, 6)]);
+        assert_eq!(parts(TopologySettings::FatTree { ports: 4, levels: 2 }), [runs("switches", 8, 2)]);
+        assert_eq!(parts(TopologySettings::Single { nodes: 3 }), [runs("switches", 3, 3)]);
+    }
+
+    #[test]
+    fn dragonflies_have_switches_and_groups() {
+        let arrangement = Arrangement::PalmTree;
+        let shape = DragonflyShape {
+            groups: 3,
+            switches_per_group: 2,
+            nodes_per_switch: 2,
+            global_ports: 1,
+            arrangement,
+        };
+        assert_eq!(
+            parts(TopologySettings::Dragonfly(shape)),
+            [runs("switches", 12, 2), runs("groups", 12, 4)]
+        );
+        let plus = DragonflyPlus {
+            groups: 3,
+            leaves: 2,
+            spines: 2,
+            nodes_per_switch: 3,
+            global_ports: 1,
+            arrangement,
+        };
+        assert_eq!(
+            parts(TopologySettings::DragonflyPlus(plus)),
+            [runs("switches", 18, 3), runs("groups", 18, 6)]
+        );
+    }
+
+    #[test]
+    fn grids_have_switches_rows_and_planes() {
+        let torus = TopologySettings::Torus { dimensions: vec![3, 2, 2], nodes_per_switch: 2 };
+        let expected = [runs("switches", 24, 2), runs("dimension-0", 24, 6), runs("dimension-1", 24, 12)];
+        assert_eq!(parts(torus), expected);
+    }
+}
