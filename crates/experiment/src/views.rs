@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 /// Whose steps a trace has, unless it is said.
 pub const TRACE_OF_DEFAULT: &str = "slowest";
 
-/// That a run cannot be shown otherwise: [`has_views`](Run::has_views).
+/// That a run cannot be shown otherwise: [`has_views`](crate::workload::Described::has_views).
 pub const WITHOUT_VIEWS: &str =
     "a train has no page, no trace and no counters, unless a task graph runs beside it";
 
