@@ -331,13 +331,22 @@ impl<'a> Reader<'a> {
 
     /// Reports what keeps packets from reaching their destinations.
     fn check(&mut self, topology: &Topology) {
+        let mut told: Vec<(Option<Range<usize>>, String)> = Vec::new();
         let mut missing: BTreeMap<SwitchId, Vec<(NodeId, NodeId)>> = BTreeMap::new();
         for fault in self.tables.check(topology).err().unwrap_or_default() {
             match fault {
                 TableFault::NoEntry { at, node, source } => {
                     missing.entry(at).or_default().push((node, source))
                 }
-                fault => self.findings.push(self.fault(&fault)),
+                fault => {
+                    let problem = self.fault(&fault);
+                    // A line may be wrong for many nodes in the same way.
+                    let span = problem.location.as_ref().map(|it| it.span.clone());
+                    if !told.contains(&(span.clone(), problem.message.clone())) {
+                        told.push((span, problem.message.clone()));
+                        self.findings.push(problem);
+                    }
+                }
             }
         }
         for (at, lacks) in missing {
@@ -349,7 +358,8 @@ impl<'a> Reader<'a> {
     fn lacking(&self, at: SwitchId, lacks: &[(NodeId, NodeId)]) -> Diagnostic {
         /// More are counted.
         const NAMED: usize = 4;
-        let (switch, (node, source)) = (self.switch(at), lacks[0]);
+        let switch = self.switch(at);
+        let from_other = lacks.iter().find(|(node, source)| node != source);
         let mut nodes: Vec<String> = lacks.iter().take(NAMED).map(|(node, _)| self.node(*node)).collect();
         if lacks.len() > NAMED {
             nodes.push(format!("{} more", lacks.len() - NAMED));
@@ -357,9 +367,12 @@ impl<'a> Reader<'a> {
         let message = format!("{switch} has no port for {}", nodes.join(", "));
         let heading = self.headings.get(&at);
         let location = heading.map_or_else(|| Location::whole(self.source), |span| self.at(span));
+        let comes = from_other.map(|(node, source)| {
+            format!("packets of {} for {} come there", self.node(*source), self.node(*node))
+        });
         Diagnostic::error(Code::TableLeads, location, message)
             .expected(format!("a line `to` of {switch} for each node for which packets come there"))
-            .help(format!("packets of {} for {} come there", self.node(source), self.node(node)))
+            .maybe_help(comes)
     }
 
     fn fault(&self, fault: &TableFault) -> Diagnostic {

@@ -16,7 +16,9 @@ settings! {
         example("2 B"), source("hpp-switch.txt sections 3.3 and 4 (P-HP-006)");
 
     /// Flits before the payload: start, virtual channel and length, route, tag. They use the link; the credits of the
-    /// HPP Switch count payload alone. Without header and trailer a packet is its payload, of one flit or more.
+    /// HPP Switch count payload alone. Without header and trailer a packet is its payload, of one flit or more; an
+    /// HPP Switch then spends more on the advert of its credit unit than on the packet, unless adverts have wires of
+    /// their own (`switch.credit.advert = "0 flits"`).
     pub(crate) HEADER = "packet.header", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 }, required,
         example("4 flits"), source("OQ-H1");
 
