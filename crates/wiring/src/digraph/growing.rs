@@ -37,9 +37,10 @@ impl Growing {
             if self.successors[from as usize].contains(&to) {
                 continue;
             }
-            if self.refused[from as usize].contains(&to) || !self.add(from, to) {
+            let is_refused = self.refused[from as usize].contains(&to);
+            if is_refused || !self.add(from, to) {
                 // Not for good, if it is an edge of this path that closes the cycle.
-                if added.is_empty() && !self.refused[from as usize].contains(&to) {
+                if added.is_empty() && !is_refused {
                     self.refused[from as usize].push(to);
                 }
                 // The last ones of their rows; an order stays one without them.

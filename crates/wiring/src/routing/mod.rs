@@ -151,7 +151,7 @@ pub enum RoutingError {
     TooLong,
     /// Up*/down*, minimal and multi-path routing need links that lead both ways.
     OneWay,
-    /// Up*/down* and minimal routing have tables: see [`table_entries_max`].
+    /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`].
     TooLarge,
     /// Forwarding tables have to be given, and to lead every packet to its destination: see [`ForwardingTables::check`].
     Tables,

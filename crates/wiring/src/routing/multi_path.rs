@@ -40,6 +40,9 @@ struct Ways {
     paths: Vec<u32>,
 }
 
+/// Links to go, or so many at least: far more than a header holds, so that what is as far is refused.
+const FAR: u8 = u8::MAX - 1;
+
 /// Paths that a header tells apart.
 const PATHS_MAX: u32 = (1 << 24) - 1;
 
@@ -71,7 +74,7 @@ impl Ways {
         (self.distance[first + target], self.paths[first + target]) = (0, 1);
         let mut place = 0;
         while let Some(&here) = open.get(place) {
-            let (away, paths) = (self.distance[first + here] + 1, self.paths[first + here]);
+            let (away, paths) = ((self.distance[first + here] + 1).min(FAR), self.paths[first + here]);
             // Links lead both ways, so that a neighbour has as many links here as there are links to it.
             for next in links[here].iter().map(|link| link.next) {
                 if self.distance[first + next] == u8::MAX {
@@ -253,8 +256,10 @@ mod tests {
     /// A path of a mesh that is too long for the header is not cut off.
     #[test]
     fn multi_path_refuses_paths_that_a_header_does_not_hold() {
-        let mesh = TopologySettings::Mesh { dimensions: vec![5, 4], nodes_per_switch: 1 };
-        let topology = Arc::new(Topology::build(&mesh).unwrap());
-        assert_eq!(Routing::new(RoutingKind::MultiPath, topology).err(), Some(RoutingError::TooLong));
+        for dimensions in [vec![5, 4], vec![600]] {
+            let mesh = TopologySettings::Mesh { dimensions, nodes_per_switch: 1 };
+            let topology = Arc::new(Topology::build(&mesh).unwrap());
+            assert_eq!(Routing::new(RoutingKind::MultiPath, topology).err(), Some(RoutingError::TooLong));
+        }
     }
 }
