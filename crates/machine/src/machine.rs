@@ -237,15 +237,11 @@ impl Machine {
     /// If the fabric refuses what the checks of this crate let pass.
     #[must_use]
     pub fn fabric(&self) -> AnyFabric {
-        if let Some(made) = &self.made {
-            return self.fabric_of(made.clone());
-        }
-        let topology = Arc::new(Topology::build(&self.topology).expect("a checked topology can be built"));
-        let routing = match &self.tables {
-            Some(file) => Routing::by_tables(topology, Arc::clone(&file.tables)),
-            None => Routing::new(self.routing, topology),
+        let made = || {
+            let topology = Topology::build(&self.topology).expect("a checked topology can be built");
+            Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology")
         };
-        self.fabric_of(routing.expect("a checked routing goes with its topology"))
+        self.fabric_of(self.made.clone().unwrap_or_else(made))
     }
 
     fn fabric_of(&self, routing: Routing) -> AnyFabric {

@@ -232,29 +232,22 @@ pub(crate) fn build(
         if !has_room {
             return None;
         }
-        let tables = match row.needs {
-            Needs::File => {
-                let topology = topology?;
-                // What is wrong with a topology has been said.
-                let wiring = Wiring::build(&topology.settings).ok()?;
-                let (path, at) = (values.path(&FILE)?, values.location(&FILE));
-                let of = (&wiring, topology.graph.as_ref());
-                Some(tables::read(&path, at.as_ref(), of, findings)?)
+        let mut chosen = Chosen { kind: routing, tables: None, classes: None, made: None };
+        if matches!(row.needs, Needs::File) {
+            let topology = topology?;
+            // What is wrong with a topology has been said.
+            let wiring = Arc::new(Wiring::build(&topology.settings).ok()?);
+            let (path, at) = (values.path(&FILE)?, values.location(&FILE));
+            let file = tables::read(&path, at.as_ref(), (&wiring, topology.graph.as_ref()), findings)?;
+            chosen.made = Some(Routing::by_tables(wiring, Arc::clone(&file.tables)).ok()?);
+            chosen.tables = Some(file);
+        } else if let Some(topology) = topology {
+            chosen.classes = routing::classes(routing, &topology.settings);
+            if chosen.classes.is_none() {
+                chosen.made = Some(made(values, routing, topology, findings)?);
             }
-            _ => None,
-        };
-        let mut chosen = Chosen { kind: routing, tables, classes: None, made: None };
-        chosen.classes = match (&chosen.tables, topology) {
-            (Some(file), _) => Some(file.tables.classes()),
-            (None, None) => None,
-            (None, Some(topology)) => match routing::classes(routing, &topology.settings) {
-                Some(classes) => Some(classes),
-                None => {
-                    chosen.made = Some(made(values, routing, topology, findings)?);
-                    chosen.made.as_ref().map(Routing::classes)
-                }
-            },
-        };
+        }
+        chosen.classes = chosen.made.as_ref().map(Routing::classes).or(chosen.classes);
         return Some(chosen);
     }
     let name = row.choice.name;
