@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_machine::code::PAGES;
@@ -12,7 +13,6 @@ use flitway_machine::{
     settings_reference,
 };
 use flitway_switch::SwitchSettings;
-use flitway_switch::hpp::settings::LaneChoice;
 use flitway_switch::hpp::settings::{
     AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };

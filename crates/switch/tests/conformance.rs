@@ -1,10 +1,9 @@
 //! Every switch keeps what every switch must: see the kit. A new one has a test here.
 
+use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_switch::hpp::{
-    AdvertSettings, BarrierSettings, Hpp, HppSettings, LaneChoice, MulticastSettings, Pipeline,
-};
+use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,

@@ -7,6 +7,7 @@ mod common;
 use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{
@@ -14,7 +15,6 @@ use flitway_fabric::observer::{
 };
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{Chip, Delivery, Fabric, Flow, Packet, Simulation};
-use flitway_switch::hpp::LaneChoice;
 use flitway_switch::hpp::{
     AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_in_batches,
 };

@@ -91,10 +91,11 @@ pub(super) fn latencies(dice: &mut Dice, links: usize) -> Vec<u32> {
 mod tests {
     use super::super::text::{Choice, Data, Tree};
     use super::*;
+    use flitway_fabric::LaneChoice;
     use flitway_fabric::arbiter::ArbiterKind;
     use flitway_fabric::barrier::{DunStart, PacketKind, Root};
     use flitway_switch::SwitchSettings;
-    use flitway_switch::hpp::{Gathering, LaneChoice};
+    use flitway_switch::hpp::Gathering;
     use flitway_switch::sp::{NextPacket, Organisation, Replication, SpAscent, Store};
     use flitway_wiring::multicast::Ascent;
     use flitway_wiring::routing::RoutingKind;

@@ -172,9 +172,7 @@ mod switch;
 mod theory;
 mod timing;
 
-pub use settings::{
-    AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline,
-};
+pub use settings::{AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, Pipeline};
 pub use theory::Ends;
 
 use flitway_engine::Cycle;

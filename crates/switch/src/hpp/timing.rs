@@ -1,10 +1,11 @@
 //! The settings as the numbers that the switch and the NIC ports compute with.
 
 use super::barrier::FLITS;
-use super::{Hpp, HppSettings, LaneChoice, rules};
+use super::{Hpp, HppSettings, rules};
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::Fabric;
+use flitway_fabric::LaneChoice;
 use flitway_fabric::simulation::Architecture;
 
 /// Longer than any simulation, and far from overflow.

@@ -8,11 +8,10 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rates, Up,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, LaneChoice, NicPorts, Outgoing, Packet, Rates,
+    Up,
 };
-use flitway_switch::hpp::{
-    AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline,
-};
+use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Destination, Groups, NodeId, RailId};

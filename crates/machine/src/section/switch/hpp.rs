@@ -4,11 +4,12 @@ mod barrier;
 mod multicast;
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
-use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, LaneChoice, Pipeline};
+use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
 
 use super::{
     ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs,

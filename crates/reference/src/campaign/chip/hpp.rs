@@ -14,11 +14,11 @@ use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::DunStart;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, Fabric};
+use flitway_fabric::{Change, Fabric, LaneChoice};
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::{
-    AdvertSettings, BarrierSettings, Gathering, HppSettings, LaneChoice, MulticastSettings, Pipeline,
-    posts_adverts, works_in_batches,
+    AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, Pipeline, posts_adverts,
+    works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;

@@ -247,7 +247,7 @@ mod tests {
             epoch: Cycle::ZERO,
             vcs: 1,
             lanes: 1,
-            lane_choice: crate::hpp::LaneChoice::ByPacket,
+            lane_choice: flitway_fabric::LaneChoice::ByPacket,
             to_crossbar: 1,
             receive: 1,
             transmit_buffer: 1,

@@ -12,10 +12,10 @@ pub(super) mod slack;
 #[cfg(test)]
 mod testing {
     use crate::hpp::timing::Timing;
-    use crate::hpp::{AdvertSettings, BarrierSettings, HppSettings, LaneChoice, MulticastSettings, Pipeline};
+    use crate::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
     use flitway_fabric::arbiter::ArbiterKind;
     use flitway_fabric::packet::PacketFormat;
-    use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, NicPorts, Rates};
+    use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, LaneChoice, NicPorts, Rates};
     use flitway_wiring::Groups;
     use flitway_wiring::routing::{Routing, RoutingKind};
     use flitway_wiring::topology::{Topology, TopologySettings};
