@@ -1,7 +1,7 @@
 //! Arbiters: requests in, one grant out.
 //!
 //! An [`ArbiterBank`] holds the arbiters of one switch, all of one kind. Requests are a bit mask of up to 64 inputs.
-//! A grant is always used, so choosing and updating are one step.
+//! A grant is always used, so choosing and updating are one step, but where what is chosen has to be chosen again elsewhere.
 //!
 //! * **Matrix** (hpp-switch.txt section 2.2, "strong fairness"): bit `W[i][j]` says that `i` goes before `j`; the winner
 //!   goes behind everyone. The bits of a matrix that starts upper triangular always spell out a total order, so it is
@@ -132,13 +132,23 @@ impl ArbiterBank {
     /// If there are none.
     #[inline(always)]
     pub fn grant(&mut self, arbiter: usize, requests: u64) -> usize {
+        let winner = self.choose(arbiter, requests);
+        self.grant_only(arbiter, winner);
+        winner
+    }
+
+    /// The one of `requests` that `arbiter` would grant.
+    ///
+    /// # Panics
+    /// If there are none.
+    #[inline(always)]
+    #[must_use]
+    pub fn choose(&self, arbiter: usize, requests: u64) -> usize {
         assert!(requests != 0, "an arbiter grants when somebody requests");
-        match &mut self.state {
+        match &self.state {
             State::Last(last) => {
-                let last = &mut last[arbiter];
-                let after = requests & !(u64::MAX >> (63 - *last));
-                *last = if after != 0 { after } else { requests }.trailing_zeros() as u8;
-                usize::from(*last)
+                let after = requests & !(u64::MAX >> (63 - last[arbiter]));
+                if after != 0 { after } else { requests }.trailing_zeros() as usize
             }
             State::Stamps(stamps) => {
                 let first = arbiter * (1 + self.inputs);
@@ -150,7 +160,6 @@ impl ArbiterBank {
                     winner =
                         if stamps[first + 1 + other] < stamps[first + 1 + winner] { other } else { winner };
                 }
-                stamp(stamps, first, self.inputs, winner);
                 winner
             }
         }

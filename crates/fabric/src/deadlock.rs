@@ -57,6 +57,8 @@ pub enum Need {
     Queue {
         /// The output.
         output: PortId,
+        /// The virtual channel by which they leave.
+        vc: u8,
     },
     /// Room in the central buffer, of which packets for that output have some.
     Room {

@@ -372,7 +372,7 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
             Need::Space { output, vc, units, .. } => {
                 format!("room for {units} credit units on VC {vc} behind output port {output}")
             }
-            Need::Queue { output } => {
+            Need::Queue { output, .. } => {
                 format!("output port {output}, for which others are queued before it")
             }
             Need::Room { output } => {

@@ -5,6 +5,7 @@
 
 pub mod hpp;
 pub mod sp;
+pub mod tiled;
 
 use flitway_fabric::{Chip, Fabric};
 use std::ops::{Deref, DerefMut};

@@ -8,7 +8,11 @@ use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
+use flitway_switch::tiled::{
+    AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
+};
 use flitway_test_kit::switch::conforms;
+use flitway_wiring::routing::Selection;
 
 /// All packets are one flit: payload alone.
 const ONE_FLIT: PacketFormat =
@@ -70,4 +74,61 @@ fn sp_switches_conform() {
         SpSettings { store: Store::Input(Organisation::SplitRam), fifo_flits: 96, worms, ..plain },
     ]);
     assert!(mail.iter().eq(&["Credits", "Flits", "Head", "Pace", "Whole"]), "{mail:?}");
+}
+
+#[test]
+fn tiled_switches_conform() {
+    let buffer = |flits, private| BufferSettings { flits, private };
+    let plain = TiledSettings {
+        rows: 2,
+        columns: 4,
+        vcs: 4,
+        buffers: TiledBuffers { input: buffer(256, 9), row: buffer(64, 9), column: buffer(64, 9) },
+        arbiter: ArbiterKind::RoundRobin,
+        selection: Selection::First,
+        lane: LaneOut::Kept,
+        lanes: LaneChoice::ByFlow,
+        pipeline: TiledPipeline {
+            receive: 11,
+            input: 4,
+            row: 3,
+            subswitch: 4,
+            column: 3,
+            output: 4,
+            link: 2,
+            transmit: 11,
+        },
+        retry: Some(RetrySettings { window: 64 }),
+        ack: AckSettings { packets: 8, delay: 85 },
+        format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
+    };
+    let shortest = TiledPipeline {
+        receive: 1,
+        input: 0,
+        row: 1,
+        subswitch: 1,
+        column: 0,
+        output: 0,
+        link: 0,
+        transmit: 1,
+    };
+    let partition = TiledBuffers { input: buffer(36, 9), row: buffer(36, 9), column: buffer(36, 9) };
+    let mail = conforms::<Tiled>(&[
+        plain.clone(),
+        TiledSettings { selection: Selection::LeastLoaded, lane: LaneOut::LeastLoaded, ..plain.clone() },
+        TiledSettings { rows: 1, columns: 8, retry: None, buffers: partition, ..plain.clone() },
+        TiledSettings {
+            rows: 8,
+            columns: 1,
+            vcs: 2,
+            pipeline: shortest,
+            arbiter: ArbiterKind::Matrix,
+            lanes: LaneChoice::ByPacket,
+            ack: AckSettings { packets: 1, delay: 0 },
+            retry: Some(RetrySettings { window: 2 }),
+            ..plain.clone()
+        },
+        TiledSettings { format: ONE_FLIT, ..plain },
+    ]);
+    assert!(mail.iter().eq(&["Ack", "Pace", "Packet"]), "{mail:?}");
 }

@@ -66,6 +66,17 @@ impl Pace {
         Cycle::NEVER
     }
 
+    /// The slot that comes `count` slots after cycle `at`, which is one, at the rate of that cycle.
+    #[inline]
+    #[must_use]
+    pub fn slot_after(&self, at: Cycle, count: u32) -> Cycle {
+        if self.is_full {
+            return at + u64::from(count);
+        }
+        let rate = self.at(at).0.expect("a slot has a rate");
+        rate.slot_after(at, count)
+    }
+
     /// Slots in a row from cycle `at` on, none if that is none; no more than up to the next change.
     #[inline]
     #[must_use]

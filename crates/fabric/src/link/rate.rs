@@ -70,6 +70,19 @@ impl Rate {
         Cycle(at.0 - place + ((before + 1) * cycles).div_ceil(flits) - 1)
     }
 
+    /// The slot that comes `count` slots after cycle `at`, which is one.
+    #[inline]
+    #[must_use]
+    pub fn slot_after(self, at: Cycle, count: u32) -> Cycle {
+        if self.is_full() {
+            return at + u64::from(count);
+        }
+        let (flits, cycles) = (u64::from(self.flits), u64::from(self.cycles));
+        let place = at.0 % cycles;
+        let before = place * flits / cycles;
+        Cycle(at.0 - place + ((before + 1 + u64::from(count)) * cycles).div_ceil(flits) - 1)
+    }
+
     /// Slots in a row from cycle `at` on, none if that is none; as many as there can be of a full rate.
     #[inline]
     #[must_use]
@@ -151,6 +164,12 @@ mod tests {
             for at in (0..60).map(Cycle) {
                 let next = (0..).map(|span| at + span).find(|&at| rate.is_slot(at));
                 assert_eq!(Some(rate.slot_from(at)), next, "{rate:?} from {at}");
+                let mut slots = (0..).map(|span| at + span).filter(|&at| rate.is_slot(at));
+                if rate.is_slot(at) {
+                    for count in 0..20 {
+                        assert_eq!(Some(rate.slot_after(at, count)), slots.next(), "{count} after {at}");
+                    }
+                }
                 if !rate.is_full() {
                     let in_a_row = (0..).take_while(|&span| rate.is_slot(at + span)).count() as u32;
                     assert_eq!(rate.slots_in_a_row(at), in_a_row, "{rate:?} from {at}");

@@ -135,9 +135,10 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
             let answer = question.and_then(|it| answers.get(&it).copied().flatten());
             match *need {
                 Need::Output { by, .. } => Some(Fifo { port: by, side: Side::Input, ..packet.fifo }),
-                Need::Queue { output } | Need::Room { output } => {
-                    Some(Fifo { port: output, side: Side::Output, ..packet.fifo })
+                Need::Queue { output, vc } => {
+                    Some(Fifo { port: output, vc, side: Side::Output, ..packet.fifo })
                 }
+                Need::Room { output } => Some(Fifo { port: output, side: Side::Output, ..packet.fifo }),
                 Need::Space { vc, units, sent, .. } => {
                     let (Question { switch, port, .. }, position) = (question?, answer? as u32);
                     let fifo = Fifo { switch, port, vc, side: Side::Input };

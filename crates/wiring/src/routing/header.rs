@@ -1,6 +1,7 @@
 //! What the header of a packet says to the routing on its way.
 
 use crate::NodeId;
+use serde::{Deserialize, Serialize};
 
 /// The routing's part of a header: whom the packet is for, by way of whom, and how far it has come. Eight bytes, by value.
 ///
@@ -10,7 +11,7 @@ use crate::NodeId;
 /// let header = Header::to(NodeId(7)).by_way_of(12).in_phase(1);
 /// assert_eq!((header.destination(), header.via(), header.phase()), (NodeId(7), 12, 1));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Header(u64);
 
 impl Header {

@@ -88,7 +88,7 @@ impl Switch {
         let held = |output: PortId, of_room: bool| match self.outputs[output.index()].taken {
             Some(by) => Need::Output { output, by: PortId(by.into()) },
             None if of_room => Need::Room { output },
-            None => Need::Queue { output },
+            None => Need::Queue { output, vc: 0 },
         };
         let own = ports(input.outputs).next()?;
         let mut alternatives: Vec<Need> = if is_single { vec![held(own, false)] } else { Vec::new() };
@@ -107,7 +107,7 @@ impl Switch {
         let reserves = (0..self.inputs.len()).filter(|&by| self.inputs[by].reserve > 0);
         alternatives.extend(reserves.map(|by| Need::Output { output: own, by: PortId::new(by) }));
         let waiting =
-            self.waiting(Side::Input, number, input.about?, 0, vec![Need::Queue { output: own }])?;
+            self.waiting(Side::Input, number, input.about?, 0, vec![Need::Queue { output: own, vc: 0 }])?;
         Some(Waiting { needs: Vec::new(), alternatives, ..waiting })
     }
 
@@ -139,7 +139,7 @@ impl Switch {
             let keeper = it.kept.filter(|&by| usize::from(by) != number);
             match keeper.or(it.taken) {
                 Some(by) => Some(Need::Output { output, by: PortId(by.into()) }),
-                None => (it.load > 0).then_some(Need::Queue { output }),
+                None => (it.load > 0).then_some(Need::Queue { output, vc: 0 }),
             }
         };
         ports(input.outputs & !input.some).filter_map(missing).collect()
@@ -159,7 +159,7 @@ impl Switch {
         };
         let need = |output: PortId| match self.outputs[output.index()].taken {
             Some(by) => Need::Output { output, by: PortId(by.into()) },
-            None => Need::Queue { output },
+            None => Need::Queue { output, vc: 0 },
         };
         let outputs = ports(self.inputs[number].outputs);
         outputs.filter(reads).map(need).collect()

@@ -1,0 +1,233 @@
+//! The tiled switch, the chip (NRC) of TH Express-2, and the NIC ports that talk to it: rows and columns of tiles, a port in
+//! each; buffers at the crossing points that many virtual channels share; links that tell what they have received.
+//!
+//! Sources: th-express-2.txt sections 2.1 and 4.3; `mechanisms.md` 2.2 to 2.4; OQ-T3, OQ-T4, OQ-T6, OQ-T11. The organisation is
+//! that of J. Kim et al., ISCA 2005. What the paper leaves open is decided as said in
+//! `docs/decisions/0023-tiled-switch-cycle-by-cycle.md`.
+//!
+//! # What happens in which cycle
+//!
+//! This text is normative: the per-flit reference model is its plainest transcription, and the fast engine must agree with it
+//! in every cycle. Names in code font are settings ([`TiledSettings`]).
+//!
+//! **Tiles.** Port `p` belongs to the tile in row `p / columns` and column `p mod columns`. A packet from input `i` to output
+//! `o` crosses three buffers: the *input buffer* of `i`; over the row bus of `i` the *row buffer* of `i` in the tile that is
+//! in the row of `i` and the column of `o`; through the subswitch of that tile, and over its channel to the row of `o`, the
+//! *column buffer* of that source row in the tile of `o`. From there it goes to the link of `o`.
+//!
+//! **Packets** of `p` payload bytes are `header_flits + ceil(p / flit_bytes) + trailer_flits` flits; one or more. They move
+//! as a whole: where one goes on in cycle `t`, its flit `j` does in cycle `t + j`, or on a link in the `j`-th slot after the
+//! first.
+//!
+//! **Virtual channels.** With `V` VCs and `c` classes (which divide `V`), VC `k (V / c) + l` is lane `l` of class `k`. A NIC
+//! sends in class 0, on the lane of [`LaneChoice`](flitway_fabric::LaneChoice). A packet is in the VC by which it came in the
+//! input buffer and in the row buffer, and in that by which it leaves in the column buffer: so it waits for no VC that the
+//! routing does not have it wait for.
+//!
+//! **Buffers.** A buffer of `flits` flits has `private` ones for each VC, and what is left is *shared* by all. A VC that
+//! holds `u` flits takes `max(0, u - private)` of the shared part. A packet *has room* if with all of its flits in its VC no
+//! more of the shared part is taken than there is. Who writes into a buffer keeps the count: a packet takes its room when it
+//! begins to move there. A packet that leaves a buffer and whose last flit does so in cycle `t` gives its room back in cycle
+//! `t + 1`. Since the private part holds the longest packet, no VC keeps another out for ever. A static partition has no
+//! shared part.
+//!
+//! **Channels.** A flit that a sender has *on its wire* in cycle `t` is on the receiver's wire in cycle `t + latency`. A
+//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`]); what has begun keeps its rate to the end,
+//! and what begins from the cycle of a change on has the new one. A channel that is stopped begins nothing.
+//!
+//! **Receiving.** Of a packet let `a` be the cycle in which its first flit is on the wire of the receiver, and `b` that of
+//! its last. With `retry` it goes on when all of it has been checked, and is *accepted* by a switch in cycle `b + receive +
+//! input`; without, as soon as it can go on without a gap, in cycle `max(a, b - (n - 1)) + receive + input` for `n` flits. A
+//! NIC port has it, and it counts as delivered, in cycle `b + receive`.
+//!
+//! **Acknowledgements.** The receiver of a channel tells its sender, on the channel the other way, how many packets it has
+//! accepted so far and how many flits of each VC have given back their room so far: absolute numbers. *News* is a packet
+//! accepted (with `retry`) or a packet that gives back its room and has not been told. An acknowledgement goes along with
+//! every packet that a link begins and says what has happened in that cycle or before. Alone it takes one flit, in a slot in
+//! which the link could begin a packet and has none. That is done when so many packets as `ack.packets` have been accepted,
+//! or have given back their room, since the last acknowledgement, or when the oldest news is `ack.delay` cycles old. An
+//! acknowledgement, or a packet that it goes along with, whose last flit is on the wire of the receiver in cycle `b` is heard
+//! in cycle `b + receive`.
+//!
+//! **Window.** With `retry` a sender keeps each packet until it has heard that it is accepted, and begins none while it keeps
+//! `window` of them.
+//!
+//! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
+//!
+//! 1. *Acknowledgements* are heard. Room that is given back in cycle `t` counts.
+//! 2. *Accepted packets*, from the lowest input on. The routing gives one or more outputs, each with a class. With
+//!    `selection` by load the packet takes the output of the least load, the first in the order of the routing among equals,
+//!    else the first one. The load of an output and VC are the flits of the packets that have taken it and have not, as far
+//!    as acknowledgements say, given back their room at the other end of its link; that of an output is the sum over its VCs.
+//!    With `lane` kept the packet goes out on the lane on which it came; by load on the lane of the output and class that has
+//!    the least load, of equals the first from the lane on which it came on, going round. Then it waits in its input buffer,
+//!    in the queue of its VC and of the column of its output.
+//! 3. *Row buses.* That of input `i` is free if no flit goes over it in cycle `t`. A queue requests if the first packet in it
+//!    has room in its row buffer. An arbiter of the input chooses among the VCs of which a queue requests, then one of that
+//!    VC among the columns. The packet goes over the bus from cycle `t` on, its row buffer has it in cycle `t + row`.
+//! 4. *Subswitches.* A row buffer that no flit leaves in cycle `t` offers one packet: of those that are the first of their VC
+//!    in it, that it has had since cycle `t` or before, whose channel is free in cycle `t` and which have room in their
+//!    column buffer, the one that an arbiter of the row buffer chooses by VC. Of the packets that are offered to a channel an
+//!    arbiter of the channel chooses one by input. It goes from cycle `t` on, and its column buffer has it in cycle `t +
+//!    subswitch + column`. What is not chosen was not offered.
+//! 5. *Outputs.* A link is free from the cycle after the last slot of what it began last. In a slot in which it is free a
+//!    packet requests that is the first of its VC in a column buffer of that output, which has had it since cycle `t` or
+//!    before, and that has room in the input buffer at the other end, if the window is open. An arbiter of the output chooses
+//!    among the VCs that request, then one of that VC among the rows. The packet leaves from cycle `t` on, a flit in each
+//!    slot; flits are on the wire `output + link + transmit` cycles later.
+//! 6. *Acknowledgements alone*, in a slot in which the link is free and has begun nothing in step 5, if they are due.
+//!
+//! **NIC port.** Packets wait in a queue for each VC. In cycle `t` an arbiter chooses, like that of an output, among the VCs
+//! whose first packet was created before or in cycle `t` and has room in the input buffer at the other end. Flits are on the
+//! wire `link + transmit` cycles after they were sent. Acknowledgements go as from a switch. Ideal NIC ports give back the
+//! room of a packet in the cycle in which it is delivered.
+//!
+//! **Bounded NIC ports** ([`NicPorts`]) have a buffer like an input. The packets of a virtual channel are delivered in their
+//! order, each not before the last flit of the one before has left the buffer; several virtual channels from the lowest on.
+//! The NIC drains a packet that has been delivered in that cycle or later: from the cycle in which it does, the packet's
+//! flits leave the buffer, one a cycle. A packet whose last slot is cycle `t` has left its source queue, and the NIC hears
+//! so, in cycle `t + 1`.
+
+mod link;
+mod nic;
+mod packet_state;
+mod room;
+pub mod settings;
+mod switch;
+mod theory;
+
+pub use settings::{
+    AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
+};
+
+use flitway_engine::Cycle;
+use flitway_fabric::component::{Components, Context, FabricShard, Letter};
+use flitway_fabric::observer::Observer;
+use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
+use flitway_fabric::{Endpoint, Fabric, NicPorts, Rate};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::{PortId, RailId};
+use nic::Port;
+use packet_state::{Inbox, Mail, Pools};
+use room::Parts;
+use switch::Switch;
+
+type Cx<'a, O> = Context<'a, Tiled, O>;
+
+/// The architecture, as the simulation sees it.
+#[derive(Debug)]
+pub struct Tiled;
+
+/// What the switches and NIC ports of a shard share.
+#[derive(Debug)]
+pub struct Shared {
+    settings: TiledSettings,
+    /// Virtual channels, and how many of them are of a class.
+    vcs: usize,
+    lanes: usize,
+    parts: BufferParts,
+    /// Packets that a sender keeps, if it keeps any.
+    window: Option<u32>,
+    nic_ports: NicPorts,
+    routing: Routing,
+    pools: Pools,
+}
+
+/// How the buffers are divided.
+#[derive(Clone, Copy, Debug)]
+struct BufferParts {
+    input: Parts,
+    row: Parts,
+    column: Parts,
+}
+
+impl Shared {
+    /// When a switch accepts a packet whose flits, so many, are on its wire from cycle `first` to cycle `last`.
+    #[inline]
+    fn accepted_at(&self, first: Cycle, last: Cycle, flits: u32) -> Cycle {
+        let TiledPipeline { receive, input, .. } = self.settings.pipeline;
+        let whole = match self.window {
+            Some(_) => last,
+            None => first.max(Cycle(last.0 - u64::from(flits - 1))),
+        };
+        whole + u64::from(receive + input)
+    }
+}
+
+impl Architecture for Tiled {
+    type Chip = TiledSettings;
+    type Shard<E: Endpoint, O: Observer> = FabricShard<Tiled, E, O>;
+
+    fn shard<E: Endpoint, O: Observer>(
+        fabric: &Fabric<TiledSettings>,
+        plan: Plan<E, O>,
+    ) -> FabricShard<Tiled, E, O> {
+        FabricShard::new(fabric, plan)
+    }
+
+    /// What a NIC port begins in cycle `t` is on the wire at the other end `link + transmit + latency` cycles later, and a
+    /// switch takes longer; nothing is heard or accepted there before `receive` cycles more.
+    fn lookahead(settings: &TiledSettings, _: &Fabric, latency: u32) -> u64 {
+        u64::from(latency + settings.pipeline.nic_to_wire() + settings.pipeline.receive)
+    }
+
+    fn change_of_rate<E: Endpoint, O: Observer>(
+        place: u32,
+        port: PortId,
+        at: Cycle,
+        rate: Option<Rate>,
+    ) -> Option<Letter<Mail>> {
+        Some(Letter { place, by: at, mail: Mail::Pace(port.0 as u16, at, rate) })
+    }
+}
+
+impl Components for Tiled {
+    type Shared = Shared;
+    type Mail = Mail;
+    type Inbox = Inbox;
+    type Switch = Switch;
+    type Port = Port;
+
+    fn shared(fabric: &Fabric<TiledSettings>) -> Shared {
+        let settings = &fabric.chip;
+        assert!(
+            fabric.groups.is_empty() && fabric.barriers.is_empty(),
+            "tiled switches have tables for no groups"
+        );
+        let (vcs, classes) = (settings.vcs, fabric.routing.classes());
+        assert!(
+            vcs.is_multiple_of(classes),
+            "{vcs} virtual channels are not {classes} classes of equal size"
+        );
+        let selection = fabric.routing.selection();
+        assert_eq!(selection, settings.selection, "switches select as their settings say");
+        let TiledBuffers { input, row, column } = settings.buffers;
+        let parts = |buffer| Parts::new(buffer, vcs);
+        Shared {
+            vcs: vcs as usize,
+            lanes: (vcs / classes) as usize,
+            parts: BufferParts { input: parts(input), row: parts(row), column: parts(column) },
+            window: settings.retry.map(|retry| retry.window),
+            nic_ports: fabric.nic_ports,
+            routing: fabric.routing.clone(),
+            pools: Pools::default(),
+            settings: settings.clone(),
+        }
+    }
+
+    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {
+        Switch::new(shared, number, wires)
+    }
+
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wires: &NodeWires) -> Port {
+        Port::new(shared, number, rail, wires)
+    }
+
+    fn accept(shared: &mut Shared, _: u32, inbox: &mut Inbox, mail: Mail, _: Cycle) {
+        inbox.accept(&mut shared.pools, mail);
+    }
+
+    fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
+        inbox.audit(&shared.pools, books);
+    }
+}

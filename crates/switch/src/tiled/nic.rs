@@ -1,0 +1,275 @@
+//! A NIC port: source queues, a link like that of a switch, and a sink.
+
+mod bounded;
+
+use super::link::{Receiver, Sender};
+use super::packet_state::{self, Inbox, PacketState};
+use super::{Cx, Shared, Tiled};
+use bounded::Bounded;
+use flitway_engine::Cycle;
+use flitway_fabric::arbiter::ArbiterBank;
+use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
+use flitway_fabric::observer::{Departure, Observer};
+use flitway_fabric::pool::List;
+use flitway_fabric::simulation::{Conservation, NodeWires};
+use flitway_fabric::{BarrierId, Delivery, Packet};
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
+use std::sync::Arc;
+
+/// A NIC port.
+#[derive(Debug)]
+pub struct Port {
+    /// The node among the components.
+    number: u32,
+    rail: RailId,
+    sender: Sender,
+    receiver: Receiver,
+    /// By virtual channel: packets to send, and those of which there are some.
+    queues: Box<[List]>,
+    waiting: u64,
+    arbiter: ArbiterBank,
+    /// Packets that have come, by the cycle in which they count as delivered; of ideal NIC ports.
+    whole: List,
+    /// When the first of them does.
+    delivers_at: Cycle,
+    /// Nothing is begun before this cycle any more.
+    from: Cycle,
+    /// When something can be begun, as far as known.
+    due: Cycle,
+    /// Packets wait, and none of them can go before an acknowledgement is heard.
+    is_starved: bool,
+    /// Where NIC ports are bounded.
+    bounded: Option<Box<Bounded>>,
+}
+
+/// Bytes of a NIC port.
+pub(super) fn bytes_per_port(vcs: usize) -> usize {
+    size_of::<Port>() + vcs * size_of::<List>() + ArbiterBank::bytes(vcs)
+}
+
+impl Port {
+    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
+        let to_wire = shared.settings.pipeline.nic_to_wire();
+        Port {
+            number,
+            rail,
+            sender: Sender::new(wires.out, wires.rate.into(), to_wire, false),
+            receiver: Receiver::default(),
+            queues: vec![List::default(); shared.vcs].into(),
+            waiting: 0,
+            arbiter: ArbiterBank::new(shared.settings.arbiter, 1, shared.vcs),
+            whole: List::default(),
+            delivers_at: Cycle::NEVER,
+            from: Cycle::ZERO,
+            due: Cycle::NEVER,
+            is_starved: false,
+            bounded: Bounded::new(shared),
+        }
+    }
+
+    /// Virtual channels of which a packet can go, as has been heard.
+    fn vcs_to_send(&self, shared: &Shared) -> u64 {
+        let states = &shared.pools.states;
+        let can_go = |vc: usize| {
+            let head = states.first(&self.queues[vc]);
+            head.is_some_and(|state| self.sender.takes(shared, vc, state.flits.into()))
+        };
+        (0..self.queues.len()).filter(|&vc| can_go(vc)).fold(0, |vcs, vc| vcs | 1 << vc)
+    }
+
+    /// Looks again when something can be begun, not before cycle `now`.
+    fn look(&mut self, shared: &Shared, now: Cycle) {
+        self.from = self.from.max(now);
+        self.is_starved = self.waiting != 0 && self.vcs_to_send(shared) == 0;
+        let slot = |from: Cycle| self.sender.pace.slot_from(from.max(self.sender.free_at).max(self.from));
+        let packet = if self.waiting == 0 {
+            Cycle::NEVER
+        } else if self.is_starved {
+            self.sender.hears_at(&shared.pools)
+        } else {
+            slot(Cycle::ZERO)
+        };
+        let ack = self.receiver.due(shared);
+        let ack = if ack == Cycle::NEVER { ack } else { slot(ack) };
+        self.due = packet.min(ack);
+    }
+
+    /// Takes in changes of rates. Returns a mask of the ports that have some.
+    #[cold]
+    fn receive_paces(ports: &mut [Self], shared: &Shared, inbox: &mut Inbox, start: Cycle) -> u64 {
+        let mut mail = 0;
+        for (rail, at, rate) in inbox.paces.drain(..) {
+            let port = &mut ports[usize::from(rail)];
+            port.sender.pace.change(at, rate);
+            port.look(shared, start);
+            mail |= 1 << rail;
+        }
+        mail
+    }
+
+    /// The link begins the first packet of an arbiter's choice among `vcs`.
+    fn send<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vcs: u64) {
+        let vc = self.arbiter.grant(0, vcs);
+        let states = &mut cx.shared.pools.states;
+        let slot = states.unlink(&mut self.queues[vc]);
+        if self.queues[vc].is_empty() {
+            self.waiting &= !(1 << vc);
+        }
+        let state = &mut states[slot];
+        state.injected = now + u64::from(cx.shared.settings.pipeline.nic_to_wire());
+        let (packet, flits, created, flow) = (state.name(), state.flits, state.created, state.flow());
+        let free = self.sender.free_at;
+        let flight = self.sender.begin(cx, now, slot, vc);
+        cx.observer.departed(&Departure {
+            packet,
+            component: self.number,
+            port: PortId(self.rail.0),
+            vc: vc as u8,
+            flits,
+            ready: created,
+            free,
+            chosen: now,
+            arrives: flight.arrives,
+        });
+        self.sender.tell_along(cx, &mut self.receiver);
+        if let Some(bounded) = &mut self.bounded {
+            bounded.leave(flight.ends, flow);
+        }
+    }
+}
+
+impl PortModel<Tiled> for Port {
+    fn receive<const REACTS: bool, O: Observer>(
+        ports: &mut [Self],
+        cx: &mut Cx<'_, O>,
+        inbox: &mut Inbox,
+        _: NodeId,
+    ) -> u64 {
+        let (mut mail, start) = (0, cx.post.start());
+        let pools = &mut cx.shared.pools;
+        while let Some(ack) = pools.acks.first(&inbox.acks) {
+            let rail = usize::from(ack.port);
+            let slot = pools.acks.unlink(&mut inbox.acks);
+            ports[rail].sender.expect(pools, slot);
+            mail |= u64::from(ports[rail].is_starved) << rail;
+        }
+        while let Some(state) = pools.states.first(&inbox.packets) {
+            let (rail, at, vc) = (usize::from(state.port), state.at, usize::from(state.vc));
+            let slot = pools.states.unlink(&mut inbox.packets);
+            let port = &mut ports[rail];
+            match &mut port.bounded {
+                Some(bounded) => bounded.keep(&mut pools.states, slot, at, vc),
+                None => {
+                    pools.states.append(&mut port.whole, slot);
+                    port.delivers_at = port.delivers_at.min(at);
+                }
+            }
+            mail |= 1 << rail;
+        }
+        if !inbox.paces.is_empty() {
+            mail |= Self::receive_paces(ports, cx.shared, inbox, start);
+        }
+        for port in ports.iter_mut().filter(|port| port.is_starved) {
+            port.look(cx.shared, start);
+        }
+        mail
+    }
+
+    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: Stage) {}
+
+    fn submit(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        source: NodeId,
+        packet: &Packet,
+        _: &[Arc<NodeSet>],
+    ) -> u32 {
+        let Destination::Node(node) = packet.destination else {
+            panic!("tiled switches have tables for no groups")
+        };
+        let settings = &shared.settings;
+        let lane = settings.lanes.lane(source, node, packet.lane, shared.lanes);
+        let header = shared.routing.header(source, node, settings.lanes.draw(packet.lane));
+        let flits = settings.format.packet_flits(packet.payload.into());
+        let slot = shared.pools.states.put(PacketState::new(source, header, packet, flits));
+        shared.pools.states.append(&mut self.queues[lane], slot);
+        self.waiting |= 1 << lane;
+        self.look(shared, now);
+        flits
+    }
+
+    fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
+        if let Some(bounded) = &mut self.bounded {
+            return bounded.delivery(shared, now, node, self.rail);
+        }
+        if self.delivers_at > now {
+            return None;
+        }
+        let states = &mut shared.pools.states;
+        let slot = states.unlink(&mut self.whole);
+        let state = states.take(slot);
+        self.delivers_at = states.first(&self.whole).map_or(Cycle::NEVER, |next| next.at);
+        self.receiver.accept(shared, now);
+        self.receiver.give_back(shared, now, state.vc.into(), state.flits.into());
+        Some(state.delivery(node, self.rail, now))
+    }
+
+    fn event<O: Observer>(&mut self, _: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
+        self.bounded.as_mut()?.take_sent(now).map(PortEvent::Sent)
+    }
+
+    fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
+        let bounded = self.bounded.as_mut().expect("an ideal NIC port is not drained");
+        bounded.settle(cx.shared, now, &mut self.receiver);
+        bounded.drain(&mut cx.shared.pools.states, now, vc.into());
+    }
+
+    fn arrive<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle, _: BarrierId) -> bool {
+        false
+    }
+
+    fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        if let Some(bounded) = &mut self.bounded {
+            bounded.settle(cx.shared, now, &mut self.receiver);
+        }
+        self.sender.hear(cx.shared, now, |_, _| ());
+        if now >= self.sender.free_at && now >= self.from && self.sender.pace.slot_from(now) == now {
+            let vcs = self.vcs_to_send(cx.shared);
+            if vcs != 0 {
+                self.send(cx, now, vcs);
+            } else if self.receiver.due(cx.shared) <= now {
+                self.sender.tell_alone(cx, now, &mut self.receiver);
+            }
+            self.from = now + 1;
+        }
+        self.look(cx.shared, now);
+    }
+
+    fn next(&self) -> Cycle {
+        let bounded = self.bounded.as_ref().map_or(Cycle::NEVER, |bounded| bounded.next());
+        self.delivers_at.min(self.due).min(bounded)
+    }
+
+    fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
+        Rest { next: self.next(), waits: self.is_starved }
+    }
+
+    fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}
+
+    fn sent_flits(&self) -> Option<u64> {
+        Some(self.sender.flits())
+    }
+
+    fn audit(&self, shared: &Shared, _: Cycle, books: &mut Conservation) {
+        let states = &shared.pools.states;
+        let queued: usize = self.queues.iter().map(|queue| states.iter(queue).count()).sum();
+        books.in_network += queued as u64;
+        packet_state::audit(states, &self.whole, books);
+        books.units_sent += u64::from(self.sender.flits() as u32);
+        books.units_freed += u64::from(self.receiver.freed());
+        if let Some(bounded) = &self.bounded {
+            bounded.audit(states, books);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A packet as it travels, and the mail between ports.
+
+use super::settings::VCS_MAX;
+use super::{Cx, Tiled};
+use flitway_engine::Cycle;
+use flitway_fabric::component::PostOf;
+use flitway_fabric::observer::PacketName;
+use flitway_fabric::pool::{List, Pool, Slot, linked};
+use flitway_fabric::simulation::{Address, Conservation};
+use flitway_fabric::{Delivery, Flow, Rate};
+use flitway_wiring::routing::Header;
+use flitway_wiring::{NodeId, RailId};
+use serde::{Deserialize, Serialize};
+
+/// A packet, wherever it is: in a queue, a buffer or on a link. It lives in one slot of its shard, one cache line, from source
+/// queue to delivery.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[repr(align(64))]
+pub struct PacketState {
+    pub(super) header: Header,
+    /// When it is accepted, or the buffer that it is in has it.
+    pub(super) at: Cycle,
+    pub(super) created: Cycle,
+    pub(super) injected: Cycle,
+    tag: u64,
+    pub(super) source: NodeId,
+    /// On a link and in an input buffer: cycles from its first flit on the wire to `at`. In a row or column buffer: cycles
+    /// from its creation until the link could have begun it, had nothing been in the way.
+    pub(super) ready_after: u32,
+    #[serde(skip)]
+    pub(super) next: Slot,
+    pub(super) flits: u16,
+    payload: u16,
+    pub(super) hops: u16,
+    /// In a switch, the output that it takes; on a link, the port that it goes to.
+    pub(super) port: u16,
+    /// The virtual channel by which it came.
+    pub(super) vc: u8,
+    /// That by which it leaves the switch.
+    pub(super) out_vc: u8,
+    /// Kind and process of its flow.
+    flow_bits: u8,
+}
+
+const _: () = assert!(size_of::<PacketState>() == 64, "a packet is one cache line");
+
+linked!(PacketState);
+
+impl PacketState {
+    /// One of `source`, which has just been created.
+    pub(super) fn new(source: NodeId, header: Header, packet: &flitway_fabric::Packet, flits: u32) -> Self {
+        PacketState {
+            header,
+            at: packet.created,
+            created: packet.created,
+            injected: Cycle::ZERO,
+            tag: packet.flow.tag,
+            source,
+            ready_after: 0,
+            next: Slot::NONE,
+            flits: flits as u16,
+            payload: packet.payload,
+            hops: 0,
+            port: 0,
+            vc: 0,
+            out_vc: 0,
+            flow_bits: packet.flow.bits(),
+        }
+    }
+
+    /// What its destination `node` is told in cycle `now`.
+    pub(super) fn delivery(&self, node: NodeId, rail: RailId, now: Cycle) -> Delivery {
+        debug_assert_eq!(self.header.destination(), node, "packets arrive where they are sent to");
+        Delivery {
+            source: self.source,
+            destination: node,
+            group: None,
+            rail,
+            vc: self.vc,
+            payload: self.payload,
+            flits: self.flits,
+            hops: self.hops,
+            created: self.created,
+            injected: self.injected,
+            delivered: now,
+            flow: self.flow(),
+        }
+    }
+
+    /// What it is part of.
+    pub(super) fn flow(&self) -> Flow {
+        Flow::from_bits(self.flow_bits, self.tag)
+    }
+
+    /// What observers call it.
+    pub(super) fn name(&self) -> PacketName {
+        PacketName { source: self.source, injected: self.injected }
+    }
+}
+
+/// What the receiver of a channel tells its sender: how much it has received since the start.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Ack {
+    /// When the sender hears it.
+    pub(super) at: Cycle,
+    /// Packets accepted, modulo 2^32.
+    pub(super) accepted: u32,
+    #[serde(skip)]
+    pub(super) next: Slot,
+    /// By virtual channel: flits that have given back their room, modulo 2^16.
+    pub(super) returned: [u16; VCS_MAX],
+    /// The port that it goes to.
+    pub(super) port: u16,
+}
+
+linked!(Ack);
+
+/// What one port tells the port at the other end of its link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Mail {
+    /// A packet comes.
+    Packet(PacketState),
+    /// An acknowledgement comes.
+    Ack(Ack),
+    /// The channel of that port has another rate from that cycle on, or is stopped.
+    Pace(u16, Cycle, Option<Rate>),
+}
+
+/// Packets and acknowledgements of a shard.
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    pub(super) states: Pool<PacketState>,
+    pub(super) acks: Pool<Ack>,
+}
+
+/// What has come for a component, in the order of each port.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    pub(super) packets: List,
+    pub(super) acks: List,
+    pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
+}
+
+impl Inbox {
+    pub(super) fn accept(&mut self, pools: &mut Pools, mail: Mail) {
+        match mail {
+            Mail::Packet(state) => {
+                let slot = pools.states.put(state);
+                pools.states.append(&mut self.packets, slot);
+            }
+            Mail::Ack(ack) => self.accept_ack(pools, ack),
+            Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
+        }
+    }
+
+    fn accept_ack(&mut self, pools: &mut Pools, ack: Ack) {
+        let slot = pools.acks.put(ack);
+        pools.acks.append(&mut self.acks, slot);
+    }
+
+    pub(super) fn audit(&self, pools: &Pools, books: &mut Conservation) {
+        audit(&pools.states, &self.packets, books);
+    }
+}
+
+/// Enters the packets of `list`, which are on a link or in an input buffer, into the books.
+pub(super) fn audit(states: &Pool<PacketState>, list: &List, books: &mut Conservation) {
+    for state in states.iter(list) {
+        books.in_network += 1;
+        books.units_held += u64::from(state.flits);
+    }
+}
+
+/// Puts the packet in `slot` into the inbox of `peer`, which acts on it in cycle `state.at`.
+pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot) {
+    let by = cx.shared.pools.states[slot].at;
+    match cx.post.inbox(peer, by) {
+        Some(inbox) => cx.shared.pools.states.append(&mut inbox.packets, slot),
+        None => {
+            let state = cx.shared.pools.states.take(slot);
+            cx.post.send_away(peer, by, Mail::Packet(state));
+        }
+    }
+}
+
+/// Puts `notice` into the inbox of `peer`, which reads it when it needs it.
+pub(super) fn post_ack(post: &mut PostOf<Tiled>, pools: &mut Pools, peer: Address, ack: Ack) {
+    match post.inbox(peer, Cycle::NEVER) {
+        Some(inbox) => inbox.accept_ack(pools, ack),
+        None => post.send_away(peer, Cycle::NEVER, Mail::Ack(ack)),
+    }
+}

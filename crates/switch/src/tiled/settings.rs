@@ -1,0 +1,147 @@
+//! Settings of the tiled switch, in cycles and flits. Physical units are the machine crate's business.
+
+use flitway_fabric::LaneChoice;
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::packet::PacketFormat;
+use flitway_wiring::routing::Selection;
+
+/// The most virtual channels of a link.
+pub const VCS_MAX: usize = 8;
+
+/// One tiled switch and the link layer of the NIC ports that talk to it.
+///
+/// Source: th-express-2.txt sections 2.1 and 4.3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TiledSettings {
+    /// Rows of tiles; at least 1.
+    pub rows: u32,
+    /// Columns of tiles; at least 1. With the rows they make 2 to 64 ports.
+    pub columns: u32,
+    /// Virtual channels of a link, 1 to 8.
+    pub vcs: u32,
+    /// The three buffers that a packet crosses.
+    pub buffers: TiledBuffers,
+    /// The policy of all arbiters.
+    pub arbiter: ArbiterKind,
+    /// How packets choose among the outputs that the routing names.
+    pub selection: Selection,
+    /// Which lane of an output they take.
+    pub lane: LaneOut,
+    /// The lane that a packet takes at its source.
+    pub lanes: LaneChoice,
+    /// Depth of each part of the pipeline.
+    pub pipeline: TiledPipeline,
+    /// How links are kept reliable.
+    pub retry: Option<RetrySettings>,
+    /// When links tell what they have received.
+    pub ack: AckSettings,
+    /// The packet format.
+    pub format: PacketFormat,
+}
+
+impl TiledSettings {
+    /// Ports of a chip.
+    #[must_use]
+    pub const fn ports(&self) -> u32 {
+        self.rows * self.columns
+    }
+}
+
+/// The buffers of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TiledBuffers {
+    /// That of an input.
+    pub input: BufferSettings,
+    /// That of an input in each column.
+    pub row: BufferSettings,
+    /// That of an output for each row.
+    pub column: BufferSettings,
+}
+
+/// A buffer that virtual channels share: a dynamically allocated multi-queue (DAMQ), or, without a shared part, a statically
+/// allocated one (SAMQ).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSettings {
+    /// Flits that it holds, up to 65,535.
+    pub flits: u32,
+    /// Flits of them that are kept for each virtual channel: at least the longest packet, and for all of them no more than
+    /// there are.
+    pub private: u32,
+}
+
+impl BufferSettings {
+    /// Flits that all of `vcs` virtual channels share.
+    #[must_use]
+    pub const fn shared(self, vcs: u32) -> u32 {
+        self.flits - vcs * self.private
+    }
+}
+
+/// Which lane of the class that the routing names a packet leaves by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneOut {
+    /// The one by which it came.
+    Kept,
+    /// The one with the least load.
+    LeastLoaded,
+}
+
+/// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency of a packet of one flit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TiledPipeline {
+    /// SerDes and physical coding of the receiving side; at least 1.
+    pub receive: u32,
+    /// Checking, routing and writing into the input buffer.
+    pub input: u32,
+    /// The row bus, with the row buffer; at least 1.
+    pub row: u32,
+    /// The subswitch; at least 1.
+    pub subswitch: u32,
+    /// The channel of a column, with the column buffer.
+    pub column: u32,
+    /// The output multiplexer.
+    pub output: u32,
+    /// The sending side of the link layer.
+    pub link: u32,
+    /// Physical coding and SerDes of the sending side; at least 1.
+    pub transmit: u32,
+}
+
+impl TiledPipeline {
+    /// Cycles from the input pin to the output pin of a packet of one flit when nothing is in the way.
+    #[must_use]
+    pub const fn depth(&self) -> u32 {
+        self.receive + self.input + self.row + self.across() + self.output_to_wire()
+    }
+
+    /// Cycles from the row buffer to the column buffer.
+    pub(super) const fn across(&self) -> u32 {
+        self.subswitch + self.column
+    }
+
+    /// Cycles from the grant of an output to the wire.
+    pub(super) const fn output_to_wire(&self) -> u32 {
+        self.output + self.link + self.transmit
+    }
+
+    /// Cycles from the decision of a NIC port to the wire.
+    pub(super) const fn nic_to_wire(&self) -> u32 {
+        self.link + self.transmit
+    }
+}
+
+/// How a link makes up for packets that are lost on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetrySettings {
+    /// Packets that a sender keeps until they are acknowledged; at least 1.
+    pub window: u32,
+}
+
+/// When a receiver tells the sender what it has received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckSettings {
+    /// After so many packets; at least 1.
+    pub packets: u32,
+    /// Or after so many cycles.
+    pub delay: u32,
+}

@@ -1,0 +1,99 @@
+//! A packet is accepted: it takes an output, and waits for its row bus.
+
+use super::{Output, Step, Switch};
+use crate::tiled::settings::LaneOut;
+use crate::tiled::{Cx, Shared};
+use flitway_engine::Cycle;
+use flitway_wiring::PortId;
+use flitway_wiring::routing::{Arrival, Candidate, Header, Selection};
+
+impl Switch {
+    /// Accepts the packet that is due at `input` in cycle `now`.
+    pub(super) fn accept<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
+        let shared = &mut *cx.shared;
+        let pools = &mut shared.pools;
+        let Some(state) = pools.states.first(&self.inputs[input].coming).filter(|it| it.at <= now) else {
+            debug_assert!(false, "a packet is accepted when it is due");
+            return;
+        };
+        let (header, vc, flits) = (state.header, usize::from(state.vc), u32::from(state.flits));
+        let slot = pools.states.unlink(&mut self.inputs[input].coming);
+        let (candidate, out_vc) = self.take_output(shared, now, input, header, vc);
+        let output = candidate.hop.port.index();
+        self.outputs[output].load[out_vc] += flits;
+        self.inside += u64::from(flits);
+        let state = &mut shared.pools.states[slot];
+        (state.header, state.port, state.out_vc) = (candidate.header, output as u16, out_vc as u8);
+        let column = self.place(output).1;
+        let queue = (input * self.vcs + vc) * self.columns + column;
+        shared.pools.states.append(&mut self.input_queues[queue], slot);
+        let it = &mut self.inputs[input];
+        it.columns[vc] |= 1 << column;
+        it.waiting += 1;
+        if let Some(due) = it.receiver.accept(shared, now) {
+            self.schedule(Step::Ack, input, due);
+        }
+        self.schedule(Step::Row, input, now);
+    }
+
+    /// The output and virtual channel that a packet takes which has come by `input` on `vc`.
+    fn take_output(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        input: usize,
+        header: Header,
+        vc: usize,
+    ) -> (Candidate, usize) {
+        let arrival = Arrival { port: PortId::new(input), class: (vc / shared.lanes) as u8 };
+        let by_load = shared.settings.selection == Selection::LeastLoaded;
+        let candidate = if by_load {
+            self.least_loaded(shared, now, arrival, header)
+        } else {
+            shared.routing.first(self.here, arrival, header)
+        };
+        let (first, lane) = (usize::from(candidate.hop.class) * shared.lanes, vc % shared.lanes);
+        let lane = match shared.settings.lane {
+            LaneOut::Kept => lane,
+            LaneOut::LeastLoaded => {
+                let output = &mut self.outputs[candidate.hop.port.index()];
+                output.hear(shared, now);
+                let lanes = (0..shared.lanes).map(|next| (lane + next) % shared.lanes);
+                lanes.min_by_key(|lane| output.load[first + lane]).unwrap_or(lane)
+            }
+        };
+        (candidate, first + lane)
+    }
+
+    /// The candidate whose output has the least load, the first of equals.
+    fn least_loaded(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        arrival: Arrival,
+        header: Header,
+    ) -> Candidate {
+        // A clone of handles: candidates are told while loads are heard.
+        let routing = shared.routing.clone();
+        let mut best: Option<(u32, Candidate)> = None;
+        routing.candidates(self.here, arrival, header, |candidate| {
+            let output = &mut self.outputs[candidate.hop.port.index()];
+            output.hear(shared, now);
+            let load = output.load.iter().sum();
+            if best.is_none_or(|(least, _)| load < least) {
+                best = Some((load, candidate));
+            }
+        });
+        best.expect("a packet has somewhere to go").1
+    }
+}
+
+impl Output {
+    /// Hears the acknowledgements that are heard in cycle `now` or before.
+    #[inline]
+    pub(super) fn hear(&mut self, shared: &mut Shared, now: Cycle) {
+        if let Some(sender) = &mut self.sender {
+            sender.hear(shared, now, |vc, flits| self.load[vc] -= flits);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the tiled switch says of itself, and its closed forms.
+
+use super::settings::TiledSettings;
+use super::{nic, switch};
+use flitway_fabric::chip::{Chip, Offers, Waits};
+use flitway_fabric::headroom::{Headroom, Longest};
+use flitway_fabric::{Fabric, PacketFormat};
+use flitway_wiring::routing::Selection;
+
+impl Chip for TiledSettings {
+    fn ports(&self) -> u32 {
+        self.ports()
+    }
+
+    fn vcs(&self) -> u32 {
+        self.vcs
+    }
+
+    fn format(&self) -> PacketFormat {
+        self.format
+    }
+
+    fn offers(&self) -> Offers {
+        Offers {
+            virtual_channels: true,
+            input_fifos: false,
+            groups: None,
+            sets: None,
+            barriers: None,
+            copies_can_deadlock: None,
+            one_way_links: false,
+            rates: true,
+            changes: true,
+        }
+    }
+
+    fn selection(&self) -> Selection {
+        self.selection
+    }
+
+    fn bytes_per_port(&self, _: &Fabric) -> [u64; 2] {
+        let [columns, rows, vcs] = [self.columns, self.rows, self.vcs].map(|it| it as usize);
+        [switch::bytes_per_port(columns, rows, vcs), nic::bytes_per_port(vcs)].map(|bytes| bytes as u64)
+    }
+
+    fn waits(&self) -> Waits {
+        Waits {
+            output: Some("row bus taken by others, or no room in the row buffer"),
+            link: Some("subswitch or link taken by others, or no credits"),
+            credits_at_link: true,
+        }
+    }
+
+    fn through_cycles(&self) -> u32 {
+        self.pipeline.depth()
+    }
+
+    fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64 {
+        let rest = u64::from(self.format.packet_flits(payload_bytes) - 1);
+        // Where links retry, a switch has all of a packet before it goes on.
+        let checks = if self.retry.is_some() { u64::from(hops) * rest } else { 0 };
+        let (nic, pipeline) = (self.pipeline.nic_to_wire() + self.pipeline.receive, self.pipeline.depth());
+        u64::from(nic) + u64::from(hops) * u64::from(pipeline) + checks + rest
+    }
+
+    /// From the cycle in which an output begins a packet: the packet arrives, is accepted, crosses the row bus, and gives back
+    /// its room; the acknowledgement of that waits for its time and comes back. One with others costs up to their length.
+    fn headroom(&self, longest: Longest) -> Headroom {
+        let latency = longest.switches.map_or(longest.nodes, |switches| switches.max(longest.nodes));
+        let flits = self.format.packet_flits(self.format.mtu_bytes);
+        let pipeline = &self.pipeline;
+        let there = pipeline.output_to_wire() + latency + pipeline.receive + flits - 1;
+        let inside = pipeline.input + flits;
+        let told = self.ack.delay.min((self.ack.packets - 1) * flits);
+        let back = pipeline.output_to_wire() + latency + pipeline.receive + flits;
+        let round_trip = there + inside + told + back;
+        Headroom { latency, round_trip, units_needed: round_trip + flits, units: self.buffers.input.flits }
+    }
+}
