@@ -3,7 +3,7 @@
 //!
 //! Sources: th-express-2.txt sections 2.1 and 4.3; `mechanisms.md` 2.2 to 2.4; OQ-T3, OQ-T4, OQ-T6, OQ-T11. The organisation is
 //! that of J. Kim et al., ISCA 2005. What the paper leaves open is decided as said in
-//! `docs/decisions/0023-tiled-switch-cycle-by-cycle.md`.
+//! `docs/decisions/0022-tiled-switch-cycle-by-cycle.md`.
 //!
 //! # What happens in which cycle
 //!
