@@ -4,35 +4,28 @@ use super::Rate;
 use flitway_engine::Cycle;
 
 /// The rates of a channel, each from a date on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// A flit in every cycle, for ever: the usual case, which costs a look at this.
-    is_full: bool,
+    /// None where there is a flit in every cycle, for ever: the usual case, which costs a look at this.
+    slow: Option<Box<Rates>>,
+}
+
+/// The rates of a channel of which at least one is not full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rates {
     first: Rate,
     /// From when on, in order, and what: `None` while it is stopped.
     later: Vec<(Cycle, Option<Rate>)>,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Pace::from(Rate::FULL)
-    }
-}
-
 impl From<Rate> for Pace {
     fn from(rate: Rate) -> Self {
-        Pace { is_full: rate.is_full(), first: rate, later: Vec::new() }
+        let slow = Rates { first: rate, later: Vec::new() };
+        Pace { slow: (!rate.is_full()).then(|| Box::new(slow)) }
     }
 }
 
-impl Pace {
-    /// The rate is another from cycle `from` on, or the channel is stopped. Of two for the same cycle the later one counts.
-    pub fn change(&mut self, from: Cycle, rate: Option<Rate>) {
-        let place = self.later.partition_point(|(at, _)| *at <= from);
-        self.later.insert(place, (from, rate));
-        self.is_full = false;
-    }
-
+impl Rates {
     /// The rate in cycle `at`, and the cycle in which it changes next.
     fn at(&self, at: Cycle) -> (Option<Rate>, Cycle) {
         let place = self.later.partition_point(|(from, _)| *from <= at);
@@ -40,21 +33,8 @@ impl Pace {
         (rate, self.later.get(place).map_or(Cycle::NEVER, |(from, _)| *from))
     }
 
-    /// Whether a flit can be sent in cycle `at`.
-    #[must_use]
-    pub fn is_slot(&self, at: Cycle) -> bool {
-        self.at(at).0.is_some_and(|rate| rate.is_slot(at))
-    }
-
-    /// The first slot from cycle `at` on; never if the channel is stopped for ever, and after never.
-    #[inline]
-    #[must_use]
-    pub fn slot_from(&self, at: Cycle) -> Cycle {
-        if self.is_full { at } else { self.slow_slot_from(at) }
-    }
-
     #[inline(never)]
-    fn slow_slot_from(&self, mut at: Cycle) -> Cycle {
+    fn slot_from(&self, mut at: Cycle) -> Cycle {
         while at < Cycle::NEVER {
             let (rate, until) = self.at(at);
             let slot = rate.map_or(Cycle::NEVER, |rate| rate.slot_from(at));
@@ -66,14 +46,40 @@ impl Pace {
         Cycle::NEVER
     }
 
+    #[inline(never)]
+    fn slots_in_a_row(&self, at: Cycle) -> u32 {
+        let (rate, until) = self.at(at);
+        let slots = rate.map_or(0, |rate| rate.slots_in_a_row(at));
+        slots.min(until.since(at).try_into().unwrap_or(u32::MAX))
+    }
+}
+
+impl Pace {
+    /// The rate is another from cycle `from` on, or the channel is stopped. Of two for the same cycle the later one counts.
+    pub fn change(&mut self, from: Cycle, rate: Option<Rate>) {
+        let slow = self.slow.get_or_insert_with(|| Box::new(Rates { first: Rate::FULL, later: Vec::new() }));
+        let place = slow.later.partition_point(|(at, _)| *at <= from);
+        slow.later.insert(place, (from, rate));
+    }
+
+    /// Whether a flit can be sent in cycle `at`.
+    #[must_use]
+    pub fn is_slot(&self, at: Cycle) -> bool {
+        self.slow.as_ref().is_none_or(|slow| slow.at(at).0.is_some_and(|rate| rate.is_slot(at)))
+    }
+
+    /// The first slot from cycle `at` on; never if the channel is stopped for ever, and after never.
+    #[inline]
+    #[must_use]
+    pub fn slot_from(&self, at: Cycle) -> Cycle {
+        self.slow.as_ref().map_or(at, |slow| slow.slot_from(at))
+    }
+
     /// The slot that comes `count` slots after cycle `at`, which is one, at the rate of that cycle.
     #[inline]
     #[must_use]
     pub fn slot_after(&self, at: Cycle, count: u32) -> Cycle {
-        if self.is_full {
-            return at + u64::from(count);
-        }
-        let rate = self.at(at).0.expect("a slot has a rate");
+        let rate = self.slow.as_ref().and_then(|slow| slow.at(at).0).unwrap_or(Rate::FULL);
         rate.slot_after(at, count)
     }
 
@@ -81,14 +87,7 @@ impl Pace {
     #[inline]
     #[must_use]
     pub fn slots_in_a_row(&self, at: Cycle) -> u32 {
-        if self.is_full { u32::MAX } else { self.slow_slots_in_a_row(at) }
-    }
-
-    #[inline(never)]
-    fn slow_slots_in_a_row(&self, at: Cycle) -> u32 {
-        let (rate, until) = self.at(at);
-        let slots = rate.map_or(0, |rate| rate.slots_in_a_row(at));
-        slots.min(until.since(at).try_into().unwrap_or(u32::MAX))
+        self.slow.as_ref().map_or(u32::MAX, |slow| slow.slots_in_a_row(at))
     }
 }
 
