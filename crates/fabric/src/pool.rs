@@ -78,6 +78,13 @@ impl Default for Ring {
 }
 
 impl Ring {
+    /// The slot of the last item; `NONE` if there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn last(self) -> Slot {
+        self.last
+    }
+
     /// Whether nothing is in it.
     #[inline(always)]
     #[must_use]
@@ -267,6 +274,12 @@ impl<T: Linked> Pool<T> {
     #[inline]
     pub fn append_to_ring(&mut self, ring: &mut Ring, item: T) {
         let slot = self.put(item);
+        self.link_to_ring(ring, slot);
+    }
+
+    /// Links the item in `slot`, which is in no list, to `ring`, as the last one.
+    #[inline]
+    pub fn link_to_ring(&mut self, ring: &mut Ring, slot: Slot) {
         if ring.is_empty() {
             self[slot].set_next(slot);
         } else {
@@ -275,6 +288,26 @@ impl<T: Linked> Pool<T> {
             self[ring.last].set_next(slot);
         }
         ring.last = slot;
+    }
+
+    /// The slot of the first item of `ring`, which has one.
+    #[inline]
+    #[must_use]
+    pub fn head_of_ring(&self, ring: Ring) -> Slot {
+        self[ring.last].next()
+    }
+
+    /// Takes the first item out of `ring`, which has one, but not out of the pool.
+    #[inline]
+    pub fn unlink_from_ring(&mut self, ring: &mut Ring) -> Slot {
+        let slot = self.head_of_ring(*ring);
+        if slot == ring.last {
+            ring.last = Slot::NONE;
+        } else {
+            let next = self[slot].next();
+            self[ring.last].set_next(next);
+        }
+        slot
     }
 
     /// The first item of `ring`.
@@ -296,17 +329,11 @@ impl<T: Linked> Pool<T> {
         if ring.is_empty() {
             return None;
         }
-        let slot = self[ring.last].next();
-        let first = &self[slot];
-        if !is_due(first) {
+        let slot = self.head_of_ring(*ring);
+        if !is_due(&self[slot]) {
             return None;
         }
-        let next = first.next();
-        if slot == ring.last {
-            ring.last = Slot::NONE;
-        } else {
-            self[ring.last].set_next(next);
-        }
+        self.unlink_from_ring(ring);
         Some(self.take(slot))
     }
 

@@ -7,12 +7,14 @@ use super::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::Pace;
 use flitway_fabric::pool::{List, Slot};
-use flitway_fabric::simulation::Wire;
+use flitway_fabric::simulation::{Address, Wire};
 
 /// The sending half.
 #[derive(Debug)]
 pub(super) struct Sender {
-    pub(super) wire: Wire,
+    /// The port at the other end.
+    peer: Address,
+    port: u16,
     pub(super) pace: Pace,
     /// The cycle after the last slot of what the link has begun last.
     pub(super) free_at: Cycle,
@@ -24,9 +26,9 @@ pub(super) struct Sender {
     room: Room,
     /// Flits that have given back their room there, as has been heard, modulo 2^16.
     heard: [u16; VCS_MAX],
-    /// Packets sent, and those of them of which has been heard that they are accepted, modulo 2^32.
-    sent: u32,
-    accepted: u32,
+    /// Packets sent, and those of them of which has been heard that they are accepted, modulo 2^16.
+    sent: u16,
+    accepted: u16,
     /// Flits sent since the start.
     flits: u64,
     /// Acknowledgements to be heard, by time.
@@ -46,7 +48,8 @@ impl Sender {
     /// That of `wire`, on which what is sent is so many cycles after its slot.
     pub(super) fn new(wire: Wire, pace: Pace, to_wire: u32, leads_to_node: bool) -> Self {
         Sender {
-            wire,
+            peer: wire.peer,
+            port: wire.port,
             pace,
             free_at: Cycle::ZERO,
             depth: to_wire + wire.latency,
@@ -61,7 +64,8 @@ impl Sender {
     }
 
     /// An acknowledgement comes that is heard in the cycle that it says.
-    pub(super) fn expect(&mut self, pools: &mut Pools, slot: Slot) {
+    pub(super) fn expect(&mut self, pools: &mut Pools, ack: Ack) {
+        let slot = pools.acks.put(ack);
         pools.acks.append(&mut self.acks, slot);
     }
 
@@ -98,7 +102,7 @@ impl Sender {
     }
 
     fn is_open(&self, shared: &Shared) -> bool {
-        shared.window.is_none_or(|window| self.sent.wrapping_sub(self.accepted) < window)
+        shared.window.is_none_or(|window| u32::from(self.sent.wrapping_sub(self.accepted)) < window)
     }
 
     /// Begins the packet in `slot` on `vc` in cycle `now`: it has its room, and its `at` and `port` are those of the other
@@ -121,9 +125,9 @@ impl Sender {
         let state = &mut shared.pools.states[slot];
         state.at = at;
         state.ready_after = state.at.since(arrives) as u32;
-        (state.port, state.vc) = (self.wire.port, vc as u8);
+        (state.port, state.vc) = (self.port, vc as u8);
         self.free_at = last + 1;
-        packet_state::post_packet(cx, self.wire.peer, slot);
+        packet_state::post_packet(cx, self.peer, slot);
         Flight { arrives, ends: self.free_at }
     }
 
@@ -149,10 +153,10 @@ impl Sender {
             accepted: receiver.accepted,
             next: Slot::NONE,
             returned: receiver.returned,
-            port: self.wire.port,
+            port: self.port,
         };
         receiver.told();
-        packet_state::post_ack(cx.post, &mut cx.shared.pools, self.wire.peer, ack);
+        packet_state::post_ack(cx.post, self.peer, ack);
     }
 
     /// Flits sent since the start.
@@ -174,14 +178,14 @@ impl Sender {
 /// The receiving half, as far as the sender at the other end is told of it.
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
-    /// Packets accepted since the start, modulo 2^32.
-    accepted: u32,
+    /// Packets accepted since the start, modulo 2^16.
+    accepted: u16,
     /// By virtual channel: flits that have given back their room since the start, modulo 2^16.
     returned: [u16; VCS_MAX],
     /// The same for all, modulo 2^32.
     freed: u32,
     /// Packets accepted, and packets that have given back their room, since the last acknowledgement.
-    untold: [u32; 2],
+    untold: [u16; 2],
     /// When the first of them was.
     oldest: Cycle,
 }
@@ -191,26 +195,29 @@ impl Receiver {
     pub(super) fn accept(&mut self, shared: &Shared, now: Cycle) -> Option<Cycle> {
         self.accepted = self.accepted.wrapping_add(1);
         // Who keeps no packets need not know.
-        shared.window.and_then(|_| self.note(shared, now, 0))
+        let is_due = shared.window.is_some() && self.note(shared, now, 0);
+        is_due.then(|| self.due(shared).max(now))
     }
 
-    /// A packet of so many flits gives back its room on `vc` in cycle `now`. The same.
-    pub(super) fn give_back(&mut self, shared: &Shared, now: Cycle, vc: usize, flits: u32) -> Option<Cycle> {
+    /// A packet of so many flits has given back its room on `vc` in cycle `at`, or before now and after all other news.
+    pub(super) fn give_back(&mut self, shared: &Shared, at: Cycle, vc: usize, flits: u32) {
         self.returned[vc] = self.returned[vc].wrapping_add(flits as u16);
         self.freed = self.freed.wrapping_add(flits);
-        self.note(shared, now, 1)
+        self.note(shared, at, 1);
     }
 
-    fn note(&mut self, shared: &Shared, now: Cycle, kind: usize) -> Option<Cycle> {
+    /// There is news in cycle `at`. Says whether an acknowledgement is due at another time than before.
+    fn note(&mut self, shared: &Shared, at: Cycle, kind: usize) -> bool {
         let is_first = !self.has_news();
-        if is_first {
-            self.oldest = now;
-        }
-        self.untold[kind] += 1;
-        if self.untold[kind] == shared.settings.ack.packets {
-            return Some(now);
-        }
-        is_first.then(|| now + u64::from(shared.settings.ack.delay))
+        self.oldest = if is_first { at } else { self.oldest.min(at) };
+        self.untold[kind] = self.untold[kind].saturating_add(1);
+        is_first || u32::from(self.untold[kind]) == shared.settings.ack.packets
+    }
+
+    /// When an acknowledgement is due of a packet that gives back its room in cycle `at`, if none is sent before.
+    pub(super) fn told_by(&self, shared: &Shared, at: Cycle) -> Cycle {
+        let ack = &shared.settings.ack;
+        if u32::from(self.untold[1]) + 1 >= ack.packets { at } else { at + u64::from(ack.delay) }
     }
 
     /// Whether there is something to tell.
@@ -224,7 +231,7 @@ impl Receiver {
         let ack = &shared.settings.ack;
         if !self.has_news() {
             Cycle::NEVER
-        } else if self.untold.iter().any(|&untold| untold >= ack.packets) {
+        } else if self.untold.iter().any(|&untold| u32::from(untold) >= ack.packets) {
             Cycle::ZERO
         } else {
             self.oldest + u64::from(ack.delay)

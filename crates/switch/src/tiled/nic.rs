@@ -3,11 +3,12 @@
 mod bounded;
 
 use super::link::{Receiver, Sender};
-use super::packet_state::{self, Inbox, PacketState};
+use super::packet_state::{self, Arrival, Inbox, PacketState};
 use super::{Cx, Shared, Tiled};
 use bounded::Bounded;
-use flitway_engine::Cycle;
+use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::arbiter::ArbiterBank;
+use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::List;
@@ -69,12 +70,11 @@ impl Port {
 
     /// Virtual channels of which a packet can go, as has been heard.
     fn vcs_to_send(&self, shared: &Shared) -> u64 {
-        let states = &shared.pools.states;
         let can_go = |vc: usize| {
-            let head = states.first(&self.queues[vc]);
-            head.is_some_and(|state| self.sender.takes(shared, vc, state.flits.into()))
+            let head = &shared.pools.states[self.queues[vc].head()];
+            self.sender.takes(shared, vc, head.flits.into())
         };
-        (0..self.queues.len()).filter(|&vc| can_go(vc)).fold(0, |vcs, vc| vcs | 1 << vc)
+        bits(self.waiting).filter(|&vc| can_go(vc)).fold(0, |vcs, vc| vcs | 1 << vc)
     }
 
     /// Looks again when something can be begun, not before cycle `now`.
@@ -147,15 +147,14 @@ impl PortModel<Tiled> for Port {
     ) -> u64 {
         let (mut mail, start) = (0, cx.post.start());
         let pools = &mut cx.shared.pools;
-        while let Some(ack) = pools.acks.first(&inbox.acks) {
+        for ack in inbox.acks.drain(..) {
             let rail = usize::from(ack.port);
-            let slot = pools.acks.unlink(&mut inbox.acks);
-            ports[rail].sender.expect(pools, slot);
+            ports[rail].sender.expect(pools, ack);
             mail |= u64::from(ports[rail].is_starved) << rail;
         }
-        while let Some(state) = pools.states.first(&inbox.packets) {
-            let (rail, at, vc) = (usize::from(state.port), state.at, usize::from(state.vc));
-            let slot = pools.states.unlink(&mut inbox.packets);
+        for Arrival { slot, port: rail } in inbox.packets.drain(..) {
+            let (rail, state) = (usize::from(rail), &pools.states[slot]);
+            let (at, vc) = (state.at, usize::from(state.vc));
             let port = &mut ports[rail];
             match &mut port.bounded {
                 Some(bounded) => bounded.keep(&mut pools.states, slot, at, vc),
@@ -175,7 +174,26 @@ impl PortModel<Tiled> for Port {
         mail
     }
 
-    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: Stage) {}
+    fn prefetch(ports: &[Self], _: u64, shared: &Shared, inbox: &Inbox, stage: Stage) {
+        match stage {
+            Stage::Itself | Stage::Ports | Stage::Queues | Stage::Third => {}
+            Stage::Mail => {
+                prefetch::slice(ports);
+                prefetch::slice(&inbox.packets);
+                prefetch::slice(&inbox.acks);
+            }
+            Stage::First => {
+                inbox.packets.iter().for_each(|it| shared.pools.states.prefetch(it.slot));
+                ports.iter().for_each(|port| prefetch::slice(&port.queues));
+            }
+            Stage::Second => {
+                for port in ports {
+                    shared.pools.states.prefetch(port.whole.head());
+                    bits(port.waiting).for_each(|vc| shared.pools.states.prefetch(port.queues[vc].head()));
+                }
+            }
+        }
+    }
 
     fn submit(
         &mut self,

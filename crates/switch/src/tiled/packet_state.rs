@@ -103,8 +103,8 @@ impl PacketState {
 pub struct Ack {
     /// When the sender hears it.
     pub(super) at: Cycle,
-    /// Packets accepted, modulo 2^32.
-    pub(super) accepted: u32,
+    /// Packets accepted, modulo 2^16.
+    pub(super) accepted: u16,
     #[serde(skip)]
     pub(super) next: Slot,
     /// By virtual channel: flits that have given back their room, modulo 2^16.
@@ -133,11 +133,18 @@ pub(super) struct Pools {
     pub(super) acks: Pool<Ack>,
 }
 
+/// A packet that comes, with what has to be known at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) slot: Slot,
+    pub(super) port: u16,
+}
+
 /// What has come for a component, in the order of each port.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    pub(super) packets: List,
-    pub(super) acks: List,
+    pub(super) packets: Vec<Arrival>,
+    pub(super) acks: Vec<Ack>,
     pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
 }
 
@@ -145,37 +152,34 @@ impl Inbox {
     pub(super) fn accept(&mut self, pools: &mut Pools, mail: Mail) {
         match mail {
             Mail::Packet(state) => {
-                let slot = pools.states.put(state);
-                pools.states.append(&mut self.packets, slot);
+                self.packets.push(Arrival { port: state.port, slot: pools.states.put(state) });
             }
-            Mail::Ack(ack) => self.accept_ack(pools, ack),
+            Mail::Ack(ack) => self.acks.push(ack),
             Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
         }
     }
 
-    fn accept_ack(&mut self, pools: &mut Pools, ack: Ack) {
-        let slot = pools.acks.put(ack);
-        pools.acks.append(&mut self.acks, slot);
-    }
-
     pub(super) fn audit(&self, pools: &Pools, books: &mut Conservation) {
-        audit(&pools.states, &self.packets, books);
+        self.packets.iter().for_each(|it| enter(&pools.states[it.slot], books));
     }
 }
 
 /// Enters the packets of `list`, which are on a link or in an input buffer, into the books.
 pub(super) fn audit(states: &Pool<PacketState>, list: &List, books: &mut Conservation) {
-    for state in states.iter(list) {
-        books.in_network += 1;
-        books.units_held += u64::from(state.flits);
-    }
+    states.iter(list).for_each(|state| enter(state, books));
+}
+
+/// Enters one of them.
+pub(super) fn enter(state: &PacketState, books: &mut Conservation) {
+    books.in_network += 1;
+    books.units_held += u64::from(state.flits);
 }
 
 /// Puts the packet in `slot` into the inbox of `peer`, which acts on it in cycle `state.at`.
 pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot) {
-    let by = cx.shared.pools.states[slot].at;
+    let PacketState { at: by, port, .. } = cx.shared.pools.states[slot];
     match cx.post.inbox(peer, by) {
-        Some(inbox) => cx.shared.pools.states.append(&mut inbox.packets, slot),
+        Some(inbox) => inbox.packets.push(Arrival { slot, port }),
         None => {
             let state = cx.shared.pools.states.take(slot);
             cx.post.send_away(peer, by, Mail::Packet(state));
@@ -184,9 +188,9 @@ pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot) {
 }
 
 /// Puts `notice` into the inbox of `peer`, which reads it when it needs it.
-pub(super) fn post_ack(post: &mut PostOf<Tiled>, pools: &mut Pools, peer: Address, ack: Ack) {
+pub(super) fn post_ack(post: &mut PostOf<Tiled>, peer: Address, ack: Ack) {
     match post.inbox(peer, Cycle::NEVER) {
-        Some(inbox) => inbox.accept_ack(pools, ack),
+        Some(inbox) => inbox.acks.push(ack),
         None => post.send_away(peer, Cycle::NEVER, Mail::Ack(ack)),
     }
 }

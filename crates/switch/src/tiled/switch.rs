@@ -12,19 +12,22 @@ mod row;
 mod subswitch;
 
 use super::link::{Receiver, Sender};
-use super::packet_state::{self, Inbox};
+use super::packet_state::{self, Arrival, Inbox, PacketState};
 use super::room::{Parts, Room};
+use super::settings::VCS_MAX;
 use super::{Cx, Shared, Tiled};
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::arbiter::ArbiterBank;
+use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::Observer;
-use flitway_fabric::pool::List;
+use flitway_fabric::pool::{List, Pool, Ring, Slot};
 use flitway_fabric::simulation::{Conservation, Wires};
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
+use subswitch::Offers;
 
 /// The steps of a cycle, each with a slot for every port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,36 +43,50 @@ impl Step {
     const ALL: [Step; 5] = [Step::Accept, Step::Row, Step::Subswitch, Step::Output, Step::Ack];
 }
 
-/// A packet that is leaving a buffer: so many flits of a virtual channel give back their room in that cycle.
-#[derive(Clone, Copy, Debug, Default)]
-struct Leaving {
-    until: Cycle,
-    flits: u16,
-    vc: u8,
-}
-
-/// The input buffer of a port, with its row bus.
+/// The input buffer of a port, with its row bus; a cache line.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct Input {
     /// Packets on the link, by the cycle in which they are accepted.
     coming: List,
-    /// Packets in the queues, and by virtual channel the columns of those that are not empty.
-    waiting: u32,
-    columns: Box<[u64]>,
-    /// The packet that goes over the row bus, which is free from then on.
-    leaving: Leaving,
     receiver: Receiver,
+    /// When the row bus is free, and of the packet that goes over it: flits that give back their room then, and their
+    /// virtual channel.
+    free_at: Cycle,
+    leaving: u16,
+    vc: u8,
 }
 
-/// A row or a column buffer, as the one that writes into it and the one that reads know it.
+const _: () = assert!(size_of::<Input>() == 64, "an input is one cache line");
+
+impl Input {
+    /// What has left the buffer by cycle `now` has given back its room.
+    #[inline]
+    fn settle(&mut self, shared: &Shared, now: Cycle) {
+        if self.leaving > 0 && self.free_at <= now {
+            self.receiver.give_back(shared, self.free_at, self.vc.into(), self.leaving.into());
+            self.leaving = 0;
+        }
+    }
+}
+
+/// A row or a column buffer, as the one that writes into it and the one that reads know it; a cache line.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Buffer {
-    room: Room,
+    /// When the packet that is read has left, and nothing before.
+    free_at: Cycle,
+    /// Of that packet: flits that give back their room then, and their virtual channel.
+    leaving: u16,
+    vc: u8,
     /// Virtual channels of which there is a packet.
     waiting: u8,
-    /// The packet that is read; nothing else is before it has left.
-    leaving: Leaving,
+    room: Room,
+    /// By virtual channel.
+    queues: [Ring; VCS_MAX],
 }
+
+const _: () = assert!(size_of::<Buffer>() == 64, "a buffer is one cache line");
 
 impl Buffer {
     /// Whether a packet of so many flits has room on `vc` in cycle `now`.
@@ -81,30 +98,52 @@ impl Buffer {
 
     #[inline]
     fn settle(&mut self, parts: Parts, now: Cycle) {
-        let Leaving { until, flits, vc } = self.leaving;
-        if flits > 0 && until <= now {
-            self.room.give_back(parts, usize::from(vc), flits.into());
-            self.leaving.flits = 0;
+        if self.leaving > 0 && self.free_at <= now {
+            self.room.give_back(parts, self.vc.into(), self.leaving.into());
+            self.leaving = 0;
         }
     }
 
     /// When more room comes, as far as known.
     #[inline]
     fn room_at(&self) -> Cycle {
-        if self.leaving.flits > 0 { self.leaving.until } else { Cycle::NEVER }
+        if self.leaving > 0 { self.free_at } else { Cycle::NEVER }
+    }
+
+    /// Takes the first packet of `vc` out, which is read from cycle `now` on; `free_at` is still to be set.
+    #[inline]
+    fn read(&mut self, states: &mut Pool<PacketState>, parts: Parts, now: Cycle, vc: usize) -> Slot {
+        self.settle(parts, now);
+        let slot = states.unlink_from_ring(&mut self.queues[vc]);
+        (self.leaving, self.vc) = (states[slot].flits, vc as u8);
+        if self.queues[vc].is_empty() {
+            self.waiting &= !(1 << vc);
+        }
+        slot
+    }
+
+    /// Puts the packet in `slot` into it, on `vc`.
+    #[inline]
+    fn write(&mut self, states: &mut Pool<PacketState>, parts: Parts, slot: Slot, vc: usize) {
+        self.room.take(parts, vc, states[slot].flits.into());
+        states.link_to_ring(&mut self.queues[vc], slot);
+        self.waiting |= 1 << vc;
     }
 }
 
-/// The link of a port, and what waits for it.
+/// The link of a port, and what waits for it; two cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Output {
     /// None at a port that is not wired.
     sender: Option<Sender>,
     /// By virtual channel: flits of the packets that have taken it and have not given back their room at the other end.
-    load: Box<[u32]>,
+    load: [u32; VCS_MAX],
     /// Packets in its column buffers.
     waiting: u32,
 }
+
+const _: () = assert!(size_of::<Output>() == 128, "an output is two cache lines");
 
 /// A switch.
 #[derive(Debug)]
@@ -118,22 +157,20 @@ pub struct Switch {
     step_bits: u32,
     agenda: Agenda,
     inputs: Box<[Input]>,
-    /// By input, virtual channel and column.
-    input_queues: Box<[List]>,
+    /// By input, virtual channel and column: packets; by input and virtual channel: columns of which there are some.
+    input_queues: Box<[Ring]>,
+    input_columns: Box<[u64]>,
     /// By tile and column of the input: buffers of the inputs of its row.
     rows_in: Box<[Buffer]>,
-    /// By row buffer and virtual channel.
-    row_queues: Box<[List]>,
     /// By tile: row buffers that are not empty, by column of the input.
     offering: Box<[u64]>,
     /// By tile and row: when the channel to that row is free.
     channels: Box<[Cycle]>,
     /// By output and row.
     columns_in: Box<[Buffer]>,
-    /// By column buffer and virtual channel.
-    column_queues: Box<[List]>,
     outputs: Box<[Output]>,
     arbiters: Arbiters,
+    offers: Offers,
     /// Flits of packets that have been accepted and that no link has begun.
     inside: u64,
     /// Packets in column buffers.
@@ -157,21 +194,10 @@ struct Arbiters {
 /// Bytes of a switch port of a chip of so many columns, rows and virtual channels.
 pub(super) fn bytes_per_port(columns: usize, rows: usize, vcs: usize) -> usize {
     let buffers = (columns + rows) * size_of::<Buffer>();
-    let queues = vcs * (2 * columns + rows) * size_of::<List>();
-    let masks = (vcs + 1) * 8 + rows * size_of::<Cycle>() + 4 * vcs;
+    let queues = vcs * columns * size_of::<Ring>();
+    let masks = (vcs + 1) * 8 + rows * size_of::<Cycle>();
     let agenda = Agenda::bytes(Step::ALL.len() * (columns * rows).next_power_of_two()) / (columns * rows);
     size_of::<Input>() + size_of::<Output>() + buffers + queues + masks + agenda
-}
-
-/// The bits of `mask`, from the lowest on.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as usize;
-        let is_some = mask != 0;
-        mask &= mask.wrapping_sub(1);
-        is_some.then_some(bit)
-    })
 }
 
 impl Switch {
@@ -187,7 +213,7 @@ impl Switch {
                 let to_wire = settings.pipeline.output_to_wire();
                 wires.out.map(|out| Sender::new(out, wires.rate.into(), to_wire, leads_to_node))
             });
-            Output { sender, load: vec![0; vcs].into(), waiting: 0 }
+            Output { sender, load: [0; VCS_MAX], waiting: 0 }
         };
         let bank = |arbiters, inputs| ArbiterBank::new(settings.arbiter, arbiters, inputs);
         let step_bits = ports.next_power_of_two().trailing_zeros();
@@ -199,14 +225,13 @@ impl Switch {
             vcs,
             step_bits,
             agenda: Agenda::new(Step::ALL.len() << step_bits),
-            inputs: (0..ports).map(|_| Input { columns: vec![0; vcs].into(), ..Input::default() }).collect(),
-            input_queues: vec![List::default(); ports * vcs * columns].into(),
+            inputs: (0..ports).map(|_| Input::default()).collect(),
+            input_queues: vec![Ring::default(); ports * vcs * columns].into(),
+            input_columns: vec![0; ports * vcs].into(),
             rows_in: vec![Buffer::default(); ports * columns].into(),
-            row_queues: vec![List::default(); ports * columns * vcs].into(),
             offering: vec![0; ports].into(),
             channels: vec![Cycle::ZERO; ports * rows].into(),
             columns_in: vec![Buffer::default(); ports * rows].into(),
-            column_queues: vec![List::default(); ports * rows * vcs].into(),
             outputs: (0..ports).map(output).collect(),
             arbiters: Arbiters {
                 bus_vc: bank(ports, vcs),
@@ -216,9 +241,16 @@ impl Switch {
                 output_vc: bank(ports, vcs),
                 output_row: bank(ports * vcs, rows),
             },
+            offers: Offers::new(rows, columns),
             inside: 0,
             at_outputs: 0,
         }
+    }
+
+    /// Whether packets wait for the row bus of `input`.
+    #[inline]
+    fn has_waiting(&self, input: usize) -> bool {
+        self.input_columns[input * self.vcs..][..self.vcs].iter().any(|&columns| columns != 0)
     }
 
     #[inline]
@@ -239,6 +271,62 @@ impl Switch {
         ((tile / columns) as usize, (tile % columns) as usize)
     }
 
+    /// The step and the port, or tile, of a slot of the agenda.
+    #[inline]
+    fn step_of(&self, slot: usize) -> (Step, usize) {
+        (Step::ALL[slot >> self.step_bits], slot & ((1 << self.step_bits) - 1))
+    }
+
+    /// Row buffers of `tile`, and column buffers of `output`.
+    fn row_buffers(&self, tile: usize) -> &[Buffer] {
+        &self.rows_in[tile * self.columns..][..self.columns]
+    }
+
+    fn column_buffers(&self, output: usize) -> &[Buffer] {
+        &self.columns_in[output * self.rows..][..self.rows]
+    }
+
+    /// Asks the memory for what comes to its turn in `slot`.
+    fn prefetch_for(&self, slot: usize) {
+        let (step, port) = self.step_of(slot);
+        match step {
+            Step::Accept | Step::Row => {
+                prefetch::element(&self.inputs, port);
+                let queues = port * self.vcs * self.columns;
+                prefetch::slice(&self.input_queues[queues..][..self.vcs * self.columns]);
+            }
+            Step::Subswitch => {
+                bits(self.offering[port])
+                    .for_each(|place| prefetch::element(&self.rows_in, port * self.columns + place));
+            }
+            Step::Output => {
+                prefetch::whole(&self.outputs, port);
+                prefetch::slice(self.column_buffers(port));
+            }
+            Step::Ack => {
+                prefetch::element(&self.inputs, port);
+                prefetch::whole(&self.outputs, port);
+            }
+        }
+    }
+
+    /// Asks the memory for the packets that come to their turn in `slot`.
+    fn prefetch_packets(&self, shared: &Shared, slot: usize) {
+        let (step, port) = self.step_of(slot);
+        let states = &shared.pools.states;
+        let of_buffers = |buffers: &[Buffer]| {
+            for buffer in buffers {
+                bits(buffer.waiting.into()).for_each(|vc| states.prefetch(buffer.queues[vc].last()));
+            }
+        };
+        match step {
+            Step::Accept => states.prefetch(self.inputs[port].coming.head()),
+            Step::Subswitch => of_buffers(self.row_buffers(port)),
+            Step::Output => of_buffers(self.column_buffers(port)),
+            Step::Row | Step::Ack => {}
+        }
+    }
+
     #[cold]
     fn receive_paces(&mut self, inbox: &mut Inbox, start: Cycle) {
         for (port, at, rate) in inbox.paces.drain(..) {
@@ -257,40 +345,67 @@ impl SwitchModel<Tiled> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         self.agenda.pass(start);
         let pools = &mut shared.pools;
-        while let Some(ack) = pools.acks.first(&inbox.acks) {
+        for ack in inbox.acks.drain(..) {
             let (port, at) = (usize::from(ack.port), ack.at);
-            let slot = pools.acks.unlink(&mut inbox.acks);
             let output = &mut self.outputs[port];
-            let Some(sender) = &mut output.sender else {
-                unreachable!("acknowledgements come for what was sent")
-            };
-            sender.expect(pools, slot);
+            let Some(sender) = &mut output.sender else { unreachable!("what was sent is acknowledged") };
+            sender.expect(pools, ack);
             if output.waiting > 0 {
                 self.schedule(Step::Output, port, at.max(start));
             }
         }
-        while let Some(state) = pools.states.first(&inbox.packets) {
-            let (port, at) = (usize::from(state.port), state.at);
-            let slot = pools.states.unlink(&mut inbox.packets);
+        for Arrival { slot, port } in inbox.packets.drain(..) {
+            let port = usize::from(port);
             pools.states.append(&mut self.inputs[port].coming, slot);
-            self.schedule(Step::Accept, port, at);
+            self.schedule(Step::Accept, port, pools.states[slot].at);
         }
         if !inbox.paces.is_empty() {
             self.receive_paces(inbox, start);
         }
     }
 
-    fn prefetch(&self, _: &Shared, _: &PostOf<Tiled>, _: usize, _: Cycle, stage: Stage) {
-        if stage == Stage::Itself {
-            prefetch::item(self);
+    fn prefetch(&self, shared: &Shared, post: &PostOf<Tiled>, place: usize, until: Cycle, stage: Stage) {
+        let Inbox { packets, acks, .. } = post.inbox_of(place);
+        match stage {
+            Stage::Itself => prefetch::item(self),
+            Stage::Mail => {
+                self.agenda.prefetch(until);
+                prefetch::slice(packets);
+                prefetch::slice(acks);
+                prefetch::slice(&self.offering);
+                prefetch::slice(&self.input_columns);
+            }
+            Stage::First => {
+                for Arrival { slot, port } in packets {
+                    shared.pools.states.prefetch(*slot);
+                    prefetch::element(&self.inputs, usize::from(*port));
+                }
+                for ack in acks {
+                    prefetch::whole(&self.outputs, usize::from(ack.port));
+                }
+                self.agenda.coming(until).for_each(|slot| self.prefetch_for(slot));
+            }
+            Stage::Second => self.agenda.coming(until).for_each(|slot| self.prefetch_packets(shared, slot)),
+            Stage::Third => {}
+            Stage::Ports => {
+                self.agenda.prefetch(until);
+                prefetch::slice(packets);
+                prefetch::slice(&self.inputs);
+                prefetch::slice(&self.outputs);
+            }
+            Stage::Queues => {
+                packets.iter().for_each(|it| shared.pools.states.prefetch(it.slot));
+                prefetch::slice(&self.rows_in);
+                prefetch::slice(&self.columns_in);
+            }
         }
     }
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
         cx.counters.wakes += 1;
         while let Some((now, slot)) = self.agenda.pop(until) {
-            let port = slot & ((1 << self.step_bits) - 1);
-            match Step::ALL[slot >> self.step_bits] {
+            let (step, port) = self.step_of(slot);
+            match step {
                 Step::Accept => self.accept(cx, now, port),
                 Step::Row => self.go_over_row(cx, now, port),
                 Step::Subswitch => self.cross(cx, now, port),
@@ -308,13 +423,13 @@ impl SwitchModel<Tiled> for Switch {
         for input in &self.inputs {
             packet_state::audit(states, &input.coming, books);
             books.units_freed += u64::from(input.receiver.freed());
-            books.units_held += u64::from(input.leaving.flits);
+            books.units_held += u64::from(input.leaving);
         }
-        for queue in &self.input_queues {
-            packet_state::audit(states, queue, books);
+        for state in self.input_queues.iter().flat_map(|queue| states.iter_ring(*queue)) {
+            packet_state::enter(state, books);
         }
-        for queue in self.row_queues.iter().chain(&self.column_queues) {
-            books.in_network += states.iter(queue).count() as u64;
+        for queue in self.rows_in.iter().chain(&self.columns_in).flat_map(|buffer| &buffer.queues) {
+            books.in_network += states.iter_ring(*queue).count() as u64;
         }
         for sender in self.outputs.iter().filter_map(|output| output.sender.as_ref()) {
             books.units_sent += u64::from(sender.flits() as u32);
@@ -325,9 +440,11 @@ impl SwitchModel<Tiled> for Switch {
         self.stuck(shared, now)
     }
 
-    /// Flits that have given back their room, modulo 2^16.
+    /// Flits that have given back their room or are about to, modulo 2^16.
     fn position(&self, _: &Shared, port: PortId, vc: u8, _: Cycle) -> u32 {
-        self.inputs[port.index()].receiver.returned(vc.into()).into()
+        let Input { leaving, receiver, vc: leaves, .. } = &self.inputs[port.index()];
+        let left = if *leaves == vc { *leaving } else { 0 };
+        receiver.returned(vc.into()).wrapping_add(left).into()
     }
 
     fn queued_flits(&self, _: &Shared, _: &Inbox, _: Cycle) -> u64 {

@@ -66,14 +66,24 @@ impl Chip for TiledSettings {
     /// From the cycle in which an output begins a packet: the packet arrives, is accepted, crosses the row bus, and gives back
     /// its room; the acknowledgement of that waits for its time and comes back. One with others costs up to their length.
     fn headroom(&self, longest: Longest) -> Headroom {
-        let latency = longest.switches.map_or(longest.nodes, |switches| switches.max(longest.nodes));
         let flits = self.format.packet_flits(self.format.mtu_bytes);
-        let pipeline = &self.pipeline;
-        let there = pipeline.output_to_wire() + latency + pipeline.receive + flits - 1;
-        let inside = pipeline.input + flits;
-        let told = self.ack.delay.min((self.ack.packets - 1) * flits);
-        let back = pipeline.output_to_wire() + latency + pipeline.receive + flits;
-        let round_trip = there + inside + told + back;
+        let round_trip = self.window_cycles(longest) + flits;
+        let latency = longest_of(longest);
         Headroom { latency, round_trip, units_needed: round_trip + flits, units: self.buffers.input.flits }
+    }
+}
+
+fn longest_of(longest: Longest) -> u32 {
+    longest.switches.map_or(longest.nodes, |switches| switches.max(longest.nodes))
+}
+
+impl TiledSettings {
+    /// Cycles from the beginning of a packet of the MTU on one of the longest links until it is heard that it was accepted.
+    #[must_use]
+    pub fn window_cycles(&self, longest: Longest) -> u32 {
+        let flits = self.format.packet_flits(self.format.mtu_bytes);
+        let one_way = self.pipeline.output_to_wire() + longest_of(longest) + self.pipeline.receive + flits;
+        let told = self.ack.delay.min(self.ack.packets.saturating_mul(flits));
+        2 * one_way + self.pipeline.input + told
     }
 }

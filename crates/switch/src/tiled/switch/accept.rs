@@ -26,11 +26,9 @@ impl Switch {
         (state.header, state.port, state.out_vc) = (candidate.header, output as u16, out_vc as u8);
         let column = self.place(output).1;
         let queue = (input * self.vcs + vc) * self.columns + column;
-        shared.pools.states.append(&mut self.input_queues[queue], slot);
-        let it = &mut self.inputs[input];
-        it.columns[vc] |= 1 << column;
-        it.waiting += 1;
-        if let Some(due) = it.receiver.accept(shared, now) {
+        shared.pools.states.link_to_ring(&mut self.input_queues[queue], slot);
+        self.input_columns[input * self.vcs + vc] |= 1 << column;
+        if let Some(due) = self.inputs[input].receiver.accept(shared, now) {
             self.schedule(Step::Ack, input, due);
         }
         self.schedule(Step::Row, input, now);

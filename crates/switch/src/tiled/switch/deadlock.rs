@@ -4,10 +4,11 @@
 //! some when the first packet there goes on, which waits for room in a column buffer, and there for room at the
 //! other end of the link. Any of them that goes on makes room for the link that leads here.
 
-use super::{Switch, bits};
+use super::Switch;
 use crate::tiled::Shared;
 use crate::tiled::packet_state::PacketState;
 use flitway_engine::Cycle;
+use flitway_fabric::bits::bits;
 use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_wiring::{Destination, PortId};
 
@@ -23,23 +24,23 @@ impl Switch {
     fn stuck_at_input(&self, shared: &Shared, now: Cycle, input: usize, vc: usize) -> Option<Waiting> {
         let (row, place) = self.place(input);
         let it = &self.inputs[input];
-        if it.leaving.until > now || shared.pools.states.first(&it.coming).is_some() {
+        if it.free_at > now || shared.pools.states.first(&it.coming).is_some() {
             return None;
         }
         let mut first = None;
         let mut alternatives = Vec::new();
-        for column in bits(it.columns[vc]) {
-            let head = &self.input_queues[(input * self.vcs + vc) * self.columns + column];
+        let states = &shared.pools.states;
+        for column in bits(self.input_columns[input * self.vcs + vc]) {
+            let head = self.input_queues[(input * self.vcs + vc) * self.columns + column];
             let number = self.tile(row, column) * self.columns + place;
             let buffer = &self.rows_in[number];
             // Those of other virtual channels in it make room too, if they have some that is shared.
             let vcs = buffer.room.sharers(shared.parts.row).chain([vc]);
-            let heads = vcs.map(|vc| shared.pools.states.first(&self.row_queues[number * self.vcs + vc]));
-            let mut heads = heads.flatten().peekable();
-            if buffer.leaving.until > now || heads.peek().is_none() {
+            let mut heads = vcs.filter_map(|vc| states.first_of_ring(buffer.queues[vc])).peekable();
+            if buffer.free_at > now || heads.peek().is_none() {
                 return None;
             }
-            first = first.or_else(|| shared.pools.states.first(head));
+            first = first.or_else(|| states.first_of_ring(head));
             alternatives.extend(
                 heads.map(|state| Need::Queue { output: PortId(state.port.into()), vc: state.out_vc }),
             );
@@ -50,7 +51,7 @@ impl Switch {
     fn stuck_at_output(&self, shared: &Shared, now: Cycle, output: usize, vc: usize) -> Option<Waiting> {
         let sender = self.outputs[output].sender.as_ref()?;
         let heads = (0..self.rows).filter_map(|row| {
-            shared.pools.states.first(&self.column_queues[(output * self.rows + row) * self.vcs + vc])
+            shared.pools.states.first_of_ring(self.columns_in[output * self.rows + row].queues[vc])
         });
         let mut first = None;
         for state in heads {

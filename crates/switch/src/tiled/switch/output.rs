@@ -1,11 +1,22 @@
 //! Outputs: from the column buffers to the link, and acknowledgements.
 
-use super::{Leaving, Step, Switch, bits};
+use super::{Step, Switch};
+use crate::tiled::settings::VCS_MAX;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::Slot;
 use flitway_wiring::PortId;
+
+/// What requests a link.
+struct Requests {
+    vcs: u64,
+    /// By virtual channel: rows of packets that request.
+    rows: [u64; VCS_MAX],
+    /// When others may request, as far as known.
+    wake: Cycle,
+}
 
 impl Switch {
     /// The link of `output` begins a packet in cycle `now`, if it is free and one can go.
@@ -23,43 +34,38 @@ impl Switch {
             return;
         }
         it.hear(cx.shared, now);
-        let vcs = self.vcs_to_send(cx.shared, now, output);
-        if vcs == 0 {
-            let hears = it_hears(&self.outputs[output], cx.shared);
-            if hears < Cycle::NEVER {
-                self.schedule(Step::Output, output, hears);
+        let requests = self.requests_of_link(cx.shared, now, output);
+        if requests.vcs == 0 {
+            if requests.wake < Cycle::NEVER {
+                self.schedule(Step::Output, output, requests.wake);
             }
             return;
         }
-        let vc = self.arbiters.output_vc.grant(output, vcs);
-        let rows = self.rows_to_send(cx.shared, now, output, vc);
-        let row = self.arbiters.output_row.grant(output * self.vcs + vc, rows);
+        let vc = self.arbiters.output_vc.grant(output, requests.vcs);
+        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.rows[vc]);
         self.take_link(cx, now, output, vc, row);
     }
 
-    /// Virtual channels of which a packet for `output` requests its link in cycle `now`.
-    fn vcs_to_send(&self, shared: &Shared, now: Cycle, output: usize) -> u64 {
-        let buffers = &self.columns_in[output * self.rows..][..self.rows];
-        let waiting = buffers.iter().fold(0, |waiting, buffer| waiting | u64::from(buffer.waiting));
-        bits(waiting)
-            .filter(|&vc| self.rows_to_send(shared, now, output, vc) != 0)
-            .fold(0, |vcs, vc| vcs | 1 << vc)
-    }
-
-    /// The same of one virtual channel: rows of the column buffers.
-    fn rows_to_send(&self, shared: &Shared, now: Cycle, output: usize, vc: usize) -> u64 {
-        let Some(sender) = &self.outputs[output].sender else { return 0 };
-        let mut rows = 0;
-        for row in 0..self.rows {
-            let number = output * self.rows + row;
-            if self.columns_in[number].waiting >> vc & 1 == 0 {
-                continue;
+    /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
+    fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests {
+        let mut requests = Requests { vcs: 0, rows: [0; VCS_MAX], wake: Cycle::NEVER };
+        let Some(sender) = &self.outputs[output].sender else { return requests };
+        for (row, buffer) in self.column_buffers(output).iter().enumerate() {
+            for vc in bits(buffer.waiting.into()) {
+                let states = &shared.pools.states;
+                let state = &states[states.head_of_ring(buffer.queues[vc])];
+                // Others come to their turn by themselves.
+                if state.at <= now {
+                    if sender.takes(shared, vc, state.flits.into()) {
+                        requests.vcs |= 1 << vc;
+                        requests.rows[vc] |= 1 << row;
+                    } else {
+                        requests.wake = sender.hears_at(&shared.pools);
+                    }
+                }
             }
-            let state = &shared.pools.states[self.column_queues[number * self.vcs + vc].head()];
-            let can_go = state.at <= now && sender.takes(shared, vc, state.flits.into());
-            rows |= u64::from(can_go) << row;
         }
-        rows
+        requests
     }
 
     /// The first packet on `vc` from `row` leaves by `output`.
@@ -73,17 +79,11 @@ impl Switch {
     ) {
         let column = self.place(output).1;
         let number = output * self.rows + row;
-        let queue = &mut self.column_queues[number * self.vcs + vc];
-        let slot = cx.shared.pools.states.unlink(queue);
-        let is_last = queue.is_empty();
+        let parts = cx.shared.parts.column;
+        let slot = self.columns_in[number].read(&mut cx.shared.pools.states, parts, now, vc);
         let flits = cx.shared.pools.states[slot].flits;
         let until = self.send(cx, now, output, slot, vc);
-        let buffer = &mut self.columns_in[number];
-        buffer.settle(cx.shared.parts.column, now);
-        buffer.leaving = Leaving { until, flits, vc: vc as u8 };
-        if is_last {
-            buffer.waiting &= !(1 << vc);
-        }
+        self.columns_in[number].free_at = until;
         self.inside -= u64::from(flits);
         self.at_outputs -= 1;
         let it = &mut self.outputs[output];
@@ -127,14 +127,18 @@ impl Switch {
             chosen: now,
             arrives: flight.arrives,
         });
-        sender.tell_along(cx, &mut self.inputs[output].receiver);
+        let input = &mut self.inputs[output];
+        input.settle(cx.shared, now);
+        sender.tell_along(cx, &mut input.receiver);
         flight.ends
     }
 
     /// The news of the receiver at `port` goes alone in cycle `now`, if it is due and the link is free.
     pub(super) fn tell<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, port: usize) {
         let Some(sender) = &mut self.outputs[port].sender else { return };
-        let receiver = &mut self.inputs[port].receiver;
+        let input = &mut self.inputs[port];
+        input.settle(cx.shared, now);
+        let receiver = &mut input.receiver;
         if receiver.due(cx.shared) > now {
             return;
         }
@@ -145,9 +149,4 @@ impl Switch {
             self.schedule(Step::Ack, port, slot);
         }
     }
-}
-
-/// When the sender of `output` hears an acknowledgement next.
-fn it_hears(output: &super::Output, shared: &Shared) -> Cycle {
-    output.sender.as_ref().map_or(Cycle::NEVER, |sender| sender.hears_at(&shared.pools))
 }

@@ -1,88 +1,67 @@
 //! Row buses: from an input buffer to the row buffer in the column of the output.
 
-use super::{Leaving, Step, Switch, bits};
-use crate::tiled::Cx;
+use super::{Step, Switch};
+use crate::tiled::settings::VCS_MAX;
+use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Observer, Passage};
 use flitway_wiring::PortId;
+
+/// What requests a row bus.
+struct Requests {
+    vcs: u64,
+    /// By virtual channel: columns of packets that request.
+    columns: [u64; VCS_MAX],
+    /// When others may request, as far as known.
+    wake: Cycle,
+}
 
 impl Switch {
     /// The row bus of `input` takes a packet in cycle `now`, if it is free and one has room.
     pub(super) fn go_over_row<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
-        let it = &mut self.inputs[input];
-        if it.leaving.until > now {
+        if !self.has_waiting(input) || self.inputs[input].free_at > now {
             return;
         }
-        let free = it.leaving.until;
-        if it.leaving.flits > 0 {
-            let Leaving { flits, vc, .. } = std::mem::take(&mut it.leaving);
-            it.leaving.until = free;
-            let due = it.receiver.give_back(cx.shared, now, vc.into(), flits.into());
-            if let Some(due) = due {
-                self.schedule(Step::Ack, input, due);
-            }
-        }
-        if self.inputs[input].waiting == 0 {
-            return;
-        }
-        let (vcs, wake) = self.requests_of_row(cx, now, input);
-        if vcs == 0 {
-            if wake < Cycle::NEVER {
-                self.schedule(Step::Row, input, wake);
+        self.inputs[input].settle(cx.shared, now);
+        let requests = self.requests_of_row(cx.shared, now, input);
+        if requests.vcs == 0 {
+            if requests.wake < Cycle::NEVER {
+                self.schedule(Step::Row, input, requests.wake);
             }
             return;
         }
-        let vc = self.arbiters.bus_vc.grant(input, vcs);
-        let columns = self.columns_with_room(cx, now, input, vc).0;
-        let column = self.arbiters.bus_column.grant(input * self.vcs + vc, columns);
-        self.take_bus(cx, now, free, input, vc, column);
+        let vc = self.arbiters.bus_vc.grant(input, requests.vcs);
+        let column = self.arbiters.bus_column.grant(input * self.vcs + vc, requests.columns[vc]);
+        self.take_bus(cx, now, input, vc, column);
     }
 
-    /// Virtual channels of `input` of which a packet requests the row bus in cycle `now`, and when more may, as far as known.
-    fn requests_of_row<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) -> (u64, Cycle) {
-        let (mut vcs, mut wake) = (0, Cycle::NEVER);
-        for vc in 0..self.vcs {
-            if self.inputs[input].columns[vc] != 0 {
-                let (columns, next) = self.columns_with_room(cx, now, input, vc);
-                vcs |= u64::from(columns != 0) << vc;
-                wake = wake.min(next);
-            }
-        }
-        (vcs, wake)
-    }
-
-    /// Columns of which the first packet on `vc` at `input` has room in its row buffer, and when others may have, as far as
-    /// known.
-    fn columns_with_room<O>(
-        &mut self,
-        cx: &mut Cx<'_, O>,
-        now: Cycle,
-        input: usize,
-        vc: usize,
-    ) -> (u64, Cycle) {
+    /// What requests the row bus of `input` in cycle `now`: the first packets of queues that have room in their row buffer.
+    fn requests_of_row(&mut self, shared: &Shared, now: Cycle, input: usize) -> Requests {
         let (row, place) = self.place(input);
-        let (mut columns, mut wake) = (0, Cycle::NEVER);
-        for column in bits(self.inputs[input].columns[vc]) {
-            let queue = (input * self.vcs + vc) * self.columns + column;
-            let head = self.input_queues[queue].head();
-            let flits = u32::from(cx.shared.pools.states[head].flits);
-            let buffer = self.tile(row, column) * self.columns + place;
-            let buffer = &mut self.rows_in[buffer];
-            if buffer.has_room(cx.shared.parts.row, now, vc, flits) {
-                columns |= 1 << column;
-            } else {
-                wake = wake.min(buffer.room_at());
+        let mut requests = Requests { vcs: 0, columns: [0; VCS_MAX], wake: Cycle::NEVER };
+        for vc in 0..self.vcs {
+            for column in bits(self.input_columns[input * self.vcs + vc]) {
+                let queue = self.input_queues[(input * self.vcs + vc) * self.columns + column];
+                let states = &shared.pools.states;
+                let flits = u32::from(states[states.head_of_ring(queue)].flits);
+                let buffer = &mut self.rows_in[(row * self.columns + column) * self.columns + place];
+                if buffer.has_room(shared.parts.row, now, vc, flits) {
+                    requests.vcs |= 1 << vc;
+                    requests.columns[vc] |= 1 << column;
+                } else {
+                    requests.wake = requests.wake.min(buffer.room_at());
+                }
             }
         }
-        (columns, wake)
+        requests
     }
 
-    /// The first packet of `input` on `vc` for `column` goes over the bus, which was free since cycle `free`.
+    /// The first packet of `input` on `vc` for `column` goes over the bus.
     fn take_bus<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
         now: Cycle,
-        free: Cycle,
         input: usize,
         vc: usize,
         column: usize,
@@ -90,12 +69,12 @@ impl Switch {
         let (row, place) = self.place(input);
         let queue = &mut self.input_queues[(input * self.vcs + vc) * self.columns + column];
         let states = &mut cx.shared.pools.states;
-        let slot = states.unlink(queue);
-        let it = &mut self.inputs[input];
+        let slot = states.unlink_from_ring(queue);
         if queue.is_empty() {
-            it.columns[vc] &= !(1 << column);
+            self.input_columns[input * self.vcs + vc] &= !(1 << column);
         }
-        it.waiting -= 1;
+        let is_more = self.has_waiting(input);
+        let it = &mut self.inputs[input];
         let pipeline = &cx.shared.settings.pipeline;
         let state = &mut states[slot];
         let flits = state.flits;
@@ -109,24 +88,24 @@ impl Switch {
                 arrived: Cycle(state.at.0 - u64::from(state.ready_after)),
                 ready: state.at,
                 requested: state.at,
-                free: Some(free),
+                free: Some(it.free_at),
                 granted: now,
             });
         }
         state.at = now + u64::from(pipeline.row);
         state.ready_after = (state.at + u64::from(pipeline.across())).since(state.created) as u32;
-        let at = state.at;
-        it.leaving = Leaving { until: now + u64::from(flits), flits, vc: vc as u8 };
-        let until = it.leaving.until;
+        let (at, until) = (state.at, now + u64::from(flits));
+        (it.free_at, it.leaving, it.vc) = (until, flits, vc as u8);
+        let told_by = it.receiver.told_by(cx.shared, until);
         let tile = self.tile(row, column);
-        let buffer = tile * self.columns + place;
-        states.append(&mut self.row_queues[buffer * self.vcs + vc], slot);
-        let buffer = &mut self.rows_in[buffer];
-        buffer.room.take(cx.shared.parts.row, vc, flits.into());
-        buffer.waiting |= 1 << vc;
+        let states = &mut cx.shared.pools.states;
+        self.rows_in[tile * self.columns + place].write(states, cx.shared.parts.row, slot, vc);
         self.offering[tile] |= 1 << place;
         cx.counters.events += 1;
         self.schedule(Step::Subswitch, tile, at);
-        self.schedule(Step::Row, input, until);
+        if is_more {
+            self.schedule(Step::Row, input, until);
+        }
+        self.schedule(Step::Ack, input, told_by);
     }
 }
