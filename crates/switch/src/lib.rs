@@ -69,6 +69,8 @@ switches! {
     Hpp(hpp::HppSettings);
     /// Buffered wormhole with a central buffer or large input FIFOs.
     Sp(sp::SpSettings);
+    /// Tiles with buffers at the crossing points, which virtual channels share: the router chip of TH Express-2.
+    Tiled(tiled::TiledSettings);
 }
 
 /// What comes of `$run` on the architecture of `$any`, an [`AnyFabric`]: the type is `$A`, the fabric of its kind `$fabric`.
@@ -82,6 +84,10 @@ macro_rules! on_architecture {
             }
             $crate::AnyFabric::Sp($fabric) => {
                 type $A = $crate::sp::Sp;
+                $run
+            }
+            $crate::AnyFabric::Tiled($fabric) => {
+                type $A = $crate::tiled::Tiled;
                 $run
             }
         }

@@ -428,8 +428,9 @@ impl SwitchModel<Tiled> for Switch {
         for state in self.input_queues.iter().flat_map(|queue| states.iter_ring(*queue)) {
             packet_state::enter(state, books);
         }
-        for queue in self.rows_in.iter().chain(&self.columns_in).flat_map(|buffer| &buffer.queues) {
-            books.in_network += states.iter_ring(*queue).count() as u64;
+        for buffer in self.rows_in.iter().chain(&self.columns_in) {
+            let queues = bits(buffer.waiting.into()).map(|vc| buffer.queues[vc]);
+            books.in_network += queues.map(|queue| states.iter_ring(queue).count() as u64).sum::<u64>();
         }
         for sender in self.outputs.iter().filter_map(|output| output.sender.as_ref()) {
             books.units_sent += u64::from(sender.flits() as u32);

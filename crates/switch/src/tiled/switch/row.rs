@@ -20,8 +20,12 @@ struct Requests {
 impl Switch {
     /// The row bus of `input` takes a packet in cycle `now`, if it is free and one has room.
     pub(super) fn go_over_row<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
-        if !self.has_waiting(input) || self.inputs[input].free_at > now {
+        let free_at = self.inputs[input].free_at;
+        if !self.has_waiting(input) {
             return;
+        }
+        if free_at > now {
+            return self.schedule(Step::Row, input, free_at);
         }
         self.inputs[input].settle(cx.shared, now);
         let requests = self.requests_of_row(cx.shared, now, input);
