@@ -10,9 +10,10 @@ use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
+use flitway_wiring::routing::Route;
 
 use super::{
-    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_vcs,
+    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports, check_vcs,
     of_one_way_links,
 };
 use crate::code::Code;
@@ -123,7 +124,8 @@ fn build(
         check_links(values, surroundings.topology, findings);
     }
     if let Some(vcs) = vcs {
-        check_vcs(values, &VCS, vcs, surroundings, findings);
+        let limit = ClassLimit { classes: Route::CLASSES, what: "which is what the route of a packet holds" };
+        check_vcs(values, &VCS, vcs, limit, surroundings, findings);
     }
     let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
     let (show_ahead, tx_fifo) = (values.flag(&SHOW_AHEAD), values.quantity_u32(&TX_FIFO));

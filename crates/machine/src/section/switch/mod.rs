@@ -4,11 +4,12 @@
 
 pub(crate) mod hpp;
 pub(crate) mod sp;
+pub(crate) mod tiled;
 
 use flitway_engine::Clock;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
-use flitway_wiring::routing::{Route, RoutingKind};
+use flitway_wiring::routing::RoutingKind;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -23,7 +24,8 @@ settings! {
 
     /// The switch architecture. The other settings of the table depend on it.
     pub(crate) ARCHITECTURE = "switch.architecture", choices_of!(ARCHITECTURES, row => row.choice), required,
-        example("hpp"), source("hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5");
+        example("hpp"), source("hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5; \
+        th-express-2.txt section 2.1");
 }
 
 /// A switch architecture.
@@ -42,7 +44,7 @@ pub(crate) struct Architecture {
 
 /// Every switch architecture.
 pub(crate) static ARCHITECTURES: &[&Architecture] =
-    &[&hpp::ARCHITECTURE, &sp::CENTRAL_ARCHITECTURE, &sp::INPUT_ARCHITECTURE];
+    &[&hpp::ARCHITECTURE, &sp::CENTRAL_ARCHITECTURE, &sp::INPUT_ARCHITECTURE, &tiled::ARCHITECTURE];
 
 /// What a switch is checked against; `None` where that part is wrong itself.
 pub(crate) struct Surroundings<'a> {
@@ -100,25 +102,33 @@ fn check_ports(
     }
 }
 
+/// The most classes of virtual channels that a switch tells apart.
+struct ClassLimit {
+    classes: u32,
+    /// What that is, in words.
+    what: &'static str,
+}
+
 /// Checks the `vcs` of the chip, whose setting is `setting`, against the classes that the routing needs.
 fn check_vcs(
     values: &Values,
     setting: &'static Setting,
     vcs: u32,
+    limit: ClassLimit,
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
     let (Some(classes), Some(topology)) = (surroundings.vc_classes, surroundings.topology) else { return };
-    if classes > Route::CLASSES || !vcs.is_multiple_of(classes) {
+    if classes > limit.classes || !vcs.is_multiple_of(classes) {
         let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
         let involved = [setting, &topology::KIND, &routing::ALGORITHM];
         let conflict = |message| values.conflict(Code::TooFewVcs, &involved, message);
-        findings.push(if classes > Route::CLASSES {
+        findings.push(if classes > limit.classes {
             let message = format!(
                 "{routing} routing needs {classes} classes of virtual channels on this {}",
                 topology.kind()
             );
-            let expected = format!("{} classes, which is what the route of a packet holds", Route::CLASSES);
+            let expected = format!("{} classes, {}", limit.classes, limit.what);
             let help = routing::fix(values, routing::UP_DOWN);
             conflict(message).expected(expected).help(help)
         } else {

@@ -1,0 +1,351 @@
+//! The tiled switch of TH Express-2: its settings and checks. Source: th-express-2.txt sections 2.1 and 4.3.
+
+use flitway_engine::{Clock, Picos};
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::headroom::Headroom;
+use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Chip, LaneChoice};
+use flitway_switch::SwitchSettings;
+use flitway_switch::tiled::settings::VCS_MAX;
+use flitway_switch::tiled::{
+    AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
+};
+use flitway_wiring::routing::Selection;
+
+use super::{
+    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports, check_vcs,
+    of_one_way_links,
+};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::section::topology::{self, Topology};
+use crate::section::{nic, packet};
+use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
+use crate::units::{self, Dimension};
+use crate::values::Values;
+
+const NAME: &str = "tiled";
+
+pub(crate) static ARCHITECTURE: Architecture = Architecture {
+    choice: Choice {
+        name: NAME,
+        doc: "The network chip of TH Express-2: tiles in rows and columns, each with a port, buffers at the crossing points \
+              that the virtual channels share (DAMQ), virtual cut-through, and links that acknowledge.",
+    },
+    has_vcs: true,
+    takes_one_way_links: false,
+    settings: &[SETTINGS],
+    page: PAGE,
+    build,
+};
+
+const PAGE: &[&str] = &[
+    "How it works. Port p has the tile in row p / columns and column p mod columns. A packet goes from its input buffer over \
+     the row bus of its input, which is its own, to the row buffer in the column of its output; through the subswitch of that \
+     tile and over a channel of the column to the column buffer of its row in the tile of the output; and from there, one of \
+     as many rows as there are, to the link (section 2.1.2). So the one large crossbar is many small ones. Each step moves a \
+     whole packet, and asks for room for all of it.",
+    "Buffers. Each is one memory for all virtual channels (DAMQ): a private part for each, of whole packets, so that none keeps \
+     another out, and a shared part for whoever needs it. The sender keeps the count: flits sent and not heard of as \
+     returned. With \"samq\" the memory is cut into equal parts, one for each virtual channel.",
+    "Links. With retry a packet goes on when all of it has been checked; the sender keeps it until it is acknowledged, \
+     `switch.link.window` of them at most. An acknowledgement says absolute numbers, packets accepted and flits returned by \
+     virtual channel, and goes along with every packet; alone it takes a flit that no packet wants.",
+    "Other switches that are the same machine: rows = 1 is a crossbar with a buffer at each crosspoint; rows = 8 and columns = 8 \
+     is the shape of the Cray BlackWidow switch (YARC).",
+    "Cycles. From the input pin to the output pin: the eight parts of the pipeline, 42 here, and with retry the flits of the \
+     packet but for the first. What happens in which cycle is said in crates/switch/src/tiled/mod.rs, what the paper leaves open \
+     in docs/decisions/0022-tiled-switch-cycle-by-cycle.md.",
+];
+
+const TILED: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == NAME };
+
+settings! {
+    static SETTINGS;
+
+    /// Rows of tiles. Rows times columns are the ports of the chip, 2 to 64; the topology may leave some unused.
+    ROWS = "switch.rows", Kind::Count { min: 1, max: 64 }, required, for TILED, example(4),
+        source("th-express-2.txt section 2.1.2 (P-TH-019)");
+
+    /// Columns of tiles.
+    COLUMNS = "switch.columns", Kind::Count { min: 1, max: 64 }, required, for TILED, example(6),
+        source("th-express-2.txt section 2.1.2 (P-TH-019)");
+
+    /// Virtual channels of each link.
+    VCS = "switch.vcs", Kind::Count { min: 1, max: VCS_MAX as u32 }, default(4), for TILED,
+        source("th-express-2.txt section 4.3.2 (P-TH-106)");
+
+    /// Policy of all arbiters of the chip.
+    ARBITER = "switch.arbiter", choices_of!(ArbiterKind::ALL, kind => Choice { name: kind.name(), doc: kind.doc() }),
+        default("round-robin"), for TILED, source("OQ-T4");
+
+    /// How packets choose among the outputs that the routing names.
+    SELECTION = "switch.selection", one of {
+        /// The first one: packets of a pair of nodes keep their order.
+        FIRST = "first",
+        /// The one with the least load: flits of packets that have taken it and have not given back their room at the other
+        /// end of its link. Packets may overtake each other.
+        LEAST_LOADED = "least-loaded",
+    }, default("first"), for TILED, source("th-express-2.txt section 4.3.3 (P-TH-111, P-TH-112)");
+
+    /// Which lane of the class that the routing names a packet leaves by.
+    LANE = "switch.lane", one of {
+        /// The one by which it came.
+        KEPT = "kept",
+        /// The one with the least load.
+        LANE_BY_LOAD = "least-loaded",
+    }, default("kept"), for TILED, source("[assumed]; the paper has four identical virtual channels");
+
+    /// How virtual channels share the memory of a buffer.
+    ORGANISATION = "switch.buffers.organisation", one of {
+        /// A dynamically allocated multi-queue: a private part for each virtual channel, and a part for all.
+        DAMQ = "damq",
+        /// A statically allocated multi-queue: equal parts, one for each virtual channel.
+        SAMQ = "samq",
+    }, default("damq"), for TILED, source("th-express-2.txt section 2.1.2 (P-TH-027)");
+
+    /// The private part of each virtual channel in every buffer, in packets of the MTU. With "samq" it is what is there.
+    PRIVATE = "switch.buffers.private", Kind::Count { min: 1, max: 65_535 }, default(1), for TILED,
+        source("th-express-2.txt section 4.3.2 (P-TH-107): a small part [assumed]");
+
+    /// Memory of the buffer of an input.
+    INPUT_BUFFER = "switch.buffers.input", size(), default("32 KiB"), for TILED, source("OQ-T4");
+
+    /// Memory of the buffer of an input in each column.
+    ROW_BUFFER = "switch.buffers.row", size(), default("2 KiB"), for TILED, source("OQ-T4");
+
+    /// Memory of the buffer of an output for each row.
+    COLUMN_BUFFER = "switch.buffers.column", size(), default("2 KiB"), for TILED, source("OQ-T4");
+
+    /// Serial links and physical coding of the receiving side. The sum of the eight parts is the zero-load latency of the
+    /// switch for a packet of one flit.
+    RECEIVE = "switch.pipeline.receive", stages(1), default("11 cycles"), for TILED, source("OQ-T4");
+
+    /// Checking, routing, and writing into the input buffer.
+    INPUT = "switch.pipeline.input", stages(0), default("4 cycles"), for TILED, source("OQ-T4");
+
+    /// The row bus.
+    ROW = "switch.pipeline.row", stages(1), default("3 cycles"), for TILED, source("OQ-T4");
+
+    /// The subswitch of a tile.
+    SUBSWITCH = "switch.pipeline.subswitch", stages(1), default("4 cycles"), for TILED, source("OQ-T4");
+
+    /// The channel of a column.
+    COLUMN = "switch.pipeline.column", stages(0), default("3 cycles"), for TILED, source("OQ-T4");
+
+    /// The multiplexer of an output.
+    OUTPUT = "switch.pipeline.output", stages(0), default("4 cycles"), for TILED, source("OQ-T4");
+
+    /// The link layer of the sending side.
+    LINK = "switch.pipeline.link", stages(0), default("2 cycles"), for TILED, source("OQ-T4");
+
+    /// Physical coding and serial links of the sending side.
+    TRANSMIT = "switch.pipeline.transmit", stages(1), default("11 cycles"), for TILED, source("OQ-T4");
+
+    /// Whether links check packets, acknowledge them and send them again. Without it a packet goes on before all of it has
+    /// come.
+    RETRY = "switch.link.retry", Kind::Flag, default(true), for TILED,
+        source("th-express-2.txt section 4.3.2 (P-TH-104, P-TH-105)");
+
+    /// Packets that a sender keeps until they are acknowledged, and so sends without an acknowledgement.
+    WINDOW = "switch.link.window", Kind::Count { min: 1, max: 65_535 }, default(64), for TILED, source("OQ-T11");
+
+    /// An acknowledgement goes alone when so many packets have been received since the last one, ...
+    ACK_PACKETS = "switch.link.ack_packets", Kind::Count { min: 1, max: 65_535 }, default(8), for TILED, source("OQ-T11");
+
+    /// ... or when the first of them is so old.
+    ACK_DELAY = "switch.link.ack_delay", Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000 },
+        default("200 ns"), for TILED, source("OQ-T11");
+}
+
+const fn stages(min: u64) -> Kind {
+    Kind::Quantity { dimension: Dimension::Cycles, min, max: 1_000 }
+}
+
+const fn size() -> Kind {
+    Kind::Quantity { dimension: Dimension::Size, min: 1, max: 1 << 30 }
+}
+
+/// The most ports of a chip.
+const PORTS_MAX: u32 = 64;
+
+fn build(
+    values: &Values,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<SwitchSettings> {
+    let (rows, columns, vcs) = (values.count(&ROWS), values.count(&COLUMNS), values.count(&VCS));
+    if let (Some(rows), Some(columns)) = (rows, columns) {
+        check_shape(values, rows, columns, findings);
+        check_ports(values, &COLUMNS, rows * columns, surroundings.topology, findings);
+        check_links(values, surroundings.topology, findings);
+    }
+    if let Some(vcs) = vcs {
+        let limit =
+            ClassLimit { classes: VCS_MAX as u32, what: "as many virtual channels as a link can have" };
+        check_vcs(values, &VCS, vcs, limit, surroundings, findings);
+    }
+    let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
+    let by_flow = values.choice(&nic::VC).map(|choice| choice == nic::BY_FLOW);
+    let selection = match values.choice(&SELECTION)? {
+        LEAST_LOADED => Selection::LeastLoaded,
+        _ => Selection::First,
+    };
+    let lane = if values.choice(&LANE)? == LANE_BY_LOAD { LaneOut::LeastLoaded } else { LaneOut::Kept };
+    let format = surroundings.format?;
+    let buffers = buffers(values, vcs?, format, findings);
+    let settings = TiledSettings {
+        rows: rows?,
+        columns: columns?,
+        vcs: vcs?,
+        buffers: buffers?,
+        arbiter: arbiter?,
+        selection,
+        lane,
+        lanes: if by_flow? { LaneChoice::ByFlow } else { LaneChoice::ByPacket },
+        pipeline: TiledPipeline {
+            receive: values.quantity_u32(&RECEIVE)?,
+            input: values.quantity_u32(&INPUT)?,
+            row: values.quantity_u32(&ROW)?,
+            subswitch: values.quantity_u32(&SUBSWITCH)?,
+            column: values.quantity_u32(&COLUMN)?,
+            output: values.quantity_u32(&OUTPUT)?,
+            link: values.quantity_u32(&LINK)?,
+            transmit: values.quantity_u32(&TRANSMIT)?,
+        },
+        retry: if values.flag(&RETRY)? {
+            Some(RetrySettings { window: values.count(&WINDOW)? })
+        } else {
+            None
+        },
+        ack: AckSettings {
+            packets: values.count(&ACK_PACKETS)?,
+            delay: delay(values.quantity(&ACK_DELAY)?, surroundings.clock?),
+        },
+        format,
+    };
+    check_round_trip(values, &settings, surroundings, findings);
+    Some(SwitchSettings::Tiled(settings))
+}
+
+/// Rounds up to the next cycle; a millisecond at a terahertz fits.
+fn delay(picos: u64, clock: Clock) -> u32 {
+    clock.cycles_ceil(Picos(picos)).0 as u32
+}
+
+fn check_shape(values: &Values, rows: u32, columns: u32, findings: &mut Diagnostics) {
+    let ports = rows * columns;
+    if !(2..=PORTS_MAX).contains(&ports) {
+        let message =
+            format!("{rows} x {columns} tiles are {ports} port{}", if ports == 1 { "" } else { "s" });
+        let problem = values.conflict(Code::OutOfRange, &[&ROWS, &COLUMNS], message);
+        findings.push(problem.expected(format!("2 to {PORTS_MAX} ports")));
+    }
+}
+
+/// Acknowledgements take the way back that a one-way link does not have.
+fn check_links(values: &Values, topology: Option<&Topology>, findings: &mut Diagnostics) {
+    if let Some(topology) = topology.filter(|topology| topology.is_one_way()) {
+        let message = format!(
+            "tiled switches need links that lead both ways, and those of topology \"{}\" lead one way",
+            topology.kind()
+        );
+        findings.push(
+            values
+                .conflict(Code::OneWayLinks, &[&ARCHITECTURE_SETTING, &topology::KIND], message)
+                .expected("a topology whose links lead both ways: acknowledgements take the channel back")
+                .help(format!("write {} = {}", ARCHITECTURE_SETTING.key(), of_one_way_links())),
+        );
+    }
+}
+
+fn buffers(
+    values: &Values,
+    vcs: u32,
+    format: PacketFormat,
+    findings: &mut Diagnostics,
+) -> Option<TiledBuffers> {
+    let packet = format.packet_flits(format.mtu_bytes);
+    let is_static = values.choice(&ORGANISATION)? == SAMQ;
+    let packets = values.count(&PRIVATE)?;
+    let mut buffer = |setting| buffer(values, setting, (vcs, packets, is_static), packet, format, findings);
+    let (input, row, column) = (buffer(&INPUT_BUFFER), buffer(&ROW_BUFFER), buffer(&COLUMN_BUFFER));
+    Some(TiledBuffers { input: input?, row: row?, column: column? })
+}
+
+/// One buffer for packets of so many flits; `parts` are its virtual channels, the packets of a private part, and whether there
+/// is nothing else.
+fn buffer(
+    values: &Values,
+    setting: &'static Setting,
+    parts: (u32, u32, bool),
+    packet: u32,
+    format: PacketFormat,
+    findings: &mut Diagnostics,
+) -> Option<BufferSettings> {
+    let (vcs, packets, is_static) = parts;
+    let size = values.quantity_u32(setting)?;
+    let flits = size / format.flit_bytes;
+    let of_flits = |flits: u64| units::format(flits * u64::from(format.flit_bytes), Dimension::Size);
+    if flits > FLITS_MAX {
+        let message = format!("`{}` is {flits} flits", setting.path);
+        let problem = values.conflict(Code::OutOfRange, &[setting, &packet::FLIT], message);
+        findings.push(problem.expected(format!("at most {FLITS_MAX} flits, {}", of_flits(FLITS_MAX.into()))));
+        return None;
+    }
+    if is_static && flits / vcs >= packet {
+        return Some(BufferSettings { flits: flits / vcs * vcs, private: flits / vcs });
+    }
+    let packets = if is_static { 1 } else { packets };
+    let needed = u64::from(vcs) * u64::from(packets) * u64::from(packet);
+    if u64::from(flits) < needed {
+        let each = if packets == 1 { "a packet".to_owned() } else { format!("{packets} packets") };
+        let message = format!(
+            "`{}` of {} is too small: {each} of {packet} flits for each of {vcs} virtual channels take {}",
+            setting.path,
+            units::format(size.into(), Dimension::Size),
+            of_flits(needed)
+        );
+        let involved = [setting, &PRIVATE, &VCS, &packet::MTU];
+        let problem = values.conflict(Code::BufferTooSmall, &involved, message);
+        findings.push(problem.expected(format!("at least {}", of_flits(needed))));
+        return None;
+    }
+    Some(BufferSettings { flits, private: packets * packet })
+}
+
+/// The most flits of a buffer.
+const FLITS_MAX: u32 = 65_535;
+
+/// Compares the buffer of an input and the window with what the longest link carries in a round trip.
+fn check_round_trip(
+    values: &Values,
+    settings: &TiledSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    let (Some(link), Some(topology)) = (surroundings.link, surroundings.topology) else { return };
+    let Headroom { latency, round_trip, units_needed, units } = settings.headroom(link.longest(topology));
+    let latency = units::format(u64::from(latency), Dimension::Cycles);
+    let most = settings.buffers.input.private + settings.buffers.input.shared(settings.vcs);
+    if most < units_needed {
+        let message = format!(
+            "the input buffer cannot keep a link of {latency} busy: room comes back after {round_trip} cycles, and a virtual \
+             channel has {most} of {units} flits at most",
+        );
+        let problem = values.conflict(Code::ShortOfCredits, &[&INPUT_BUFFER], message).warning();
+        findings.push(problem.expected(format!("{units_needed} flits or more for full bandwidth")));
+    }
+    let Some(RetrySettings { window }) = settings.retry else { return };
+    let flits = settings.format.packet_flits(settings.format.mtu_bytes);
+    let needed = settings.window_cycles(link.longest(topology)).div_ceil(flits) + 1;
+    if window < needed {
+        let share = 100.0 * f64::from(window) / f64::from(needed);
+        let message = format!(
+            "a window of {window} packets cannot keep a link of {latency} busy: it allows about {share:.0} % of its bandwidth \
+             with packets of the MTU",
+        );
+        let problem = values.conflict(Code::ShortOfCredits, &[&WINDOW, &packet::MTU], message).warning();
+        findings.push(problem.expected(format!("{needed} packets or more for full bandwidth")));
+    }
+}
