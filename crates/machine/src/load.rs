@@ -17,6 +17,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("hpp-switch", include_str!("../../../machines/hpp-switch.toml")),
         ("sp-switch-16", include_str!("../../../machines/sp-switch-16.toml")),
         ("sp-switch-16-input", include_str!("../../../machines/sp-switch-16-input.toml")),
+        ("nrc", include_str!("../../../machines/nrc.toml")),
         ("sp-switch-64", include_str!("../../../machines/sp-switch-64.toml")),
         ("sp-switch-64-input", include_str!("../../../machines/sp-switch-64-input.toml")),
         ("sp-omega-64", include_str!("../../../machines/sp-omega-64.toml")),

@@ -47,6 +47,7 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
         ("sp-switch-64", 1, 64, 48),
         ("sp-switch-64-input", 1, 64, 48),
         ("sp-omega-64", 1, 64, 16),
+        ("nrc", 1, 24, 1),
         ("mesh-8x8", 1, 64, 64),
         ("torus-8x8", 1, 64, 64),
         ("fattree-128", 1, 128, 80),
@@ -387,15 +388,14 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     }
     assert_eq!(
         architectures().iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        ["hpp", "central-buffer", "input-buffer"]
+        ["hpp", "central-buffer", "input-buffer", "tiled"]
     );
 }
 
 #[test]
 fn the_page_of_a_setting_can_be_read_by_a_person() {
-    assert_eq!(
-        explain("switch.arbiter").unwrap(),
-        "switch.arbiter\n\n  Policy of the arbiter of each output of each crossbar.\n\n\
+    let page = explain("switch.arbiter").unwrap();
+    let of_hpp = "switch.arbiter\n\n  Policy of the arbiter of each output of each crossbar.\n\n\
          value     \"matrix\", \"round-robin\" or \"lrg\"\n\
          default   \"matrix\"\n\
          only for  switch.architecture \"hpp\"\n\
@@ -403,8 +403,11 @@ fn the_page_of_a_setting_can_be_read_by_a_person() {
          source    hpp-switch.txt section 2.2 (P-HP-030)\n\n\
          \x20 \"matrix\"\n    The hardware matrix of bits: least recently served first.\n\n\
          \x20 \"round-robin\"\n    The first requester after the last one served.\n\n\
-         \x20 \"lrg\"\n    Least recently granted, kept as a list."
-    );
+         \x20 \"lrg\"\n    Least recently granted, kept as a list.";
+    // Another kind of switch has a setting of that name, too.
+    let (first, others) = page.split_at(of_hpp.len());
+    assert_eq!(first, of_hpp);
+    assert!(others.contains("only for  switch.architecture \"tiled\""), "{others}");
 }
 
 #[test]

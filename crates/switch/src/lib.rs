@@ -69,7 +69,7 @@ switches! {
     Hpp(hpp::HppSettings);
     /// Buffered wormhole with a central buffer or large input FIFOs.
     Sp(sp::SpSettings);
-    /// Tiles with buffers at the crossing points, which virtual channels share: the router chip of TH Express-2.
+    /// Tiles with buffers at the crossing points, which virtual channels share: the chip of TH Express-2.
     Tiled(tiled::TiledSettings);
 }
 
