@@ -2,6 +2,7 @@
 
 mod pace;
 mod rate;
+pub mod retry;
 
 pub use pace::Pace;
 pub use rate::{Rate, Rates};
