@@ -4,6 +4,7 @@
 //! * [`sp`]: the SP Switch likewise.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
+//! * [`explore`]: how every state of a small world is looked at.
 //! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
@@ -15,6 +16,7 @@
 pub mod barrier;
 pub mod campaign;
 pub mod driver;
+pub mod explore;
 pub mod hpp;
 pub mod record;
 pub mod script;

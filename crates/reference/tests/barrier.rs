@@ -2,7 +2,8 @@
 //!
 //! `cargo xtask prove` checks the large worlds too; `docs/barrier-protocol.md` tells what was found.
 
-use flitway_reference::barrier::{Claim, Effort, Expected, World, claims, explore};
+use flitway_reference::barrier::{World, claims};
+use flitway_reference::explore::{Claim, Effort, Expected, Model as _, explore};
 use stateright::{Checker, Model, Property};
 
 /// Topics of claims, with a test below for each.
@@ -11,13 +12,14 @@ const TOPICS: [&str; 12] = [
     "rule 10", "repair",
 ];
 
-fn quick_claims() -> Vec<Claim> {
+fn quick_claims() -> Vec<Claim<World>> {
     claims().into_iter().filter(|claim| claim.effort == Effort::Quick).collect()
 }
 
 /// Checks all quick claims of a topic.
 fn check(topic: &str) {
-    let claims: Vec<Claim> = quick_claims().into_iter().filter(|claim| claim.topic() == topic).collect();
+    let claims: Vec<Claim<World>> =
+        quick_claims().into_iter().filter(|claim| claim.topic() == topic).collect();
     assert!(!claims.is_empty(), "{topic} has claims");
     let refuted: Vec<String> =
         claims.iter().filter_map(|claim| claim.refute(&explore(&claim.world))).collect();
