@@ -5,6 +5,7 @@
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
+//! * [`retry`]: the retry protocol of links in every state of small worlds.
 //! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
@@ -19,5 +20,6 @@ pub mod driver;
 pub mod explore;
 pub mod hpp;
 pub mod record;
+pub mod retry;
 pub mod script;
 pub mod sp;

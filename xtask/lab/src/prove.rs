@@ -1,8 +1,8 @@
 //! `prove`: the claims about the protocols that are state machines, each checked in every state of its world.
 
 use crate::Outcome;
-use flitway_reference::barrier;
 use flitway_reference::explore::{Claim, Effort, Exploration, Model, Verdict, explore};
+use flitway_reference::{barrier, retry};
 use std::time::Instant;
 
 #[derive(clap::Args, Debug)]
@@ -21,7 +21,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     println!("{:<76}{:>10}{:>12}{:>6}{:>8}  outcome", "claim", "states", "transitions", "depth", "s");
     let mut refuted = Vec::new();
-    let checked = check(arguments, "barrier", barrier::claims(), &mut refuted);
+    let checked = check(arguments, "barrier", barrier::claims(), &mut refuted)
+        + check(arguments, "retry", retry::claims(), &mut refuted);
     if checked == 0 {
         return Err(format!("no claim has `{}` in its name", arguments.only));
     }

@@ -80,6 +80,8 @@
 mod numbers;
 mod receiver;
 mod sender;
+#[cfg(test)]
+mod tests;
 
 pub use numbers::{Numbers, RetryError, RetrySettings, Sequence};
 pub use receiver::{Gap, News, Receiver, Reception};
