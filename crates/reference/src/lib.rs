@@ -6,6 +6,7 @@
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
 //! * [`retry`]: the retry protocol of links in every state of small worlds.
+//! * [`handshake`]: that of links likewise.
 //! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
@@ -18,6 +19,7 @@ pub mod barrier;
 pub mod campaign;
 pub mod driver;
 pub mod explore;
+pub mod handshake;
 pub mod hpp;
 pub mod record;
 pub mod retry;

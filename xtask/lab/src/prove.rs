@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use flitway_reference::explore::{Claim, Effort, Exploration, Model, Verdict, explore};
-use flitway_reference::{barrier, retry};
+use flitway_reference::{barrier, handshake, retry};
 use std::time::Instant;
 
 #[derive(clap::Args, Debug)]
@@ -22,7 +22,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     println!("{:<76}{:>10}{:>12}{:>6}{:>8}  outcome", "claim", "states", "transitions", "depth", "s");
     let mut refuted = Vec::new();
     let checked = check(arguments, "barrier", barrier::claims(), &mut refuted)
-        + check(arguments, "retry", retry::claims(), &mut refuted);
+        + check(arguments, "retry", retry::claims(), &mut refuted)
+        + check(arguments, "handshake", handshake::claims(), &mut refuted);
     if checked == 0 {
         return Err(format!("no claim has `{}` in its name", arguments.only));
     }

@@ -1,5 +1,6 @@
 //! What links of all switches have in common.
 
+pub mod handshake;
 pub mod lanes;
 mod pace;
 mod rate;
