@@ -11,7 +11,8 @@
 //! An end *tests* its lanes, with frames of its own, during which it hears nothing else; then it is in *training* with what
 //! it has found, and says so in a [`Hello`], again and again, with what it has heard of the other end; it is *active* when it
 //! knows what the other end has found and that the other end knows what it has found itself. So both ends compute the same
-//! from the same two findings ([`Lanes::agree`](super::lanes::Lanes::agree)).
+//! from the same two findings ([`Lanes::agree`](super::lanes::Lanes::agree)). If no rate comes of them the link is down, though
+//! both are active, until one of them tests its lanes again.
 //!
 //! **The lanes are tested** ([`Handshake::found`])
 //! * Training with what was found; nothing is heard of the other end. Hello.

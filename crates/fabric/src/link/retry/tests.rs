@@ -76,6 +76,11 @@ fn send(nacks: Nacks, lost: &[u32]) -> (u32, u64) {
 }
 
 #[test]
+fn both_ends_of_a_channel_with_four_vcs_are_a_few_words() {
+    assert_eq!((size_of::<Sender<4>>(), size_of::<Receiver<4>>()), (14, 20));
+}
+
+#[test]
 fn a_loss_costs_a_round_trip() {
     assert_eq!(send(Nacks::Once, &[]), (100, 119));
     // What has gone out in the round trip goes out again, with the packet itself.
