@@ -2,7 +2,8 @@
 //!
 //! A [`World`] is two ends that run the code of `flitway_fabric::link::handshake`, and a channel each way that loses anything
 //! at any time. Each test of the lanes finds anything; an end may begin again at any time, because the link is silent or a
-//! lane goes bad. *Safe*: two ends that are active agree on both findings. *Live*: from every state, both can become active.
+//! lane goes bad. *Safe*: two ends that are active agree on what both have found. *Live*: from every state, both can become
+//! active.
 
 use crate::explore::{Bits, Claim, Effort, Expected, Meaning, Model};
 use flitway_fabric::link::handshake::{Handshake, Hello};
@@ -25,7 +26,7 @@ pub enum Deviation {
 #[derive(Clone, Copy, Debug)]
 pub struct World {
     /// Different things that a test can find, at most 4.
-    pub findings: u8,
+    pub lane_states: u8,
     /// Hellos that can be on the way in one direction; one more is lost.
     pub capacity: usize,
     /// Whether an end that does not test its lanes may begin again.
@@ -98,7 +99,7 @@ impl World {
             let is_heard = now.is_test_heard[end] || self.deviation == Some(Deviation::TestUnheard);
             match state {
                 Handshake::Testing if is_heard => {
-                    steps.extend((0..self.findings).map(|found| Step::Find(end, found)));
+                    steps.extend((0..self.lane_states).map(|found| Step::Find(end, found)));
                 }
                 Handshake::Testing => steps.push(Step::HearTest(1 - end)),
                 _ => steps.extend(self.is_restarting.then_some(Step::Restart(end))),
@@ -159,7 +160,7 @@ impl Model for World {
     const STUCK: &'static str = "from here on the ends do not both become active";
 
     fn first(&self) -> Snapshot {
-        assert!(self.findings <= 4 && self.capacity <= CAPACITY_MAX, "a snapshot has room for all");
+        assert!(self.lane_states <= 4 && self.capacity <= CAPACITY_MAX, "a snapshot has room for all");
         Snapshot {
             ends: [Handshake::Testing; 2],
             hellos: [[None; CAPACITY_MAX]; 2],
@@ -265,16 +266,16 @@ impl Model for World {
 pub fn claims() -> Vec<Claim<World>> {
     use Deviation::{NoEcho, NotRepeated, TestUnheard};
     use Expected::{SafeAndLive, Stuck, Unsafe};
-    let world = |findings, capacity| World { findings, capacity, is_restarting: true, deviation: None };
+    let world = |lane_states, capacity| World { lane_states, capacity, is_restarting: true, deviation: None };
     let once = World { is_restarting: false, ..world(2, 1) };
     let without = |deviation, world| World { deviation: Some(deviation), ..world };
     let claim = |name, expected, world| Claim { name, world, expected, effort: Effort::Quick };
     vec![
-        claim("protocol: 2 findings, capacity 1", SafeAndLive, world(2, 1)),
-        claim("protocol: 2 findings, capacity 2", SafeAndLive, world(2, 2)),
-        claim("protocol: 2 findings, capacity 3", SafeAndLive, world(2, 3)),
-        claim("protocol: 4 findings, capacity 2", SafeAndLive, world(4, 2)),
-        claim("protocol: 4 findings, capacity 3", SafeAndLive, world(4, 3)),
+        claim("protocol: 2 lane states, capacity 1", SafeAndLive, world(2, 1)),
+        claim("protocol: 2 lane states, capacity 2", SafeAndLive, world(2, 2)),
+        claim("protocol: 2 lane states, capacity 3", SafeAndLive, world(2, 3)),
+        claim("protocol: 4 lane states, capacity 2", SafeAndLive, world(4, 2)),
+        claim("protocol: 4 lane states, capacity 3", SafeAndLive, world(4, 3)),
         claim("protocol: no end begins again", SafeAndLive, once),
         claim("rule 1: the other end does not hear a test", Unsafe(11), without(TestUnheard, world(2, 2))),
         claim("rule 2: active when the other end is heard", SafeAndLive, without(NoEcho, world(2, 2))),

@@ -11,8 +11,8 @@
 //! An end *tests* its lanes, with frames of its own, during which it hears nothing else; then it is in *training* with what
 //! it has found, and says so in a [`Hello`], again and again, with what it has heard of the other end; it is *active* when it
 //! knows what the other end has found and that the other end knows what it has found itself. So both ends compute the same
-//! from the same two findings ([`Lanes::agree`](super::lanes::Lanes::agree)). If no rate comes of them the link is down, though
-//! both are active, until one of them tests its lanes again.
+//! from the same states of all lanes ([`Lanes::agree`](super::lanes::Lanes::agree)). If no rate comes of them the link is down,
+//! though both are active, until one of them tests its lanes again.
 //!
 //! **The lanes are tested** ([`Handshake::found`])
 //! * Training with what was found; nothing is heard of the other end. Hello.
@@ -25,8 +25,8 @@
 //! * While lanes are tested: nothing.
 //! * In training: what the other end has found is noted. If it says back what was found here: *active*. Hello, unless the other
 //!   end is active.
-//! * Active, and the hello says the two findings that are known here: the other end may not know yet. Hello, unless it is
-//!   active.
+//! * Active, and the hello says what both are known here to have found: the other end may not know yet. Hello, unless
+//!   it is active.
 //! * Active, and it says anything else: *test* the lanes.
 //!
 //! **The link is silent** (heartbeats are missed), or a lane goes bad ([`Handshake::restart`])
@@ -38,10 +38,10 @@
 //! Rules:
 //!
 //! 1. A test takes longer than a round trip, and the other end hears its frames. So all that was on the way before comes out
-//!    before the test is over, and nobody remembers an earlier finding. (Saying back what was heard is not enough: a lane may
+//!    before the test is over, and nobody remembers an earlier test. (Saying back what was heard is not enough: a lane may
 //!    go bad and come back, and then an old answer fits.)
-//! 2. An end is active only when its finding was said back. (They would agree without, but the first to be active would send
-//!    to one that hears nothing yet.)
+//! 2. An end is active only when what it has found was said back. (They would agree without, but the first to be active
+//!    would send to one that hears nothing yet.)
 //! 3. Hellos are said again, and an end that is active answers one that may not know. (Else a lost hello is healed only by
 //!    silence, from which the ends begin again.)
 //! 4. What comes to an end that is not active is lost, for the retry protocol to send again.
@@ -171,7 +171,7 @@ mod tests {
         to.hear(&from.hello().expect("it does not test its lanes"))
     }
 
-    /// Two ends that are active with these findings.
+    /// Two ends that are active, and have found 1 and 2.
     fn linked() -> (Handshake<u8>, Handshake<u8>) {
         let (mut one, mut other) = (trained(1), trained(2));
         assert_eq!(tell(&one, &mut other), Answer { says_hello: true, ..Answer::default() });
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn three_hellos_make_both_ends_active_with_both_findings() {
+    fn three_hellos_make_both_ends_active_with_what_both_have_found() {
         linked();
     }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_finding_was_answered_does_not_count() {
+    fn what_an_earlier_test_was_answered_does_not_count() {
         let mut end = trained(1);
         assert!(!end.hear(&Hello { found: 2, heard: Some(0), is_active: true }).becomes_active);
         assert_eq!(end, Handshake::Training { found: 1, heard: Some(2) });
