@@ -44,7 +44,7 @@ enum Task {
     /// Hold the fast engine against the reference on random cases for as long as asked
     #[command(disable_help_flag = true)]
     Campaign(LabArguments),
-    /// Check all claims about the barrier protocol in every state of small worlds, the large ones too
+    /// Check all claims about the protocols of barriers and links in every state of small worlds, the large ones too
     #[command(disable_help_flag = true)]
     Prove(LabArguments),
     /// Feed the readers of machine files, experiment files and task graphs with damaged text for as long as asked

@@ -4,18 +4,24 @@
 //! * [`sp`]: the SP Switch likewise.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
+//! * [`explore`]: how every state of a small world is looked at.
+//! * [`retry`]: the retry protocol of links in every state of small worlds.
+//! * [`handshake`]: that of links likewise.
 //! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
 //!
 //! This crate knows of the fast engine only what its users know: the description of a fabric, the routing relation and
-//! the public events. It shares no code with the switches, links and NIC ports that it checks. Only the barrier
-//! protocol is not written twice: it is checked itself, in every state.
+//! the public events. It shares no code with the switches, links and NIC ports that it checks. Only the protocols of
+//! barriers and links are not written twice: they are checked themselves, in every state.
 
 pub mod barrier;
 pub mod campaign;
 pub mod driver;
+pub mod explore;
+pub mod handshake;
 pub mod hpp;
 pub mod record;
+pub mod retry;
 pub mod script;
 pub mod sp;

@@ -2,8 +2,10 @@
 //!
 //! `cargo xtask prove` checks the large worlds too; `docs/barrier-protocol.md` tells what was found.
 
-use flitway_reference::barrier::{Claim, Effort, Expected, World, claims, explore};
-use stateright::{Checker, Model, Property};
+mod checked;
+
+use checked::{agree_with_an_independent_checker, check_quick, each_is_tested_and_has_a_name};
+use flitway_reference::barrier::claims;
 
 /// Topics of claims, with a test below for each.
 const TOPICS: [&str; 12] = [
@@ -11,17 +13,8 @@ const TOPICS: [&str; 12] = [
     "rule 10", "repair",
 ];
 
-fn quick_claims() -> Vec<Claim> {
-    claims().into_iter().filter(|claim| claim.effort == Effort::Quick).collect()
-}
-
-/// Checks all quick claims of a topic.
 fn check(topic: &str) {
-    let claims: Vec<Claim> = quick_claims().into_iter().filter(|claim| claim.topic() == topic).collect();
-    assert!(!claims.is_empty(), "{topic} has claims");
-    let refuted: Vec<String> =
-        claims.iter().filter_map(|claim| claim.refute(&explore(&claim.world))).collect();
-    assert!(refuted.is_empty(), "\n{}", refuted.join("\n"));
+    check_quick(claims(), topic);
 }
 
 #[test]
@@ -86,59 +79,11 @@ fn a_dun_that_counts_as_a_combine_repairs_nothing_but_a_combine_with_every_dun_d
 
 #[test]
 fn every_claim_is_tested_and_has_a_name_of_its_own() {
-    let claims = claims();
-    for (index, claim) in claims.iter().enumerate() {
-        assert!(TOPICS.contains(&claim.topic()), "{}", claim.name);
-        assert!(claims[..index].iter().all(|other| other.name != claim.name), "{}", claim.name);
-    }
+    each_is_tested_and_has_a_name(claims(), &TOPICS);
 }
-
-/// A world as an independent model checker takes it. A leaf that is released too early is a state of its own.
-#[derive(Clone)]
-struct Checked(World);
-
-impl Model for Checked {
-    type State = Option<u128>;
-    type Action = Option<u128>;
-
-    fn init_states(&self) -> Vec<Self::State> {
-        vec![Some(self.0.first_key())]
-    }
-
-    fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>) {
-        actions.extend(state.iter().flat_map(|&key| self.0.next_keys(key)));
-    }
-
-    fn next_state(&self, _: &Self::State, action: Self::Action) -> Option<Self::State> {
-        Some(action)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always("nobody is released too early", |_, state: &Self::State| state.is_some())]
-    }
-}
-
-/// The largest world that a test checks twice.
-const STATES_MAX: usize = 40_000;
 
 #[test]
 fn an_independent_checker_finds_the_same_states_and_the_same_shortest_violations() {
-    let mut twice = 0;
-    for claim in quick_claims() {
-        let own = explore(&claim.world);
-        if own.states > STATES_MAX {
-            continue;
-        }
-        twice += 1;
-        let checker = Checked(claim.world.clone()).checker().spawn_bfs().join();
-        let steps = checker.discovery("nobody is released too early").map(|path| path.into_actions().len());
-        match claim.expected {
-            Expected::Unsafe(length) => assert_eq!(steps, Some(length), "{}", claim.name),
-            Expected::SafeAndLive | Expected::Stuck(_) => {
-                assert_eq!(steps, None, "{}", claim.name);
-                assert_eq!(checker.unique_state_count(), own.states, "{}", claim.name);
-            }
-        }
-    }
+    let twice = agree_with_an_independent_checker(claims());
     assert!(twice > 20, "most quick worlds are small: {twice}");
 }

@@ -36,7 +36,7 @@ enum Task {
     Bench(bench::Arguments),
     /// Hold the fast engine against the reference on random cases for as long as asked
     Campaign(campaign::Arguments),
-    /// Check all claims about the barrier protocol in every state of small worlds
+    /// Check all claims about the protocols of barriers and links in every state of small worlds
     Prove(prove::Arguments),
 }
 

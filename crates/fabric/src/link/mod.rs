@@ -1,8 +1,11 @@
 //! What links of all switches have in common.
 
+pub mod handshake;
 mod lane;
+pub mod lanes;
 mod pace;
 mod rate;
+pub mod retry;
 
 pub use lane::LaneChoice;
 pub use pace::Pace;

@@ -2,75 +2,21 @@
 
 use super::channel::{Order, Queue};
 use super::deviation::Deviation;
-use super::explore::{Exploration, Verdict};
 use super::tree::{Shape, Tree};
 use super::world::{Start, World};
+use crate::explore::{Claim, Effort, Expected};
 use flitway_fabric::barrier::{DunStart, Packet, PacketKind, Sequence};
-
-/// What should come out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// No leaf is released too early, and from every state a barrier can complete.
-    SafeAndLive,
-    /// A leaf can be released too early, after so many steps at the earliest.
-    Unsafe(usize),
-    /// It is safe, but after so many steps at the earliest no barrier can complete any more.
-    Stuck(usize),
-}
-
-/// How long it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
-    /// Seconds in a test.
-    Quick,
-    /// Up to minutes in a release build.
-    Long,
-}
-
-/// A world and what is claimed of it.
-#[derive(Clone, Debug)]
-pub struct Claim {
-    /// A topic and, after a colon, a name.
-    pub name: &'static str,
-    /// The world.
-    pub world: World,
-    /// What should come out.
-    pub expected: Expected,
-    /// How long it takes.
-    pub effort: Effort,
-}
-
-impl Claim {
-    /// The first part of the name.
-    #[must_use]
-    pub fn topic(&self) -> &'static str {
-        self.name.split_once(':').map_or(self.name, |(topic, _)| topic)
-    }
-
-    /// Says how `found` differs from the claim, if it does.
-    #[must_use]
-    pub fn refute(&self, found: &Exploration) -> Option<String> {
-        let (outcome, witness) = match &found.verdict {
-            Verdict::SafeAndLive => (Expected::SafeAndLive, None),
-            Verdict::Unsafe(witness) => (Expected::Unsafe(witness.steps()), Some(witness)),
-            Verdict::Stuck(_, witness) => (Expected::Stuck(witness.steps()), Some(witness)),
-        };
-        let name = self.name;
-        let text = || format!("{name}: found {outcome:?}, expected {:?}\n", self.expected);
-        (outcome != self.expected).then(|| text() + &witness.map(ToString::to_string).unwrap_or_default())
-    }
-}
 
 /// All claims.
 #[must_use]
-pub fn claims() -> Vec<Claim> {
+pub fn claims() -> Vec<Claim<World>> {
     [worlds(), timers(), rules(), set_ups(), orders()].concat()
 }
 
 use Effort::{Long, Quick};
 use Expected::{SafeAndLive, Stuck, Unsafe};
 
-fn claim(name: &'static str, effort: Effort, expected: Expected, world: World) -> Claim {
+fn claim(name: &'static str, effort: Effort, expected: Expected, world: World) -> Claim<World> {
     Claim { name, world, expected, effort }
 }
 
@@ -86,7 +32,7 @@ fn tree(leaves: &[usize]) -> Tree {
 }
 
 /// The protocol as it is.
-fn worlds() -> Vec<Claim> {
+fn worlds() -> Vec<Claim<World>> {
     let high = Tree::new(&Shape::Switch(vec![Shape::Switch(vec![Shape::star(1)]), Shape::Leaf]));
     vec![
         claim("protocol: 2 leaves, capacity 1", Quick, SafeAndLive, pair(1)),
@@ -125,7 +71,7 @@ fn worlds() -> Vec<Claim> {
 }
 
 /// With the dun timer of Dawning 5000.
-fn timers() -> Vec<Claim> {
+fn timers() -> Vec<Claim<World>> {
     let at_combine = |world| World { dun_start: DunStart::AtCombine, ..world };
     let small = World::new(tree(&[2, 0]), 1);
     vec![
@@ -142,7 +88,7 @@ fn timers() -> Vec<Claim> {
 
 /// Without one rule each. Where it makes a difference, channels have room for three packets: they lose none that a shortest
 /// way needs.
-fn rules() -> Vec<Claim> {
+fn rules() -> Vec<Claim<World>> {
     use Deviation::*;
     let narrow = |deviations| World { deviations, ..pair(2) };
     let wide = |deviations| World { deviations, ..pair(3) };
@@ -210,7 +156,7 @@ fn rules() -> Vec<Claim> {
 }
 
 /// What out-of-band management may leave behind.
-fn set_ups() -> Vec<Claim> {
+fn set_ups() -> Vec<Claim<World>> {
     let [zero, one] = [Sequence::FIRST, Sequence::FIRST.other()];
     let stale = |kind, sequence| World { start: Start::Stale(Packet { kind, sequence }), ..pair(2) };
     let odd = World { start: Start::OddLeaf, ..pair(3) };
@@ -231,7 +177,7 @@ fn set_ups() -> Vec<Claim> {
 }
 
 /// Channels that do not keep the order, and what repairs them.
-fn orders() -> Vec<Claim> {
+fn orders() -> Vec<Claim<World>> {
     use Deviation::{CombineWithDun, DunCountsAsCombine};
     let with = |order, capacity| World { queue: Queue { order, capacity }, ..pair(capacity) };
     let per_kind = |capacity| with(Order::FifoPerKind, capacity);

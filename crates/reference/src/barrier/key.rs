@@ -8,35 +8,8 @@
 use super::channel::{Channel, Order};
 use super::deviation::Registers;
 use super::world::{MEMBERS_MAX, Member, Snapshot, World};
+use crate::explore::Bits;
 use flitway_fabric::barrier::{Phase, Sequence, State};
-
-/// A number and how many bits it has.
-#[derive(Clone, Copy)]
-struct Bits {
-    value: u128,
-    width: usize,
-}
-
-impl Bits {
-    fn push(&mut self, value: u32, width: usize) {
-        self.append(Bits { value: u128::from(value), width });
-    }
-
-    /// Puts more bits below.
-    fn append(&mut self, more: Bits) {
-        debug_assert!(self.width + more.width <= 128 && more.value >> more.width == 0);
-        self.value = self.value << more.width | more.value;
-        self.width += more.width;
-    }
-
-    /// Takes the highest bits.
-    fn pull(&mut self, width: usize) -> u32 {
-        self.width -= width;
-        let value = self.value >> self.width;
-        self.value &= (1 << self.width) - 1;
-        value as u32
-    }
-}
 
 impl World {
     /// Bits of a channel.
@@ -46,7 +19,7 @@ impl World {
     }
 
     /// The number of a snapshot.
-    pub(super) fn key(&self, snapshot: &Snapshot) -> u128 {
+    pub(super) fn number(&self, snapshot: &Snapshot) -> u128 {
         let inverts = snapshot[0].registers.state.sequence != Sequence::FIRST;
         self.encode(snapshot, 0, inverts).value
     }
@@ -56,7 +29,7 @@ impl World {
         let part = &self.tree.members[number];
         let member = &snapshot[number];
         let Registers { state, distributing } = member.registers;
-        let mut bits = Bits { value: 0, width: 0 };
+        let mut bits = Bits::NONE;
         let channel =
             |channel: Channel| if inverts { channel.invert(self.queue.order) } else { channel }.bits();
         match part.parent {
@@ -75,7 +48,7 @@ impl World {
             debug_assert_eq!(state.arrived != 0, state.phase != Phase::Collect, "one process");
             bits.push(u32::from(member.is_ahead), 1);
         }
-        let mut below = [Bits { value: 0, width: 0 }; MEMBERS_MAX];
+        let mut below = [Bits::NONE; MEMBERS_MAX];
         let below = &mut below[..part.children.len()];
         for (bits, &child) in below.iter_mut().zip(&part.children) {
             *bits = self.encode(snapshot, child, inverts);
@@ -95,16 +68,16 @@ impl World {
     }
 
     /// Bits of the key of a member and those below it.
-    pub(super) fn width(&self, number: usize) -> usize {
+    pub(super) fn width_below(&self, number: usize) -> usize {
         let part = &self.tree.members[number];
         let own = if part.parent.is_some() { 6 + 2 * self.channel_width() } else { 1 };
-        let below: usize = part.children.iter().map(|&child| self.width(child)).sum();
+        let below: usize = part.children.iter().map(|&child| self.width_below(child)).sum();
         own + usize::from(part.is_leaf()) + below
     }
 
     /// A snapshot with that number.
-    pub(super) fn snapshot(&self, key: u128) -> Snapshot {
-        let mut bits = Bits { value: key, width: self.width(0) };
+    pub(super) fn numbered(&self, key: u128) -> Snapshot {
+        let mut bits = Bits { value: key, width: self.width_below(0) };
         let mut snapshot = [Member::fresh(); MEMBERS_MAX];
         // Members lie in the tree as in the key.
         for (number, part) in self.tree.members.iter().enumerate() {
@@ -144,8 +117,9 @@ impl World {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Exploration, Shape, Tree, Verdict, explore};
+    use super::super::{Shape, Tree};
     use super::*;
+    use crate::explore::{Exploration, Model, Verdict, explore};
 
     fn found(world: &World) -> Exploration {
         let found = explore(world);

@@ -50,7 +50,7 @@ pub struct World {
 
 /// A member of the tree, with the channels between it and its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub struct Member {
     pub(super) registers: Registers,
     pub(super) retransmit_runs: bool,
     pub(super) dun_runs: bool,
@@ -66,7 +66,7 @@ pub(super) type Snapshot = [Member; MEMBERS_MAX];
 
 /// A packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flight {
+pub struct Flight {
     /// The member at the lower end.
     pub(super) child: usize,
     pub(super) way: Way,
@@ -75,7 +75,7 @@ pub(super) struct Flight {
 
 /// What can happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     Arrive(usize),
     Deliver(Flight),
     /// Delivered, and yet still in flight.
@@ -102,7 +102,7 @@ pub(super) enum Meaning {
 
 /// What a step leads to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
+pub struct Outcome {
     pub(super) next: Snapshot,
     pub(super) meaning: Meaning,
     /// Whether a packet was lost because a channel was full.
@@ -130,7 +130,7 @@ impl World {
     }
 
     /// The moment at which everything begins.
-    pub(super) fn first(&self) -> Snapshot {
+    pub(super) fn fresh(&self) -> Snapshot {
         let mut snapshot = [Member::fresh(); MEMBERS_MAX];
         let leaf = self.tree.leaves().next().expect("a tree has leaves");
         match self.start {
@@ -148,7 +148,7 @@ impl World {
     }
 
     /// Takes every step that can be taken, in every way.
-    pub(super) fn each(&self, snapshot: &Snapshot, mut visit: impl FnMut(Step, &Outcome)) {
+    pub(super) fn each_step(&self, snapshot: &Snapshot, mut visit: impl FnMut(Step, &Outcome)) {
         let mut take = |step| {
             let outcome = self.take(snapshot, step, Overflow::Newcomer);
             if outcome.overflows && !self.is_lossy {

@@ -1,23 +1,95 @@
-//! Every state that a world can reach, breadth first, and from where a barrier can still complete.
+//! Every state that a world can reach, breadth first, and from where it can still go on.
 //!
-//! Safety is looked at on every step. Liveness is what no walk forwards can tell, because worlds that retransmit are full
-//! of cycles: a state is *live* if some way from it leads to the completion of a barrier, found by going back from the
-//! steps that complete one. If all states are live, then whatever has happened, fair timers and channels that do not
-//! lose everything will complete this barrier and every one after it.
+//! A [`Model`] says how a world begins, which steps it can take from each state, and what a step is to what it is for: nothing,
+//! *progress*, or something that must not be. Two things are asked.
+//!
+//! * *Safe*: what must not be never happens. Looked at on every step.
+//! * *Live*: from every state some way leads to progress. That is what no walk forwards can tell, because worlds that send
+//!   again are full of cycles; it is found by going back from the steps that make progress. If all states are live, then
+//!   whatever has happened, fair timers and channels that do not lose everything will lead to progress, again and again.
+//!
+//! States have numbers; states that differ in what does not matter may have the same one, which makes fewer of them.
 
-use super::witness::Witness;
-use super::world::{Meaning, World};
+mod bits;
+mod claim;
+mod witness;
+
+pub(crate) use bits::Bits;
+pub use claim::{Claim, Effort, Expected};
+pub use witness::Witness;
+
 use indexmap::IndexSet;
 use std::hash::{BuildHasherDefault, Hasher};
+
+/// What a step is to what a protocol is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Nothing.
+    Nothing,
+    /// What it is for is done once.
+    Progress,
+    /// What it is for is violated.
+    Unsafe,
+}
+
+/// A world whose states can be looked at.
+pub trait Model {
+    /// Everything that there is at one moment.
+    type Snapshot: Copy;
+    /// What can happen next.
+    type Step;
+    /// What that leads to.
+    type Outcome;
+    /// What is to be said of a state from which nothing goes on.
+    const STUCK: &'static str;
+
+    /// The moment at which everything begins.
+    fn first(&self) -> Self::Snapshot;
+    /// Takes every step that can be taken, in every way.
+    fn each(&self, snapshot: &Self::Snapshot, visit: impl FnMut(Self::Step, &Self::Outcome));
+    /// The moment after a step.
+    fn next(outcome: &Self::Outcome) -> &Self::Snapshot;
+    /// What the step means.
+    fn meaning(outcome: &Self::Outcome) -> Meaning;
+    /// How many bits the number of a state has; more than 128 are too many.
+    fn width(&self) -> usize;
+    /// The number of a snapshot.
+    fn key(&self, snapshot: &Self::Snapshot) -> u128;
+    /// A snapshot with that number.
+    fn snapshot(&self, key: u128) -> Self::Snapshot;
+    /// What happens in a step, in words.
+    fn line(&self, before: &Self::Snapshot, step: Self::Step, outcome: &Self::Outcome) -> String;
+    /// What must not be about an unsafe step, in words.
+    fn violation(&self, outcome: &Self::Outcome) -> String;
+
+    /// The number of the first state, for other checkers.
+    ///
+    /// # Panics
+    /// If the world is too large for numbers of 128 bits.
+    fn first_key(&self) -> u128 {
+        assert!(self.width() <= 128, "a state has a number of its own");
+        self.key(&self.first())
+    }
+
+    /// The numbers of the states that follow from one, some more than once; none for an unsafe step.
+    fn next_keys(&self, key: u128) -> Vec<Option<u128>> {
+        let mut next = Vec::new();
+        self.each(&self.snapshot(key), |_, outcome| {
+            let is_safe = Self::meaning(outcome) != Meaning::Unsafe;
+            next.push(is_safe.then(|| self.key(Self::next(outcome))));
+        });
+        next
+    }
+}
 
 /// What is true of a world.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// No leaf is ever released too early, and from every state a barrier can complete.
+    /// What must not be never happens, and from every state it goes on.
     SafeAndLive,
-    /// A shortest way to release a leaf too early.
+    /// A shortest way to what must not be.
     Unsafe(Witness),
-    /// It is safe; there are so many states from which no barrier ever completes, and this is a shortest way to one.
+    /// It is safe; there are so many states from which nothing goes on, and this is a shortest way to one.
     Stuck(usize, Witness),
 }
 
@@ -36,7 +108,7 @@ pub struct Exploration {
 
 /// Keys are spread well enough by two multiplications.
 #[derive(Default)]
-pub(super) struct KeyHasher(u64);
+struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn write(&mut self, _: &[u8]) {
@@ -70,35 +142,12 @@ struct Graph {
     live: Vec<bool>,
 }
 
-impl World {
-    /// The number of the first state, for other checkers.
-    ///
-    /// # Panics
-    /// If the world is too large for numbers of 128 bits.
-    #[must_use]
-    pub fn first_key(&self) -> u128 {
-        assert!(self.width(0) <= 128, "a state has a number of its own");
-        self.key(&self.first())
-    }
-
-    /// The numbers of the states that follow from one, some more than once; none for a leaf that is released too early.
-    #[must_use]
-    pub fn next_keys(&self, key: u128) -> Vec<Option<u128>> {
-        let mut next = Vec::new();
-        self.each(&self.snapshot(key), |_, outcome| {
-            let is_safe = !matches!(outcome.meaning, Meaning::Unsafe { .. });
-            next.push(is_safe.then(|| self.key(&outcome.next)));
-        });
-        next
-    }
-}
-
 /// Looks at everything that a world can do.
 ///
 /// # Panics
 /// If the world has more than 2^32 states, or is too large for numbers of 128 bits.
 #[must_use]
-pub fn explore(world: &World) -> Exploration {
+pub fn explore<M: Model>(world: &M) -> Exploration {
     let mut graph = Graph::of(world.first_key());
     let (mut depth, mut layer_end) = (0, 1);
     let mut at = 0;
@@ -108,19 +157,19 @@ pub fn explore(world: &World) -> Exploration {
         }
         let snapshot = world.snapshot(key);
         let start = graph.next.len();
-        let (mut completes, mut is_unsafe) = (false, false);
-        world.each(&snapshot, |_, outcome| match outcome.meaning {
-            Meaning::Unsafe { .. } => is_unsafe = true,
+        let (mut goes_on, mut is_unsafe) = (false, false);
+        world.each(&snapshot, |_, outcome| match M::meaning(outcome) {
+            Meaning::Unsafe => is_unsafe = true,
             meaning => {
-                completes |= meaning == Meaning::Complete;
-                graph.add(world.key(&outcome.next), at as u32);
+                goes_on |= meaning == Meaning::Progress;
+                graph.add(world.key(M::next(outcome)), at as u32);
             }
         });
         if is_unsafe {
             let witness = Witness::unsafe_step(world, &graph.way(at));
             return graph.exploration(depth + 1, Verdict::Unsafe(witness));
         }
-        graph.close(start, completes);
+        graph.close(start, goes_on);
         at += 1;
     }
     graph.spread_life();
@@ -152,7 +201,7 @@ impl Graph {
     }
 
     /// All next states of a state are found: those from `start` on.
-    fn close(&mut self, start: usize, completes: bool) {
+    fn close(&mut self, start: usize, goes_on: bool) {
         self.next[start..].sort_unstable();
         let mut kept = start;
         for index in start..self.next.len() {
@@ -163,7 +212,7 @@ impl Graph {
         }
         self.next.truncate(kept);
         self.ends.push(kept);
-        self.live.push(completes);
+        self.live.push(goes_on);
     }
 
     /// A state with a live next state is live. Backwards, because life comes from what is found later, and again
