@@ -48,22 +48,49 @@ pub enum Purpose {
     Synchronising = 18,
     /// Which nodes send and receive in an incast.
     Incast = 19,
+    /// Which flits a link corrupts.
+    FlitError = 20,
+}
+
+/// The key of `component` for `purpose` in a run with `seed`.
+fn key(seed: u64, component: u64, purpose: Purpose) -> u64 {
+    // Each step passes through SplitMix64, whose output is a bijection of its state: distinct parts, distinct keys.
+    [component, purpose as u64]
+        .into_iter()
+        .fold(seed, |key, part| SplitMix64::seed_from_u64(key).next_u64() ^ part)
 }
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
+/// Random numbers that are asked for by number, in any order. What is asked for twice is the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Draws(u64);
+
+impl Draws {
+    /// Those of `component` for `purpose` in a run with `seed`.
+    #[must_use]
+    pub fn new(seed: u64, component: u64, purpose: Purpose) -> Self {
+        Draws(SplitMix64::seed_from_u64(key(seed, component, purpose)).next_u64())
+    }
+
+    /// True with probability `threshold / 2^64`, the same for each `number`.
+    #[inline]
+    #[must_use]
+    pub fn chance(self, number: u64, threshold: u64) -> bool {
+        // The numbers that SplitMix64 gives one after the other, found without those before.
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        let state = self.0.wrapping_add(number.wrapping_mul(STEP));
+        SplitMix64::seed_from_u64(state).next_u64() < threshold
+    }
+}
+
 impl Stream {
     /// The stream of `component` for `purpose` in a run with `seed`.
     #[must_use]
     pub fn new(seed: u64, component: u64, purpose: Purpose) -> Self {
-        // Each step passes through SplitMix64, whose output is a bijection of its state: distinct keys, distinct streams.
-        let mut key = seed;
-        for part in [component, purpose as u64] {
-            key = SplitMix64::seed_from_u64(key).next_u64() ^ part;
-        }
-        Stream(Xoshiro256PlusPlus::seed_from_u64(key))
+        Stream(Xoshiro256PlusPlus::seed_from_u64(key(seed, component, purpose)))
     }
 
     /// 64 random bits.
@@ -99,6 +126,22 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn draws_by_number_come_in_any_order_and_as_often_as_they_should() {
+        let draws = Draws::new(3, 4, Purpose::FlitError);
+        let quarter = u64::MAX / 4;
+        let drawn: Vec<bool> = (0..100_000).map(|number| draws.chance(number, quarter)).collect();
+        let again: Vec<bool> = (0..100_000).rev().map(|number| draws.chance(number, quarter)).collect();
+        assert!(drawn.iter().eq(again.iter().rev()));
+        let hits = drawn.iter().filter(|&&hit| hit).count();
+        assert!((24_500..25_500).contains(&hits), "{hits} of 100,000 at a quarter");
+        let in_a_row = drawn.windows(2).filter(|pair| pair[0] && pair[1]).count();
+        assert!((5_900..6_600).contains(&in_a_row), "{in_a_row} pairs: neighbours do not know each other");
+        let other = Draws::new(3, 5, Purpose::FlitError);
+        assert!((0..64).any(|number| draws.chance(number, quarter) != other.chance(number, quarter)));
+        assert!(!draws.chance(7, 0));
+    }
 
     #[test]
     fn streams_are_reproducible_and_distinct() {

@@ -13,7 +13,7 @@ use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, Switc
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{
     ANY_PAYLOAD, BarrierId, Barriers, Change, ChangeError, ChangeKind, Chip, Delivery, Endpoint, Fabric,
-    Flow, FlowKind, NicPorts, Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
+    Flow, FlowKind, LinkErrors, NicPorts, Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
 };
 use flitway_nic::{NicModel, Place};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
@@ -92,6 +92,7 @@ fn fabric<A: Architecture>(
         rails: 1 + number % 2,
         latencies,
         rates: Rates::full(),
+        errors: LinkErrors::default(),
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
@@ -320,6 +321,8 @@ fn refuses_what_it_does_not_offer<A: Architecture>(chip: &A::Chip) {
     let mut rates = Rates::full();
     rates.set(End::Node(NodeId(1)), Rate::new(4, 5).expect("less than one"));
     assert_eq!(refuses(Fabric { rates, ..plain.clone() }), !offers.rates, "rates");
+    let errors = LinkErrors { flit: u64::MAX / 100, ..LinkErrors::default() };
+    assert_eq!(refuses(Fabric { errors, ..plain.clone() }), !offers.errors, "errors");
     let members: Vec<NodeId> = (0..4).map(NodeId).collect();
     let group = GroupSettings { members: members.clone(), root: 0 };
     let groups = Groups::new(&plain.routing, Ascent::Routed, &[group]).expect("the members are there");

@@ -124,6 +124,8 @@ pub struct Offers {
     pub rates: bool,
     /// Channels whose rate changes during a run.
     pub changes: bool,
+    /// Links that corrupt flits and make up for it.
+    pub errors: bool,
 }
 
 /// Barriers in switches.

@@ -2,7 +2,7 @@
 
 pub mod chip;
 
-use crate::{BarrierId, Barriers, NicPorts, Rates};
+use crate::{BarrierId, Barriers, LinkErrors, NicPorts, Rates};
 use chip::Chip;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
@@ -25,6 +25,8 @@ pub struct Fabric<C: ?Sized = dyn Chip> {
     pub latencies: Vec<u32>,
     /// Flits per cycle, per channel of the topology.
     pub rates: Rates,
+    /// What links do to flits.
+    pub errors: LinkErrors,
     /// What the tables of the switches say of multicast groups.
     pub groups: Groups,
     /// What their registers say of barrier groups.
@@ -50,9 +52,19 @@ impl Fabric<()> {
     /// The same with switches, where only they were missing.
     #[must_use]
     pub fn with_chip<C>(self, chip: C) -> Fabric<C> {
-        let Fabric { routing, rails, latencies, rates, groups, barriers, payloads, nic_ports, chip: () } =
-            self;
-        Fabric { routing, rails, latencies, rates, groups, barriers, payloads, nic_ports, chip }
+        let Fabric {
+            routing,
+            rails,
+            latencies,
+            rates,
+            errors,
+            groups,
+            barriers,
+            payloads,
+            nic_ports,
+            chip: (),
+        } = self;
+        Fabric { routing, rails, latencies, rates, errors, groups, barriers, payloads, nic_ports, chip }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What links of all switches have in common.
 
+mod errors;
 pub mod handshake;
 mod lane;
 pub mod lanes;
@@ -7,6 +8,7 @@ mod pace;
 mod rate;
 pub mod retry;
 
+pub use errors::{ChannelErrors, ErrorRule, LinkErrors, SentKind};
 pub use lane::LaneChoice;
 pub use pace::Pace;
 pub use rate::{Rate, Rates};

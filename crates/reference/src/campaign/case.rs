@@ -5,7 +5,8 @@ use crate::script::{ASKS, Arrivals, Script, Scripted};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, NicPorts, Outgoing, Packet, Rate, Rates, Up,
+    ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, LinkErrors, NicPorts, Outgoing, Packet,
+    Rate, Rates, Up,
 };
 use flitway_nic::{NicModel, Place};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -141,6 +142,7 @@ impl Case {
             rails: self.rails,
             latencies: self.latencies.clone(),
             rates: self.rates()?,
+            errors: LinkErrors::default(),
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },

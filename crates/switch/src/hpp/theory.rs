@@ -42,6 +42,7 @@ impl Chip for HppSettings {
             one_way_links: false,
             rates: false,
             changes: false,
+            errors: false,
         }
     }
 

@@ -217,6 +217,7 @@ impl Components for Sp {
         assert_eq!(fabric.routing.classes(), 1, "a link of an SP Switch is one virtual channel");
         let selection = fabric.routing.selection();
         assert_eq!(selection, settings.selection(), "switches select as their settings say");
+        assert!(fabric.errors.are_none(), "links of SP Switches send nothing again");
         assert!(fabric.routing.is_plain(), "packets in SP Switches know their destination only");
         let reach = Reach::new(&fabric.routing).map(Arc::new);
         Shared {

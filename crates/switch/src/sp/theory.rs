@@ -34,6 +34,7 @@ impl Chip for SpSettings {
             one_way_links: true,
             rates: true,
             changes: true,
+            errors: false,
         }
     }
 

@@ -31,6 +31,7 @@ impl Chip for TiledSettings {
             one_way_links: false,
             rates: true,
             changes: true,
+            errors: self.retry.is_some(),
         }
     }
 

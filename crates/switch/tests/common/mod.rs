@@ -8,8 +8,8 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, LaneChoice, NicPorts, Outgoing, Packet, Rates,
-    Up,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, LaneChoice, LinkErrors, NicPorts, Outgoing,
+    Packet, Rates, Up,
 };
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -55,6 +55,7 @@ pub(crate) fn fabric(
         payloads: ANY_PAYLOAD,
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
+        errors: LinkErrors::default(),
     }
 }
 
