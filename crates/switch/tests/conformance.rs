@@ -98,7 +98,7 @@ fn tiled_switches_conform() {
             link: 2,
             transmit: 11,
         },
-        retry: Some(RetrySettings { window: 64 }),
+        retry: Some(RetrySettings { window: 64, sequence_bits: 8, timeout: 2_122, heartbeat: 425 }),
         ack: AckSettings { packets: 8, delay: 85 },
         format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
     };
@@ -125,7 +125,7 @@ fn tiled_switches_conform() {
             arbiter: ArbiterKind::Matrix,
             lanes: LaneChoice::ByPacket,
             ack: AckSettings { packets: 1, delay: 0 },
-            retry: Some(RetrySettings { window: 2 }),
+            retry: Some(RetrySettings { window: 2, sequence_bits: 2, timeout: 300, heartbeat: 50 }),
             ..plain.clone()
         },
         TiledSettings { format: ONE_FLIT, ..plain },

@@ -44,6 +44,10 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) -> BTreeSet<String> {
             describes_itself::<A>(&fabric);
             one_packet_takes_its_closed_form::<A>(&fabric);
             a_loaded_network_loses_nothing::<A>(&fabric);
+            if chip.offers().errors {
+                let errors = LinkErrors { seed: 3, flit: u64::MAX / 150, rules: Vec::new() };
+                a_loaded_network_loses_nothing::<A>(&Fabric { errors, ..fabric.clone() });
+            }
             a_slow_nic_presses_back_and_loses_nothing::<A>(&fabric);
             kinds.append(&mut mail_goes_through_bytes::<A>(&fabric));
             kinds.append(&mut changes_count_from_their_dates::<A>(&fabric));

@@ -27,6 +27,8 @@ pub struct Counters {
     pub flit_hops: u64,
     /// Adverts sent.
     pub adverts: u64,
+    /// Of links that make up for errors.
+    pub link: LinkCounters,
     /// Of barrier packets.
     pub barrier: BarrierCounters,
 }
@@ -40,6 +42,21 @@ impl Counters {
         self.flits_delivered += u64::from(delivery.flits);
         observer.delivered(delivery);
     }
+}
+
+/// Totals of links that make up for errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Packets and acknowledgements that links have corrupted.
+    pub corrupted: u64,
+    /// Packets that have been dropped though they were not corrupt: behind one that was lost, or accepted before.
+    pub dropped: u64,
+    /// Packets that have been sent again.
+    pub repeated: u64,
+    /// NACKs sent.
+    pub nacks: u64,
+    /// Times that a timer has expired.
+    pub timeouts: u64,
 }
 
 /// Totals of barrier packets.
@@ -60,6 +77,8 @@ pub struct BarrierCounters {
     /// Duns.
     pub duns: u64,
 }
+
+flitway_engine::add_fields!(LinkCounters { corrupted, dropped, repeated, nacks, timeouts });
 
 flitway_engine::add_fields!(BarrierCounters {
     made,
@@ -82,6 +101,7 @@ flitway_engine::add_fields!(Counters {
     packet_hops,
     flit_hops,
     adverts,
+    link,
     barrier
 });
 

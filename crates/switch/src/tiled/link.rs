@@ -1,13 +1,19 @@
-//! The two halves of a port at its link: one sends packets and hears acknowledgements, the other has news and tells it.
+//! The two halves of a port at its link: one sends packets and hears acknowledgements, the other has news and tells it. Both
+//! run the protocol of [`flitway_fabric::link::retry`].
 
 use super::packet_state::{self, Ack, Pools};
 use super::room::{Parts, Room};
 use super::settings::VCS_MAX;
+use super::unreliable::{Fate, Unreliable};
 use super::{Cx, Shared};
 use flitway_engine::Cycle;
-use flitway_fabric::Pace;
+use flitway_fabric::link::SentKind;
+use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Reception, Sequence};
+use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Address, Wire};
+use flitway_fabric::{Pace, Rate};
+use flitway_wiring::PortId;
 
 /// The sending half.
 #[derive(Debug)]
@@ -15,24 +21,28 @@ pub(super) struct Sender {
     /// The port at the other end.
     peer: Address,
     port: u16,
-    pub(super) pace: Pace,
-    /// The cycle after the last slot of what the link has begun last.
-    pub(super) free_at: Cycle,
-    /// Cycles from a slot to the wire at the other end.
-    depth: u32,
     /// A node is there.
     leads_to_node: bool,
+    /// Cycles from a slot to the wire at the other end.
+    depth: u32,
+    /// The cycle after the last slot of what the link has begun last.
+    pub(super) free_at: Cycle,
     /// What is in the buffer at the other end, as far as has been heard.
     room: Room,
-    /// Flits that have given back their room there, as has been heard, modulo 2^16.
-    heard: [u16; VCS_MAX],
-    /// Packets sent, and those of them of which has been heard that they are accepted, modulo 2^16.
-    sent: u16,
-    accepted: u16,
-    /// Flits sent since the start.
+    retry: retry::Sender<VCS_MAX>,
+    /// Flits sent since the start; what is sent again is not counted again.
     flits: u64,
     /// Acknowledgements to be heard, by time.
     acks: List,
+    /// What few channels have.
+    special: Option<Box<Special>>,
+}
+
+/// A channel that is not of full rate for ever, or that corrupts flits.
+#[derive(Debug, Default)]
+struct Special {
+    pace: Pace,
+    unreliable: Option<Unreliable>,
 }
 
 /// When the flits of a packet are at the other end of its link.
@@ -44,23 +54,52 @@ pub(super) struct Flight {
     pub(super) ends: Cycle,
 }
 
+/// The channel on which a port sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Out {
+    pub(super) component: ComponentNumber,
+    pub(super) port: PortId,
+    pub(super) wire: Wire,
+    pub(super) rate: Rate,
+    /// Cycles from a slot to the wire.
+    pub(super) to_wire: u32,
+    pub(super) leads_to_node: bool,
+}
+
 impl Sender {
-    /// That of `wire`, on which what is sent is so many cycles after its slot.
-    pub(super) fn new(wire: Wire, pace: Pace, to_wire: u32, leads_to_node: bool) -> Self {
+    pub(super) fn new(shared: &Shared, out: Out) -> Self {
+        let unreliable = Unreliable::new(shared, out.component, out.port);
+        let is_special = !out.rate.is_full() || unreliable.is_some();
         Sender {
-            peer: wire.peer,
-            port: wire.port,
-            pace,
+            peer: out.wire.peer,
+            port: out.wire.port,
+            leads_to_node: out.leads_to_node,
+            depth: out.to_wire + out.wire.latency,
             free_at: Cycle::ZERO,
-            depth: to_wire + wire.latency,
-            leads_to_node,
             room: Room::default(),
-            heard: [0; VCS_MAX],
-            sent: 0,
-            accepted: 0,
+            retry: retry::Sender::default(),
             flits: 0,
             acks: List::default(),
+            special: is_special.then(|| Box::new(Special { pace: out.rate.into(), unreliable })),
         }
+    }
+
+    /// The channel has another rate from cycle `at` on, or is stopped.
+    pub(super) fn change(&mut self, at: Cycle, rate: Option<Rate>) {
+        self.special.get_or_insert_default().pace.change(at, rate);
+    }
+
+    /// The first slot from cycle `from` on in which the link is free; never if the channel is stopped for ever.
+    #[inline]
+    pub(super) fn slot_from(&self, from: Cycle) -> Cycle {
+        let from = from.max(self.free_at);
+        self.special.as_ref().map_or(from, |special| special.pace.slot_from(from))
+    }
+
+    /// What it takes to make up for errors, where there are any.
+    #[inline]
+    pub(super) fn unreliable(&mut self) -> Option<&mut Unreliable> {
+        self.special.as_mut()?.unreliable.as_mut()
     }
 
     /// An acknowledgement comes that is heard in the cycle that it says.
@@ -78,15 +117,16 @@ impl Sender {
         {
             let slot = shared.pools.acks.unlink(&mut self.acks);
             let ack = shared.pools.acks.take(slot);
-            self.accepted = ack.accepted;
-            for vc in 0..shared.vcs {
-                let flits = u32::from(ack.returned[vc].wrapping_sub(self.heard[vc]));
+            let heard = self.retry.hear(&shared.numbers, &ack.says());
+            for (vc, &flits) in heard.returned.iter().enumerate().take(shared.vcs) {
                 if flits > 0 {
                     self.room.give_back(shared.parts.input, vc, flits);
                     back(vc, flits);
                 }
             }
-            self.heard = ack.returned;
+            if let Some(unreliable) = self.special.as_mut().and_then(|it| it.unreliable.as_mut()) {
+                unreliable.note_heard(ack.at, &heard);
+            }
         }
     }
 
@@ -95,68 +135,153 @@ impl Sender {
         pools.acks.first(&self.acks).map_or(Cycle::NEVER, |ack| ack.at)
     }
 
+    /// Goes back if the timer has expired by cycle `now`. Returns when it expires next; never if it does not run.
+    pub(super) fn expire<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Cycle {
+        let Some(unreliable) = self.special.as_mut().and_then(|it| it.unreliable.as_mut()) else {
+            return Cycle::NEVER;
+        };
+        let has_expired = unreliable.expire(now, &mut self.retry);
+        cx.counters.link.timeouts += u64::from(has_expired);
+        unreliable.deadline()
+    }
+
+    /// Whether packets are next that go out again.
+    pub(super) fn is_replaying(&self) -> bool {
+        self.retry.is_replaying()
+    }
+
     /// Whether a packet of so many flits on `vc` has room at the other end, and the window is open.
     #[inline]
     pub(super) fn takes(&self, shared: &Shared, vc: usize, flits: u32) -> bool {
-        self.is_open(shared) && self.room.has(shared.parts.input, vc, flits)
+        let is_open = !shared.retries || self.retry.may_send(&shared.numbers);
+        is_open && self.room.has(shared.parts.input, vc, flits)
     }
 
-    fn is_open(&self, shared: &Shared) -> bool {
-        shared.window.is_none_or(|window| u32::from(self.sent.wrapping_sub(self.accepted)) < window)
-    }
-
-    /// Begins the packet in `slot` on `vc` in cycle `now`: it has its room, and its `at` and `port` are those of the other
-    /// end.
+    /// Begins the packet in `slot` on `vc` in cycle `now`: it takes its room, and its `at` and `port` are those of the other
+    /// end. The news of `receiver` goes along.
     #[inline]
-    pub(super) fn begin<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, slot: Slot, vc: usize) -> Flight {
+    pub(super) fn begin<O>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        slot: Slot,
+        vc: usize,
+        receiver: &mut Receiver,
+    ) -> Flight {
+        let state = &mut cx.shared.pools.states[slot];
+        let flits = u32::from(state.flits);
+        state.vc = vc as u8;
+        self.room.take(cx.shared.parts.input, vc, flits);
+        self.flits += u64::from(flits);
+        let is_first = self.retry.held() == 0;
+        let sequence =
+            if cx.shared.retries { self.retry.send(&cx.shared.numbers) } else { Sequence::default() };
+        if let Some(unreliable) = self.unreliable() {
+            unreliable.keep(now, cx.shared.pools.states[slot], is_first);
+        }
+        self.transmit(cx, now, slot, sequence, receiver)
+    }
+
+    /// Sends the next packet of the replay buffer again in cycle `now`.
+    pub(super) fn repeat<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) {
+        let Some(replay) = self.retry.replay(&cx.shared.numbers) else { return };
+        let Some(unreliable) = self.unreliable() else { return };
+        let state = unreliable.packet(replay.position);
+        let slot = cx.shared.pools.states.put(state);
+        cx.counters.link.repeated += 1;
+        self.transmit(cx, now, slot, replay.sequence, receiver);
+    }
+
+    fn transmit<O>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        slot: Slot,
+        sequence: Sequence,
+        receiver: &mut Receiver,
+    ) -> Flight {
         let shared = &mut *cx.shared;
         let flits = u32::from(shared.pools.states[slot].flits);
-        self.room.take(shared.parts.input, vc, flits);
-        self.sent = self.sent.wrapping_add(1);
-        self.flits += u64::from(flits);
-        let depth = u64::from(self.depth);
-        let last = self.pace.slot_after(now, flits - 1);
-        let (arrives, whole) = (now + depth, last + depth);
+        let special = self.special.as_deref_mut();
+        let last =
+            special.as_ref().map_or(now + u64::from(flits - 1), |it| it.pace.slot_after(now, flits - 1));
+        let (arrives, whole) = (now + u64::from(self.depth), last + u64::from(self.depth));
         let at = if self.leads_to_node {
             whole + u64::from(shared.settings.pipeline.receive)
         } else {
             shared.accepted_at(arrives, whole, flits)
         };
+        let mut is_lost = false;
         let state = &mut shared.pools.states[slot];
-        state.at = at;
-        state.ready_after = state.at.since(arrives) as u32;
-        (state.port, state.vc) = (self.port, vc as u8);
+        (state.at, state.port, state.out_vc) = (at, self.port, Fate::Accepted as u8);
+        state.ready_after = at.since(arrives) as u32;
+        if let Some(Special { pace, unreliable: Some(unreliable) }) = special {
+            let slots = (0..flits).map(|flit| pace.slot_after(now, flit));
+            is_lost = unreliable.errors.corrupts(SentKind::Packet, slots);
+            state.out_vc = unreliable.fate(&shared.numbers, sequence, is_lost) as u8;
+            cx.counters.link.corrupted += u64::from(is_lost);
+        }
         self.free_at = last + 1;
-        packet_state::post_packet(cx, self.peer, slot);
+        packet_state::post_packet(cx, self.peer, slot, sequence);
+        if self.has_to_tell(receiver) {
+            self.tell(cx, now, receiver, is_lost);
+        } else if let Some(unreliable) = self.unreliable() {
+            unreliable.begun = now;
+        }
         Flight { arrives, ends: self.free_at }
     }
 
-    /// Sends the news of `receiver`, if there is any, along with what the link has just begun.
-    #[inline]
-    pub(super) fn tell_along<O>(&mut self, cx: &mut Cx<'_, O>, receiver: &mut Receiver) {
-        if receiver.has_news() {
-            self.tell(cx, receiver);
+    /// Whether an acknowledgement that goes along says something that has not been heard.
+    fn has_to_tell(&self, receiver: &Receiver) -> bool {
+        let unreliable = self.special.as_ref().and_then(|it| it.unreliable.as_ref());
+        receiver.has_news() || unreliable.is_some_and(|it| it.is_unheard)
+    }
+
+    /// Sends the news of `receiver` alone in cycle `now`, in which the link is free, or says again what was not heard, if it is
+    /// due. Says whether it is.
+    pub(super) fn tell_alone<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) -> bool {
+        let is_news = receiver.due(cx.shared) <= now;
+        if !is_news && self.beats_at(cx.shared) > now {
+            return false;
         }
-    }
-
-    /// Sends the news of `receiver` alone in cycle `now`, in which the link is free.
-    pub(super) fn tell_alone<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) {
         self.free_at = now + 1;
-        self.tell(cx, receiver);
+        let is_lost = self
+            .unreliable()
+            .is_some_and(|it| it.errors.corrupts(SentKind::Acknowledgement, [now].into_iter()));
+        cx.counters.link.corrupted += u64::from(is_lost);
+        if is_news {
+            self.tell(cx, now, receiver, is_lost);
+        } else if let Some(unreliable) = self.unreliable() {
+            let told = unreliable.say_again(now, is_lost);
+            self.say(cx, told, is_lost);
+        }
+        true
     }
 
-    /// Its last flit is in the slot before the link is free.
-    fn tell<O>(&mut self, cx: &mut Cx<'_, O>, receiver: &mut Receiver) {
-        let depth = u64::from(self.depth + cx.shared.settings.pipeline.receive);
-        let ack = Ack {
-            at: Cycle(self.free_at.0 - 1) + depth,
-            accepted: receiver.accepted,
-            next: Slot::NONE,
-            returned: receiver.returned,
-            port: self.port,
-        };
-        receiver.told();
-        packet_state::post_ack(cx.post, self.peer, ack);
+    /// When what was not heard is said again, if nothing is begun before; never if all has been.
+    pub(super) fn beats_at(&self, shared: &Shared) -> Cycle {
+        let unreliable = self.special.as_ref().and_then(|it| it.unreliable.as_ref());
+        unreliable.map_or(Cycle::NEVER, |it| it.beats_at(shared))
+    }
+
+    /// The news of `receiver` goes with what was begun in cycle `now`, whose last flit is in the slot before the link is free.
+    fn tell<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver, is_lost: bool) {
+        let told = receiver.tell();
+        cx.counters.link.nacks += u64::from(told.is_nack);
+        if let Some(unreliable) = self.unreliable() {
+            unreliable.note_told(now, told, is_lost);
+        }
+        self.say(cx, told, is_lost);
+    }
+
+    fn say<O>(&self, cx: &mut Cx<'_, O>, told: Acknowledgement<VCS_MAX>, is_lost: bool) {
+        if !is_lost {
+            let depth = u64::from(self.depth + cx.shared.settings.pipeline.receive);
+            let ack = Ack::new(Cycle(self.free_at.0 - 1) + depth, self.port, told);
+            // Where packets go out again, what is heard may have them do so.
+            let by = if cx.shared.is_unreliable() { ack.at } else { Cycle::NEVER };
+            packet_state::post_ack(cx.post, self.peer, by, ack);
+        }
     }
 
     /// Flits sent since the start.
@@ -164,9 +289,17 @@ impl Sender {
         self.flits
     }
 
+    /// Enters the packets that it has sent and that the other end will not accept before it sends them again into the books.
+    pub(super) fn audit(&self, shared: &Shared, books: &mut flitway_fabric::simulation::Conservation) {
+        books.units_sent += u64::from(self.flits as u32);
+        if let Some(unreliable) = self.special.as_ref().and_then(|it| it.unreliable.as_ref()) {
+            unreliable.audit(&shared.numbers, &self.retry, books);
+        }
+    }
+
     /// Flits of `vc` that have given back their room at the other end, as has been heard, modulo 2^16.
     pub(super) fn heard(&self, vc: usize) -> u16 {
-        self.heard[vc]
+        self.retry.returned[vc]
     }
 
     /// Virtual channels of which some flits must give back their room before a packet on `vc` has it.
@@ -175,76 +308,104 @@ impl Sender {
     }
 }
 
-/// The receiving half, as far as the sender at the other end is told of it.
+/// The receiving half.
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
-    /// Packets accepted since the start, modulo 2^16.
-    accepted: u16,
-    /// By virtual channel: flits that have given back their room since the start, modulo 2^16.
-    returned: [u16; VCS_MAX],
-    /// The same for all, modulo 2^32.
+    retry: retry::Receiver<VCS_MAX>,
+    /// Flits that have given back their room since the start, modulo 2^32.
     freed: u32,
-    /// Packets accepted, and packets that have given back their room, since the last acknowledgement.
-    untold: [u16; 2],
-    /// When the first of them was.
+    /// Packets that have, since the last acknowledgement.
+    untold: u16,
+    /// Flits that leave the buffer now, and their virtual channel: they have not given back their room.
+    leaving: u16,
+    vc: u8,
+    /// When the first of the news was.
     oldest: Cycle,
 }
 
+/// What is known of a packet when it comes, beside itself: its number, and whether it is corrupt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp {
+    pub(super) sequence: Sequence,
+    pub(super) is_corrupt: bool,
+}
+
 impl Receiver {
-    /// A packet is accepted in cycle `now`. Returns when an acknowledgement is due, if it was not before.
-    pub(super) fn accept(&mut self, shared: &Shared, now: Cycle) -> Option<Cycle> {
-        self.accepted = self.accepted.wrapping_add(1);
-        // Who keeps no packets need not know.
-        let is_due = shared.window.is_some() && self.note(shared, now, 0);
-        is_due.then(|| self.due(shared).max(now))
+    /// A packet is received in cycle `now`. Says whether it is accepted; where nothing is lost its stamp does not matter.
+    #[inline]
+    pub(super) fn receive(&mut self, shared: &Shared, now: Cycle, stamp: Stamp) -> bool {
+        if !shared.retries {
+            return true;
+        }
+        let had_news = self.has_news();
+        let sequence = if shared.is_unreliable() { stamp.sequence } else { self.retry.expected };
+        let reception = self.retry.hear(&shared.numbers, (!stamp.is_corrupt).then_some(sequence));
+        if !had_news {
+            self.oldest = now;
+        }
+        reception == Reception::Accept
     }
 
     /// A packet of so many flits has given back its room on `vc` in cycle `at`, or before now and after all other news.
     pub(super) fn give_back(&mut self, shared: &Shared, at: Cycle, vc: usize, flits: u32) {
-        self.returned[vc] = self.returned[vc].wrapping_add(flits as u16);
+        self.oldest = if self.has_news() { self.oldest.min(at) } else { at };
+        self.retry.give_back(&shared.numbers, vc, flits);
         self.freed = self.freed.wrapping_add(flits);
-        self.note(shared, at, 1);
+        self.untold = self.untold.saturating_add(1);
     }
 
-    /// There is news in cycle `at`. Says whether an acknowledgement is due at another time than before.
-    fn note(&mut self, shared: &Shared, at: Cycle, kind: usize) -> bool {
-        let is_first = !self.has_news();
-        self.oldest = if is_first { at } else { self.oldest.min(at) };
-        self.untold[kind] = self.untold[kind].saturating_add(1);
-        is_first || u32::from(self.untold[kind]) == shared.settings.ack.packets
+    /// A packet of so many flits on `vc` begins to leave the buffer.
+    pub(super) fn begin_leaving(&mut self, flits: u16, vc: usize) {
+        (self.leaving, self.vc) = (flits, vc as u8);
+    }
+
+    /// It has left, if one has begun to, and gives back its room in cycle `at`.
+    #[inline]
+    pub(super) fn end_leaving(&mut self, shared: &Shared, at: Cycle) {
+        let flits = std::mem::take(&mut self.leaving);
+        if flits > 0 {
+            self.give_back(shared, at, self.vc.into(), flits.into());
+        }
+    }
+
+    /// Flits that are leaving, and their virtual channel.
+    pub(super) fn leaving(&self) -> (u16, u8) {
+        (self.leaving, self.vc)
     }
 
     /// When an acknowledgement is due of a packet that gives back its room in cycle `at`, if none is sent before.
     pub(super) fn told_by(&self, shared: &Shared, at: Cycle) -> Cycle {
         let ack = &shared.settings.ack;
-        if u32::from(self.untold[1]) + 1 >= ack.packets { at } else { at + u64::from(ack.delay) }
+        if u32::from(self.untold) + 1 >= ack.packets { at } else { at + u64::from(ack.delay) }
     }
 
     /// Whether there is something to tell.
     #[inline]
     pub(super) fn has_news(&self) -> bool {
-        self.untold != [0; 2]
+        self.retry.has_news()
     }
 
     /// When an acknowledgement that goes alone is due; never without news.
     pub(super) fn due(&self, shared: &Shared) -> Cycle {
         let ack = &shared.settings.ack;
+        let packets = u32::from(self.untold.max(self.retry.news.packets));
         if !self.has_news() {
             Cycle::NEVER
-        } else if self.untold.iter().any(|&untold| u32::from(untold) >= ack.packets) {
+        } else if self.retry.gap == Gap::Found || packets >= ack.packets {
             Cycle::ZERO
         } else {
             self.oldest + u64::from(ack.delay)
         }
     }
 
-    fn told(&mut self) {
-        self.untold = [0; 2];
+    fn tell(&mut self) -> Acknowledgement<VCS_MAX> {
+        self.untold = 0;
+        self.retry.tell()
     }
 
     /// Flits of `vc` that have given back their room, modulo 2^16.
     pub(super) fn returned(&self, vc: usize) -> u16 {
-        self.returned[vc]
+        self.retry.returned[vc]
     }
 
     /// Flits of all virtual channels that have, modulo 2^32.

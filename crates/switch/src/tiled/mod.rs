@@ -1,8 +1,8 @@
 //! The tiled switch, the chip (NRC) of TH Express-2, and the NIC ports that talk to it: rows and columns of tiles, a port in
 //! each; buffers at the crossing points that many virtual channels share; links that tell what they have received.
 //!
-//! Sources: th-express-2.txt sections 2.1 and 4.3; `mechanisms.md` 2.2 to 2.4; OQ-T3, OQ-T4, OQ-T6, OQ-T11. The organisation is
-//! that of J. Kim et al., ISCA 2005. What the paper leaves open is decided as said in
+//! Sources: th-express-2.txt sections 2.1 and 4.3; `mechanisms.md` 2.2 to 2.4; OQ-T3, OQ-T4, OQ-T6, OQ-T11. The organisation
+//! is that of J. Kim et al., ISCA 2005. What the paper leaves open is decided as said in
 //! `docs/decisions/0022-tiled-switch-cycle-by-cycle.md`.
 //!
 //! # What happens in which cycle
@@ -36,9 +36,10 @@
 //! and what begins from the cycle of a change on has the new one. A channel that is stopped begins nothing.
 //!
 //! **Receiving.** Of a packet let `a` be the cycle in which its first flit is on the wire of the receiver, and `b` that of
-//! its last. With `retry` it goes on when all of it has been checked, and is *accepted* by a switch in cycle `b + receive +
-//! input`; without, as soon as it can go on without a gap, in cycle `max(a, b - (n - 1)) + receive + input` for `n` flits. A
-//! NIC port has it, and it counts as delivered, in cycle `b + receive`.
+//! its last. With `retry` a switch has all of it checked before it goes on, and *receives* it in cycle `b + receive + input`;
+//! without, as soon as it can go on without a gap, in cycle `max(a, b - (n - 1)) + receive + input` for `n` flits. A NIC port
+//! receives it in cycle `b + receive`. What is received is *accepted* unless the retry protocol drops it; a packet that a NIC
+//! port accepts counts as delivered in that cycle.
 //!
 //! **Acknowledgements.** The receiver of a channel tells its sender, on the channel the other way, how many packets it has
 //! accepted so far and how many flits of each VC have given back their room so far: absolute numbers. *News* is a packet
@@ -49,19 +50,33 @@
 //! acknowledgement, or a packet that it goes along with, whose last flit is on the wire of the receiver in cycle `b` is heard
 //! in cycle `b + receive`.
 //!
-//! **Window.** With `retry` a sender keeps each packet until it has heard that it is accepted, and begins none while it keeps
-//! `window` of them.
+//! **Window.** With `retry` a sender keeps each packet until it has heard that it is accepted, and begins no new one while it
+//! keeps `window` of them.
+//!
+//! **Errors** ([`LinkErrors`]). A packet of which a link corrupts a flit is *corrupt*, with the acknowledgement that goes
+//! along, and so is an acknowledgement that goes alone: nothing in it is believed. Of what a component sends by a port a
+//! number is drawn for each flit, by the slot in which it goes. What is corrupt arrives like anything else.
+//!
+//! **Retry** is the protocol of [`flitway_fabric::link::retry`], whose text is part of this one: numbers of `sequence_bits`,
+//! a receiver that accepts, drops duplicates and what is behind a gap, and a sender that goes back. What is dropped takes no
+//! room. Beside what is said above, a duplicate is news, and so is a gap, of which an acknowledgement is due at once. Packets
+//! that go out again go before all others, a packet in the next slot in which the link is free; they take no room, the window
+//! does not matter, and an acknowledgement goes along. The timer of a sender that keeps packets expires `timeout` cycles
+//! after the last of these: a packet was begun when it kept none; it heard of packets accepted that it did not know of; the
+//! timer expired. In that cycle it goes back, after it has heard what is heard. *Heartbeats*: in a slot in which the link is
+//! free, has begun nothing in this cycle and none in `heartbeat` cycles before, it says its last acknowledgement again,
+//! alone, but that it is no NACK. (What was heard says nothing new, so heartbeats matter only where it was not.)
 //!
 //! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
 //!
-//! 1. *Acknowledgements* are heard. Room that is given back in cycle `t` counts.
-//! 2. *Accepted packets*, from the lowest input on. The routing gives one or more outputs, each with a class. With
-//!    `selection` by load the packet takes the output of the least load, the first in the order of the routing among equals,
-//!    else the first one. The load of an output and VC are the flits of the packets that have taken it and have not, as far
-//!    as acknowledgements say, given back their room at the other end of its link; that of an output is the sum over its VCs.
-//!    With `lane` kept the packet goes out on the lane on which it came; by load on the lane of the output and class that has
-//!    the least load, of equals the first from the lane on which it came on, going round. Then it waits in its input buffer,
-//!    in the queue of its VC and of the column of its output.
+//! 1. *Acknowledgements* are heard, and then timers expire. Room that is given back in cycle `t` counts.
+//! 2. *Packets received*, from the lowest input on; those that are accepted go on. The routing gives one or more outputs,
+//!    each with a class. With `selection` by load the packet takes the output of the least load, the first in the order of
+//!    the routing among equals, else the first one. The load of an output and VC are the flits of the packets that have taken
+//!    it and have not, as far as acknowledgements say, given back their room at the other end of its link; that of an output
+//!    is the sum over its VCs. With `lane` kept the packet goes out on the lane on which it came; by load on the lane of the
+//!    output and class that has the least load, of equals the first from the lane on which it came on, going round. Then it
+//!    waits in its input buffer, in the queue of its VC and of the column of its output.
 //! 3. *Row buses.* That of input `i` is free if no flit goes over it in cycle `t`. A queue requests if the first packet in it
 //!    has room in its row buffer. An arbiter of the input chooses among the VCs of which a queue requests, then one of that
 //!    VC among the columns. The packet goes over the bus from cycle `t` on, its row buffer has it in cycle `t + row`.
@@ -70,12 +85,13 @@
 //!    column buffer, the one that an arbiter of the row buffer chooses by VC. Of the packets that are offered to a channel an
 //!    arbiter of the channel chooses one by input. It goes from cycle `t` on, and its column buffer has it in cycle `t +
 //!    subswitch + column`. What is not chosen was not offered.
-//! 5. *Outputs.* A link is free from the cycle after the last slot of what it began last. In a slot in which it is free a
-//!    packet requests that is the first of its VC in a column buffer of that output, which has had it since cycle `t` or
-//!    before, and that has room in the input buffer at the other end, if the window is open. An arbiter of the output chooses
-//!    among the VCs that request, then one of that VC among the rows. The packet leaves from cycle `t` on, a flit in each
-//!    slot; flits are on the wire `output + link + transmit` cycles later.
-//! 6. *Acknowledgements alone*, in a slot in which the link is free and has begun nothing in step 5, if they are due.
+//! 5. *Outputs.* A sender that has gone back sends again first. A link is free from the cycle after the last slot of what it
+//!    began last. In a slot in which it is free a packet requests that is the first of its VC in a column buffer of that
+//!    output, which has had it since cycle `t` or before, and that has room in the input buffer at the other end, if the
+//!    window is open. An arbiter of the output chooses among the VCs that request, then one of that VC among the rows. The
+//!    packet leaves from cycle `t` on, a flit in each slot; flits are on the wire `output + link + transmit` cycles later.
+//! 6. *Acknowledgements alone*, in a slot in which the link is free and has begun nothing in step 5, if they are due; else
+//!    heartbeats.
 //!
 //! **NIC port.** Packets wait in a queue for each VC. In cycle `t` an arbiter chooses, like that of an output, among the VCs
 //! whose first packet was created before or in cycle `t` and has room in the input buffer at the other end. Flits are on the
@@ -95,6 +111,7 @@ mod room;
 pub mod settings;
 mod switch;
 mod theory;
+mod unreliable;
 
 pub use settings::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
@@ -102,9 +119,10 @@ pub use settings::{
 
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
+use flitway_fabric::link::retry::Numbers;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, NicPorts, Rate};
+use flitway_fabric::{Endpoint, Fabric, LinkErrors, NicPorts, Rate};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
@@ -126,8 +144,10 @@ pub struct Shared {
     vcs: usize,
     lanes: usize,
     parts: BufferParts,
-    /// Packets that a sender keeps, if it keeps any.
-    window: Option<u32>,
+    /// Whether links acknowledge packets, and how they count.
+    retries: bool,
+    numbers: Numbers,
+    errors: LinkErrors,
     nic_ports: NicPorts,
     routing: Routing,
     pools: Pools,
@@ -142,14 +162,17 @@ struct BufferParts {
 }
 
 impl Shared {
+    /// Whether links corrupt flits.
+    #[inline]
+    fn is_unreliable(&self) -> bool {
+        !self.errors.are_none()
+    }
+
     /// When a switch accepts a packet whose flits, so many, are on its wire from cycle `first` to cycle `last`.
     #[inline]
     fn accepted_at(&self, first: Cycle, last: Cycle, flits: u32) -> Cycle {
         let TiledPipeline { receive, input, .. } = self.settings.pipeline;
-        let whole = match self.window {
-            Some(_) => last,
-            None => first.max(Cycle(last.0 - u64::from(flits - 1))),
-        };
+        let whole = if self.retries { last } else { first.max(Cycle(last.0 - u64::from(flits - 1))) };
         whole + u64::from(receive + input)
     }
 }
@@ -199,6 +222,10 @@ impl Components for Tiled {
             vcs.is_multiple_of(classes),
             "{vcs} virtual channels are not {classes} classes of equal size"
         );
+        assert!(
+            fabric.errors.are_none() || settings.retry.is_some(),
+            "links without retry send nothing again"
+        );
         let selection = fabric.routing.selection();
         assert_eq!(selection, settings.selection, "switches select as their settings say");
         let TiledBuffers { input, row, column } = settings.buffers;
@@ -207,7 +234,9 @@ impl Components for Tiled {
             vcs: vcs as usize,
             lanes: (vcs / classes) as usize,
             parts: BufferParts { input: parts(input), row: parts(row), column: parts(column) },
-            window: settings.retry.map(|retry| retry.window),
+            retries: settings.retry.is_some(),
+            numbers: settings.numbers(),
+            errors: fabric.errors.clone(),
             nic_ports: fabric.nic_ports,
             routing: fabric.routing.clone(),
             pools: Pools::default(),

@@ -2,7 +2,7 @@
 
 mod bounded;
 
-use super::link::{Receiver, Sender};
+use super::link::{Out, Receiver, Sender};
 use super::packet_state::{self, Arrival, Inbox, PacketState};
 use super::{Cx, Shared, Tiled};
 use bounded::Bounded;
@@ -11,7 +11,7 @@ use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::{Departure, Observer};
-use flitway_fabric::pool::List;
+use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Conservation, NodeWires};
 use flitway_fabric::{BarrierId, Delivery, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
@@ -29,14 +29,18 @@ pub struct Port {
     queues: Box<[List]>,
     waiting: u64,
     arbiter: ArbiterBank,
-    /// Packets that have come, by the cycle in which they count as delivered; of ideal NIC ports.
-    whole: List,
-    /// When the first of them does.
-    delivers_at: Cycle,
+    /// Packets on the link, by the cycle in which they are received.
+    coming: List,
+    /// When the first of them is.
+    receives_at: Cycle,
     /// Nothing is begun before this cycle any more.
     from: Cycle,
     /// When something can be begun, as far as known.
     due: Cycle,
+    /// When the timer of the link expires.
+    expires_at: Cycle,
+    /// Packets dropped that have not been counted.
+    dropped: u64,
     /// Packets wait, and none of them can go before an acknowledgement is heard.
     is_starved: bool,
     /// Where NIC ports are bounded.
@@ -50,19 +54,28 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 
 impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
-        let to_wire = shared.settings.pipeline.nic_to_wire();
+        let out = Out {
+            component: number,
+            port: PortId(rail.0),
+            wire: wires.out,
+            rate: wires.rate,
+            to_wire: shared.settings.pipeline.nic_to_wire(),
+            leads_to_node: false,
+        };
         Port {
             number,
             rail,
-            sender: Sender::new(wires.out, wires.rate.into(), to_wire, false),
+            sender: Sender::new(shared, out),
             receiver: Receiver::default(),
             queues: vec![List::default(); shared.vcs].into(),
             waiting: 0,
             arbiter: ArbiterBank::new(shared.settings.arbiter, 1, shared.vcs),
-            whole: List::default(),
-            delivers_at: Cycle::NEVER,
+            coming: List::default(),
+            receives_at: Cycle::NEVER,
             from: Cycle::ZERO,
             due: Cycle::NEVER,
+            expires_at: Cycle::NEVER,
+            dropped: 0,
             is_starved: false,
             bounded: Bounded::new(shared),
         }
@@ -81,17 +94,38 @@ impl Port {
     fn look(&mut self, shared: &Shared, now: Cycle) {
         self.from = self.from.max(now);
         self.is_starved = self.waiting != 0 && self.vcs_to_send(shared) == 0;
-        let slot = |from: Cycle| self.sender.pace.slot_from(from.max(self.sender.free_at).max(self.from));
-        let packet = if self.waiting == 0 {
+        let slot = |from: Cycle| self.sender.slot_from(from.max(self.from));
+        let packet = if self.sender.is_replaying() {
+            slot(Cycle::ZERO)
+        } else if self.waiting == 0 {
             Cycle::NEVER
         } else if self.is_starved {
             self.sender.hears_at(&shared.pools)
         } else {
             slot(Cycle::ZERO)
         };
-        let ack = self.receiver.due(shared);
+        let ack = self.receiver.due(shared).min(self.sender.beats_at(shared));
         let ack = if ack == Cycle::NEVER { ack } else { slot(ack) };
         self.due = packet.min(ack);
+        if shared.is_unreliable() {
+            self.due = self.due.min(self.sender.hears_at(&shared.pools)).min(self.expires_at);
+        }
+    }
+
+    /// The next packet that is accepted by cycle `now`, if there is one; those before it are dropped.
+    fn take_received(&mut self, shared: &mut Shared, now: Cycle) -> Option<Slot> {
+        while self.receives_at <= now {
+            let states = &mut shared.pools.states;
+            let slot = states.unlink(&mut self.coming);
+            self.receives_at = states.first(&self.coming).map_or(Cycle::NEVER, |next| next.at);
+            let stamp = states[slot].stamp();
+            if self.receiver.receive(shared, now, stamp) {
+                return Some(slot);
+            }
+            shared.pools.states.free(slot);
+            self.dropped += u64::from(!stamp.is_corrupt);
+        }
+        None
     }
 
     /// Takes in changes of rates. Returns a mask of the ports that have some.
@@ -100,7 +134,7 @@ impl Port {
         let mut mail = 0;
         for (rail, at, rate) in inbox.paces.drain(..) {
             let port = &mut ports[usize::from(rail)];
-            port.sender.pace.change(at, rate);
+            port.sender.change(at, rate);
             port.look(shared, start);
             mail |= 1 << rail;
         }
@@ -119,7 +153,7 @@ impl Port {
         state.injected = now + u64::from(cx.shared.settings.pipeline.nic_to_wire());
         let (packet, flits, created, flow) = (state.name(), state.flits, state.created, state.flow());
         let free = self.sender.free_at;
-        let flight = self.sender.begin(cx, now, slot, vc);
+        let flight = self.sender.begin(cx, now, slot, vc, &mut self.receiver);
         cx.observer.departed(&Departure {
             packet,
             component: self.number,
@@ -131,7 +165,6 @@ impl Port {
             chosen: now,
             arrives: flight.arrives,
         });
-        self.sender.tell_along(cx, &mut self.receiver);
         if let Some(bounded) = &mut self.bounded {
             bounded.leave(flight.ends, flow);
         }
@@ -146,29 +179,25 @@ impl PortModel<Tiled> for Port {
         _: NodeId,
     ) -> u64 {
         let (mut mail, start) = (0, cx.post.start());
+        let is_unreliable = cx.shared.is_unreliable();
         let pools = &mut cx.shared.pools;
         for ack in inbox.acks.drain(..) {
             let rail = usize::from(ack.port);
             ports[rail].sender.expect(pools, ack);
-            mail |= u64::from(ports[rail].is_starved) << rail;
+            mail |= u64::from(ports[rail].is_starved || is_unreliable) << rail;
         }
-        for Arrival { slot, port: rail } in inbox.packets.drain(..) {
-            let (rail, state) = (usize::from(rail), &pools.states[slot]);
-            let (at, vc) = (state.at, usize::from(state.vc));
+        for Arrival { slot, port: rail, sequence } in inbox.packets.drain(..) {
+            let rail = usize::from(rail);
             let port = &mut ports[rail];
-            match &mut port.bounded {
-                Some(bounded) => bounded.keep(&mut pools.states, slot, at, vc),
-                None => {
-                    pools.states.append(&mut port.whole, slot);
-                    port.delivers_at = port.delivers_at.min(at);
-                }
-            }
+            pools.states[slot].port = sequence.0;
+            pools.states.append(&mut port.coming, slot);
+            port.receives_at = port.receives_at.min(pools.states[slot].at);
             mail |= 1 << rail;
         }
         if !inbox.paces.is_empty() {
             mail |= Self::receive_paces(ports, cx.shared, inbox, start);
         }
-        for port in ports.iter_mut().filter(|port| port.is_starved) {
+        for port in ports.iter_mut().filter(|port| port.is_starved || is_unreliable) {
             port.look(cx.shared, start);
         }
         mail
@@ -188,7 +217,7 @@ impl PortModel<Tiled> for Port {
             }
             Stage::Second => {
                 for port in ports {
-                    shared.pools.states.prefetch(port.whole.head());
+                    shared.pools.states.prefetch(port.coming.head());
                     bits(port.waiting).for_each(|vc| shared.pools.states.prefetch(port.queues[vc].head()));
                 }
             }
@@ -218,19 +247,18 @@ impl PortModel<Tiled> for Port {
     }
 
     fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
-        if let Some(bounded) = &mut self.bounded {
-            return bounded.delivery(shared, now, node, self.rail);
+        while self.receives_at <= now {
+            let slot = self.take_received(shared, now)?;
+            match &mut self.bounded {
+                Some(bounded) => bounded.keep(&mut shared.pools.states, slot),
+                None => {
+                    let state = shared.pools.states.take(slot);
+                    self.receiver.give_back(shared, now, state.vc.into(), state.flits.into());
+                    return Some(state.delivery(node, self.rail, now));
+                }
+            }
         }
-        if self.delivers_at > now {
-            return None;
-        }
-        let states = &mut shared.pools.states;
-        let slot = states.unlink(&mut self.whole);
-        let state = states.take(slot);
-        self.delivers_at = states.first(&self.whole).map_or(Cycle::NEVER, |next| next.at);
-        self.receiver.accept(shared, now);
-        self.receiver.give_back(shared, now, state.vc.into(), state.flits.into());
-        Some(state.delivery(node, self.rail, now))
+        self.bounded.as_mut()?.delivery(shared, now, node, self.rail)
     }
 
     fn event<O: Observer>(&mut self, _: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
@@ -251,22 +279,27 @@ impl PortModel<Tiled> for Port {
         if let Some(bounded) = &mut self.bounded {
             bounded.settle(cx.shared, now, &mut self.receiver);
         }
+        cx.counters.link.dropped += std::mem::take(&mut self.dropped);
         self.sender.hear(cx.shared, now, |_, _| ());
-        if now >= self.sender.free_at && now >= self.from && self.sender.pace.slot_from(now) == now {
+        self.expires_at = self.sender.expire(cx, now);
+        if now >= self.from && self.sender.slot_from(now) == now {
             let vcs = self.vcs_to_send(cx.shared);
-            if vcs != 0 {
+            if self.sender.is_replaying() {
+                self.sender.repeat(cx, now, &mut self.receiver);
+            } else if vcs != 0 {
                 self.send(cx, now, vcs);
-            } else if self.receiver.due(cx.shared) <= now {
+            } else {
                 self.sender.tell_alone(cx, now, &mut self.receiver);
             }
             self.from = now + 1;
+            self.expires_at = self.sender.expire(cx, now);
         }
         self.look(cx.shared, now);
     }
 
     fn next(&self) -> Cycle {
         let bounded = self.bounded.as_ref().map_or(Cycle::NEVER, |bounded| bounded.next());
-        self.delivers_at.min(self.due).min(bounded)
+        self.receives_at.min(self.due).min(bounded)
     }
 
     fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
@@ -283,8 +316,8 @@ impl PortModel<Tiled> for Port {
         let states = &shared.pools.states;
         let queued: usize = self.queues.iter().map(|queue| states.iter(queue).count()).sum();
         books.in_network += queued as u64;
-        packet_state::audit(states, &self.whole, books);
-        books.units_sent += u64::from(self.sender.flits() as u32);
+        packet_state::audit(states, &self.coming, books);
+        self.sender.audit(shared, books);
         books.units_freed += u64::from(self.receiver.freed());
         if let Some(bounded) = &self.bounded {
             bounded.audit(states, books);

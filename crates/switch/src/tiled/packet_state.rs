@@ -1,9 +1,12 @@
 //! A packet as it travels, and the mail between ports.
 
+use super::link::Stamp;
 use super::settings::VCS_MAX;
+use super::unreliable::Fate;
 use super::{Cx, Tiled};
 use flitway_engine::Cycle;
 use flitway_fabric::component::PostOf;
+use flitway_fabric::link::retry::{Acknowledgement, Sequence};
 use flitway_fabric::observer::PacketName;
 use flitway_fabric::pool::{List, Pool, Slot, linked};
 use flitway_fabric::simulation::{Address, Conservation};
@@ -32,11 +35,12 @@ pub struct PacketState {
     pub(super) flits: u16,
     payload: u16,
     pub(super) hops: u16,
-    /// In a switch, the output that it takes; on a link, the port that it goes to.
+    /// In a switch, the output that it takes; on a link, the port that it goes to, and when that has it until it is accepted,
+    /// its number.
     pub(super) port: u16,
     /// The virtual channel by which it came.
     pub(super) vc: u8,
-    /// That by which it leaves the switch.
+    /// That by which it leaves the switch; on a link its [`Fate`].
     pub(super) out_vc: u8,
     /// Kind and process of its flow.
     flow_bits: u8,
@@ -87,6 +91,11 @@ impl PacketState {
         }
     }
 
+    /// Its number and whether it is corrupt, when it has come and has not been accepted.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { sequence: Sequence(self.port), is_corrupt: self.out_vc == Fate::Corrupt as u8 }
+    }
+
     /// What it is part of.
     pub(super) fn flow(&self) -> Flow {
         Flow::from_bits(self.flow_bits, self.tag)
@@ -98,19 +107,31 @@ impl PacketState {
     }
 }
 
-/// What the receiver of a channel tells its sender: how much it has received since the start.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+/// What the receiver of a channel tells its sender, on its way.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ack {
     /// When the sender hears it.
     pub(super) at: Cycle,
-    /// Packets accepted, modulo 2^16.
-    pub(super) accepted: u16,
     #[serde(skip)]
     pub(super) next: Slot,
-    /// By virtual channel: flits that have given back their room, modulo 2^16.
-    pub(super) returned: [u16; VCS_MAX],
+    expected: Sequence,
     /// The port that it goes to.
     pub(super) port: u16,
+    returned: [u16; VCS_MAX],
+    is_nack: bool,
+}
+
+impl Ack {
+    /// What is `told`, on its way to `port`.
+    pub(super) fn new(at: Cycle, port: u16, told: Acknowledgement<VCS_MAX>) -> Self {
+        let Acknowledgement { expected, is_nack, returned } = told;
+        Ack { at, next: Slot::NONE, expected, port, returned, is_nack }
+    }
+
+    /// What it says.
+    pub(super) fn says(&self) -> Acknowledgement<VCS_MAX> {
+        Acknowledgement { expected: self.expected, is_nack: self.is_nack, returned: self.returned }
+    }
 }
 
 linked!(Ack);
@@ -118,8 +139,8 @@ linked!(Ack);
 /// What one port tells the port at the other end of its link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mail {
-    /// A packet comes.
-    Packet(PacketState),
+    /// A packet comes, with its number.
+    Packet(PacketState, Sequence),
     /// An acknowledgement comes.
     Ack(Ack),
     /// The channel of that port has another rate from that cycle on, or is stopped.
@@ -138,6 +159,7 @@ pub(super) struct Pools {
 pub(super) struct Arrival {
     pub(super) slot: Slot,
     pub(super) port: u16,
+    pub(super) sequence: Sequence,
 }
 
 /// What has come for a component, in the order of each port.
@@ -151,8 +173,8 @@ pub struct Inbox {
 impl Inbox {
     pub(super) fn accept(&mut self, pools: &mut Pools, mail: Mail) {
         match mail {
-            Mail::Packet(state) => {
-                self.packets.push(Arrival { port: state.port, slot: pools.states.put(state) });
+            Mail::Packet(state, sequence) => {
+                self.packets.push(Arrival { port: state.port, sequence, slot: pools.states.put(state) });
             }
             Mail::Ack(ack) => self.acks.push(ack),
             Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
@@ -160,37 +182,44 @@ impl Inbox {
     }
 
     pub(super) fn audit(&self, pools: &Pools, books: &mut Conservation) {
-        self.packets.iter().for_each(|it| enter(&pools.states[it.slot], books));
+        self.packets.iter().for_each(|it| enter_coming(&pools.states[it.slot], books));
     }
 }
 
-/// Enters the packets of `list`, which are on a link or in an input buffer, into the books.
+/// Enters the packets of `list`, which are on a link, into the books.
 pub(super) fn audit(states: &Pool<PacketState>, list: &List, books: &mut Conservation) {
-    states.iter(list).for_each(|state| enter(state, books));
+    states.iter(list).for_each(|state| enter_coming(state, books));
 }
 
-/// Enters one of them.
+/// Enters one of them: the sender has those that will come again.
+fn enter_coming(state: &PacketState, books: &mut Conservation) {
+    if state.out_vc == Fate::Accepted as u8 {
+        enter(state, books);
+    }
+}
+
+/// Enters a packet, which holds room in an input buffer, into the books.
 pub(super) fn enter(state: &PacketState, books: &mut Conservation) {
     books.in_network += 1;
     books.units_held += u64::from(state.flits);
 }
 
 /// Puts the packet in `slot` into the inbox of `peer`, which acts on it in cycle `state.at`.
-pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot) {
+pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot, sequence: Sequence) {
     let PacketState { at: by, port, .. } = cx.shared.pools.states[slot];
     match cx.post.inbox(peer, by) {
-        Some(inbox) => inbox.packets.push(Arrival { slot, port }),
+        Some(inbox) => inbox.packets.push(Arrival { slot, port, sequence }),
         None => {
             let state = cx.shared.pools.states.take(slot);
-            cx.post.send_away(peer, by, Mail::Packet(state));
+            cx.post.send_away(peer, by, Mail::Packet(state, sequence));
         }
     }
 }
 
-/// Puts `notice` into the inbox of `peer`, which reads it when it needs it.
-pub(super) fn post_ack(post: &mut PostOf<Tiled>, peer: Address, ack: Ack) {
-    match post.inbox(peer, Cycle::NEVER) {
+/// Puts `notice` into the inbox of `peer`, which reads it by cycle `by`, or when it needs it.
+pub(super) fn post_ack(post: &mut PostOf<Tiled>, peer: Address, by: Cycle, ack: Ack) {
+    match post.inbox(peer, by) {
         Some(inbox) => inbox.acks.push(ack),
-        None => post.send_away(peer, Cycle::NEVER, Mail::Ack(ack)),
+        None => post.send_away(peer, by, Mail::Ack(ack)),
     }
 }

@@ -2,6 +2,7 @@
 
 use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::link::retry::{self, Numbers};
 use flitway_fabric::packet::PacketFormat;
 use flitway_wiring::routing::Selection;
 
@@ -40,6 +41,18 @@ pub struct TiledSettings {
 }
 
 impl TiledSettings {
+    /// How links number packets and count flits.
+    ///
+    /// # Panics
+    /// If sequence numbers are too narrow for the window.
+    pub(super) fn numbers(&self) -> Numbers {
+        let window = self.retry.map_or(1, |retry| retry.window);
+        let sequence_bits = self.retry.map_or(1, |retry| retry.sequence_bits);
+        let flits_max = self.buffers.input.flits;
+        let settings = retry::RetrySettings { window, sequence_bits, count_bits: 16, flits_max };
+        settings.numbers().expect("sequence numbers go with the window, and counts with the buffer")
+    }
+
     /// Ports of a chip.
     #[must_use]
     pub const fn ports(&self) -> u32 {
@@ -135,6 +148,12 @@ impl TiledPipeline {
 pub struct RetrySettings {
     /// Packets that a sender keeps until they are acknowledged; at least 1.
     pub window: u32,
+    /// Bits of a sequence number, 1 to 16: the window is less than the numbers that they tell apart.
+    pub sequence_bits: u32,
+    /// Cycles without an acknowledgement after which all that is kept is sent again; at least 1.
+    pub timeout: u32,
+    /// Cycles in which nothing is begun after which the last acknowledgement is said again; at least 1.
+    pub heartbeat: u32,
 }
 
 /// When a receiver tells the sender what it has received.

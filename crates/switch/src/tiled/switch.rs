@@ -11,7 +11,7 @@ mod output;
 mod row;
 mod subswitch;
 
-use super::link::{Receiver, Sender};
+use super::link::{Out, Receiver, Sender};
 use super::packet_state::{self, Arrival, Inbox, PacketState};
 use super::room::{Parts, Room};
 use super::settings::VCS_MAX;
@@ -50,11 +50,8 @@ struct Input {
     /// Packets on the link, by the cycle in which they are accepted.
     coming: List,
     receiver: Receiver,
-    /// When the row bus is free, and of the packet that goes over it: flits that give back their room then, and their
-    /// virtual channel.
+    /// When the row bus is free, and the packet that goes over it has left the buffer.
     free_at: Cycle,
-    leaving: u16,
-    vc: u8,
 }
 
 const _: () = assert!(size_of::<Input>() == 64, "an input is one cache line");
@@ -63,9 +60,8 @@ impl Input {
     /// What has left the buffer by cycle `now` has given back its room.
     #[inline]
     fn settle(&mut self, shared: &Shared, now: Cycle) {
-        if self.leaving > 0 && self.free_at <= now {
-            self.receiver.give_back(shared, self.free_at, self.vc.into(), self.leaving.into());
-            self.leaving = 0;
+        if self.free_at <= now {
+            self.receiver.end_leaving(shared, self.free_at);
         }
     }
 }
@@ -210,8 +206,10 @@ impl Switch {
         let output = |port: usize| {
             let leads_to_node = matches!(topology.wire(here, PortId::new(port)), Some((_, End::Node(_))));
             let sender = wires.get(port).and_then(|wires| {
+                let (port, rate) = (PortId::new(port), wires.rate);
                 let to_wire = settings.pipeline.output_to_wire();
-                wires.out.map(|out| Sender::new(out, wires.rate.into(), to_wire, leads_to_node))
+                let out = |wire| Out { component: number, port, wire, rate, to_wire, leads_to_node };
+                wires.out.map(|wire| Sender::new(shared, out(wire)))
             });
             Output { sender, load: [0; VCS_MAX], waiting: 0 }
         };
@@ -332,7 +330,7 @@ impl Switch {
         for (port, at, rate) in inbox.paces.drain(..) {
             let port = usize::from(port);
             if let Some(sender) = &mut self.outputs[port].sender {
-                sender.pace.change(at, rate);
+                sender.change(at, rate);
                 for step in [Step::Output, Step::Ack] {
                     self.schedule(step, port, at.max(start));
                 }
@@ -344,20 +342,21 @@ impl Switch {
 impl SwitchModel<Tiled> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         self.agenda.pass(start);
-        let pools = &mut shared.pools;
         for ack in inbox.acks.drain(..) {
             let (port, at) = (usize::from(ack.port), ack.at);
             let output = &mut self.outputs[port];
             let Some(sender) = &mut output.sender else { unreachable!("what was sent is acknowledged") };
-            sender.expect(pools, ack);
-            if output.waiting > 0 {
+            sender.expect(&mut shared.pools, ack);
+            if output.waiting > 0 || shared.is_unreliable() {
                 self.schedule(Step::Output, port, at.max(start));
             }
         }
-        for Arrival { slot, port } in inbox.packets.drain(..) {
+        let states = &mut shared.pools.states;
+        for Arrival { slot, port, sequence } in inbox.packets.drain(..) {
             let port = usize::from(port);
-            pools.states.append(&mut self.inputs[port].coming, slot);
-            self.schedule(Step::Accept, port, pools.states[slot].at);
+            states[slot].port = sequence.0;
+            states.append(&mut self.inputs[port].coming, slot);
+            self.schedule(Step::Accept, port, states[slot].at);
         }
         if !inbox.paces.is_empty() {
             self.receive_paces(inbox, start);
@@ -376,7 +375,7 @@ impl SwitchModel<Tiled> for Switch {
                 prefetch::slice(&self.input_columns);
             }
             Stage::First => {
-                for Arrival { slot, port } in packets {
+                for Arrival { slot, port, .. } in packets {
                     shared.pools.states.prefetch(*slot);
                     prefetch::element(&self.inputs, usize::from(*port));
                 }
@@ -423,7 +422,7 @@ impl SwitchModel<Tiled> for Switch {
         for input in &self.inputs {
             packet_state::audit(states, &input.coming, books);
             books.units_freed += u64::from(input.receiver.freed());
-            books.units_held += u64::from(input.leaving);
+            books.units_held += u64::from(input.receiver.leaving().0);
         }
         for state in self.input_queues.iter().flat_map(|queue| states.iter_ring(*queue)) {
             packet_state::enter(state, books);
@@ -433,7 +432,7 @@ impl SwitchModel<Tiled> for Switch {
             books.in_network += queues.map(|queue| states.iter_ring(queue).count() as u64).sum::<u64>();
         }
         for sender in self.outputs.iter().filter_map(|output| output.sender.as_ref()) {
-            books.units_sent += u64::from(sender.flits() as u32);
+            sender.audit(shared, books);
         }
     }
 
@@ -443,8 +442,9 @@ impl SwitchModel<Tiled> for Switch {
 
     /// Flits that have given back their room or are about to, modulo 2^16.
     fn position(&self, _: &Shared, port: PortId, vc: u8, _: Cycle) -> u32 {
-        let Input { leaving, receiver, vc: leaves, .. } = &self.inputs[port.index()];
-        let left = if *leaves == vc { *leaving } else { 0 };
+        let receiver = &self.inputs[port.index()].receiver;
+        let (leaving, of) = receiver.leaving();
+        let left = if of == vc { leaving } else { 0 };
         receiver.returned(vc.into()).wrapping_add(left).into()
     }
 

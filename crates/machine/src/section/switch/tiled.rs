@@ -150,6 +150,20 @@ settings! {
     /// Packets that a sender keeps until they are acknowledged, and so sends without an acknowledgement.
     WINDOW = "switch.link.window", Kind::Count { min: 1, max: 65_535 }, default(64), for TILED, source("OQ-T11");
 
+    /// Bits of the number of a packet. The window is less than the numbers that they tell apart; with no more than half of
+    /// them each gap is found by the next packet that comes.
+    SEQUENCE_BITS = "switch.link.sequence_bits", Kind::Count { min: 1, max: 16 }, default(8), for TILED,
+        source("th-express-2.txt section 4.3.2: that there is a number; its width [assumed]");
+
+    /// Time without an acknowledgement after which a sender sends all that it keeps again: longer than a round trip with what
+    /// an acknowledgement waits for.
+    TIMEOUT = "switch.link.timeout", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
+        default("5 us"), for TILED, source("OQ-T11");
+
+    /// Time in which a link begins nothing after which it says its last acknowledgement again.
+    HEARTBEAT = "switch.link.heartbeat", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
+        default("1 us"), for TILED, source("OQ-T12");
+
     /// An acknowledgement goes alone when so many packets have been received since the last one, ...
     ACK_PACKETS = "switch.link.ack_packets", Kind::Count { min: 1, max: 65_535 }, default(8), for TILED, source("OQ-T11");
 
@@ -214,22 +228,28 @@ fn build(
             transmit: values.quantity_u32(&TRANSMIT)?,
         },
         retry: if values.flag(&RETRY)? {
-            Some(RetrySettings { window: values.count(&WINDOW)? })
+            Some(RetrySettings {
+                window: values.count(&WINDOW)?,
+                sequence_bits: values.count(&SEQUENCE_BITS)?,
+                timeout: cycles(values.quantity(&TIMEOUT)?, surroundings.clock?).max(1),
+                heartbeat: cycles(values.quantity(&HEARTBEAT)?, surroundings.clock?).max(1),
+            })
         } else {
             None
         },
         ack: AckSettings {
             packets: values.count(&ACK_PACKETS)?,
-            delay: delay(values.quantity(&ACK_DELAY)?, surroundings.clock?),
+            delay: cycles(values.quantity(&ACK_DELAY)?, surroundings.clock?),
         },
         format,
     };
+    check_numbers(values, &settings, findings)?;
     check_round_trip(values, &settings, surroundings, findings);
     Some(SwitchSettings::Tiled(settings))
 }
 
 /// Rounds up to the next cycle; a millisecond at a terahertz fits.
-fn delay(picos: u64, clock: Clock) -> u32 {
+fn cycles(picos: u64, clock: Clock) -> u32 {
     clock.cycles_ceil(Picos(picos)).0 as u32
 }
 
@@ -317,6 +337,23 @@ fn buffer(
 /// The most flits of a buffer.
 const FLITS_MAX: u32 = 65_535;
 
+/// Compares the window with the sequence numbers.
+fn check_numbers(values: &Values, settings: &TiledSettings, findings: &mut Diagnostics) -> Option<()> {
+    let Some(RetrySettings { window, sequence_bits: bits, .. }) = settings.retry else { return Some(()) };
+    let most = (1 << bits) - 1;
+    if window > most {
+        let message = format!(
+            "sequence numbers of {bits} bits tell {} packets apart, and a window of {window} that is sent again would be taken \
+             for the next one",
+            most + 1
+        );
+        let problem = values.conflict(Code::OutOfRange, &[&WINDOW, &SEQUENCE_BITS], message);
+        findings.push(problem.expected(format!("a window of at most {most} packets")));
+        return None;
+    }
+    Some(())
+}
+
 /// Compares the buffer of an input and the window with what the longest link carries in a round trip.
 fn check_round_trip(
     values: &Values,
@@ -336,9 +373,19 @@ fn check_round_trip(
         let problem = values.conflict(Code::ShortOfCredits, &[&INPUT_BUFFER], message).warning();
         findings.push(problem.expected(format!("{units_needed} flits or more for full bandwidth")));
     }
-    let Some(RetrySettings { window }) = settings.retry else { return };
+    let Some(RetrySettings { window, timeout, .. }) = settings.retry else { return };
     let flits = settings.format.packet_flits(settings.format.mtu_bytes);
-    let needed = settings.window_cycles(link.longest(topology)).div_ceil(flits) + 1;
+    let answer = settings.window_cycles(link.longest(topology));
+    if timeout <= answer {
+        let message = format!(
+            "`{}` is too short: it expires after {timeout} cycles, and an acknowledgement can take {answer}, so that packets are \
+             sent again though nothing is lost",
+            TIMEOUT.path
+        );
+        let problem = values.conflict(Code::TimerTooShort, &[&TIMEOUT], message).warning();
+        findings.push(problem.expected(format!("more than {answer} cycles")));
+    }
+    let needed = answer.div_ceil(flits) + 1;
     if window < needed {
         let share = 100.0 * f64::from(window) / f64::from(needed);
         let message = format!(

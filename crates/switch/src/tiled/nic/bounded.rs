@@ -3,7 +3,7 @@
 
 use crate::tiled::Shared;
 use crate::tiled::link::Receiver;
-use crate::tiled::packet_state::PacketState;
+use crate::tiled::packet_state::{self, PacketState};
 use flitway_engine::Cycle;
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::Conservation;
@@ -16,8 +16,6 @@ use std::collections::VecDeque;
 pub(super) struct Bounded {
     /// By virtual channel.
     kept: Box<[Kept]>,
-    /// When packets that have come, or are on the link, are accepted.
-    accepts: VecDeque<Cycle>,
     /// When packets have left their source queues.
     leaving: VecDeque<(Cycle, Flow)>,
 }
@@ -45,29 +43,22 @@ impl Bounded {
             empty_at: Cycle::ZERO,
             flits: 0,
         };
-        (shared.nic_ports == NicPorts::Bounded).then(|| {
-            Box::new(Bounded {
-                kept: vec![kept; shared.vcs].into(),
-                accepts: VecDeque::new(),
-                leaving: VecDeque::new(),
-            })
-        })
+        (shared.nic_ports == NicPorts::Bounded)
+            .then(|| Box::new(Bounded { kept: vec![kept; shared.vcs].into(), leaving: VecDeque::new() }))
     }
 
     /// When something happens next.
     pub(super) fn next(&self) -> Cycle {
-        let accepts = self.accepts.front().copied().unwrap_or(Cycle::NEVER);
         let left = self.leaving.front().map_or(Cycle::NEVER, |&(at, _)| at);
-        self.kept.iter().fold(accepts.min(left), |next, kept| {
+        self.kept.iter().fold(left, |next, kept| {
             let empty = if kept.flits > 0 { kept.empty_at } else { Cycle::NEVER };
             next.min(kept.delivers_at).min(empty)
         })
     }
 
-    /// Takes in the packet in `slot`, which is accepted on `vc` in cycle `at`.
-    pub(super) fn keep(&mut self, states: &mut Pool<PacketState>, slot: Slot, at: Cycle, vc: usize) {
-        self.accepts.push_back(at);
-        let kept = &mut self.kept[vc];
+    /// Takes in the packet in `slot`, which has been accepted.
+    pub(super) fn keep(&mut self, states: &mut Pool<PacketState>, slot: Slot) {
+        let kept = &mut self.kept[usize::from(states[slot].vc)];
         states.append(&mut kept.packets, slot);
         kept.expect_delivery(states);
     }
@@ -97,12 +88,8 @@ impl Bounded {
         kept.expect_delivery(states);
     }
 
-    /// Tells `receiver` of what has been accepted and given back by cycle `now`.
+    /// Tells `receiver` of what has been given back by cycle `now`.
     pub(super) fn settle(&mut self, shared: &Shared, now: Cycle, receiver: &mut Receiver) {
-        while self.accepts.front().is_some_and(|&at| at <= now) {
-            self.accepts.pop_front();
-            receiver.accept(shared, now);
-        }
         for (vc, kept) in self.kept.iter_mut().enumerate() {
             if kept.flits > 0 && kept.empty_at <= now {
                 receiver.give_back(shared, now, vc, kept.flits);
@@ -125,7 +112,7 @@ impl Bounded {
 
     pub(super) fn audit(&self, states: &Pool<PacketState>, books: &mut Conservation) {
         for kept in &self.kept {
-            super::packet_state::audit(states, &kept.packets, books);
+            states.iter(&kept.packets).for_each(|state| packet_state::enter(state, books));
             books.in_network -= u64::from(kept.is_delivered);
             books.units_held += u64::from(kept.flits);
         }

@@ -17,7 +17,20 @@ impl Switch {
             return;
         };
         let (header, vc, flits) = (state.header, usize::from(state.vc), u32::from(state.flits));
-        let slot = pools.states.unlink(&mut self.inputs[input].coming);
+        let stamp = state.stamp();
+        let it = &mut self.inputs[input];
+        let slot = pools.states.unlink(&mut it.coming);
+        let was_due = it.receiver.due(shared);
+        let is_accepted = it.receiver.receive(shared, now, stamp);
+        let due = it.receiver.due(shared);
+        if due < was_due {
+            self.schedule(Step::Ack, input, due.max(now));
+        }
+        if !is_accepted {
+            cx.counters.link.dropped += u64::from(!stamp.is_corrupt);
+            shared.pools.states.free(slot);
+            return;
+        }
         let (candidate, out_vc) = self.take_output(shared, now, input, header, vc);
         let output = candidate.hop.port.index();
         self.outputs[output].load[out_vc] += flits;
@@ -28,9 +41,6 @@ impl Switch {
         let queue = (input * self.vcs + vc) * self.columns + column;
         shared.pools.states.link_to_ring(&mut self.input_queues[queue], slot);
         self.input_columns[input * self.vcs + vc] |= 1 << column;
-        if let Some(due) = self.inputs[input].receiver.accept(shared, now) {
-            self.schedule(Step::Ack, input, due);
-        }
         self.schedule(Step::Row, input, now);
     }
 

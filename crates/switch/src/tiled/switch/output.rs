@@ -21,12 +21,15 @@ struct Requests {
 impl Switch {
     /// The link of `output` begins a packet in cycle `now`, if it is free and one can go.
     pub(super) fn go_out<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) {
+        if cx.shared.is_unreliable() && self.makes_up(cx, now, output) {
+            return;
+        }
         let it = &mut self.outputs[output];
         let Some(sender) = &it.sender else { unreachable!("packets leave by ports that are wired") };
         if it.waiting == 0 {
             return;
         }
-        let slot = sender.pace.slot_from(now.max(sender.free_at));
+        let slot = sender.slot_from(now);
         if slot > now {
             if slot < Cycle::NEVER {
                 self.schedule(Step::Output, output, slot);
@@ -44,6 +47,44 @@ impl Switch {
         let vc = self.arbiters.output_vc.grant(output, requests.vcs);
         let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.rows[vc]);
         self.take_link(cx, now, output, vc, row);
+    }
+
+    /// Makes up for errors on the link of `output` in cycle `now`. Says whether packets that go out again are next, so that no
+    /// others are.
+    fn makes_up<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) -> bool {
+        let it = &mut self.outputs[output];
+        it.hear(cx.shared, now);
+        let Some(sender) = &mut it.sender else { return false };
+        let deadline = sender.expire(cx, now);
+        if let Some(unreliable) = sender.unreliable()
+            && deadline < Cycle::NEVER
+        {
+            let slot = (Step::Output as usize) << self.step_bits | output;
+            self.agenda.remind(&mut unreliable.reminder, slot, deadline);
+        }
+        if !sender.is_replaying() {
+            return false;
+        }
+        let mut next = sender.slot_from(now);
+        if next == now {
+            let input = &mut self.inputs[output];
+            input.settle(cx.shared, now);
+            sender.repeat(cx, now, &mut input.receiver);
+            next = sender.free_at;
+            let beats_at = sender.beats_at(cx.shared);
+            self.schedule_beat(output, beats_at);
+        }
+        if next < Cycle::NEVER {
+            self.schedule(Step::Output, output, next);
+        }
+        true
+    }
+
+    /// What was told and not heard is said again in cycle `at`.
+    fn schedule_beat(&mut self, port: usize, at: Cycle) {
+        if at < Cycle::NEVER {
+            self.schedule(Step::Ack, port, at);
+        }
     }
 
     /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
@@ -115,7 +156,10 @@ impl Switch {
         cx.counters.events += 1;
         cx.counters.packet_hops += 1;
         cx.counters.flit_hops += u64::from(flits);
-        let flight = sender.begin(cx, now, slot, vc);
+        let input = &mut self.inputs[output];
+        input.settle(cx.shared, now);
+        let flight = sender.begin(cx, now, slot, vc, &mut input.receiver);
+        let beats_at = sender.beats_at(cx.shared);
         cx.observer.departed(&Departure {
             packet,
             component: self.number,
@@ -127,9 +171,11 @@ impl Switch {
             chosen: now,
             arrives: flight.arrives,
         });
-        let input = &mut self.inputs[output];
-        input.settle(cx.shared, now);
-        sender.tell_along(cx, &mut input.receiver);
+        self.schedule_beat(output, beats_at);
+        if cx.shared.is_unreliable() {
+            // The timer runs.
+            self.schedule(Step::Output, output, flight.ends);
+        }
         flight.ends
     }
 
@@ -138,13 +184,15 @@ impl Switch {
         let Some(sender) = &mut self.outputs[port].sender else { return };
         let input = &mut self.inputs[port];
         input.settle(cx.shared, now);
-        let receiver = &mut input.receiver;
-        if receiver.due(cx.shared) > now {
+        let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
+        if due > now {
             return;
         }
-        let slot = sender.pace.slot_from(now.max(sender.free_at));
+        let slot = sender.slot_from(now);
         if slot == now {
-            sender.tell_alone(cx, now, receiver);
+            sender.tell_alone(cx, now, &mut input.receiver);
+            let beats_at = sender.beats_at(cx.shared);
+            self.schedule_beat(port, beats_at);
         } else if slot < Cycle::NEVER {
             self.schedule(Step::Ack, port, slot);
         }

@@ -99,7 +99,8 @@ impl Switch {
         state.at = now + u64::from(pipeline.row);
         state.ready_after = (state.at + u64::from(pipeline.across())).since(state.created) as u32;
         let (at, until) = (state.at, now + u64::from(flits));
-        (it.free_at, it.leaving, it.vc) = (until, flits, vc as u8);
+        it.free_at = until;
+        it.receiver.begin_leaving(flits, vc);
         let told_by = it.receiver.told_by(cx.shared, until);
         let tile = self.tile(row, column);
         let states = &mut cx.shared.pools.states;
