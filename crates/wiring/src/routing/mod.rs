@@ -29,6 +29,7 @@ use crate::NodeId;
 use crate::topology::{End, Shape, Topology, TopologySettings};
 use crate::{PortId, SwitchId};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How a packet has come to a switch.
@@ -87,8 +88,20 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         true
     }
 
-    /// The first candidate of a packet at switch `here`. The last hop is the destination's own port. What comes from a node
-    /// takes the same hop whichever of the nodes of the switch has sent it.
+    /// Whether what comes from two nodes of a switch may take different hops to one destination.
+    fn tells_nodes_apart(&self) -> bool {
+        false
+    }
+
+    /// Destinations, this one among them and numbered one after the other, for which packets that have come to `here` by one
+    /// channel have the same candidates. Of a relation with more than one, headers are plain and all hops escapes, and a
+    /// switch tells its own nodes apart from all others.
+    fn alike(&self, here: SwitchId, destination: NodeId) -> Range<u32> {
+        let _ = here;
+        destination.0..destination.0 + 1
+    }
+
+    /// The first candidate of a packet at switch `here`. The last hop is the destination's own port.
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate;
 
     /// Tells `take` all candidates, the first one first, each hop once.
@@ -417,6 +430,17 @@ impl Routing {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.is_plain
+    }
+
+    /// See [`Relation::tells_nodes_apart`].
+    #[must_use]
+    pub fn tells_nodes_apart(&self) -> bool {
+        self.relation.tells_nodes_apart()
+    }
+
+    /// See [`Relation::alike`].
+    pub(crate) fn alike(&self, here: SwitchId, destination: NodeId) -> Range<u32> {
+        self.relation.alike(here, destination)
     }
 
     /// See [`Relation::is_escape`].
