@@ -12,7 +12,7 @@ mod random_regular;
 mod slim_fly;
 mod stages;
 mod structure;
-mod th_tree;
+pub(crate) mod th_tree;
 mod tree;
 mod xgft;
 

@@ -88,6 +88,8 @@ choice!(RoutingKind {
     MultiPath,
     Valiant,
     DestinationTag,
+    Rtb,
+    RtbByDestination,
     Tables,
 });
 
