@@ -258,12 +258,12 @@ pub(crate) fn build(
         if !has_dateline {
             check_dateline(values, routing, topology, findings);
         }
-        let has_room = topology.is_none_or(|topology| check_tables(values, row, routing, topology, findings));
+        let has_room = topology.is_none_or(|topology| match row.kind {
+            RoutingKind::Rtb => rtb::check(values, &topology.settings, findings),
+            _ => check_tables(values, row, routing, topology, findings),
+        });
         if !has_room {
             return None;
-        }
-        if let Some(topology) = topology.filter(|_| row.kind == RoutingKind::Rtb) {
-            rtb::check(values, &topology.settings, findings);
         }
         let mut chosen = Chosen { kind: routing, tables: None, classes: None, made: None };
         if matches!(row.needs, Needs::File) {

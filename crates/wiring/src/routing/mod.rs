@@ -172,7 +172,8 @@ pub enum RoutingError {
     TooLong,
     /// Up*/down*, minimal and multi-path routing need links that lead both ways.
     OneWay,
-    /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`].
+    /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`]; and so have chips:
+    /// [`rtb::ITEMS_MAX`].
     TooLarge,
     /// Forwarding tables have to be given, and to lead every packet to its destination: see [`ForwardingTables::check`].
     Tables,
@@ -259,6 +260,9 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
         }
         (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
         (RoutingKind::Rtb | RoutingKind::RtbByDestination, Shape::ThTree(tree)) => {
+            if rtb::items_of_all(tree) > rtb::ITEMS_MAX {
+                return Err(RoutingError::TooLarge);
+            }
             Arc::new(rtb::Rtb::new(tree, topology, oblivious(kind), &Down::default()).0)
         }
         (RoutingKind::Rtb | RoutingKind::RtbByDestination, _) => return Err(RoutingError::NotAThTree),

@@ -19,7 +19,7 @@
 mod manager;
 
 use super::{Arrival, Candidate, Header, Hop, Relation};
-use crate::topology::ThTree;
+use crate::topology::{Stage, ThTree};
 use crate::{NodeId, PortId, SwitchId};
 pub use manager::{Down, Hole};
 use std::ops::Range;
@@ -121,6 +121,26 @@ pub fn items_needed(tree: &ThTree) -> [u32; 3] {
         if tree.has_leaves() { tree.nodes_per_group() } else { 0 },
         if tree.has_roots() { tree.groups } else { 0 },
     ]
+}
+
+/// The most items that all chips of a tree can have together, of four bytes each.
+pub const ITEMS_MAX: u64 = 1 << 28;
+
+/// Items of all chips of `tree` together.
+#[must_use]
+pub fn items_of_all(tree: &ThTree) -> u64 {
+    let of_chip = |stage| section_sizes(tree, stage).map(u64::from).iter().sum::<u64>();
+    Stage::ALL.into_iter().map(|stage| tree.chips_of(stage) * of_chip(stage)).sum()
+}
+
+/// Items of a chip in each level: cabinet, group, system.
+fn section_sizes(tree: &ThTree, stage: Stage) -> [u32; 3] {
+    let cabinet = tree.frames_per_cabinet.min(tree.frames_per_group) * tree.nodes_per_frame;
+    match stage {
+        Stage::NrmLower | Stage::NrmUpper => [cabinet, tree.nodes_per_group(), tree.groups],
+        Stage::Leaf => [0, tree.nodes_per_group(), tree.groups],
+        Stage::RootLower | Stage::RootUpper => [0, 0, tree.groups],
+    }
 }
 
 impl Rtb {

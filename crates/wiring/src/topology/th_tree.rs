@@ -64,6 +64,12 @@ pub enum Stage {
     RootUpper,
 }
 
+impl Stage {
+    /// All, from the nodes up.
+    pub const ALL: [Stage; 5] =
+        [Stage::NrmLower, Stage::NrmUpper, Stage::Leaf, Stage::RootLower, Stage::RootUpper];
+}
+
 /// Where a chip is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chip {
@@ -85,9 +91,6 @@ pub struct Misfit {
     /// What would be right.
     pub expected: String,
 }
-
-const STAGES: [Stage; 5] =
-    [Stage::NrmLower, Stage::NrmUpper, Stage::Leaf, Stage::RootLower, Stage::RootUpper];
 
 /// Classes of links, from the nodes up.
 const CLASSES: [&str; 5] = ["node", "within-nrm", "nrm-leaf", "leaf-root", "within-root"];
@@ -244,11 +247,12 @@ impl ThTree {
     /// Number of chips.
     #[must_use]
     pub fn chips(&self) -> u64 {
-        STAGES.iter().map(|&stage| self.chips_of(stage)).sum()
+        Stage::ALL.into_iter().map(|stage| self.chips_of(stage)).sum()
     }
 
     /// Chips of a stage.
-    fn chips_of(&self, stage: Stage) -> u64 {
+    #[must_use]
+    pub fn chips_of(&self, stage: Stage) -> u64 {
         self.owners(stage) * u64::from(self.chips_each(stage))
     }
 
@@ -280,13 +284,13 @@ impl ThTree {
     /// The chip at that place.
     #[must_use]
     pub fn switch(&self, stage: Stage, of: u32, index: u32) -> SwitchId {
-        let below: u64 = STAGES.iter().filter(|&&it| it < stage).map(|&it| self.chips_of(it)).sum();
+        let below: u64 = Stage::ALL.into_iter().filter(|&it| it < stage).map(|it| self.chips_of(it)).sum();
         SwitchId(below as u32 + of * self.chips_each(stage) + index)
     }
 
     /// Every chip, in the order of their numbers.
     pub fn places(&self) -> impl Iterator<Item = Chip> {
-        STAGES.into_iter().flat_map(move |stage| {
+        Stage::ALL.into_iter().flat_map(move |stage| {
             let of = 0..self.owners(stage) as u32;
             of.flat_map(move |of| (0..self.chips_each(stage)).map(move |index| Chip { stage, of, index }))
         })

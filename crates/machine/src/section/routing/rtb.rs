@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostics;
 use crate::section::topology;
 use crate::setting::{Kind, Setting, When, settings};
 use crate::values::Values;
-use flitway_wiring::routing::rtb::items_needed;
+use flitway_wiring::routing::rtb::{ITEMS_MAX, items_needed, items_of_all};
 use flitway_wiring::topology::{ThTree, TopologySettings};
 
 settings! {
@@ -49,12 +49,18 @@ const OF_RTB: When = When { selector: &ALGORITHM, holds: |_, name| name == RTB }
 /// "Each node in the network is assigned a 20-bit physical identifier."
 const ID_BITS: u32 = 20;
 
-/// Whether tables and numbers are large enough for the tree.
-pub(super) fn check(values: &Values, settings: &TopologySettings, findings: &mut Diagnostics) {
-    if let TopologySettings::ThTree(tree) = settings {
-        check_items(values, tree, findings);
-        check_id(values, tree, findings);
+/// Checks that tables and numbers are large enough for the tree. Returns whether there is room for all tables.
+pub(super) fn check(values: &Values, settings: &TopologySettings, findings: &mut Diagnostics) -> bool {
+    let TopologySettings::ThTree(tree) = settings else { return true };
+    check_items(values, tree, findings);
+    check_id(values, tree, findings);
+    let items = items_of_all(tree);
+    if items > ITEMS_MAX {
+        let message = format!("the tables of all chips have {items} items");
+        let problem = values.conflict(Code::TooLarge, &[&topology::KIND, &ALGORITHM], message);
+        findings.push(problem.expected(format!("at most {ITEMS_MAX}: fewer chips, or smaller groups")));
     }
+    items <= ITEMS_MAX
 }
 
 fn check_items(values: &Values, tree: &ThTree, findings: &mut Diagnostics) {

@@ -4,7 +4,7 @@
 //! the most of them are reached. An item of a single node so gets every port that leads to it. A system item, which is for all
 //! nodes of a group, gets the ports that serve the group best, and none that lead to fewer of its nodes.
 
-use super::{Chip, Chips, Item, NONE, Oblivious, Rtb};
+use super::{Chip, Chips, Item, NONE, Oblivious, Rtb, section_sizes};
 use crate::topology::{self, End, LinkId, Stage, ThTree, Topology};
 use crate::{NodeId, PortId, SwitchId};
 use std::collections::BTreeMap;
@@ -264,9 +264,8 @@ fn chips(tree: &ThTree) -> (Chips, usize) {
             Stage::Leaf => (chip.of, NONE),
             Stage::RootLower | Stage::RootUpper => (NONE, NONE),
         };
-        let level = |of: u32, count: u32| if of == NONE { 0 } else { count };
-        let sizes = [level(cabinet, nodes_per_cabinet), level(group, tree.nodes_per_group()), tree.groups];
-        Chip { group, cabinet, first: sizes.map(&mut section), ways_below: ways_below(tree, chip.stage) }
+        let first = section_sizes(tree, chip.stage).map(&mut section);
+        Chip { group, cabinet, first, ways_below: ways_below(tree, chip.stage) }
     };
     let chips = tree.places().map(chip).collect();
     (Chips { nodes_per_group: tree.nodes_per_group(), nodes_per_cabinet, chips }, items as usize)
@@ -274,7 +273,8 @@ fn chips(tree: &ThTree) -> (Chips, usize) {
 
 /// The ways that stages below this one have chosen among.
 fn ways_below(tree: &ThTree, stage: Stage) -> u32 {
-    let roots = tree.up_ports_per_nrm * (tree.leaf_ports / 2);
+    // Without root switches nobody asks, and there may be no such number.
+    let roots = if tree.has_roots() { tree.up_ports_per_nrm * (tree.leaf_ports / 2) } else { 1 };
     match stage {
         Stage::NrmLower => 1,
         Stage::NrmUpper => tree.upper_chips,

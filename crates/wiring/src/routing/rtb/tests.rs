@@ -1,5 +1,5 @@
 use super::super::tests::{conformance, hops, routing};
-use super::super::{Routing, RoutingError, RoutingKind, Selection};
+use super::super::{ForwardingTables, Routing, RoutingError, RoutingKind, Selection};
 use super::*;
 use crate::dependency::{Channel, Dependencies, Loss, Verdict};
 use crate::topology::th_tree::tests::{small, tianhe};
@@ -65,7 +65,9 @@ fn items_of_a_packet_are_those_of_the_first_level_that_knows_more_than_the_group
     assert_eq!([0, 384, 767, 768].map(|node| number(leaf, node)), [0, 0, 383, 2]);
     assert_eq!([0, 384, 18_431].map(|node| number(root, node)), [0, 1, 47]);
     // What the tables take: 128 + 384 + 48 items for 3,456 chips of NRMs, 384 + 48 for leaf switches, 48 for the others.
-    assert!(rtb.items.len() < 3_000_000 && rtb.sets.len() < 100, "{} {}", rtb.items.len(), rtb.sets.len());
+    assert_eq!(rtb.items.len(), 3_456 * (128 + 384 + 48) + 1_728 * (384 + 48) + 2_592 * 48);
+    assert_eq!(rtb.items.len() as u64, items_of_all(&tree));
+    assert!(rtb.sets.len() < 100, "{}", rtb.sets.len());
 }
 
 /// OQ-T14: "(input port + item) mod n"; OQ-T15: four, "consecutive up-ports beginning at the port of OQ-T14".
@@ -93,6 +95,9 @@ fn by_destination_all_for_a_node_meet_and_those_of_a_frame_go_apart() {
     let tree = tianhe(4, 12);
     let by_node = of(RoutingKind::RtbByDestination, &tree);
     assert!(!by_node.tells_nodes_apart() && of(RoutingKind::Rtb, &tree).tells_nodes_apart());
+    // So a port for each switch and node says it all, where by input it does not.
+    let tables = |kind| ForwardingTables::of(&of(kind, &small()));
+    assert!(tables(RoutingKind::RtbByDestination).is_some() && tables(RoutingKind::Rtb).is_none());
     let roots = |source: u32| -> Vec<SwitchId> {
         (384..416).map(|node| by_node.path(NodeId(source), NodeId(node)).nth(3).unwrap().0).collect()
     };
