@@ -119,7 +119,7 @@ codes! {
         "switch.vcs" => "switch.vcs = 2"
     /// The routing does not fit the topology
     RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree, xgft); dimension-order crosses the dimensions \
-        of a mesh, a torus or a HyperX; valiant goes by intermediates of a dragonfly or a HyperX; up-down and minimal work on every topology whose links lead both \
+        of a mesh, a torus or a HyperX; rtb has tables for a th-tree, and items in them for all of its nodes; valiant goes by intermediates of a dragonfly or a HyperX; up-down and minimal work on every topology whose links lead both \
         ways.";
         "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
     /// The virtual channels do not suffice for the routing

@@ -133,6 +133,7 @@ fn build(machine: &Machine) {
         TopologySettings::Xgft { down, up, .. } => {
             [down, up].iter().all(|it| it.iter().map(|&count| u64::from(count)).product::<u64>() <= 1_000)
         }
+        TopologySettings::ThTree(tree) => tree.chips() <= 1_000,
         TopologySettings::Dragonfly(shape) => shape.groups * shape.switches_per_group <= 4_096,
         TopologySettings::DragonflyPlus(shape) => shape.groups * (shape.leaves + shape.spines) <= 1_000,
         TopologySettings::SlimFly { q, .. } => *q <= 20,

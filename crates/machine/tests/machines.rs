@@ -302,6 +302,10 @@ fn load_with_example(setting: &Setting) {
         }
         // Tables need a file, too.
         "routing.algorithm" if names[0] == "tables" => {}
+        "routing.algorithm" if names[0] == "rtb" => {
+            let tree = "topology={kind=\"th-tree\", groups=2}";
+            load("hpp-switch", &[tree, "switch.ports=24", "link.length.switch=8 m", &chosen, &own]);
+        }
         "routing.algorithm" => _ = load("mesh-8x8", &[&chosen, &own]),
         _ => {
             let is_of_it = |machine: &Machine| machine.to_json()["switch"]["architecture"] == names[0];

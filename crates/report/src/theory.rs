@@ -192,8 +192,7 @@ impl Loads {
     }
 }
 
-/// The ways from one switch to every node, walked once for all nodes of the switch: what comes from a node takes the same hop
-/// whichever of them has sent it.
+/// The ways from one switch to every node, walked once for all nodes of the switch, unless the routing tells them apart.
 struct Ways<'a> {
     fabric: &'a Fabric,
     payload: u32,
@@ -248,7 +247,7 @@ impl<'a> Ways<'a> {
         let topology = self.fabric.topology();
         self.injection = f64::from(self.fabric.latencies[topology.node_link(source).index()]);
         let home = topology.home(source).0;
-        if self.switch.replace(home) == Some(home) {
+        if self.switch.replace(home) == Some(home) && !self.fabric.routing.tells_nodes_apart() {
             return;
         }
         self.begins.clear();

@@ -42,6 +42,20 @@ settings! {
     /// Length of the links between switch levels N and N + 1 of a tree; level 1 is the one with the nodes.
     LENGTH_LEVEL = "link.length.level-N", LENGTH, optional, for OF_CLASSES, example("3 m"), source("Flitway");
 
+    /// Length of the links between chips of one NRM of a th-tree: traces of a board.
+    LENGTH_WITHIN_NRM = "link.length.within-nrm", LENGTH, optional, for OF_CLASSES, example("30 cm"),
+        source("th-express-2.txt section 3 (P-TH-058)");
+
+    /// Length of the links between the NRMs and the leaf switches of a th-tree.
+    LENGTH_NRM_LEAF = "link.length.nrm-leaf", LENGTH, optional, for OF_CLASSES, example("10 m"), source("Flitway");
+
+    /// Length of the links between the leaf and the root switches of a th-tree.
+    LENGTH_LEAF_ROOT = "link.length.leaf-root", LENGTH, optional, for OF_CLASSES, example("20 m"), source("Flitway");
+
+    /// Length of the links between chips of one root switch of a th-tree.
+    LENGTH_WITHIN_ROOT = "link.length.within-root", LENGTH, optional, for OF_CLASSES, example("30 cm"),
+        source("Flitway");
+
     /// Length of the links between stages N and N + 1 of an omega network or a butterfly; stage 1 is the one that nodes
     /// send to.
     LENGTH_STAGE = "link.length.stage-N", LENGTH, optional, for OF_CLASSES, example("3 m"), source("Flitway");
@@ -61,6 +75,7 @@ fn lengths_of_classes(links: Links) -> Vec<&'static Setting> {
     match links {
         Links::None | Links::Alike => vec![],
         Links::Levels => vec![&LENGTH_LEVEL],
+        Links::Boards => vec![&LENGTH_WITHIN_NRM, &LENGTH_NRM_LEAF, &LENGTH_LEAF_ROOT, &LENGTH_WITHIN_ROOT],
         Links::Stages => vec![&LENGTH_STAGE],
         Links::Dimensions | Links::Rings => vec![&LENGTH_DIMENSION],
         Links::Groups => vec![&LENGTH_LOCAL, &LENGTH_GLOBAL],

@@ -1,5 +1,7 @@
 //! `[routing]`: which way packets go.
 
+pub(crate) mod rtb;
+
 use flitway_wiring::routing::{self, Routing, RoutingError, RoutingKind};
 use flitway_wiring::topology::Topology as Wiring;
 use std::sync::Arc;
@@ -18,6 +20,8 @@ struct Row {
     kind: RoutingKind,
     /// A flag, and the routing that it is where that is false.
     for_study: Option<(&'static Setting, RoutingKind)>,
+    /// A setting, one of its choices, and the routing that it is with that.
+    variant: Option<(&'static Setting, &'static str, RoutingKind)>,
     needs: Needs,
     /// Whether worms can be replicated on the way: on one that leads down, whatever it has climbed before.
     leads_worms: bool,
@@ -41,6 +45,7 @@ pub(crate) const UP_DOWN: &str = "up-down";
 const DIMENSION_ORDER: &str = "dimension-order";
 const MINIMAL: &str = "minimal";
 const TABLES: &str = "tables";
+const RTB: &str = "rtb";
 
 /// Every routing.
 static ROUTINGS: &[Row] = &[
@@ -52,8 +57,23 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::DModK,
         for_study: None,
+        variant: None,
         needs: Needs::Own,
         leads_worms: true,
+        draws: false,
+    },
+    Row {
+        choice: Choice {
+            name: RTB,
+            doc: "Routing-table buffers, for th-trees. Every port of a chip has a table in three levels: an item for each node of \
+                  the cabinet, for each node of the group, and for each group. Each has the ports that lead there, of which a \
+                  packet takes one by `routing.oblivious`, or a switch selects among up to four.",
+        },
+        kind: RoutingKind::Rtb,
+        for_study: None,
+        variant: Some((&rtb::OBLIVIOUS, rtb::BY_DESTINATION, RoutingKind::RtbByDestination)),
+        needs: Needs::Own,
+        leads_worms: false,
         draws: false,
     },
     Row {
@@ -65,6 +85,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::DimensionOrder,
         for_study: Some((&DATELINE, RoutingKind::DimensionOrderWithoutDateline)),
+        variant: None,
         needs: Needs::Own,
         leads_worms: false,
         draws: false,
@@ -79,6 +100,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::Minimal,
         for_study: Some((&VC_CLASSES, RoutingKind::MinimalInOneClass)),
+        variant: None,
         needs: Needs::BothWays,
         leads_worms: false,
         draws: false,
@@ -93,6 +115,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::MultiPath,
         for_study: None,
+        variant: None,
         needs: Needs::BothWays,
         leads_worms: false,
         draws: true,
@@ -107,6 +130,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::Valiant,
         for_study: None,
+        variant: None,
         needs: Needs::Intermediates,
         leads_worms: false,
         draws: true,
@@ -120,6 +144,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::UpDown,
         for_study: None,
+        variant: None,
         needs: Needs::BothWays,
         leads_worms: true,
         draws: false,
@@ -132,6 +157,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::DestinationTag,
         for_study: None,
+        variant: None,
         needs: Needs::Own,
         leads_worms: true,
         draws: false,
@@ -145,6 +171,7 @@ static ROUTINGS: &[Row] = &[
         },
         kind: RoutingKind::Tables,
         for_study: None,
+        variant: None,
         needs: Needs::File,
         leads_worms: false,
         draws: false,
@@ -167,7 +194,7 @@ settings! {
     /// the order.
     pub(crate) ALGORITHM = "routing.algorithm", choices_of!(ROUTINGS, row => row.choice), required, example("d-mod-k"),
         source("dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, \
-                IPDPS 2002; Domke, Hoefler and Nagel, IPDPS 2011");
+                IPDPS 2002; Domke, Hoefler and Nagel, IPDPS 2011; th-express-2.txt section 4.3.3 (P-TH-110)");
 
     /// Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the
     /// dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five
@@ -222,13 +249,19 @@ pub(crate) fn build(
     let row = named(values.choice(&ALGORITHM)?)?;
     let routing = match row.for_study {
         Some((flag, other)) if values.flag(flag) == Some(false) => other,
-        _ => row.kind,
+        _ => match row.variant {
+            Some((setting, choice, other)) if values.choice(setting) == Some(choice) => other,
+            _ => row.kind,
+        },
     };
     if topology.is_none_or(|topology| row.fits(topology)) {
         if !has_dateline {
             check_dateline(values, routing, topology, findings);
         }
-        let has_room = topology.is_none_or(|topology| check_tables(values, row, routing, topology, findings));
+        let has_room = topology.is_none_or(|topology| match row.kind {
+            RoutingKind::Rtb => rtb::check(values, &topology.settings, findings),
+            _ => check_tables(values, row, routing, topology, findings),
+        });
         if !has_room {
             return None;
         }
@@ -275,7 +308,9 @@ pub(crate) fn fix(values: &Values, name: &str) -> String {
         (&DATELINE, name != DIMENSION_ORDER && is_false(&DATELINE)),
         (&VC_CLASSES, name != MINIMAL && values.location(&VC_CLASSES).is_some()),
     ];
-    for (flag, _) in strays.into_iter().filter(|(_, strays)| *strays) {
+    let of_rtb = rtb::SETTINGS.iter().filter(|setting| name != RTB && values.location(setting).is_some());
+    for flag in strays.into_iter().filter(|(_, strays)| *strays).map(|(flag, _)| flag).chain(of_rtb.copied())
+    {
         fix += &format!(", and {}", values.leave_out(flag));
     }
     fix
@@ -286,7 +321,11 @@ fn named(name: &str) -> Option<&'static Row> {
 }
 
 fn row_of(kind: RoutingKind) -> Option<&'static Row> {
-    let is_it = |row: &&Row| row.kind == kind || row.for_study.is_some_and(|(_, other)| other == kind);
+    let is_it = |row: &&Row| {
+        row.kind == kind
+            || row.for_study.is_some_and(|(_, other)| other == kind)
+            || row.variant.is_some_and(|(.., other)| other == kind)
+    };
     ROUTINGS.iter().find(is_it)
 }
 

@@ -1,10 +1,15 @@
 //! Walking a routing relation: every packet for one destination at a time, each state once.
+//!
+//! Where a switch has the same candidates for several destinations ([`Relation::alike`](crate::routing::Relation::alike)), a
+//! walk along candidates goes on there for the first of them alone. Those that come next to a switch that tells them
+//! apart wait there for the walks of their own destinations, so that all walks together take each turn once that any
+//! packet takes.
 
 use super::{Channel, Loss, Lost};
 use crate::routing::{Arrival, Candidate, Header, Hop, Routing};
 use crate::topology::{End, Topology};
 use crate::{NodeId, PortId, SwitchId};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Numbers for channels: first those out of switches, by switch, port and class; then those out of nodes.
 #[derive(Clone, Debug)]
@@ -20,6 +25,8 @@ pub(super) struct Map {
     homes: Vec<(SwitchId, PortId)>,
     /// Per node: the switch that sends to it, and the port there.
     exits: Vec<(SwitchId, PortId)>,
+    /// Whether packets of the nodes of one switch may go different ways.
+    tells_nodes_apart: bool,
 }
 
 impl Map {
@@ -35,7 +42,8 @@ impl Map {
         let nodes = || (0..topology.nodes()).map(NodeId);
         let homes = nodes().map(|node| topology.home(node)).collect();
         let exits = nodes().map(|node| topology.exit(node)).collect();
-        Map { classes: routing.classes(), first, ends, switches, homes, exits }
+        let tells_nodes_apart = routing.tells_nodes_apart();
+        Map { classes: routing.classes(), first, ends, switches, homes, exits, tells_nodes_apart }
     }
 
     pub(super) fn nodes(&self) -> u32 {
@@ -55,14 +63,16 @@ impl Map {
         self.out_of_switches() + node.0
     }
 
-    /// Number of states of packets on their way: a channel they have come by, or the switch of the node that sends them.
+    /// Number of states of packets on their way: a channel they have come by, or whence they start.
     pub(super) fn states(&self) -> usize {
-        self.out_of_switches() as usize + self.first.len() - 1
+        let starts = if self.tells_nodes_apart { self.homes.len() } else { self.first.len() - 1 };
+        self.out_of_switches() as usize + starts
     }
 
-    /// The state of what `node` sends.
+    /// The state of what `node` sends: that of its switch, unless it may go other ways than what others send there.
     pub(super) fn start(&self, node: NodeId) -> u32 {
-        self.out_of_switches() + self.homes[node.index()].0.0
+        let start = if self.tells_nodes_apart { node.0 } else { self.homes[node.index()].0.0 };
+        self.out_of_switches() + start
     }
 
     /// Whether packets in `state` have not made a hop yet.
@@ -114,8 +124,10 @@ impl Map {
             Some(switch) => self.first[switch.index()] * self.classes,
             None => 0,
         });
-        let starts = self.first[..self.first.len() - 1].iter().map(|&first| first * self.classes);
-        Turns { width, bits: vec![0; self.states() * width], base: from.chain(starts).collect() }
+        let switch = |start: usize| if self.tells_nodes_apart { self.homes[start].0.index() } else { start };
+        let starts = 0..self.states() - self.out_of_switches() as usize;
+        let base = from.chain(starts.map(|start| self.first[switch(start)] * self.classes)).collect();
+        Turns { width, bits: vec![0; self.states() * width], base }
     }
 }
 
@@ -160,8 +172,7 @@ impl Turns {
 /// One hop of packets for a destination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The channel they have come by; for those that nodes of switch `s` have sent, the number of channels out of switches
-    /// plus `s`.
+    /// The channel they have come by, or whence they start.
     pub(super) state: u32,
     /// The last one of those that is an escape, or from a node: the same unless they have come by another since.
     pub(super) held: u32,
@@ -191,6 +202,8 @@ struct Place {
     arrival: Arrival,
     header: Header,
     source: NodeId,
+    /// The first destination that packets here are not for: they are for this one and those after it as well.
+    end: u32,
 }
 
 /// Walks a relation destination by destination.
@@ -198,50 +211,54 @@ struct Place {
 pub(super) struct Walker<'a> {
     map: &'a Map,
     routing: &'a Routing,
-    /// Per switch with nodes: one node of it, and another one where there is.
-    senders: Vec<(SwitchId, NodeId, Option<NodeId>)>,
-    /// Per channel: the last walk in which it was taken.
-    taken: Vec<u32>,
+    /// Per switch with nodes: those whose packets are walked, of which one may be the destination.
+    senders: Vec<(SwitchId, Vec<NodeId>)>,
+    /// Per channel: the last walk in which it was taken, and the first destination for which it was not.
+    taken: Vec<(u32, u32)>,
     walks: u32,
     /// Where headers change or some channels are no escape: what packets have taken in this walk.
     seen: HashSet<(u32, u32, Header)>,
     queue: Vec<Place>,
+    /// By destination: packets that have come on with those for a lower one, to where they are told apart.
+    waiting: BTreeMap<NodeId, Vec<Place>>,
 }
 
 impl<'a> Walker<'a> {
     pub(super) fn new(map: &'a Map, routing: &'a Routing) -> Self {
-        let mut senders: Vec<Option<(SwitchId, NodeId, Option<NodeId>)>> = vec![None; map.first.len() - 1];
+        let mut senders: Vec<Vec<NodeId>> = vec![Vec::new(); map.first.len() - 1];
         for (node, &(switch, _)) in (0..).map(NodeId).zip(&map.homes) {
-            match &mut senders[switch.index()] {
-                Some((_, _, second)) => *second = second.or(Some(node)),
-                none => *none = Some((switch, node, None)),
+            let of_switch = &mut senders[switch.index()];
+            if map.tells_nodes_apart || of_switch.len() < 2 {
+                of_switch.push(node);
             }
         }
-        let senders = senders.into_iter().flatten().collect();
+        let senders = (0..).map(SwitchId).zip(senders).filter(|(_, nodes)| !nodes.is_empty()).collect();
         Walker {
             map,
             routing,
             senders,
-            taken: vec![0; map.out_of_switches() as usize],
+            taken: vec![(0, 0); map.out_of_switches() as usize],
             walks: 0,
             seen: HashSet::new(),
             queue: Vec::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
     /// Tells `visit` every hop of packets for `destination` from all other nodes, each state once and the nearest to its
-    /// source first. Returns one that goes astray.
+    /// source first; along candidates, not those that were told of a lower destination already, for which there has to be
+    /// a walk before. Returns one that goes astray.
     pub(super) fn walk(
         &mut self,
         destination: NodeId,
         along: Along,
         mut visit: impl FnMut(Step),
     ) -> Option<Lost> {
-        self.begin(destination);
-        let Walker { map, routing, taken, walks, seen, queue, .. } = self;
-        let is_plain = routing.is_plain();
+        self.begin(destination, along);
+        let (is_plain, routing) = (self.routing.is_plain(), self.routing);
         let (mut done, mut lost, mut hops) = (0, None, Vec::new());
-        while let Some(&Place { state, held, here, arrival, header, source }) = queue.get(done) {
+        while let Some(&place) = self.queue.get(done) {
+            let Place { state, held, here, arrival, header, source, end } = place;
             done += 1;
             hops.clear();
             match along {
@@ -253,25 +270,32 @@ impl<'a> Walker<'a> {
                 lost = lost.or(stray(Loss::NoEscape(here)));
             }
             for &Candidate { hop, header } in &hops {
-                let Some((vertex, end)) = map.hop(here, hop) else {
+                let Some((vertex, next)) = self.map.hop(here, hop) else {
                     lost = lost.or(stray(Loss::Unwired(here, hop.port)));
                     continue;
                 };
                 let is_escape = routing.is_escape(here, hop);
                 visit(Step { state, held, hop: vertex, is_escape, source });
-                match end {
-                    End::Node(node) if node == destination => {}
-                    End::Node(node) => lost = lost.or(stray(Loss::WrongNode(node))),
+                match next {
+                    End::Node(node) => {
+                        // Whom it is not for comes to another one.
+                        let mut others = (destination.0..end).map(NodeId).filter(|&other| other != node);
+                        let how = Loss::WrongNode(node);
+                        lost = lost.or(others.next().map(|destination| Lost { source, destination, how }));
+                    }
                     End::Switch(next, port) => {
                         let held = if is_escape { vertex } else { held };
                         let is_new = if is_plain && held == vertex {
-                            std::mem::replace(&mut taken[vertex as usize], *walks) != *walks
+                            self.take(vertex, end)
                         } else {
-                            seen.insert((vertex, held, header))
+                            self.seen.insert((vertex, held, header))
                         };
                         if is_new {
                             let arrival = Arrival { port, class: hop.class };
-                            queue.push(Place { state: vertex, held, here: next, arrival, header, source });
+                            self.come(
+                                destination,
+                                Place { state: vertex, held, here: next, arrival, header, source, end },
+                            );
                         }
                     }
                 }
@@ -280,18 +304,62 @@ impl<'a> Walker<'a> {
         lost
     }
 
-    /// Puts packets for `destination` at the switches of all other nodes, for a new walk.
-    fn begin(&mut self, destination: NodeId) {
-        let Walker { map, routing, senders, walks, seen, queue, .. } = self;
+    /// Takes the channel `vertex` in this walk, for destinations up to `end`. Returns whether it is new.
+    fn take(&mut self, vertex: u32, end: u32) -> bool {
+        let taken = &mut self.taken[vertex as usize];
+        let is_new = *taken < (self.walks, end);
+        if is_new {
+            *taken = (self.walks, end);
+        }
+        is_new
+    }
+
+    /// Packets for `destination`, and perhaps for those after it, have come to a switch. Where it tells them apart, the
+    /// others wait for their own walk.
+    fn come(&mut self, destination: NodeId, place: Place) {
+        let alike = |first: u32| self.routing.alike(place.here, NodeId(first)).end.min(place.end);
+        let is_one = place.end == destination.0 + 1;
+        let mut end = if is_one { place.end } else { alike(destination.0) };
+        self.queue.push(Place { end, ..place });
+        while end < place.end {
+            let first = NodeId(end);
+            end = alike(end);
+            let place = Place { header: Header::to(first), end, ..place };
+            self.waiting.entry(first).or_default().push(place);
+        }
+    }
+
+    /// Puts packets for `destination` at the switches of all other nodes, for a new walk, and those that have waited for it.
+    fn begin(&mut self, destination: NodeId, along: Along) {
+        let Walker { map, routing, senders, walks, seen, queue, waiting, .. } = self;
         queue.clear();
         seen.clear();
         *walks += 1;
-        for &(here, node, other) in senders.iter() {
-            let source = if node == destination { other } else { Some(node) };
-            let Some(source) = source else { continue };
-            let (arrival, state) = (routing.start(source).1, map.start(source));
-            let place = |header| Place { state, held: state, here, arrival, header, source };
-            queue.extend(routing.starts(source, destination).into_iter().map(place));
+        for (here, nodes) in senders.iter() {
+            let alike = match along {
+                Along::Candidates => routing.alike(*here, destination),
+                Along::First => destination.0..destination.0 + 1,
+            };
+            if alike.start != destination.0 {
+                continue;
+            }
+            let others = nodes.iter().copied().filter(|&node| node != destination);
+            for source in others.take(if map.tells_nodes_apart { usize::MAX } else { 1 }) {
+                let (arrival, state) = (routing.start(source).1, map.start(source));
+                let place = |header| Place {
+                    state,
+                    held: state,
+                    here: *here,
+                    arrival,
+                    header,
+                    source,
+                    end: alike.end,
+                };
+                queue.extend(routing.starts(source, destination).into_iter().map(place));
+            }
+        }
+        if along == Along::Candidates {
+            queue.extend(waiting.remove(&destination).into_iter().flatten());
         }
     }
 

@@ -13,6 +13,7 @@ mod header;
 mod hyperx;
 mod layered;
 mod multi_path;
+pub mod rtb;
 pub mod select;
 mod tables;
 mod up_down;
@@ -28,7 +29,9 @@ pub(crate) use up_down::spanning_tree;
 use crate::NodeId;
 use crate::topology::{End, Shape, Topology, TopologySettings};
 use crate::{PortId, SwitchId};
+use rtb::{Down, Hole, Oblivious};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How a packet has come to a switch.
@@ -87,8 +90,20 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         true
     }
 
-    /// The first candidate of a packet at switch `here`. The last hop is the destination's own port. What comes from a node
-    /// takes the same hop whichever of the nodes of the switch has sent it.
+    /// Whether what comes from two nodes of a switch may take different hops to one destination.
+    fn tells_nodes_apart(&self) -> bool {
+        false
+    }
+
+    /// Destinations, this one among them and numbered one after the other, for which packets that have come to `here` by one
+    /// channel have the same candidates. Of a relation with more than one, headers are plain and all hops escapes, and a
+    /// switch tells its own nodes apart from all others.
+    fn alike(&self, here: SwitchId, destination: NodeId) -> Range<u32> {
+        let _ = here;
+        destination.0..destination.0 + 1
+    }
+
+    /// The first candidate of a packet at switch `here`. The last hop is the destination's own port.
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate;
 
     /// Tells `take` all candidates, the first one first, each hop once.
@@ -132,6 +147,10 @@ pub enum RoutingKind {
     Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
     DestinationTag,
+    /// Routing-table buffers, which begin with the port that goes by the input.
+    Rtb,
+    /// The same by the destination.
+    RtbByDestination,
     /// Forwarding tables from outside: see [`Routing::by_tables`].
     Tables,
 }
@@ -145,13 +164,16 @@ pub enum RoutingError {
     NotAGrid,
     /// Destination tags need a unidirectional multistage network.
     NotStages,
+    /// Routing-table buffers need the fat tree of Tianhe-2.
+    NotAThTree,
     /// Valiant's routing needs a dragonfly or a HyperX.
     NoIntermediates,
     /// A way by an intermediate has more hops than a packet can carry.
     TooLong,
     /// Up*/down*, minimal and multi-path routing need links that lead both ways.
     OneWay,
-    /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`].
+    /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`]; and so have chips:
+    /// [`rtb::ITEMS_MAX`].
     TooLarge,
     /// Forwarding tables have to be given, and to lead every packet to its destination: see [`ForwardingTables::check`].
     Tables,
@@ -167,6 +189,7 @@ impl std::fmt::Display for RoutingError {
             RoutingError::NotStages => {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
             }
+            RoutingError::NotAThTree => f.write_str("routing-table buffers need the fat tree of Tianhe-2"),
             RoutingError::NoIntermediates => f.write_str("Valiant routing needs a dragonfly or a HyperX"),
             RoutingError::TooLong => {
                 write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
@@ -236,6 +259,13 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             Arc::new(destination_tag::DestinationTag::new(shape))
         }
         (RoutingKind::DestinationTag, _) => return Err(RoutingError::NotStages),
+        (RoutingKind::Rtb | RoutingKind::RtbByDestination, Shape::ThTree(tree)) => {
+            if rtb::items_of_all(tree) > rtb::ITEMS_MAX {
+                return Err(RoutingError::TooLarge);
+            }
+            Arc::new(rtb::Rtb::new(tree, topology, oblivious(kind), &Down::default()).0)
+        }
+        (RoutingKind::Rtb | RoutingKind::RtbByDestination, _) => return Err(RoutingError::NotAThTree),
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, Shape::Dragonfly(shape)) => {
             Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
         }
@@ -264,6 +294,11 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             Arc::new(layered::Layered::new(topology, has_classes))
         }
     })
+}
+
+/// How routing-table buffers choose where switches do not.
+fn oblivious(kind: RoutingKind) -> Oblivious {
+    if kind == RoutingKind::RtbByDestination { Oblivious::ByDestination } else { Oblivious::ByInput }
 }
 
 /// By switch and port: whether packets of nodes come in there.
@@ -307,6 +342,21 @@ impl Routing {
     pub fn by_tables(topology: Arc<Topology>, tables: Arc<ForwardingTables>) -> Result<Self, RoutingError> {
         let relation = tables::ByTables::new(&topology, tables).map_err(|_| RoutingError::Tables)?;
         Ok(Self::of(RoutingKind::Tables, topology, Arc::new(relation)))
+    }
+
+    /// The same with the tables that the manager of a fabric with routing-table buffers writes when something is `down`, and
+    /// the items that are left without a port.
+    ///
+    /// # Errors
+    /// If the routing has no such tables.
+    pub fn around(&self, down: &Down) -> Result<(Self, Vec<Hole>), RoutingError> {
+        let Shape::ThTree(tree) = self.topology.shape() else { return Err(RoutingError::NotAThTree) };
+        if !matches!(self.kind, RoutingKind::Rtb | RoutingKind::RtbByDestination) {
+            return Err(RoutingError::NotAThTree);
+        }
+        let (relation, holes) = rtb::Rtb::new(tree, &self.topology, oblivious(self.kind), down);
+        let around = Self::of(self.kind, Arc::clone(&self.topology), Arc::new(relation));
+        Ok((around.with_selection(self.selection), holes))
     }
 
     fn of(kind: RoutingKind, topology: Arc<Topology>, relation: Arc<dyn Relation>) -> Self {
@@ -417,6 +467,17 @@ impl Routing {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.is_plain
+    }
+
+    /// See [`Relation::tells_nodes_apart`].
+    #[must_use]
+    pub fn tells_nodes_apart(&self) -> bool {
+        self.relation.tells_nodes_apart()
+    }
+
+    /// See [`Relation::alike`].
+    pub(crate) fn alike(&self, here: SwitchId, destination: NodeId) -> Range<u32> {
+        self.relation.alike(here, destination)
     }
 
     /// See [`Relation::is_escape`].

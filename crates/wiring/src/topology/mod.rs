@@ -12,6 +12,7 @@ mod random_regular;
 mod slim_fly;
 mod stages;
 mod structure;
+pub(crate) mod th_tree;
 mod tree;
 mod xgft;
 
@@ -23,6 +24,7 @@ pub use parts::Parts;
 pub use random_regular::RandomRegular;
 pub use stages::{StageShape, StageWiring};
 pub use structure::{Layout, Spots, Structure};
+pub use th_tree::{Chip, Misfit, Stage, ThTree};
 pub use tree::TreeShape;
 pub use xgft::XgftShape;
 
@@ -55,6 +57,8 @@ pub enum TopologySettings {
         /// Cables between two of them: a number for each level, 1 first, or one for all above the nodes.
         cables: Vec<u32>,
     },
+    /// The fat tree of Tianhe-2.
+    ThTree(ThTree),
     /// A k-ary n-cube without wrap-around, with `nodes_per_switch` nodes on every switch.
     Mesh {
         /// Switches in each dimension.
@@ -163,6 +167,8 @@ pub enum Shape {
     Tree(TreeShape),
     /// An extended generalized fat tree.
     Xgft(XgftShape),
+    /// The fat tree of Tianhe-2.
+    ThTree(ThTree),
     /// A mesh or torus.
     Grid(GridShape),
     /// A HyperX.
@@ -241,6 +247,7 @@ impl Topology {
             TopologySettings::FatTree { ports, levels } => tree::fat_tree(*ports, *levels),
             TopologySettings::KaryNTree { arity, levels } => tree::kary_ntree(*arity, *levels),
             TopologySettings::Xgft { down, up, cables } => xgft::build(XgftShape::new(down, up, cables)?),
+            TopologySettings::ThTree(tree) => th_tree::build(tree),
             TopologySettings::Mesh { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, false)?)
             }

@@ -2,7 +2,8 @@
 //!
 //! The nodes of a switch are; then those whose switches links of the first class join, then those that links of the first
 //! two classes join, and so on up to all of them. So a dragonfly has switches and groups, a tree switches and the subtrees
-//! of each level, a grid switches, rows of dimension 0, planes of dimensions 0 and 1.
+//! of each level, a grid switches, rows of dimension 0, planes of dimensions 0 and 1. A [`Structure`](super::Structure)
+//! may know others, which no links tell.
 
 use super::{End, Topology};
 use crate::NodeId;
@@ -22,6 +23,10 @@ impl Topology {
     pub fn parts(&self) -> Vec<Parts> {
         let mut together = Together::new(self.switches());
         let mut parts = vec![Parts { name: "switches".into(), of: self.numbered(&mut together) }];
+        if let Some(known) = self.shape().structure().parts(self) {
+            parts.extend(known);
+            return parts;
+        }
         for (class, name) in (0..).zip(self.classes()).skip(1) {
             for link in self.links().iter().filter(|link| link.class == class) {
                 if let [End::Switch(one, _), End::Switch(other, _)] = link.ends {

@@ -1,6 +1,6 @@
 //! What a topology knows of itself beyond its links: each kind says it in its own file, and nobody else asks which kind it is.
 
-use super::{GridShape, Shape, StageShape, Topology};
+use super::{GridShape, Parts, Shape, StageShape, Topology};
 use crate::NodeId;
 
 /// What one kind of topology knows of itself. Arguments named `topology` are the one that it is the structure of.
@@ -29,6 +29,12 @@ pub trait Structure {
     /// The numbers of nodes as coordinates, for traffic patterns that go by dimension: nodes in each, dimension 0 first.
     fn node_dimensions(&self, topology: &Topology) -> Vec<u32> {
         vec![topology.nodes()]
+    }
+
+    /// Its [`Parts`] above switches, the smallest first, where it knows them better than its links do.
+    fn parts(&self, topology: &Topology) -> Option<Vec<Parts>> {
+        let _ = topology;
+        None
     }
 
     /// How it is drawn.
@@ -99,10 +105,11 @@ impl Structure for Irregular {
 
 impl Shape {
     /// What stands in the file of each kind.
-    fn structure(&self) -> &dyn Structure {
+    pub(super) fn structure(&self) -> &dyn Structure {
         match self {
             Shape::Tree(tree) => tree,
             Shape::Xgft(tree) => tree,
+            Shape::ThTree(tree) => tree,
             Shape::Grid(grid) => grid,
             Shape::HyperX(hyperx) => hyperx,
             Shape::Dragonfly(dragonfly) => dragonfly,

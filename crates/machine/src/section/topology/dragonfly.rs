@@ -34,9 +34,10 @@ settings! {
 
     /// g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of
     /// fewer groups every two are joined by a h / (g - 1) links, rounded down; global ports that are left over have no
-    /// link.
+    /// link. Of a th-tree as many as the lower chips of a root switch have ports down, 48 in Tianhe-2, or fewer; a single
+    /// one has no root switches.
     pub(super) GROUPS = "topology.groups", Kind::Count { min: 1, max: 65_536 }, optional, for OF_KIND, example(9),
-        source("Kim et al., ISCA 2008, section 3.1");
+        source("Kim et al., ISCA 2008, section 3.1; th-express-2.txt section 3 (P-TH-065, P-TH-067)");
 
     /// To which groups the global ports of a group lead, numbered through its switches.
     pub(super) ARRANGEMENT = "topology.arrangement", one of {

@@ -11,6 +11,7 @@ mod random_regular;
 mod single;
 mod slim_fly;
 mod stages;
+mod th_tree;
 mod tree;
 mod xgft;
 
@@ -52,6 +53,7 @@ pub(crate) static KINDS: &[&Row] = &[
     &tree::FAT_TREE,
     &tree::KARY_N_TREE,
     &xgft::XGFT,
+    &th_tree::TH_TREE,
     &stages::OMEGA,
     &stages::BUTTERFLY,
     &grid::MESH,
@@ -74,6 +76,8 @@ pub(crate) enum Links {
     Alike,
     /// Of the levels of a tree.
     Levels,
+    /// Within boards and switches of several chips, and between them.
+    Boards,
     /// Of the stages of a unidirectional network, all of them one-way.
     Stages,
     /// Of dimensions.

@@ -5,8 +5,8 @@ use super::super::tables;
 use super::super::text::Choice;
 use flitway_wiring::routing::{Route, RoutingKind};
 use flitway_wiring::topology::{
-    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, Topology,
-    TopologySettings,
+    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, ThTree,
+    Topology, TopologySettings,
 };
 use flitway_wiring::{NodeId, PortId, SwitchId};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ const DRAWN: &[(u64, Draw, RoutingKind)] = &[
     (4, fat_tree, RoutingKind::DModK),
     (4, kary_ntree, RoutingKind::DModK),
     (3, xgft, RoutingKind::DModK),
+    (4, th_tree, RoutingKind::Rtb),
+    (4, th_tree, RoutingKind::RtbByDestination),
     (3, mesh, RoutingKind::DimensionOrder),
     (6, torus, RoutingKind::DimensionOrder),
     (3, hyperx, RoutingKind::DimensionOrder),
@@ -87,6 +89,25 @@ fn xgft(dice: &mut Dice) -> TopologySettings {
         (vec![3], vec![1]),
     ]);
     TopologySettings::Xgft { down, up, cables: vec![dice.between(1, 2)] }
+}
+
+/// A frame, a group, or two groups under root switches, of small chips.
+fn th_tree(dice: &mut Dice) -> TopologySettings {
+    let (groups, frames_per_group, chip_ports) = dice.pick(&[(1, 1, 4), (1, 2, 4), (2, 1, 2), (2, 1, 4)]);
+    let half = chip_ports / 2;
+    TopologySettings::ThTree(ThTree {
+        chip_ports,
+        nodes_per_frame: dice.between(if groups * frames_per_group == 1 { 2 } else { 1 }, half),
+        lower_chips: if chip_ports == 2 { 1 } else { dice.between(1, 2) },
+        upper_chips: half,
+        up_ports_per_nrm: dice.between(1, half),
+        frames_per_cabinet: dice.between(1, 2),
+        frames_per_group,
+        leaf_ports: if groups == 1 { 4 } else { 2 },
+        groups,
+        root_lower_chips: 3 - half,
+        root_upper_chips: 1,
+    })
 }
 
 fn mesh(dice: &mut Dice) -> TopologySettings {

@@ -10,7 +10,7 @@ use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{
-    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring,
+    Arrangement, DragonflyPlus, DragonflyShape, End, Graph, GraphLink, RandomRegular, StageWiring, ThTree,
     TopologySettings,
 };
 use flitway_wiring::{Destination, SetId};
@@ -45,6 +45,7 @@ choice!(TopologySettings {
     FatTree { ports, levels },
     KaryNTree { arity, levels },
     Xgft { down, up, cables },
+    ThTree(settings),
     Mesh { dimensions, nodes_per_switch },
     Torus { dimensions, nodes_per_switch },
     HyperX { dimensions, links, nodes_per_switch },
@@ -55,6 +56,19 @@ choice!(TopologySettings {
     Stages { wiring, arity, stages },
     Single { nodes },
     Graph(graph),
+});
+record!(ThTree {
+    chip_ports,
+    nodes_per_frame,
+    lower_chips,
+    upper_chips,
+    up_ports_per_nrm,
+    frames_per_cabinet,
+    frames_per_group,
+    leaf_ports,
+    groups,
+    root_lower_chips,
+    root_upper_chips,
 });
 record!(DragonflyShape { groups, switches_per_group, nodes_per_switch, global_ports, arrangement });
 record!(DragonflyPlus { groups, leaves, spines, nodes_per_switch, global_ports, arrangement });
@@ -74,6 +88,8 @@ choice!(RoutingKind {
     MultiPath,
     Valiant,
     DestinationTag,
+    Rtb,
+    RtbByDestination,
     Tables,
 });
 
