@@ -18,16 +18,19 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("sp-switch-16", include_str!("../../../machines/sp-switch-16.toml")),
         ("sp-switch-16-input", include_str!("../../../machines/sp-switch-16-input.toml")),
         ("nrc", include_str!("../../../machines/nrc.toml")),
+        ("th-frame", include_str!("../../../machines/th-frame.toml")),
         ("sp-switch-64", include_str!("../../../machines/sp-switch-64.toml")),
         ("sp-switch-64-input", include_str!("../../../machines/sp-switch-64-input.toml")),
         ("sp-omega-64", include_str!("../../../machines/sp-omega-64.toml")),
         ("mesh-8x8", include_str!("../../../machines/mesh-8x8.toml")),
         ("torus-8x8", include_str!("../../../machines/torus-8x8.toml")),
         ("fattree-128", include_str!("../../../machines/fattree-128.toml")),
+        ("th-group", include_str!("../../../machines/th-group.toml")),
         ("dawning5000", include_str!("../../../machines/dawning5000.toml")),
         ("dawning5000-single", include_str!("../../../machines/dawning5000-single.toml")),
         ("dawning5000-asic", include_str!("../../../machines/dawning5000-asic.toml")),
         ("dawning5000-hpp", include_str!("../../../machines/dawning5000-hpp.toml")),
+        ("tianhe2", include_str!("../../../machines/tianhe2.toml")),
     ]
 }
 

@@ -48,13 +48,16 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
         ("sp-switch-64-input", 1, 64, 48),
         ("sp-omega-64", 1, 64, 16),
         ("nrc", 1, 24, 1),
+        ("th-frame", 1, 32, 6),
         ("mesh-8x8", 1, 64, 64),
         ("torus-8x8", 1, 64, 64),
         ("fattree-128", 1, 128, 80),
+        ("th-group", 1, 384, 108),
         ("dawning5000", 4, 1_024, 320),
         ("dawning5000-single", 1, 16, 1),
         ("dawning5000-asic", 4, 1_024, 320),
         ("dawning5000-hpp", 4, 1_024, 320),
+        ("tianhe2", 1, 18_432, 7_776),
     ];
     assert_eq!(builtin().len(), expected.len());
     for (name, rails, nodes, switches) in expected {
