@@ -12,7 +12,7 @@ mod sides;
 
 pub use build::Plan;
 pub use build::{NodePart, SwitchPart};
-pub use counters::{BarrierCounters, Conservation, Counters};
+pub use counters::{BarrierCounters, Conservation, Counters, LinkCounters};
 pub use manager::Manager;
 
 use crate::chip::Chip;

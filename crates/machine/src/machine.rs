@@ -244,6 +244,12 @@ impl Machine {
         self.fabric_of(self.made.clone().unwrap_or_else(made))
     }
 
+    /// What links do to flits; a session says by which seed.
+    fn link_errors(&self) -> LinkErrors {
+        let bits = 8 * self.switch.chip().format().flit_bytes;
+        LinkErrors { flit: link::probability_of_error(self.link.bit_errors, bits), ..LinkErrors::default() }
+    }
+
     fn fabric_of(&self, routing: Routing) -> AnyFabric {
         let topology = routing.topology();
         let classes = topology.classes();
@@ -257,7 +263,7 @@ impl Machine {
             rails: self.rails,
             latencies,
             rates: Rates::full(),
-            errors: LinkErrors::default(),
+            errors: self.link_errors(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,

@@ -1,6 +1,20 @@
 //! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
 
 mod barrier;
+/// What links have made up for, as an object; nothing where they corrupted nothing.
+fn link_errors(link: &LinkCounters) -> Option<Value> {
+    let LinkCounters { corrupted, dropped, repeated, nacks, timeouts } = *link;
+    (*link != LinkCounters::default()).then(|| {
+        json!({
+            "corrupted": corrupted,
+            "dropped": dropped,
+            "repeated": repeated,
+            "nacks": nacks,
+            "timeouts": timeouts,
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +30,7 @@ use crate::theory::Theory;
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
 use flitway_fabric::deadlock::{Deadlock, Link, Need, Side};
+use flitway_fabric::simulation::LinkCounters;
 use flitway_wiring::Destination;
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -87,6 +102,8 @@ pub struct Point {
     pub flit_hops: u64,
     /// Adverts sent.
     pub adverts: u64,
+    /// What links have made up for, warm-up included.
+    pub link: LinkCounters,
     /// The packets that wait for each other for ever, if there are any.
     pub deadlock: Option<Vec<WaitingPacket>>,
     /// What the channels carried, where that is measured, as a value and as JSON.
@@ -166,6 +183,7 @@ impl Point {
             packet_hops: measurement.counters.packet_hops,
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
+            link: measurement.counters.link,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             stages: None,
             theory: None,
@@ -256,6 +274,11 @@ impl Point {
         ("packet_hops", "packets"),
         ("flit_hops", "flits"),
         ("adverts", "adverts"),
+        ("link_errors.corrupted", "packets and acknowledgements"),
+        ("link_errors.dropped", "packets"),
+        ("link_errors.repeated", "packets"),
+        ("link_errors.nacks", "acknowledgements"),
+        ("link_errors.timeouts", "timeouts"),
     ];
 
     /// Whether somebody stopped it before its end.
@@ -299,6 +322,7 @@ impl Point {
         put("packet_hops", Some(json!(self.packet_hops)));
         put("flit_hops", Some(json!(self.flit_hops)));
         put("adverts", Some(json!(self.adverts)));
+        put("link_errors", link_errors(&self.link));
         put("deadlock", self.deadlock.as_ref().map(|ring| ring.iter().map(WaitingPacket::to_json).collect()));
         put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));
         put("barrier", self.barrier.as_ref().map(BarrierPoint::to_json));

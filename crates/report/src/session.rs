@@ -76,7 +76,8 @@ impl Session {
     /// Builds `machine`. Every random choice follows from `seed`; results do not depend on `threads`.
     #[must_use]
     pub fn new(machine: Machine, seed: u64, threads: u32) -> Self {
-        let fabric = machine.fabric();
+        let mut fabric = machine.fabric();
+        fabric.errors.seed = seed;
         let shape = shape(&fabric);
         Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false }
     }

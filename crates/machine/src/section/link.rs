@@ -8,14 +8,16 @@ use flitway_wiring::topology::End;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
-use crate::section::general;
 use crate::section::topology::{self, Links, Topology};
+use crate::section::{general, switch};
 use crate::setting::{Kind, Setting, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
 
 /// The longest cable, 100 km, in millimetres.
 const LENGTH_MAX: u64 = 100_000_000;
+/// Bits in a petabit.
+pub(crate) const PETABIT: u64 = 1_000_000_000_000_000;
 /// The slowest link, in cycles.
 const CYCLES_MAX: u64 = 1_000_000;
 
@@ -31,6 +33,10 @@ settings! {
     /// Delay of each link whatever its length: SerDes, connectors and the like, in one direction.
     FIXED = "link.fixed", Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000_000 },
         default("0 ns"), example("60 ns"), source("OQ-D8");
+
+    /// Bits that a link gets wrong. A packet or an acknowledgement with a wrong one is lost, and sent again.
+    pub(crate) BIT_ERRORS = "link.bit_errors", Kind::Quantity { dimension: Dimension::BitErrors, min: 0, max: PETABIT },
+        default("0 errors/Tbit"), for OF_RETRY, example("1 errors/Gbit"), source("th-express-2.txt section 4.3.2: that there are some; 0 [assumed]");
 
     /// Length of the links between nodes and switches.
     LENGTH_NODE = "link.length.node", LENGTH, required, example("8 m"), source("hpp-switch.txt section 3.4 (P-HP-075)");
@@ -82,6 +88,12 @@ fn lengths_of_classes(links: Links) -> Vec<&'static Setting> {
     }
 }
 
+/// Settings of links that send again what was lost.
+const OF_RETRY: When = When {
+    selector: &switch::ARCHITECTURE,
+    holds: |_, name| switch::named(name).is_some_and(|it| it.retries),
+};
+
 /// Lengths of all links between switches.
 const OF_SWITCHES: When =
     When { selector: &topology::KIND, holds: |_, kind| topology::links(kind) != Links::None };
@@ -109,6 +121,8 @@ pub struct LinkSettings {
     pub switch_mm: Option<u64>,
     /// Class and length of those links between switches that differ.
     pub overrides: Vec<(String, u64)>,
+    /// Bits that a link gets wrong, of 10^15.
+    pub bit_errors: u64,
 }
 
 impl LinkSettings {
@@ -190,6 +204,7 @@ pub(crate) fn build(
         node_mm: node?,
         switch_mm: switch,
         overrides,
+        bit_errors: values.quantity(&BIT_ERRORS).unwrap_or(0),
     };
     let mut lengths = vec![(Some(links.node_mm), values.location(&LENGTH_NODE))];
     lengths.push((links.switch_mm, values.location(&LENGTH_SWITCH)));
@@ -241,9 +256,32 @@ fn unknown_class(class: &str, topology: Option<&Topology>, at: Option<&Location>
     Some(Diagnostic::error(Code::NoSuchClass, at.cloned(), message).expected(expected))
 }
 
+/// The probability that one of so many bits is wrong, in units of 2^-64, as many of which as there are bits may be missing:
+/// the power is rounded down in each step.
+pub(crate) fn probability_of_error(errors_per_petabit: u64, bits: u32) -> u64 {
+    if errors_per_petabit == 0 {
+        return 0;
+    }
+    let right = (u128::from(PETABIT - errors_per_petabit) << 64) / u128::from(PETABIT);
+    let all_right = (0..bits).fold(1_u128 << 64, |power, _| (power * right) >> 64);
+    u64::try_from((1_u128 << 64) - all_right).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_is_lost_if_one_of_its_bits_is_wrong() {
+        let probability = |errors| probability_of_error(errors, 80) as f64 / 2_f64.powi(64);
+        assert_eq!(probability_of_error(0, 80), 0);
+        assert_eq!(probability_of_error(PETABIT, 80), u64::MAX);
+        for errors in [100, 10_000_000, PETABIT / 1_000, PETABIT / 2] {
+            let exact = -(80.0 * (-(errors as f64) / PETABIT as f64).ln_1p()).exp_m1();
+            let ratio = probability(errors) / exact;
+            assert!((ratio - 1.0).abs() < 1e-5, "{errors} errors in a petabit: {ratio} of {exact}");
+        }
+    }
 
     fn links(hertz: u64, fixed: u64, propagation: u64) -> LinkSettings {
         LinkSettings {
@@ -252,6 +290,7 @@ mod tests {
             propagation_picos_per_metre: propagation,
             node_mm: 8_000,
             switch_mm: Some(3_000),
+            bit_errors: 0,
             overrides: vec![("level-2".to_owned(), 12_000)],
         }
     }

@@ -7,7 +7,7 @@ use crate::recorder::Batch;
 use crate::stats::Estimate;
 use crate::tally::Tally;
 use flitway_engine::Clock;
-use flitway_fabric::simulation::{BarrierCounters, Conservation, Counters};
+use flitway_fabric::simulation::{BarrierCounters, Conservation, Counters, LinkCounters};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -91,6 +91,7 @@ fn measurement() -> Measurement {
             flit_hops: 13,
             adverts: 14,
             packets_missed: 15,
+            link: LinkCounters { corrupted: 16, dropped: 17, repeated: 18, nacks: 19, timeouts: 20 },
             barrier: BarrierCounters {
                 sent: 21,
                 lost_by_fault: 22,
@@ -126,6 +127,11 @@ fn expected_of_traffic() -> Vec<(String, f64)> {
         ("packet_hops", 12.0),
         ("flit_hops", 13.0),
         ("adverts", 14.0),
+        ("link_errors.corrupted", 16.0),
+        ("link_errors.dropped", 17.0),
+        ("link_errors.repeated", 18.0),
+        ("link_errors.nacks", 19.0),
+        ("link_errors.timeouts", 20.0),
     ];
     let single = single.map(|(path, value)| (path.to_owned(), value)).to_vec();
     let packet = of_spread("packet_latency_ns", 900, 1_401.0, Some(41.0));

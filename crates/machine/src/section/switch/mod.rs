@@ -33,6 +33,8 @@ pub(crate) struct Architecture {
     pub(crate) choice: Choice,
     /// Whether its ports have virtual channels among which a packet takes one.
     pub(crate) has_vcs: bool,
+    /// Whether its links can send again what was lost.
+    pub(crate) retries: bool,
     /// Whether it goes with links that lead one way.
     takes_one_way_links: bool,
     /// Lists of its settings, in the order of the reference page.

@@ -19,7 +19,7 @@ use super::{
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Topology};
-use crate::section::{nic, packet};
+use crate::section::{link, nic, packet};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
@@ -33,6 +33,7 @@ pub(crate) static ARCHITECTURE: Architecture = Architecture {
               that the virtual channels share (DAMQ), virtual cut-through, and links that acknowledge.",
     },
     has_vcs: true,
+    retries: true,
     takes_one_way_links: false,
     settings: &[SETTINGS],
     page: PAGE,
@@ -244,6 +245,7 @@ fn build(
         format,
     };
     check_numbers(values, &settings, findings)?;
+    check_errors(values, &settings, surroundings, findings);
     check_round_trip(values, &settings, surroundings, findings);
     Some(SwitchSettings::Tiled(settings))
 }
@@ -336,6 +338,20 @@ fn buffer(
 
 /// The most flits of a buffer.
 const FLITS_MAX: u32 = 65_535;
+
+/// What is lost is sent again by retry alone.
+fn check_errors(
+    values: &Values,
+    settings: &TiledSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    if settings.retry.is_none() && surroundings.link.is_some_and(|link| link.bit_errors > 0) {
+        let message = "links get bits wrong, and without retry nothing is sent again".to_owned();
+        let problem = values.conflict(Code::OutOfRange, &[&link::BIT_ERRORS, &RETRY], message);
+        findings.push(problem.expected("no errors, or retry").help(values.fix(&RETRY, "true")));
+    }
+}
 
 /// Compares the window with the sequence numbers.
 fn check_numbers(values: &Values, settings: &TiledSettings, findings: &mut Diagnostics) -> Option<()> {

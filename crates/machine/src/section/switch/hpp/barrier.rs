@@ -9,6 +9,7 @@ use flitway_switch::hpp::settings::BarrierSettings;
 use super::{HPP, Surroundings, span_cycles};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
+use crate::section::link::{PETABIT, probability_of_error};
 use crate::setting::{Kind, Setting, settings};
 use crate::units::Dimension;
 use crate::values::{Span, Values};
@@ -16,7 +17,6 @@ use crate::values::{Span, Values};
 /// An hour.
 const LONGEST: u64 = 3_600_000_000_000_000;
 /// Bits in which errors are counted.
-const PETABIT: u64 = 1_000_000_000_000_000;
 /// Bytes of a barrier packet.
 const PACKET: u32 = BarrierSettings::PACKET_BITS / 8;
 
@@ -99,7 +99,7 @@ pub(super) fn build(
         retransmit: retransmit?,
         dun: dun?,
         dun_start,
-        packet_error: packet_error(values.quantity(&BIT_ERRORS)?),
+        packet_error: probability_of_error(values.quantity(&BIT_ERRORS)?, BarrierSettings::PACKET_BITS),
     })
 }
 
@@ -123,32 +123,4 @@ pub(super) fn check_timer(
         findings.push(problem.expected(format!("more than {nanos:.0} ns")));
     }
     Some(())
-}
-
-/// The probability that one of the bits of a packet is wrong, in units of 2^-64, of which up to 80 may be missing: the
-/// power is rounded down in each step.
-fn packet_error(errors_per_petabit: u64) -> u64 {
-    if errors_per_petabit == 0 {
-        return 0;
-    }
-    let right = (u128::from(PETABIT - errors_per_petabit) << 64) / u128::from(PETABIT);
-    let all_right = (0..BarrierSettings::PACKET_BITS).fold(1_u128 << 64, |power, _| (power * right) >> 64);
-    u64::try_from((1_u128 << 64) - all_right).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packet_is_lost_if_one_of_its_bits_is_wrong() {
-        let probability = |errors| packet_error(errors) as f64 / 2_f64.powi(64);
-        assert_eq!(packet_error(0), 0);
-        assert_eq!(packet_error(PETABIT), u64::MAX);
-        for errors in [100, 10_000_000, PETABIT / 1_000, PETABIT / 2] {
-            let exact = -(80.0 * (-(errors as f64) / PETABIT as f64).ln_1p()).exp_m1();
-            let ratio = probability(errors) / exact;
-            assert!((ratio - 1.0).abs() < 1e-5, "{errors} errors in a petabit: {ratio} of {exact}");
-        }
-    }
 }
