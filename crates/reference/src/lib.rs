@@ -12,10 +12,12 @@
 //! the public events. It shares no code with the switches, links and NIC ports that it checks. Only the barrier
 //! protocol is not written twice: it is checked itself, in every state.
 
+mod arbiter;
 pub mod barrier;
 pub mod campaign;
 pub mod driver;
 pub mod hpp;
+mod lanes;
 pub mod record;
 pub mod script;
 pub mod sp;
