@@ -1,7 +1,7 @@
 //! The slow, obviously right models that the fast engine is held against. For tests only.
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
-//! * [`sp`]: the SP Switch likewise.
+//! * [`sp`] and [`tiled`]: the SP Switch and the tiled switch likewise.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`script`]: what the nodes of a case do.
@@ -21,3 +21,4 @@ mod lanes;
 pub mod record;
 pub mod script;
 pub mod sp;
+pub mod tiled;
