@@ -1,7 +1,7 @@
 //! The slow, obviously right models that the fast engine is held against. For tests only.
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
-//! * [`sp`]: the SP Switch likewise.
+//! * [`sp`] and [`tiled`]: the SP Switch and the tiled switch likewise.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
@@ -15,13 +15,16 @@
 //! the public events. It shares no code with the switches, links and NIC ports that it checks. Only the protocols of
 //! barriers and links are not written twice: they are checked themselves, in every state.
 
+mod arbiter;
 pub mod barrier;
 pub mod campaign;
 pub mod driver;
 pub mod explore;
 pub mod handshake;
 pub mod hpp;
+mod lanes;
 pub mod record;
 pub mod retry;
 pub mod script;
 pub mod sp;
+pub mod tiled;

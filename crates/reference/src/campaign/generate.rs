@@ -5,6 +5,7 @@
 //! is drawn beside it, in [`chip`](super::chip).
 
 pub(super) mod barriers;
+pub(super) mod rates;
 pub(super) mod topology;
 pub(super) mod traffic;
 
@@ -97,8 +98,9 @@ mod tests {
     use flitway_switch::SwitchSettings;
     use flitway_switch::hpp::Gathering;
     use flitway_switch::sp::{NextPacket, Organisation, Replication, SpAscent, Store};
+    use flitway_switch::tiled::LaneOut;
     use flitway_wiring::multicast::Ascent;
-    use flitway_wiring::routing::RoutingKind;
+    use flitway_wiring::routing::{RoutingKind, Selection};
     use flitway_wiring::topology::{Arrangement, TopologySettings};
     use std::collections::BTreeSet;
 
@@ -124,7 +126,7 @@ mod tests {
             case.write().visit("", &mut |field, name| _ = drawn.insert((field.to_owned(), name.to_owned())));
         }
         let arbiters: Vec<&str> = ArbiterKind::ALL.iter().map(|kind| kind.name()).collect();
-        let choices: [(&str, &[&str]); 13] = [
+        let choices: [(&str, &[&str]); 15] = [
             ("arbiter", &arbiters),
             ("gathering", Gathering::NAMES),
             ("dun_start", DunStart::NAMES),
@@ -135,6 +137,8 @@ mod tests {
             ("replication", Replication::NAMES),
             ("ascent", SpAscent::NAMES),
             ("ascent", Ascent::NAMES),
+            ("selection", Selection::NAMES),
+            ("lane", LaneOut::NAMES),
             ("arrangement", Arrangement::NAMES),
             ("root", Root::NAMES),
             ("kind", PacketKind::NAMES),
@@ -155,8 +159,8 @@ mod tests {
         let count = counts(|case| &case.topology);
         for chip in SwitchSettings::NAMES {
             for topology in TopologySettings::NAMES {
-                // Channels of an HPP Switch go both ways.
-                let is_none = (*chip, *topology) == ("Hpp", "Stages");
+                // Channels of the other switches go both ways.
+                let is_none = *chip != "Sp" && *topology == "Stages";
                 let count = count(chip, topology);
                 assert!(if is_none { count == 0 } else { count >= 5 }, "{topology} of {chip}: {count}");
             }
@@ -173,7 +177,7 @@ mod tests {
                     "DimensionOrderWithoutDateline" | "MinimalInOneClass" => true,
                     // Sources draw among several ways.
                     "MultiPath" | "Valiant" => *chip == "Sp",
-                    "DestinationTag" => *chip == "Hpp",
+                    "DestinationTag" => *chip != "Sp",
                     _ => false,
                 };
                 let count = count(chip, routing);

@@ -36,7 +36,6 @@
 //! See `books.rs`. Besides: a wire carries one flit a cycle; a TX FIFO holds at most `tx_fifo` flits and an input FIFO
 //! at most its capacity; a flit is never read before it is there.
 
-mod arbiter;
 mod barrier;
 mod books;
 mod flit;
@@ -45,11 +44,11 @@ mod port;
 mod switch;
 
 use crate::driver::Model;
+use crate::lanes::{draw, lane};
 use crate::record::Record;
 use barrier::{Lane, Member};
 use flit::{Channel, Place, Travelling};
 use flitway_engine::Cycle;
-use flitway_fabric::LaneChoice;
 use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Flow, Packet, Ticket};
@@ -104,12 +103,7 @@ impl World {
     /// The virtual channel on which the NIC of `source` sends `packet`.
     fn label(&self, source: NodeId, packet: &Packet) -> usize {
         match packet.destination {
-            Destination::Node(node) if self.settings.lanes == LaneChoice::ByFlow => {
-                let pair = (u64::from(source.0) * 0x9E37_79B1 + u64::from(node.0)) % (1 << 32);
-                let flow = (pair ^ (pair >> 15)) * 0x9E37_79B1 % (1 << 32);
-                (flow >> 16) as usize % self.lanes()
-            }
-            Destination::Node(_) => packet.lane as usize % self.lanes(),
+            Destination::Node(node) => lane(self.settings.lanes, source, node, packet, self.lanes()),
             Destination::Group(..) => self.settings.multicast.vc as usize,
             Destination::Nodes(_) => panic!("HPP Switches have no reachability strings"),
         }
@@ -122,10 +116,7 @@ impl World {
         if self.routing.is_plain() {
             return self.routing.next(here.0, here.1, node);
         }
-        let draw = match self.settings.lanes {
-            LaneChoice::ByPacket => packet.packet.lane,
-            LaneChoice::ByFlow => 0,
-        };
+        let draw = draw(self.settings.lanes, &packet.packet);
         let mut at = self.routing.start(packet.source);
         let mut header = self.routing.header(packet.source, node, draw);
         for _ in 0..packet.hops {

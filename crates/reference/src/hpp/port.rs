@@ -1,9 +1,9 @@
 //! What switches and NICs have in common: a port with its credits, its adverts and its link scheduler. Steps 1 and 2.
 
 use super::World;
-use super::arbiter::first_after;
 use super::barrier::{Lane, Signal};
 use super::flit::{AdvertWord, Flit, Symbol};
+use crate::arbiter::first_after;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Advert, BarrierDeparture, ComponentNumber};
 use flitway_switch::hpp::{BarrierSettings, HppSettings};

@@ -5,9 +5,9 @@ mod engine;
 mod multicast;
 
 use super::World;
-use super::arbiter::Arbiter;
 use super::flit::Flit;
 use super::port::{Credits, Port, Source};
+use crate::arbiter::Arbiter;
 pub(super) use engine::Engine;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{ComponentNumber, Grant};

@@ -2,6 +2,7 @@
 
 mod hpp;
 mod sp;
+mod tiled;
 
 use super::case::Case;
 use super::compare::Coverage;
@@ -11,6 +12,7 @@ use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
+use flitway_switch::tiled::TiledSettings;
 
 /// The settings of a switch that campaigns try.
 pub(super) trait Tested: Sized + 'static {
@@ -53,4 +55,5 @@ macro_rules! chips {
 chips! {
     3 Hpp(HppSettings);
     1 Sp(SpSettings);
+    2 Tiled(TiledSettings);
 }

@@ -2,9 +2,10 @@
 
 use super::super::tables;
 use super::Tested;
-use crate::campaign::case::{Case, Changed, Slow};
+use crate::campaign::case::Case;
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
+use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::{stages, topology};
 use crate::campaign::generate::traffic::Traffic;
 use crate::campaign::generate::{BUDGET, latencies, length, members, pauses, test_nics, threads};
@@ -21,7 +22,7 @@ use flitway_switch::sp::{
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::Topology;
-use flitway_wiring::{Destination, NodeId, RailId, SetId};
+use flitway_wiring::{Destination, NodeId, SetId};
 use std::sync::Arc;
 
 impl Tested for SpSettings {
@@ -109,55 +110,6 @@ fn case(seed: u64) -> Case {
         margin,
         ..Case::plain(topology_settings, SwitchSettings::Sp(switch))
     }
-}
-
-/// What a channel that is not of full rate carries: flits, and cycles.
-const RATES: [(u32, u32); 8] = [(1, 2), (4, 5), (7, 8), (5, 8), (2, 3), (1, 3), (3, 7), (1, 5)];
-
-/// The channels whose rates change, if any do, and how many cycles a flit takes at most: each stops or is slow for a while,
-/// time and again, and one in a few stays so.
-fn changes(dice: &mut Dice, topology: &Topology, rails: u32, length: u64) -> (Vec<Changed>, u64) {
-    let (mut changes, mut slowness) = (Vec::new(), 1);
-    if !dice.one_in(3) {
-        return (changes, slowness);
-    }
-    let few = dice.pick(&[1, 2, 8]);
-    for sender in topology.links().iter().flat_map(|link| link.ends) {
-        if !dice.one_in(few) {
-            continue;
-        }
-        let rail = RailId(dice.below(rails.into()) as u32);
-        let mut at = dice.below(length);
-        for _ in 0..dice.between(1, 4) {
-            let (flits, cycles) = if dice.one_in(3) { (0, 1) } else { dice.pick(&RATES) };
-            changes.push(Changed { at: Cycle(at), rail, sender, flits, cycles });
-            at += 1 + u64::from(dice.scaled(0, 400));
-        }
-        if dice.one_in(6) {
-            slowness = slowness.max(5);
-        } else {
-            changes.push(Changed { at: Cycle(at), rail, sender, flits: 1, cycles: 1 });
-        }
-    }
-    (changes, slowness)
-}
-
-/// The channels that carry less than a flit a cycle, if any do, and how many cycles a flit takes at most.
-fn rates(dice: &mut Dice, topology: &Topology) -> (Vec<Slow>, u64) {
-    let (mut rates, mut slowness) = (Vec::new(), 1);
-    if !dice.one_in(3) {
-        return (rates, slowness);
-    }
-    let few = dice.pick(&[1, 2, 8]);
-    for sender in topology.links().iter().flat_map(|link| link.ends) {
-        if !dice.one_in(few) {
-            continue;
-        }
-        let (flits, cycles) = dice.pick(&RATES);
-        rates.push(Slow { sender, flits, cycles });
-        slowness = slowness.max(u64::from(cycles.div_ceil(flits)));
-    }
-    (rates, slowness)
 }
 
 fn settings(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {

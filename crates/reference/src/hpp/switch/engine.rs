@@ -1,8 +1,8 @@
 //! The barrier engine of a switch: the section *Barriers* of the normative text.
 
 use super::Switch;
+use crate::arbiter::first_after;
 use crate::hpp::World;
-use crate::hpp::arbiter::first_after;
 use crate::hpp::barrier::{Member, Signal};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{Actions, PacketKind};

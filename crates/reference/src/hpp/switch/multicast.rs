@@ -1,8 +1,8 @@
 //! Packets for groups: the section *Multicast* of the normative text.
 
 use super::{Crossing, Request, Switch};
+use crate::arbiter::Arbiter;
 use crate::hpp::World;
-use crate::hpp::arbiter::Arbiter;
 use crate::hpp::flit::{Flit, Travelling};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Grant, Miss};

@@ -2,9 +2,9 @@
 
 use flitway_fabric::arbiter::{ArbiterKind, Matrix};
 
-/// The arbiter of one output of one crossbar.
-#[derive(Debug)]
-pub(super) enum Arbiter {
+/// One arbiter.
+#[derive(Clone, Debug)]
+pub(crate) enum Arbiter {
     /// `W[i][j]` bits.
     Matrix(Matrix),
     /// The input granted last.
@@ -14,7 +14,7 @@ pub(super) enum Arbiter {
 }
 
 impl Arbiter {
-    pub(super) fn new(kind: ArbiterKind, inputs: usize) -> Self {
+    pub(crate) fn new(kind: ArbiterKind, inputs: usize) -> Self {
         match kind {
             ArbiterKind::Matrix => Arbiter::Matrix(Matrix::new(inputs)),
             ArbiterKind::RoundRobin => Arbiter::RoundRobin { last: inputs - 1 },
@@ -23,7 +23,7 @@ impl Arbiter {
     }
 
     /// Grants one of the inputs that request, if any does.
-    pub(super) fn grant(&mut self, requests: &[bool]) -> Option<usize> {
+    pub(crate) fn grant(&mut self, requests: &[bool]) -> Option<usize> {
         match self {
             Arbiter::Matrix(matrix) => {
                 let mask = requests.iter().enumerate().map(|(input, &bit)| u64::from(bit) << input).sum();
@@ -45,7 +45,7 @@ impl Arbiter {
 }
 
 /// The first of `places` after `last` that is wanted, going round; `last` itself comes last.
-pub(super) fn first_after(
+pub(crate) fn first_after(
     last: usize,
     places: usize,
     mut wanted: impl FnMut(usize) -> bool,

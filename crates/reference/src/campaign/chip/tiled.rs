@@ -1,0 +1,218 @@
+//! Cases of tiled switches.
+
+use super::super::tables;
+use super::Tested;
+use crate::campaign::case::Case;
+use crate::campaign::compare::Coverage;
+use crate::campaign::dice::Dice;
+use crate::campaign::generate::rates::{changes, rates};
+use crate::campaign::generate::topology::topology;
+use crate::campaign::generate::traffic::Traffic;
+use crate::campaign::generate::{BUDGET, latencies, length, pauses, test_nics, threads};
+use crate::campaign::text::{choice, record};
+use crate::tiled::Tiled;
+use flitway_engine::Cycle;
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Change, Fabric, LaneChoice};
+use flitway_switch::SwitchSettings;
+use flitway_switch::tiled::{
+    AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
+};
+use flitway_wiring::routing::Selection;
+use flitway_wiring::topology::Topology;
+use std::sync::Arc;
+
+impl Tested for TiledSettings {
+    type Model = Tiled;
+
+    const CHANGES: &'static [fn(&mut Self)] = CHANGES;
+
+    fn case(seed: u64) -> Case {
+        case(seed)
+    }
+
+    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Tiled {
+        Tiled::new(fabric).with_changes(changes)
+    }
+
+    fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
+}
+
+record!(TiledSettings {
+    rows,
+    columns,
+    vcs,
+    buffers,
+    arbiter,
+    selection,
+    lane,
+    lanes,
+    pipeline,
+    retry,
+    ack,
+    format,
+});
+record!(TiledBuffers { input, row, column });
+record!(BufferSettings { flits, private });
+choice!(Selection { First, LeastLoaded });
+choice!(LaneOut { Kept, LeastLoaded });
+record!(TiledPipeline { receive, input, row, subswitch, column, output, link, transmit });
+record!(RetrySettings { window });
+record!(AckSettings { packets, delay });
+
+/// The case of `seed`.
+fn case(seed: u64) -> Case {
+    let mut dice = Dice::new(seed, 0);
+    let (topology_settings, routing) = topology(&mut dice);
+    let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
+    let classes =
+        tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
+    let switch = settings(&mut dice, topology.ports_max(), classes);
+    let rails = if dice.one_in(4) { 2 } else { 1 };
+    let latencies = latencies(&mut dice, topology.links().len());
+    // What the reference looks at in every cycle; an eighth of a FIFO each.
+    let queues = u64::from(switch.ports() * (switch.columns + switch.rows) * switch.vcs / 8);
+    let work = u64::from(rails * topology.switches()) * (queues + 1);
+    let budget = if dice.one_in(16) { 8 * BUDGET } else { BUDGET };
+    let length = length(budget, work, &latencies);
+    let nodes = topology.nodes();
+    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups: 0, least: 1 };
+    let scripts = traffic.scripts(&mut dice);
+    let (rates, slowness) = rates(&mut dice, &topology);
+    let (changes, slower) = changes(&mut dice, &topology, rails, length);
+    Case {
+        routing,
+        rails,
+        latencies,
+        rates,
+        changes,
+        scripts,
+        promises: dice.one_in(2),
+        test_nics: test_nics(seed),
+        threads: threads(&mut dice),
+        pauses: pauses(&mut dice, length, false),
+        limit: Cycle(slowness.max(slower) * (3 * length + 500)),
+        margin: dice.below(600),
+        ..Case::plain(topology_settings, SwitchSettings::Tiled(switch))
+    }
+}
+
+fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
+    let format = format(dice);
+    let longest = format.packet_flits(format.mtu_bytes);
+    let vcs = classes * dice.scaled(1, (8 / classes).max(1));
+    let (rows, columns) = shape(dice, ports.max(2));
+    let mut buffer = || buffer(dice, longest, vcs);
+    let buffers = TiledBuffers { input: buffer(), row: buffer(), column: buffer() };
+    let window = dice.pick(&[1, 1, 2, 3, 8, 64, 65_535]);
+    TiledSettings {
+        rows,
+        columns,
+        vcs,
+        buffers,
+        arbiter: dice.pick(ArbiterKind::ALL),
+        selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
+        lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
+        lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
+        pipeline: pipeline(dice),
+        retry: (!dice.one_in(3)).then_some(RetrySettings { window }),
+        ack: AckSettings {
+            packets: dice.pick(&[1, 1, 2, 3, 8, 100]),
+            delay: dice.pick(&[0, 0, 1, 2, 10, 50, 200, 1_000]),
+        },
+        format,
+    }
+}
+
+fn format(dice: &mut Dice) -> PacketFormat {
+    let flit_bytes = dice.pick(&[1, 2, 2, 4, 32]);
+    let payload = dice.scaled(1, 100);
+    PacketFormat {
+        flit_bytes,
+        header_flits: dice.corner(0, 3),
+        trailer_flits: dice.between(0, 1),
+        mtu_bytes: payload * flit_bytes - dice.below(u64::from(flit_bytes)) as u32,
+    }
+}
+
+/// Rows and columns of tiles, for at least so many ports: one row, one column, as square as can be, or any.
+fn shape(dice: &mut Dice, ports: u32) -> (u32, u32) {
+    let rows = match dice.below(5) {
+        0 => 1,
+        1 => ports,
+        2 => ports.isqrt(),
+        _ => dice.between(1, ports),
+    };
+    let columns = ports.div_ceil(rows);
+    let more = dice.pick(&[0, 0, 0, 1]);
+    if rows * (columns + more) <= 64 { (rows, columns + more) } else { (rows, columns) }
+}
+
+/// From the smallest to large; with a shared part, or without.
+fn buffer(dice: &mut Dice, longest: u32, vcs: u32) -> BufferSettings {
+    let private = longest + dice.pick(&[0, 0, 0, 1, longest, 3 * longest]);
+    let shared = match dice.below(4) {
+        0 => 0,
+        1 => dice.between(0, 2 * longest),
+        2 => longest * dice.between(1, 4),
+        _ => dice.scaled(1, 2_000),
+    };
+    BufferSettings { flits: vcs * private + shared, private }
+}
+
+fn pipeline(dice: &mut Dice) -> TiledPipeline {
+    let longest = dice.pick(&[1, 2, 2, 5, 12, 40]);
+    let mut stage = |least: u32| dice.corner(least, longest);
+    TiledPipeline {
+        receive: stage(1),
+        input: stage(0),
+        row: stage(1),
+        subswitch: stage(1),
+        column: stage(0),
+        output: stage(0),
+        link: stage(0),
+        transmit: stage(1),
+    }
+}
+
+/// Changes that make the switches plainer.
+const CHANGES: &[fn(&mut TiledSettings)] = &[
+    fewer_vcs,
+    |it| it.arbiter = ArbiterKind::RoundRobin,
+    |it| it.selection = Selection::First,
+    |it| it.lane = LaneOut::Kept,
+    |it| it.lanes = LaneChoice::ByPacket,
+    |it| it.retry = None,
+    |it| it.retry = it.retry.map(|_| RetrySettings { window: 65_535 }),
+    |it| it.ack = AckSettings { packets: 1, delay: 0 },
+    |it| it.ack.packets = 1,
+    |it| it.ack.delay = 0,
+    |it| it.ack.delay /= 2,
+    |it| it.format.header_flits = it.format.header_flits.saturating_sub(1),
+    |it| it.format.trailer_flits = 0,
+    |it| it.pipeline.receive = it.pipeline.receive.saturating_sub(1).max(1),
+    |it| it.pipeline.input = it.pipeline.input.saturating_sub(1),
+    |it| it.pipeline.row = it.pipeline.row.saturating_sub(1).max(1),
+    |it| it.pipeline.subswitch = it.pipeline.subswitch.saturating_sub(1).max(1),
+    |it| it.pipeline.column = it.pipeline.column.saturating_sub(1),
+    |it| it.pipeline.output = it.pipeline.output.saturating_sub(1),
+    |it| it.pipeline.link = it.pipeline.link.saturating_sub(1),
+    |it| it.pipeline.transmit = it.pipeline.transmit.saturating_sub(1).max(1),
+    |it| it.buffers.input.flits = 65_535,
+    |it| it.buffers.row.flits = 65_535,
+    |it| it.buffers.column.flits = 65_535,
+    |it| (it.rows, it.columns) = (1, it.ports()),
+    |it| (it.rows, it.columns) = (it.ports(), 1),
+    |it| it.rows = (it.rows - 1).max(1),
+    |it| it.columns = (it.columns - 1).max(1),
+];
+
+/// Half the lanes, of which every packet takes the remainder.
+fn fewer_vcs(switch: &mut TiledSettings) {
+    if switch.vcs.is_multiple_of(2) {
+        switch.vcs /= 2;
+    } else if switch.vcs > 1 {
+        switch.vcs = 1;
+    }
+}

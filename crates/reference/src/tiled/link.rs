@@ -1,0 +1,335 @@
+//! Links: channels as shift registers, and the port at each end, which sends on one and receives from the other.
+
+use super::room::{Room, Store};
+use super::{Flit, World};
+use flitway_switch::tiled::BufferSettings;
+use std::collections::VecDeque;
+
+/// Flits of a channel in so many cycles.
+type Ratio = (u32, u32);
+
+/// Whether cycle `at` is a slot: one flit more has had its time by the end of it than before.
+fn is_slot((flits, cycles): Ratio, at: u64) -> bool {
+    let done = |at: u64| u128::from(at) * u128::from(flits) / u128::from(cycles);
+    done(at + 1) > done(at)
+}
+
+/// What an acknowledgement says: absolute numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ack {
+    /// Packets.
+    accepted: u64,
+    /// Flits of each virtual channel that have given back their room.
+    returned: Vec<u64>,
+}
+
+/// What is on a wire in one cycle.
+#[derive(Clone, Debug)]
+enum Symbol {
+    /// A flit of a packet, with its virtual channel; the cycles until the last one, which the first one tells; and what goes
+    /// along with the packet, which is heard with the last one.
+    Flit(Flit, usize, Option<u64>, Option<Ack>),
+    Ack(Ack),
+}
+
+/// The sender's pipeline, the cable and the receiver's wire, as one shift register.
+#[derive(Debug)]
+pub(super) struct Channel {
+    /// `line[k]` is on the receiver's wire in `k` cycles.
+    line: VecDeque<Option<Symbol>>,
+    /// What it carries, each from a cycle on; nothing while it is stopped.
+    rates: Vec<(u64, Option<Ratio>)>,
+    /// The packets that have begun and not arrived, by virtual channel: they keep their order.
+    begun: Vec<VecDeque<usize>>,
+}
+
+impl Channel {
+    /// So many cycles after the decision a flit is on the receiver's wire.
+    pub(super) fn new(cycles: u32, vcs: usize, rate: Ratio) -> Self {
+        let line = vec![None; cycles as usize + 1].into();
+        Channel { line, rates: vec![(0, Some(rate))], begun: vec![VecDeque::new(); vcs] }
+    }
+
+    pub(super) fn change(&mut self, from: u64, rate: Option<Ratio>) {
+        self.rates.push((from, rate));
+    }
+
+    /// The rate of what begins in cycle `now`.
+    fn rate(&self, now: u64) -> Option<Ratio> {
+        let so_far = self.rates.iter().filter(|(from, _)| *from <= now);
+        so_far.max_by_key(|(from, _)| *from).and_then(|(_, rate)| *rate)
+    }
+
+    fn send(&mut self, symbol: Symbol) {
+        let place = self.line.back_mut().expect("a channel has places");
+        assert!(place.is_none(), "a wire carries one flit a cycle");
+        *place = Some(symbol);
+    }
+
+    pub(super) fn shift(&mut self) {
+        self.line.pop_front();
+        self.line.push_back(None);
+    }
+
+    /// Flits of `vc` that are not yet on the receiver's wire.
+    fn flits(&self, vc: usize) -> usize {
+        let line = self.line.iter().skip(1).flatten();
+        line.filter(|symbol| matches!(symbol, Symbol::Flit(_, of, ..) if *of == vc)).count()
+    }
+}
+
+/// A packet that has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    pub(super) packet: usize,
+    pub(super) vc: usize,
+    /// When it is accepted.
+    pub(super) at: u64,
+}
+
+/// The packet that a port sends.
+#[derive(Debug)]
+struct Sending {
+    packet: usize,
+    vc: usize,
+    /// The next flit.
+    next: u32,
+    rate: Ratio,
+    ack: Ack,
+}
+
+/// One end of a link.
+#[derive(Debug)]
+pub(super) struct Port {
+    /// The channel that it sends on.
+    pub(super) out: usize,
+    back: usize,
+    /// Of the buffer at the other end.
+    room: Room,
+    sending: Option<Sending>,
+    /// Packets that have begun.
+    begun: u64,
+    /// Flits of packets that have begun, by virtual channel.
+    begun_flits: Vec<u64>,
+    /// What it has heard.
+    heard: Ack,
+    /// Acknowledgements on their way through the receiving side, with the cycle in which each is heard.
+    to_hear: VecDeque<(u64, Ack)>,
+
+    /// Its own buffer.
+    pub(super) store: Store,
+    /// Flits that have left it, by virtual channel.
+    gone: Vec<u64>,
+    /// The packet that is coming in: its next flit, its virtual channel, and when the last one comes.
+    coming: Option<(Flit, usize, u64)>,
+    arrived: VecDeque<Arrived>,
+    /// What has happened here.
+    done: Ack,
+    news: News,
+}
+
+/// What has happened since the last acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    accepted: u32,
+    returned: u32,
+    oldest: Option<u64>,
+}
+
+impl Port {
+    pub(super) fn new((out, back): (usize, usize), buffer: BufferSettings, vcs: usize) -> Self {
+        let nothing = Ack { accepted: 0, returned: vec![0; vcs] };
+        Port {
+            out,
+            back,
+            room: Room::new(buffer, vcs),
+            sending: None,
+            begun: 0,
+            begun_flits: vec![0; vcs],
+            heard: nothing.clone(),
+            to_hear: VecDeque::new(),
+            store: Store::new(buffer, vcs),
+            gone: vec![0; vcs],
+            coming: None,
+            arrived: VecDeque::new(),
+            done: nothing,
+            news: News::default(),
+        }
+    }
+
+    /// Takes what is on the wire. `input` is what a packet takes from the receiving side into the buffer, and `waits` says
+    /// whether all of it has to be there before it goes on.
+    pub(super) fn receive(&mut self, input: u32, waits: bool, world: &mut World) {
+        let (now, receive) = (world.now, u64::from(world.settings.pipeline.receive));
+        match world.channels[self.back].line[0].clone() {
+            None => {}
+            Some(Symbol::Ack(ack)) => self.to_hear.push_back((now + receive, ack)),
+            Some(Symbol::Flit(flit, vc, rest, ack)) => {
+                let ready = receive + u64::from(input);
+                self.store.put(vc, flit, now + ready);
+                let n = u64::from(world.flits_of(flit.packet));
+                if flit.index == 0 {
+                    assert!(self.coming.is_none(), "no packet is cut by another");
+                    let first = world.channels[self.back].begun[vc].pop_front();
+                    assert_eq!(first, Some(flit.packet), "a virtual channel of a link keeps its order");
+                    let last = now + rest.expect("the first flit tells when the last one comes");
+                    self.coming = Some((flit, vc, last));
+                    if !waits {
+                        let at = now.max(last - (n - 1)) + ready;
+                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at });
+                    }
+                }
+                let (expected, on, last) = self.coming.expect("a packet begins with its first flit");
+                assert_eq!((flit, vc), (expected, on), "flits of a packet follow each other");
+                self.coming = Some((Flit { index: flit.index + 1, ..flit }, vc, last));
+                if world.is_last(flit) {
+                    assert_eq!(now, last, "the last flit comes when it should");
+                    self.coming = None;
+                    self.to_hear.extend(ack.map(|ack| (now + receive, ack)));
+                    if waits {
+                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at: now + ready });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Step 1. Returns the flits of each virtual channel whose room has been given back, as far as is heard now.
+    pub(super) fn hear(&mut self, now: u64) -> Vec<u32> {
+        let mut returned = vec![0; self.gone.len()];
+        while self.to_hear.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, ack) = self.to_hear.pop_front().expect("it is the first");
+            assert!(
+                (self.heard.accepted..=self.begun).contains(&ack.accepted),
+                "acknowledgements are of packets"
+            );
+            for (vc, returned) in returned.iter_mut().enumerate() {
+                let flits = (ack.returned[vc] - self.heard.returned[vc]) as u32;
+                self.room.give_back(vc, flits);
+                *returned += flits;
+            }
+            self.heard = ack;
+        }
+        returned
+    }
+
+    /// The packet that is accepted in cycle `now`.
+    pub(super) fn accept(&mut self, world: &World) -> Option<Arrived> {
+        let arrived = *self.arrived.front().filter(|arrived| arrived.at <= world.now)?;
+        self.arrived.pop_front();
+        assert_eq!(arrived.at, world.now, "what has come is accepted when it should");
+        self.done.accepted += 1;
+        if world.settings.retry.is_some() {
+            self.news.accepted += 1;
+            self.news.oldest.get_or_insert(world.now);
+        }
+        Some(arrived)
+    }
+
+    /// A flit leaves the buffer.
+    pub(super) fn leave(&mut self, vc: usize, flit: Flit, now: u64) {
+        self.store.take(vc, flit, now);
+        self.gone[vc] += 1;
+    }
+
+    /// A packet of so many flits gives back its room in cycle `now`.
+    pub(super) fn give_back(&mut self, vc: usize, flits: u32, now: u64) {
+        self.done.returned[vc] += u64::from(flits);
+        self.news.returned += 1;
+        self.news.oldest.get_or_insert(now);
+    }
+
+    /// Whether this is a slot in which the link is free.
+    pub(super) fn is_free(&self, world: &World) -> bool {
+        let rate = world.channels[self.out].rate(world.now);
+        self.sending.is_none() && rate.is_some_and(|rate| is_slot(rate, world.now))
+    }
+
+    /// Whether a packet of so many flits may begin: there is room for it, and the window is open.
+    pub(super) fn takes(&self, vc: usize, flits: u32, world: &World) -> bool {
+        let kept = self.begun - self.heard.accepted;
+        let is_open = world.settings.retry.is_none_or(|retry| kept < u64::from(retry.window));
+        is_open && self.room.has(vc, flits)
+    }
+
+    /// A packet begins in this cycle.
+    pub(super) fn begin(&mut self, packet: usize, vc: usize, world: &mut World) {
+        assert!(self.is_free(world), "a link sends one packet at a time");
+        let flits = world.flits_of(packet);
+        self.room.take(vc, flits);
+        self.begun += 1;
+        self.begun_flits[vc] += u64::from(flits);
+        let channel = &mut world.channels[self.out];
+        channel.begun[vc].push_back(packet);
+        let rate = channel.rate(world.now).expect("a channel that is stopped begins nothing");
+        self.sending = Some(Sending { packet, vc, next: 0, rate, ack: self.tell() });
+    }
+
+    /// What an acknowledgement says now.
+    fn tell(&mut self) -> Ack {
+        self.news = News::default();
+        self.done.clone()
+    }
+
+    /// The flit that is sent in this cycle, and on which virtual channel, if it is a slot of the packet that is being sent.
+    pub(super) fn send(&mut self, world: &mut World) -> Option<(Flit, usize)> {
+        let Sending { packet, vc, next, rate, ref ack } = *self.sending.as_ref()?;
+        if !is_slot(rate, world.now) {
+            return None;
+        }
+        let flit = Flit { packet, index: next };
+        let left = (world.flits_of(packet) - 1) as usize;
+        let rest = (next == 0).then(|| {
+            let mut slots = (world.now..).filter(|&at| is_slot(rate, at));
+            slots.nth(left).expect("slots go on for ever") - world.now
+        });
+        let ack = world.is_last(flit).then(|| ack.clone());
+        world.channels[self.out].send(Symbol::Flit(flit, vc, rest, ack));
+        if world.is_last(flit) {
+            self.sending = None;
+        } else if let Some(sending) = &mut self.sending {
+            sending.next += 1;
+        }
+        Some((flit, vc))
+    }
+
+    /// Step 6, if nothing was begun in step 5; `was_free` says that it could have been.
+    pub(super) fn acknowledge(&mut self, was_free: bool, world: &mut World) {
+        let ack = world.settings.ack;
+        let is_old = |since: u64| since + u64::from(ack.delay) <= world.now;
+        let is_due = self.news.accepted >= ack.packets
+            || self.news.returned >= ack.packets
+            || self.news.oldest.is_some_and(is_old);
+        if was_free && is_due {
+            let ack = self.tell();
+            world.channels[self.out].send(Symbol::Ack(ack));
+        }
+    }
+
+    /// Flits of each virtual channel that the other end has begun: not sent, on the channel, in the buffer, or gone. And what
+    /// has been heard is not more than what was done.
+    pub(super) fn assert_books(&self, other: &Port, world: &World) {
+        for vc in 0..self.gone.len() {
+            let sending = self.sending.as_ref().filter(|sending| sending.vc == vc);
+            let unsent = sending.map_or(0, |it| u64::from(world.flits_of(it.packet) - it.next));
+            let on_channel = world.channels[self.out].flits(vc) as u64;
+            let stored = other.store.len(vc) as u64;
+            assert_eq!(
+                self.begun_flits[vc],
+                unsent + on_channel + stored + other.gone[vc],
+                "flits of VC {vc}"
+            );
+            let held = self.begun_flits[vc] - self.heard.returned[vc];
+            assert_eq!(u64::from(self.room.held(vc)), held, "flits that take room");
+            let order = [self.heard.returned[vc], other.done.returned[vc], other.gone[vc]];
+            assert!(order.is_sorted(), "room is given back when flits have left: {order:?}");
+        }
+        let order = [self.heard.accepted, other.done.accepted, self.begun];
+        assert!(order.is_sorted(), "packets are accepted when they have come: {order:?}");
+    }
+
+    /// The channel that it receives from.
+    pub(super) fn back(&self) -> usize {
+        self.back
+    }
+}

@@ -1,0 +1,309 @@
+//! A switch, step by step.
+
+mod tile;
+
+use super::World;
+use super::link::{Arrived, Port};
+use flitway_engine::Cycle;
+use flitway_fabric::observer::{Grant, SwitchObserver};
+use flitway_switch::tiled::{LaneOut, TiledSettings};
+use flitway_wiring::routing::{Arrival, Candidate};
+use flitway_wiring::{PortId, SwitchId};
+use tile::{Moving, Tile, Waiting};
+
+#[derive(Debug)]
+pub(super) struct Switch {
+    number: u32,
+    here: SwitchId,
+    /// By port.
+    tiles: Vec<Tile>,
+    /// What gives back its room in the next cycle.
+    returns: Vec<Return>,
+}
+
+/// A packet whose last flit has left a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Return {
+    buffer: Buffer,
+    vc: usize,
+    flits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Buffer {
+    /// Of this port.
+    Input(usize),
+    /// In the tile of this port, of the input in that column.
+    Row(usize, usize),
+    /// In the tile of this port, of the source row.
+    Column(usize, usize),
+}
+
+impl Switch {
+    pub(super) fn new(
+        settings: &TiledSettings,
+        number: u32,
+        here: SwitchId,
+        ports: Vec<Option<Port>>,
+    ) -> Self {
+        let tiles = ports.into_iter().map(|port| Tile::new(settings, port)).collect();
+        Switch { number, here, tiles, returns: Vec::new() }
+    }
+
+    /// The channel that a port sends on.
+    pub(super) fn out(&self, port: usize) -> usize {
+        self.tiles[port].port.as_ref().expect("what changes is wired").out
+    }
+
+    pub(super) fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.tiles.iter().filter_map(|tile| tile.port.as_ref())
+    }
+
+    pub(super) fn assert_books(&self, world: &World) {
+        for tile in &self.tiles {
+            let buffers = tile.row_buffers.iter().map(|it| (&it.room, &it.store));
+            for (room, store) in buffers.chain(tile.column_buffers.iter().map(|it| (&it.room, &it.store))) {
+                for vc in 0..world.vcs() {
+                    assert!(store.len(vc) as u32 <= room.held(vc), "flits in a buffer have taken room");
+                }
+            }
+        }
+    }
+
+    /// One cycle.
+    pub(super) fn cycle(&mut self, world: &mut World) {
+        let has_retry = world.settings.retry.is_some();
+        let input = world.settings.pipeline.input;
+        for tile in &mut self.tiles {
+            if let Some(port) = &mut tile.port {
+                port.receive(input, has_retry, world);
+            }
+        }
+        self.step_acknowledgements(world);
+        self.step_accepted(world);
+        self.step_row_buses(world);
+        self.step_subswitches(world);
+        self.step_outputs(world);
+    }
+
+    /// Step 1.
+    fn step_acknowledgements(&mut self, world: &World) {
+        for Return { buffer, vc, flits } in std::mem::take(&mut self.returns) {
+            match buffer {
+                Buffer::Input(port) => self.port(port).give_back(vc, flits, world.now),
+                Buffer::Row(port, column) => {
+                    self.tiles[port].row_buffers[column].room.give_back(vc, flits);
+                }
+                Buffer::Column(port, row) => self.tiles[port].column_buffers[row].room.give_back(vc, flits),
+            }
+        }
+        for tile in &mut self.tiles {
+            let Some(port) = &mut tile.port else { continue };
+            for (load, returned) in tile.loads.iter_mut().zip(port.hear(world.now)) {
+                *load -= returned;
+            }
+        }
+    }
+
+    fn port(&mut self, port: usize) -> &mut Port {
+        self.tiles[port].port.as_mut().expect("packets move by ports that are wired")
+    }
+
+    /// Step 2.
+    fn step_accepted(&mut self, world: &mut World) {
+        for input in 0..self.tiles.len() {
+            let Some(port) = &mut self.tiles[input].port else { continue };
+            let Some(Arrived { packet, vc, .. }) = port.accept(world) else { continue };
+            assert!(port.accept(world).is_none(), "a port accepts one packet a cycle");
+            let (output, leaves) = self.route(input, vc, packet, world);
+            self.tiles[output].loads[leaves] += world.flits_of(packet);
+            let column = output % world.settings.columns as usize;
+            let waiting = Waiting { packet, input, came: vc, output, leaves, since: world.now };
+            self.tiles[input].queues[vc][column].push_back(waiting);
+        }
+    }
+
+    /// The output that a packet takes, and the virtual channel by which it leaves.
+    fn route(&self, input: usize, came: usize, packet: usize, world: &mut World) -> (usize, usize) {
+        let lanes = world.lanes();
+        let arrival = Arrival { port: PortId::new(input), class: (came / lanes) as u8 };
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let header = world.packets[packet].header;
+        // It names the first one only, where switches do not select by load.
+        world.routing.candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
+        let load = |candidate: &&Candidate| self.tiles[candidate.hop.port.index()].loads.iter().sum::<u32>();
+        let chosen = candidates.iter().min_by_key(load).expect("a packet has somewhere to go");
+        world.packets[packet].header = chosen.header;
+        let (output, class) = (chosen.hop.port.index(), usize::from(chosen.hop.class));
+        let lane = came % lanes;
+        let lane = match world.settings.lane {
+            LaneOut::Kept => lane,
+            LaneOut::LeastLoaded => {
+                let turns = (0..lanes).map(|place| (lane + place) % lanes);
+                let load = |lane: &usize| self.tiles[output].loads[class * lanes + lane];
+                turns.min_by_key(load).expect("there is a lane")
+            }
+        };
+        (output, class * lanes + lane)
+    }
+
+    /// Step 3.
+    fn step_row_buses(&mut self, world: &World) {
+        for input in 0..self.tiles.len() {
+            if self.tiles[input].on_bus.is_none() {
+                self.grant_row_bus(input, world);
+            }
+            let Some(moving) = self.tiles[input].on_bus else { continue };
+            let (there, column) = self.row_buffer(&moving.packet, world);
+            let vc = moving.packet.came;
+            self.port(input).leave(vc, moving.flit(), world.now);
+            let from = world.now + u64::from(world.settings.pipeline.row);
+            self.tiles[there].row_buffers[column].store.put(vc, moving.flit(), from);
+            self.tiles[input].on_bus = moving.next(world);
+            if self.tiles[input].on_bus.is_none() {
+                self.gives_back(Buffer::Input(input), vc, moving.packet.packet, world);
+            }
+        }
+    }
+
+    /// The row buffer of a packet: the port in whose tile it is, and the column of its input.
+    fn row_buffer(&self, waiting: &Waiting, world: &World) -> (usize, usize) {
+        let columns = world.settings.columns as usize;
+        (waiting.input / columns * columns + waiting.output % columns, waiting.input % columns)
+    }
+
+    fn grant_row_bus(&mut self, input: usize, world: &World) {
+        let requests = |vc: usize| -> Vec<bool> {
+            let requests = self.tiles[input].queues[vc].iter().map(|queue| {
+                queue.front().is_some_and(|first| {
+                    let (there, column) = self.row_buffer(first, world);
+                    let room = &self.tiles[there].row_buffers[column].room;
+                    room.has(vc, world.flits_of(first.packet))
+                })
+            });
+            requests.collect()
+        };
+        let requests: Vec<Vec<bool>> = (0..world.vcs()).map(requests).collect();
+        let tile = &mut self.tiles[input];
+        let of_vcs: Vec<bool> = requests.iter().map(|columns| columns.contains(&true)).collect();
+        let Some(vc) = tile.bus_arbiter.grant(&of_vcs) else { return };
+        let column = tile.column_arbiters[vc].grant(&requests[vc]).expect("a queue of the VC requests");
+        let first = tile.queues[vc][column].pop_front().expect("who requests has a packet");
+        tile.on_bus = Some(Moving::of(first));
+        let (there, column) = self.row_buffer(&first, world);
+        let since = world.now + u64::from(world.settings.pipeline.row);
+        self.tiles[there].row_buffers[column].begin(Waiting { since, ..first }, world);
+    }
+
+    fn gives_back(&mut self, buffer: Buffer, vc: usize, packet: usize, world: &World) {
+        self.returns.push(Return { buffer, vc, flits: world.flits_of(packet) });
+    }
+
+    /// Step 4.
+    fn step_subswitches(&mut self, world: &mut World) {
+        for there in 0..self.tiles.len() {
+            let offers = self.offers(there, world);
+            for row in 0..world.settings.rows as usize {
+                self.grant_channel(there, row, &offers, world);
+            }
+            for row in 0..world.settings.rows as usize {
+                self.move_on_channel(there, row, world);
+            }
+        }
+    }
+
+    /// What each row buffer of a tile offers, with the requests that its arbiter has chosen among.
+    fn offers(&self, there: usize, world: &World) -> Vec<Option<(Waiting, Vec<bool>)>> {
+        let tile = &self.tiles[there];
+        let columns = world.settings.columns as usize;
+        let offer = |column: usize| {
+            // No flit leaves it in this cycle.
+            let mut moving = tile.channels.iter().filter_map(|channel| channel.moving);
+            if moving.any(|moving| moving.packet.input % columns == column) {
+                return None;
+            }
+            let buffer = &tile.row_buffers[column];
+            let can_go = |first: &Waiting| {
+                let channel = &tile.channels[first.output / columns];
+                let room = &self.tiles[first.output].column_buffers[first.input / columns].room;
+                first.since <= world.now
+                    && channel.moving.is_none()
+                    && room.has(first.leaves, world.flits_of(first.packet))
+            };
+            let requests: Vec<bool> =
+                buffer.queues.iter().map(|queue| queue.front().is_some_and(can_go)).collect();
+            // "What is not chosen was not offered": the arbiter remembers a grant only when the channel takes it.
+            let vc = buffer.arbiter.clone().grant(&requests)?;
+            Some((buffer.queues[vc][0], requests))
+        };
+        (0..columns).map(offer).collect()
+    }
+
+    fn grant_channel(
+        &mut self,
+        there: usize,
+        row: usize,
+        offers: &[Option<(Waiting, Vec<bool>)>],
+        world: &mut World,
+    ) {
+        let columns = world.settings.columns as usize;
+        let is_for = |offer: &Option<(Waiting, Vec<bool>)>| {
+            offer.as_ref().is_some_and(|(waiting, _)| waiting.output / columns == row)
+        };
+        let requests: Vec<bool> = offers.iter().map(is_for).collect();
+        let tile = &mut self.tiles[there];
+        let Some(column) = tile.channels[row].arbiter.grant(&requests) else { return };
+        let (packet, requests) = offers[column].as_ref().expect("what is chosen was offered");
+        let buffer = &mut tile.row_buffers[column];
+        let vc = buffer.arbiter.grant(requests).expect("it grants as it has offered");
+        assert_eq!(vc, packet.came);
+        buffer.queues[vc].pop_front();
+        tile.channels[row].moving = Some(Moving::of(*packet));
+        let pipeline = &world.settings.pipeline;
+        let since = world.now + u64::from(pipeline.subswitch + pipeline.column);
+        let source_row = packet.input / columns;
+        self.tiles[packet.output].column_buffers[source_row].begin(Waiting { since, ..*packet }, world);
+        let grant = Grant {
+            cycle: Cycle(world.now),
+            switch: self.number,
+            output: PortId::new(packet.output),
+            vc: packet.came as u8,
+            input: PortId::new(packet.input),
+        };
+        world.record.granted(&grant);
+    }
+
+    fn move_on_channel(&mut self, there: usize, row: usize, world: &World) {
+        let Some(moving) = self.tiles[there].channels[row].moving else { return };
+        let columns = world.settings.columns as usize;
+        let Waiting { packet, input, came, output, leaves, .. } = moving.packet;
+        self.tiles[there].row_buffers[input % columns].store.take_first(came, moving.flit(), world.now);
+        let pipeline = &world.settings.pipeline;
+        let from = world.now + u64::from(pipeline.subswitch + pipeline.column);
+        self.tiles[output].column_buffers[input / columns].store.put(leaves, moving.flit(), from);
+        self.tiles[there].channels[row].moving = moving.next(world);
+        if self.tiles[there].channels[row].moving.is_none() {
+            self.gives_back(Buffer::Row(there, input % columns), came, packet, world);
+        }
+    }
+
+    /// Steps 5 and 6.
+    fn step_outputs(&mut self, world: &mut World) {
+        for output in 0..self.tiles.len() {
+            let tile = &mut self.tiles[output];
+            let Some(port) = &tile.port else { continue };
+            let was_free = port.is_free(world);
+            let begins = was_free && tile.grant_link(world);
+            let port = tile.port.as_mut().expect("it was there");
+            if let Some((flit, vc)) = port.send(world) {
+                let row = tile.leaves_row.expect("what is sent is in a column buffer");
+                tile.column_buffers[row].store.take_first(vc, flit, world.now);
+                if world.is_last(flit) {
+                    tile.leaves_row = None;
+                    self.gives_back(Buffer::Column(output, row), vc, flit.packet, world);
+                }
+            }
+            self.port(output).acknowledge(was_free && !begins, world);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A tile: a port, the row buffers of the inputs in its row, the channels to the rows of its column, and the column buffers of
+//! its output.
+
+use crate::arbiter::Arbiter;
+use crate::tiled::link::Port;
+use crate::tiled::room::{Room, Store};
+use crate::tiled::{Flit, World};
+use flitway_switch::tiled::TiledSettings;
+use std::collections::VecDeque;
+
+/// A packet in a switch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) packet: usize,
+    pub(super) input: usize,
+    /// The virtual channel by which it came.
+    pub(super) came: usize,
+    pub(super) output: usize,
+    /// That by which it leaves.
+    pub(super) leaves: usize,
+    /// Since when the buffer that it is in has it.
+    pub(super) since: u64,
+}
+
+/// A packet that goes on, a flit in each cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moving {
+    pub(super) packet: Waiting,
+    index: u32,
+}
+
+impl Moving {
+    pub(super) fn of(packet: Waiting) -> Self {
+        Moving { packet, index: 0 }
+    }
+
+    /// The flit that goes on in this cycle.
+    pub(super) fn flit(&self) -> Flit {
+        Flit { packet: self.packet.packet, index: self.index }
+    }
+
+    /// What is left for the next cycle.
+    pub(super) fn next(self, world: &World) -> Option<Self> {
+        (!world.is_last(self.flit())).then_some(Moving { index: self.index + 1, ..self })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Tile {
+    /// If it is wired. Its buffer is the input buffer.
+    pub(super) port: Option<Port>,
+
+    /// Packets in the input buffer, by virtual channel and column of the output.
+    pub(super) queues: Vec<Vec<VecDeque<Waiting>>>,
+    pub(super) bus_arbiter: Arbiter,
+    /// By virtual channel.
+    pub(super) column_arbiters: Vec<Arbiter>,
+    pub(super) on_bus: Option<Moving>,
+
+    /// Of the inputs of its row, by their column.
+    pub(super) row_buffers: Vec<RowBuffer>,
+    /// To the rows of its column.
+    pub(super) channels: Vec<ColumnChannel>,
+
+    /// By source row.
+    pub(super) column_buffers: Vec<ColumnBuffer>,
+    link_arbiter: Arbiter,
+    /// By virtual channel.
+    row_arbiters: Vec<Arbiter>,
+    /// The source row of the packet that leaves.
+    pub(super) leaves_row: Option<usize>,
+    /// By virtual channel: flits of the packets that have taken it and have not, as far as is heard, given back their room at
+    /// the other end.
+    pub(super) loads: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RowBuffer {
+    pub(super) room: Room,
+    pub(super) store: Store,
+    /// By virtual channel by which packets came.
+    pub(super) queues: Vec<VecDeque<Waiting>>,
+    pub(super) arbiter: Arbiter,
+}
+
+/// What leads out of a subswitch.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnChannel {
+    pub(super) arbiter: Arbiter,
+    pub(super) moving: Option<Moving>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ColumnBuffer {
+    pub(super) room: Room,
+    pub(super) store: Store,
+    /// By virtual channel by which packets leave.
+    queues: Vec<VecDeque<Waiting>>,
+}
+
+impl RowBuffer {
+    /// A packet begins to move there.
+    pub(super) fn begin(&mut self, packet: Waiting, world: &World) {
+        self.room.take(packet.came, world.flits_of(packet.packet));
+        self.queues[packet.came].push_back(packet);
+    }
+}
+
+impl ColumnBuffer {
+    /// A packet begins to move there.
+    pub(super) fn begin(&mut self, packet: Waiting, world: &World) {
+        self.room.take(packet.leaves, world.flits_of(packet.packet));
+        self.queues[packet.leaves].push_back(packet);
+    }
+}
+
+impl Tile {
+    pub(super) fn new(settings: &TiledSettings, port: Option<Port>) -> Self {
+        let (rows, columns, vcs) = (settings.rows as usize, settings.columns as usize, settings.vcs as usize);
+        let arbiter = |inputs| Arbiter::new(settings.arbiter, inputs);
+        let [row, column] = [settings.buffers.row, settings.buffers.column];
+        let row_buffer = RowBuffer {
+            room: Room::new(row, vcs),
+            store: Store::new(row, vcs),
+            queues: vec![VecDeque::new(); vcs],
+            arbiter: arbiter(vcs),
+        };
+        let column_buffer = ColumnBuffer {
+            room: Room::new(column, vcs),
+            store: Store::new(column, vcs),
+            queues: vec![VecDeque::new(); vcs],
+        };
+        Tile {
+            port,
+            queues: vec![vec![VecDeque::new(); columns]; vcs],
+            bus_arbiter: arbiter(vcs),
+            column_arbiters: vec![arbiter(columns); vcs],
+            on_bus: None,
+            row_buffers: vec![row_buffer; columns],
+            channels: vec![ColumnChannel { arbiter: arbiter(columns), moving: None }; rows],
+            column_buffers: vec![column_buffer; rows],
+            link_arbiter: arbiter(vcs),
+            row_arbiters: vec![arbiter(rows); vcs],
+            leaves_row: None,
+            loads: vec![0; vcs],
+        }
+    }
+
+    /// Step 5. Says whether a packet begins.
+    pub(super) fn grant_link(&mut self, world: &mut World) -> bool {
+        let port = self.port.as_mut().expect("packets leave by ports that are wired");
+        let requests = |vc: usize| -> Vec<bool> {
+            let can_go = |first: &Waiting| {
+                first.since <= world.now && port.takes(vc, world.flits_of(first.packet), world)
+            };
+            let buffers = self.column_buffers.iter();
+            buffers.map(|buffer| buffer.queues[vc].front().is_some_and(can_go)).collect()
+        };
+        let requests: Vec<Vec<bool>> = (0..world.vcs()).map(requests).collect();
+        let of_vcs: Vec<bool> = requests.iter().map(|rows| rows.contains(&true)).collect();
+        let Some(vc) = self.link_arbiter.grant(&of_vcs) else { return false };
+        let row = self.row_arbiters[vc].grant(&requests[vc]).expect("a packet of the VC requests");
+        let first = self.column_buffers[row].queues[vc].pop_front().expect("who requests has a packet");
+        self.leaves_row = Some(row);
+        port.begin(first.packet, vc, world);
+        world.packets[first.packet].hops += 1;
+        world.counters.packet_hops += 1;
+        world.counters.flit_hops += u64::from(world.flits_of(first.packet));
+        true
+    }
+}
