@@ -9,8 +9,8 @@ use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, NicPorts, Outgoing, Packet, Rates, Simulation, Unobserved,
-    Up,
+    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, LinkErrors, NicPorts, Outgoing, Packet, Rates, Simulation,
+    Unobserved, Up,
 };
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::NodeId;
@@ -153,6 +153,7 @@ fn credits() -> Part {
         payloads: ANY_PAYLOAD,
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
+        errors: LinkErrors::default(),
         chip: HppSettings {
             ports: 2,
             vcs: 1,

@@ -58,7 +58,7 @@ record!(BufferSettings { flits, private });
 choice!(Selection { First, LeastLoaded });
 choice!(LaneOut { Kept, LeastLoaded });
 record!(TiledPipeline { receive, input, row, subswitch, column, output, link, transmit });
-record!(RetrySettings { window });
+record!(RetrySettings { window, sequence_bits, timeout, heartbeat });
 record!(AckSettings { packets, delay });
 
 /// The case of `seed`.
@@ -105,7 +105,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
     let (rows, columns) = shape(dice, ports.max(2));
     let mut buffer = || buffer(dice, longest, vcs);
     let buffers = TiledBuffers { input: buffer(), row: buffer(), column: buffer() };
-    let window = dice.pick(&[1, 1, 2, 3, 8, 64, 65_535]);
+    let retry = retry(dice);
     TiledSettings {
         rows,
         columns,
@@ -116,13 +116,26 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
         lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
         pipeline: pipeline(dice),
-        retry: (!dice.one_in(3)).then_some(RetrySettings { window }),
+        retry,
         ack: AckSettings {
             packets: dice.pick(&[1, 1, 2, 3, 8, 100]),
             delay: dice.pick(&[0, 0, 1, 2, 10, 50, 200, 1_000]),
         },
         format,
     }
+}
+
+/// In two cases of three, with windows from one packet on and numbers that they go with, mostly as narrow as can be.
+fn retry(dice: &mut Dice) -> Option<RetrySettings> {
+    let window: u32 = dice.pick(&[1, 1, 2, 3, 8, 64, 65_535]);
+    let least = u32::BITS - window.leading_zeros();
+    let retry = RetrySettings {
+        window,
+        sequence_bits: (least + dice.pick(&[0, 1, 1, 4])).min(16),
+        timeout: dice.pick(&[20, 300, 300, 2_000]),
+        heartbeat: dice.pick(&[1, 10, 100, 100, 400]),
+    };
+    (!dice.one_in(3)).then_some(retry)
 }
 
 fn format(dice: &mut Dice) -> PacketFormat {
@@ -184,7 +197,9 @@ const CHANGES: &[fn(&mut TiledSettings)] = &[
     |it| it.lane = LaneOut::Kept,
     |it| it.lanes = LaneChoice::ByPacket,
     |it| it.retry = None,
-    |it| it.retry = it.retry.map(|_| RetrySettings { window: 65_535 }),
+    |it| it.retry = it.retry.map(|retry| RetrySettings { window: 65_535, sequence_bits: 16, ..retry }),
+    |it| it.retry = it.retry.map(|retry| RetrySettings { heartbeat: 1_000, ..retry }),
+    |it| it.retry = it.retry.map(|retry| RetrySettings { timeout: 10_000, ..retry }),
     |it| it.ack = AckSettings { packets: 1, delay: 0 },
     |it| it.ack.packets = 1,
     |it| it.ack.delay = 0,
