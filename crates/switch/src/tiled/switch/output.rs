@@ -139,7 +139,12 @@ impl Switch {
         let input = &mut self.inputs[port];
         input.settle(cx.shared, now);
         let receiver = &mut input.receiver;
-        if receiver.due(cx.shared) > now {
+        let due = receiver.due(cx.shared);
+        if due > now {
+            // It was expected earlier: an acknowledgement went along with a packet since then.
+            if due < Cycle::NEVER {
+                self.schedule(Step::Ack, port, due);
+            }
             return;
         }
         let slot = sender.pace.slot_from(now.max(sender.free_at));
