@@ -186,6 +186,10 @@ impl Switch {
         input.settle(cx.shared, now);
         let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
         if due > now {
+            // It was expected earlier: an acknowledgement went along with a packet since then.
+            if due < Cycle::NEVER {
+                self.schedule(Step::Ack, port, due);
+            }
             return;
         }
         let slot = sender.slot_from(now);

@@ -14,11 +14,13 @@ pub(super) struct Offers {
     to: Box<[u64]>,
     /// By column of the input: the virtual channel that is offered.
     vcs: Box<[u8]>,
+    /// Columns of the inputs that could offer another one as well.
+    several: u64,
 }
 
 impl Offers {
     pub(super) fn new(rows: usize, columns: usize) -> Self {
-        Offers { to: vec![0; rows].into(), vcs: vec![0; columns].into() }
+        Offers { to: vec![0; rows].into(), vcs: vec![0; columns].into(), several: 0 }
     }
 }
 
@@ -29,12 +31,17 @@ impl Switch {
             return;
         }
         let (rows, mut wake) = self.offer(cx.shared, now, tile);
+        let several = std::mem::take(&mut self.offers.several);
         for row in bits(rows) {
             let offered = std::mem::take(&mut self.offers.to[row]);
             let place = self.arbiters.channel.grant(tile * self.rows + row, offered);
             let vc = usize::from(self.offers.vcs[place]);
             self.arbiters.buffer_vc.grant_only(tile * self.columns + place, vc);
-            // Whoever was not chosen, or comes next, waits for the channel or the buffer.
+            // Whoever was not chosen, or comes next, waits for the channel or the buffer; or it offers another one in the next
+            // cycle.
+            if offered & !(1 << place) & several != 0 {
+                wake = now + 1;
+            }
             wake = wake.min(self.take_channel(cx, now, tile, place, vc, row));
         }
         if self.offering[tile] != 0 && wake < Cycle::NEVER {
@@ -60,6 +67,7 @@ impl Switch {
                 let row = self.place(shared.pools.states[head].port.into()).0;
                 self.offers.to[row] |= 1 << place;
                 self.offers.vcs[place] = vc as u8;
+                self.offers.several |= u64::from(!vcs.is_power_of_two()) << place;
                 rows |= 1 << row;
             }
         }
