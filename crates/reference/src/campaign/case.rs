@@ -47,6 +47,8 @@ pub struct Case {
     pub barriers: Vec<BarrierSettings>,
     /// What happens to their packets.
     pub faults: Faults,
+    /// What links do to flits.
+    pub errors: LinkErrors,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
     /// Whether the fast engine is promised that packets are as long as they are.
@@ -112,6 +114,7 @@ impl Case {
             sets: Vec::new(),
             barriers: Vec::new(),
             faults: Faults::default(),
+            errors: LinkErrors::default(),
             arrivals: vec![Vec::new(); nodes],
             promises: false,
             threads: 1,
@@ -130,7 +133,8 @@ impl Case {
         let fits = topology.nodes() as usize == self.scripts.len()
             && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
-            && topology.ports_max() <= chip.ports();
+            && topology.ports_max() <= chip.ports()
+            && (self.errors.are_none() || chip.offers().errors);
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
@@ -142,7 +146,7 @@ impl Case {
             rails: self.rails,
             latencies: self.latencies.clone(),
             rates: self.rates()?,
-            errors: LinkErrors::default(),
+            errors: self.errors.clone(),
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::chip;
 use super::compare::{Failure, compare};
 use crate::script::ASKS;
+use flitway_fabric::LinkErrors;
 use flitway_fabric::barrier::Root;
 use flitway_wiring::topology::TopologySettings;
 use flitway_wiring::{Destination, GroupId, NodeId};
@@ -159,6 +160,10 @@ const CHANGES: &[fn(&mut Case)] = &[
     fewer_barriers,
     fewer_arrivals,
     |case| _ = case.faults.losses.pop(),
+    |case| case.errors = LinkErrors::default(),
+    |case| case.errors.flit = 0,
+    |case| _ = case.errors.rules.pop(),
+    |case| case.errors.rules = case.errors.rules.split_off(1.min(case.errors.rules.len())),
     |case| case.faults.losses = case.faults.losses.split_off(1.min(case.faults.losses.len())),
     |case| case.barriers.iter_mut().for_each(|group| group.root = Root::Switch(0)),
 ];

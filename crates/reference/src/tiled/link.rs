@@ -2,7 +2,10 @@
 
 use super::room::{Room, Store};
 use super::{Flit, World};
-use flitway_switch::tiled::BufferSettings;
+use flitway_engine::Cycle;
+use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Numbers, Reception, Sequence};
+use flitway_fabric::link::{ChannelErrors, SentKind};
+use flitway_switch::tiled::{BufferSettings, TiledSettings};
 use std::collections::VecDeque;
 
 /// Flits of a channel in so many cycles.
@@ -21,15 +24,27 @@ pub(super) struct Ack {
     accepted: u64,
     /// Flits of each virtual channel that have given back their room.
     returned: Vec<u64>,
+    /// The number of the packet that is expected next, and whether it has been missed.
+    expected: Sequence,
+    is_nack: bool,
+}
+
+/// What comes with the last flit of a packet.
+#[derive(Clone, Debug)]
+struct Tail {
+    ack: Ack,
+    sequence: Sequence,
+    is_corrupt: bool,
 }
 
 /// What is on a wire in one cycle.
 #[derive(Clone, Debug)]
 enum Symbol {
-    /// A flit of a packet, with its virtual channel; the cycles until the last one, which the first one tells; and what goes
-    /// along with the packet, which is heard with the last one.
-    Flit(Flit, usize, Option<u64>, Option<Ack>),
-    Ack(Ack),
+    /// A flit of a packet, with its virtual channel; the cycles until the last one, which the first one tells; and what comes
+    /// with the last one.
+    Flit(Flit, usize, Option<u64>, Option<Tail>),
+    /// An acknowledgement alone, unless it is corrupt.
+    Ack(Option<Ack>),
 }
 
 /// The sender's pipeline, the cable and the receiver's wire, as one shift register.
@@ -83,8 +98,10 @@ impl Channel {
 pub(super) struct Arrived {
     pub(super) packet: usize,
     pub(super) vc: usize,
-    /// When it is accepted.
+    /// When it is received.
     pub(super) at: u64,
+    sequence: Sequence,
+    is_corrupt: bool,
 }
 
 /// The packet that a port sends.
@@ -95,7 +112,9 @@ struct Sending {
     /// The next flit.
     next: u32,
     rate: Ratio,
-    ack: Ack,
+    tail: Tail,
+    /// It has been sent before.
+    is_again: bool,
 }
 
 /// One end of a link.
@@ -115,6 +134,7 @@ pub(super) struct Port {
     heard: Ack,
     /// Acknowledgements on their way through the receiving side, with the cycle in which each is heard.
     to_hear: VecDeque<(u64, Ack)>,
+    retry: Retry,
 
     /// Its own buffer.
     pub(super) store: Store,
@@ -128,6 +148,47 @@ pub(super) struct Port {
     news: News,
 }
 
+/// What a port has to make up for errors.
+#[derive(Debug)]
+pub(super) struct Retry {
+    sender: retry::Sender<0>,
+    receiver: retry::Receiver<0>,
+    numbers: Numbers,
+    /// Packets that are kept, each with its virtual channel.
+    replay: VecDeque<(usize, usize)>,
+    deadline: u64,
+    errors: ChannelErrors,
+    /// When something was begun last, and what was told last.
+    begun: u64,
+    told: Ack,
+    /// What was told last was corrupt.
+    is_unheard: bool,
+}
+
+impl Retry {
+    pub(super) fn new(settings: &TiledSettings, errors: ChannelErrors) -> Self {
+        let (window, sequence_bits) = settings.retry.map_or((1, 1), |it| (it.window, it.sequence_bits));
+        let numbers = retry::RetrySettings { window, sequence_bits, count_bits: 16, flits_max: 0 };
+        Retry {
+            sender: retry::Sender::default(),
+            receiver: retry::Receiver::default(),
+            numbers: numbers.numbers().expect("the window goes with the numbers"),
+            replay: VecDeque::new(),
+            deadline: 0,
+            errors,
+            begun: 0,
+            told: Ack::nothing(settings.vcs as usize),
+            is_unheard: false,
+        }
+    }
+}
+
+impl Ack {
+    fn nothing(vcs: usize) -> Self {
+        Ack { accepted: 0, returned: vec![0; vcs], expected: Sequence(0), is_nack: false }
+    }
+}
+
 /// What has happened since the last acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
@@ -137,8 +198,8 @@ struct News {
 }
 
 impl Port {
-    pub(super) fn new((out, back): (usize, usize), buffer: BufferSettings, vcs: usize) -> Self {
-        let nothing = Ack { accepted: 0, returned: vec![0; vcs] };
+    pub(super) fn new((out, back): (usize, usize), buffer: BufferSettings, vcs: usize, retry: Retry) -> Self {
+        let nothing = Ack::nothing(vcs);
         Port {
             out,
             back,
@@ -148,6 +209,7 @@ impl Port {
             begun_flits: vec![0; vcs],
             heard: nothing.clone(),
             to_hear: VecDeque::new(),
+            retry,
             store: Store::new(buffer, vcs),
             gone: vec![0; vcs],
             coming: None,
@@ -163,10 +225,12 @@ impl Port {
         let (now, receive) = (world.now, u64::from(world.settings.pipeline.receive));
         match world.channels[self.back].line[0].clone() {
             None => {}
-            Some(Symbol::Ack(ack)) => self.to_hear.push_back((now + receive, ack)),
-            Some(Symbol::Flit(flit, vc, rest, ack)) => {
+            Some(Symbol::Ack(ack)) => self.to_hear.extend(ack.map(|ack| (now + receive, ack))),
+            Some(Symbol::Flit(flit, vc, rest, tail)) => {
                 let ready = receive + u64::from(input);
-                self.store.put(vc, flit, now + ready);
+                if world.errors.are_none() {
+                    self.store.put(vc, flit, now + ready);
+                }
                 let n = u64::from(world.flits_of(flit.packet));
                 if flit.index == 0 {
                     assert!(self.coming.is_none(), "no packet is cut by another");
@@ -176,7 +240,8 @@ impl Port {
                     self.coming = Some((flit, vc, last));
                     if !waits {
                         let at = now.max(last - (n - 1)) + ready;
-                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at });
+                        let (sequence, is_corrupt) = (Sequence(0), false);
+                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at, sequence, is_corrupt });
                     }
                 }
                 let (expected, on, last) = self.coming.expect("a packet begins with its first flit");
@@ -185,9 +250,13 @@ impl Port {
                 if world.is_last(flit) {
                     assert_eq!(now, last, "the last flit comes when it should");
                     self.coming = None;
-                    self.to_hear.extend(ack.map(|ack| (now + receive, ack)));
+                    let Tail { ack, sequence, is_corrupt } = tail.expect("the last flit has the rest");
+                    if !is_corrupt {
+                        self.to_hear.push_back((now + receive, ack));
+                    }
                     if waits {
-                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at: now + ready });
+                        let at = now + ready;
+                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at, sequence, is_corrupt });
                     }
                 }
             }
@@ -195,7 +264,9 @@ impl Port {
     }
 
     /// Step 1. Returns the flits of each virtual channel whose room has been given back, as far as is heard now.
-    pub(super) fn hear(&mut self, now: u64) -> Vec<u32> {
+    pub(super) fn hear(&mut self, world: &mut World) -> Vec<u32> {
+        let now = world.now;
+        let timeout = world.settings.retry.map_or(0, |retry| u64::from(retry.timeout));
         let mut returned = vec![0; self.gone.len()];
         while self.to_hear.front().is_some_and(|(at, _)| *at <= now) {
             let (_, ack) = self.to_hear.pop_front().expect("it is the first");
@@ -208,22 +279,52 @@ impl Port {
                 self.room.give_back(vc, flits);
                 *returned += flits;
             }
+            let told = Acknowledgement { expected: ack.expected, is_nack: ack.is_nack, returned: [] };
+            let heard = self.retry.sender.hear(&self.retry.numbers, &told);
+            self.retry.replay.drain(..heard.released as usize);
+            if heard.released > 0 {
+                self.retry.deadline = now + timeout;
+            }
             self.heard = ack;
+        }
+        if !self.retry.replay.is_empty() && self.retry.deadline <= now {
+            if !world.errors.are_none() {
+                self.retry.sender.go_back();
+                world.counters.link.timeouts += 1;
+            }
+            self.retry.deadline = now + timeout;
         }
         returned
     }
 
-    /// The packet that is accepted in cycle `now`.
-    pub(super) fn accept(&mut self, world: &World) -> Option<Arrived> {
-        let arrived = *self.arrived.front().filter(|arrived| arrived.at <= world.now)?;
-        self.arrived.pop_front();
-        assert_eq!(arrived.at, world.now, "what has come is accepted when it should");
-        self.done.accepted += 1;
-        if world.settings.retry.is_some() {
-            self.news.accepted += 1;
-            self.news.oldest.get_or_insert(world.now);
+    /// The packet that is accepted in cycle `now`, if one is; what is received and not accepted is dropped.
+    pub(super) fn accept(&mut self, world: &mut World) -> Option<Arrived> {
+        loop {
+            let arrived = *self.arrived.front().filter(|arrived| arrived.at <= world.now)?;
+            self.arrived.pop_front();
+            assert_eq!(arrived.at, world.now, "what has come is received when it should");
+            if world.settings.retry.is_none() {
+                self.done.accepted += 1;
+                return Some(arrived);
+            }
+            let sequence = (!arrived.is_corrupt).then_some(arrived.sequence);
+            match self.retry.receiver.hear(&self.retry.numbers, sequence) {
+                Reception::Accept => {
+                    self.done.accepted += 1;
+                    self.news.accepted += 1;
+                    self.news.oldest.get_or_insert(world.now);
+                    if !world.errors.are_none() {
+                        for index in 0..world.flits_of(arrived.packet) {
+                            self.store.put(arrived.vc, Flit { packet: arrived.packet, index }, world.now);
+                        }
+                    }
+                    return Some(arrived);
+                }
+                Reception::Duplicate => _ = self.news.oldest.get_or_insert(world.now),
+                Reception::Discard => {}
+            }
+            world.counters.link.dropped += u64::from(!arrived.is_corrupt);
         }
-        Some(arrived)
     }
 
     /// A flit leaves the buffer.
@@ -247,7 +348,7 @@ impl Port {
 
     /// Whether a packet of so many flits may begin: there is room for it, and the window is open.
     pub(super) fn takes(&self, vc: usize, flits: u32, world: &World) -> bool {
-        let kept = self.begun - self.heard.accepted;
+        let kept = self.retry.replay.len() as u64;
         let is_open = world.settings.retry.is_none_or(|retry| kept < u64::from(retry.window));
         is_open && self.room.has(vc, flits)
     }
@@ -261,19 +362,65 @@ impl Port {
         self.begun_flits[vc] += u64::from(flits);
         let channel = &mut world.channels[self.out];
         channel.begun[vc].push_back(packet);
-        let rate = channel.rate(world.now).expect("a channel that is stopped begins nothing");
-        self.sending = Some(Sending { packet, vc, next: 0, rate, ack: self.tell() });
+        let mut sequence = Sequence(0);
+        if let Some(retry) = world.settings.retry {
+            if self.retry.replay.is_empty() {
+                self.retry.deadline = world.now + u64::from(retry.timeout);
+            }
+            sequence = self.retry.sender.send(&self.retry.numbers);
+            self.retry.replay.push_back((packet, vc));
+        }
+        self.start(packet, vc, sequence, false, world);
+    }
+
+    /// Whether packets that go out again are next.
+    pub(super) fn is_replaying(&self) -> bool {
+        self.retry.sender.is_replaying()
+    }
+
+    /// The next one of them begins in this cycle, in which the link is free.
+    pub(super) fn repeat(&mut self, world: &mut World) {
+        let replay = self.retry.sender.replay(&self.retry.numbers).expect("it replays");
+        let (packet, vc) = self.retry.replay[replay.position as usize];
+        world.channels[self.out].begun[vc].push_back(packet);
+        world.counters.link.repeated += 1;
+        self.start(packet, vc, replay.sequence, true, world);
+    }
+
+    fn start(&mut self, packet: usize, vc: usize, sequence: Sequence, is_again: bool, world: &mut World) {
+        let rate = world.channels[self.out].rate(world.now);
+        let rate = rate.expect("a channel that is stopped begins nothing");
+        let slots = (world.now..).filter(|&at| is_slot(rate, at)).take(world.flits_of(packet) as usize);
+        let is_corrupt = self.retry.errors.corrupts(SentKind::Packet, slots.map(Cycle));
+        world.counters.link.corrupted += u64::from(is_corrupt);
+        // What goes along says nothing new if there is no news, and what was told before has been heard.
+        if self.has_news() || self.retry.is_unheard {
+            self.retry.is_unheard = is_corrupt;
+        }
+        let ack = self.tell(world);
+        self.retry.begun = world.now;
+        let tail = Tail { ack, sequence, is_corrupt };
+        self.sending = Some(Sending { packet, vc, next: 0, rate, tail, is_again });
+    }
+
+    fn has_news(&self) -> bool {
+        self.news.oldest.is_some() || self.retry.receiver.has_news()
     }
 
     /// What an acknowledgement says now.
-    fn tell(&mut self) -> Ack {
+    fn tell(&mut self, world: &mut World) -> Ack {
         self.news = News::default();
-        self.done.clone()
+        let told = self.retry.receiver.tell();
+        world.counters.link.nacks += u64::from(told.is_nack);
+        let ack = Ack { expected: told.expected, is_nack: told.is_nack, ..self.done.clone() };
+        self.retry.told = ack.clone();
+        ack
     }
 
     /// The flit that is sent in this cycle, and on which virtual channel, if it is a slot of the packet that is being sent.
+    /// What has been sent before is not told.
     pub(super) fn send(&mut self, world: &mut World) -> Option<(Flit, usize)> {
-        let Sending { packet, vc, next, rate, ref ack } = *self.sending.as_ref()?;
+        let Sending { packet, vc, next, rate, ref tail, is_again } = *self.sending.as_ref()?;
         if !is_slot(rate, world.now) {
             return None;
         }
@@ -283,14 +430,14 @@ impl Port {
             let mut slots = (world.now..).filter(|&at| is_slot(rate, at));
             slots.nth(left).expect("slots go on for ever") - world.now
         });
-        let ack = world.is_last(flit).then(|| ack.clone());
-        world.channels[self.out].send(Symbol::Flit(flit, vc, rest, ack));
+        let tail = world.is_last(flit).then(|| tail.clone());
+        world.channels[self.out].send(Symbol::Flit(flit, vc, rest, tail));
         if world.is_last(flit) {
             self.sending = None;
         } else if let Some(sending) = &mut self.sending {
             sending.next += 1;
         }
-        Some((flit, vc))
+        (!is_again).then_some((flit, vc))
     }
 
     /// Step 6, if nothing was begun in step 5; `was_free` says that it could have been.
@@ -300,10 +447,24 @@ impl Port {
         let is_due = self.news.accepted >= ack.packets
             || self.news.returned >= ack.packets
             || self.news.oldest.is_some_and(is_old);
-        if was_free && is_due {
-            let ack = self.tell();
-            world.channels[self.out].send(Symbol::Ack(ack));
+        let is_due = is_due || self.retry.receiver.gap == Gap::Found;
+        let heartbeat = world.settings.retry.map(|retry| self.retry.begun + u64::from(retry.heartbeat));
+        if !was_free {
+            return;
         }
+        let ack = if is_due {
+            self.tell(world)
+        } else if heartbeat.is_some_and(|at| at <= world.now) && self.retry.is_unheard {
+            Ack { is_nack: false, ..self.retry.told.clone() }
+        } else {
+            return;
+        };
+        self.retry.begun = world.now;
+        let slot = std::iter::once(Cycle(world.now));
+        let is_corrupt = self.retry.errors.corrupts(SentKind::Acknowledgement, slot);
+        self.retry.is_unheard = is_corrupt;
+        world.counters.link.corrupted += u64::from(is_corrupt);
+        world.channels[self.out].send(Symbol::Ack((!is_corrupt).then_some(ack)));
     }
 
     /// Flits of each virtual channel that the other end has begun: not sent, on the channel, in the buffer, or gone. And what
@@ -314,11 +475,9 @@ impl Port {
             let unsent = sending.map_or(0, |it| u64::from(world.flits_of(it.packet) - it.next));
             let on_channel = world.channels[self.out].flits(vc) as u64;
             let stored = other.store.len(vc) as u64;
-            assert_eq!(
-                self.begun_flits[vc],
-                unsent + on_channel + stored + other.gone[vc],
-                "flits of VC {vc}"
-            );
+            // What is dropped and sent again is not counted here.
+            let all = unsent + on_channel + stored + other.gone[vc];
+            assert!(!world.errors.are_none() || self.begun_flits[vc] == all, "flits of VC {vc}");
             let held = self.begun_flits[vc] - self.heard.returned[vc];
             assert_eq!(u64::from(self.room.held(vc)), held, "flits that take room");
             let order = [self.heard.returned[vc], other.done.returned[vc], other.gone[vc]];

@@ -38,12 +38,14 @@ use crate::lanes::draw;
 use crate::record::Record;
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, Packet, Rate, Ticket};
+use flitway_fabric::{
+    BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, LinkErrors, Packet, Rate, Ticket,
+};
 use flitway_switch::tiled::TiledSettings;
 use flitway_wiring::routing::{Header, Routing};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
-use link::{Channel, Port};
+use link::{Channel, Port, Retry};
 use nic::Nic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,6 +67,7 @@ pub struct Tiled {
 struct World {
     settings: TiledSettings,
     routing: Routing,
+    errors: LinkErrors,
     now: u64,
     /// All packets ever created.
     packets: Vec<Travelling>,
@@ -194,6 +197,7 @@ impl Tiled {
         let mut world = World {
             settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
+            errors: fabric.errors.clone(),
             now: 0,
             packets: Vec::new(),
             channels: Vec::new(),
@@ -269,7 +273,12 @@ fn wire(fabric: &Fabric<TiledSettings>, world: &mut World) -> (Vec<Switch>, Vec<
     }
     let port = |rail: u32, end: End| {
         let half = halves.get(&(rail, end))?;
-        Some(Port::new((half.out?, half.back?), settings.buffers.input, vcs))
+        let (component, port) = match end {
+            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+        };
+        let retry = Retry::new(settings, fabric.errors.of(component, port));
+        Some(Port::new((half.out?, half.back?), settings.buffers.input, vcs, retry))
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));

@@ -103,10 +103,14 @@ impl Nic {
 
     pub(super) fn cycle(&mut self, world: &mut World) {
         self.port.receive(0, true, world);
-        self.port.hear(world.now);
+        self.port.hear(world);
         self.empty(world);
         let was_free = self.port.is_free(world);
-        let begins = was_free && self.begin(world);
+        let replays = self.port.is_replaying();
+        let begins = was_free && (replays || self.begin(world));
+        if was_free && replays {
+            self.port.repeat(world);
+        }
         if let Some((flit, _)) = self.port.send(world)
             && world.is_last(flit)
         {

@@ -87,7 +87,7 @@ impl Switch {
     }
 
     /// Step 1.
-    fn step_acknowledgements(&mut self, world: &World) {
+    fn step_acknowledgements(&mut self, world: &mut World) {
         for Return { buffer, vc, flits } in std::mem::take(&mut self.returns) {
             match buffer {
                 Buffer::Input(port) => self.port(port).give_back(vc, flits, world.now),
@@ -99,7 +99,7 @@ impl Switch {
         }
         for tile in &mut self.tiles {
             let Some(port) = &mut tile.port else { continue };
-            for (load, returned) in tile.loads.iter_mut().zip(port.hear(world.now)) {
+            for (load, returned) in tile.loads.iter_mut().zip(port.hear(world)) {
                 *load -= returned;
             }
         }
@@ -293,8 +293,12 @@ impl Switch {
             let tile = &mut self.tiles[output];
             let Some(port) = &tile.port else { continue };
             let was_free = port.is_free(world);
-            let begins = was_free && tile.grant_link(world);
+            let replays = port.is_replaying();
+            let begins = was_free && (replays || tile.grant_link(world));
             let port = tile.port.as_mut().expect("it was there");
+            if was_free && replays {
+                port.repeat(world);
+            }
             if let Some((flit, vc)) = port.send(world) {
                 let row = tile.leaves_row.expect("what is sent is in a column buffer");
                 tile.column_buffers[row].store.take_first(vc, flit, world.now);

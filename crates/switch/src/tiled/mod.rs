@@ -65,7 +65,7 @@
 //! after the last of these: a packet was begun when it kept none; it heard of packets accepted that it did not know of; the
 //! timer expired. In that cycle it goes back, after it has heard what is heard. *Heartbeats*: in a slot in which the link is
 //! free, has begun nothing in this cycle and none in `heartbeat` cycles before, it says its last acknowledgement again,
-//! alone, but that it is no NACK. (What was heard says nothing new, so heartbeats matter only where it was not.)
+//! alone, but that it is no NACK. What was heard says nothing new: such heartbeats are left out, of rules and totals too.
 //!
 //! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
 //!

@@ -5,7 +5,7 @@ use crate::campaign::case::{Case, Changed, Slow};
 use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
+use flitway_fabric::{ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, SentKind};
 use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
@@ -29,6 +29,7 @@ record!(Case {
     sets,
     barriers,
     faults,
+    errors,
     arrivals,
     promises,
     threads,
@@ -99,6 +100,9 @@ record!(GroupSettings { members, root });
 record!(BarrierSettings { members, root, rail });
 choice!(Root { Switch(number), Node(node) });
 record!(Faults { seed, losses });
+record!(LinkErrors { seed, flit, rules });
+record!(ErrorRule { component, port, kind, nth });
+choice!(SentKind { Packet, Acknowledgement });
 record!(Loss { component, port, group, kind, nth });
 choice!(PacketKind { Combine, CombineAck, Distribute, DistributeDun });
 record!(Arrivals { group, first, pauses });

@@ -55,16 +55,13 @@ impl Switch {
         let it = &mut self.outputs[output];
         it.hear(cx.shared, now);
         let Some(sender) = &mut it.sender else { return false };
-        let deadline = sender.expire(cx, now);
-        if let Some(unreliable) = sender.unreliable()
-            && deadline < Cycle::NEVER
-        {
-            let slot = (Step::Output as usize) << self.step_bits | output;
-            self.agenda.remind(&mut unreliable.reminder, slot, deadline);
-        }
-        if !sender.is_replaying() {
+        sender.expire(cx, now);
+        let replays = sender.is_replaying();
+        self.watch_timer(output);
+        if !replays {
             return false;
         }
+        let Some(sender) = &mut self.outputs[output].sender else { return false };
         let mut next = sender.slot_from(now);
         if next == now {
             let input = &mut self.inputs[output];
@@ -78,6 +75,18 @@ impl Switch {
             self.schedule(Step::Output, output, next);
         }
         true
+    }
+
+    /// Looks at `output` again when the timer of its link expires.
+    fn watch_timer(&mut self, output: usize) {
+        let Some(unreliable) = self.outputs[output].sender.as_mut().and_then(|it| it.unreliable()) else {
+            return;
+        };
+        let deadline = unreliable.deadline();
+        if deadline < Cycle::NEVER {
+            let slot = (Step::Output as usize) << self.step_bits | output;
+            self.agenda.remind(&mut unreliable.reminder, slot, deadline);
+        }
     }
 
     /// What was told and not heard is said again in cycle `at`.
@@ -173,8 +182,7 @@ impl Switch {
         });
         self.schedule_beat(output, beats_at);
         if cx.shared.is_unreliable() {
-            // The timer runs.
-            self.schedule(Step::Output, output, flight.ends);
+            self.watch_timer(output);
         }
         flight.ends
     }
