@@ -71,10 +71,15 @@ impl Channel {
         self.line.push_back(None);
     }
 
-    /// Flits of `vc` that are not yet on the receiver's wire.
-    fn flits(&self, vc: usize) -> usize {
-        let line = self.line.iter().skip(1).flatten();
-        line.filter(|symbol| matches!(symbol, Symbol::Flit(_, of, ..) if *of == vc)).count()
+    /// By virtual channel: flits that are not yet on the receiver's wire.
+    fn flits(&self) -> Vec<u64> {
+        let mut flits = vec![0; self.begun.len()];
+        for symbol in self.line.iter().skip(1).flatten() {
+            if let Symbol::Flit(_, vc, ..) = symbol {
+                flits[*vc] += 1;
+            }
+        }
+        flits
     }
 }
 
@@ -309,10 +314,9 @@ impl Port {
     /// Flits of each virtual channel that the other end has begun: not sent, on the channel, in the buffer, or gone. And what
     /// has been heard is not more than what was done.
     pub(super) fn assert_books(&self, other: &Port, world: &World) {
-        for vc in 0..self.gone.len() {
+        for (vc, on_channel) in world.channels[self.out].flits().into_iter().enumerate() {
             let sending = self.sending.as_ref().filter(|sending| sending.vc == vc);
             let unsent = sending.map_or(0, |it| u64::from(world.flits_of(it.packet) - it.next));
-            let on_channel = world.channels[self.out].flits(vc) as u64;
             let stored = other.store.len(vc) as u64;
             assert_eq!(
                 self.begun_flits[vc],

@@ -9,6 +9,7 @@ use flitway_fabric::observer::{Grant, SwitchObserver};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
 use flitway_wiring::routing::{Arrival, Candidate};
 use flitway_wiring::{PortId, SwitchId};
+use std::collections::VecDeque;
 use tile::{Moving, Tile, Waiting};
 
 #[derive(Debug)]
@@ -173,6 +174,9 @@ impl Switch {
     }
 
     fn grant_row_bus(&mut self, input: usize, world: &World) {
+        if self.tiles[input].queues.iter().flatten().all(VecDeque::is_empty) {
+            return;
+        }
         let requests = |vc: usize| -> Vec<bool> {
             let requests = self.tiles[input].queues[vc].iter().map(|queue| {
                 queue.front().is_some_and(|first| {
@@ -202,6 +206,9 @@ impl Switch {
     /// Step 4.
     fn step_subswitches(&mut self, world: &mut World) {
         for there in 0..self.tiles.len() {
+            if self.tiles[there].is_idle() {
+                continue;
+            }
             let offers = self.offers(there, world);
             for row in 0..world.settings.rows as usize {
                 self.grant_channel(there, row, &offers, world);

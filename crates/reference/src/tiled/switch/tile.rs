@@ -146,8 +146,17 @@ impl Tile {
         }
     }
 
+    /// Whether no packet is in its row buffers, nor on the way out of one.
+    pub(super) fn is_idle(&self) -> bool {
+        let mut queues = self.row_buffers.iter().flat_map(|buffer| &buffer.queues);
+        queues.all(VecDeque::is_empty) && self.channels.iter().all(|channel| channel.moving.is_none())
+    }
+
     /// Step 5. Says whether a packet begins.
     pub(super) fn grant_link(&mut self, world: &mut World) -> bool {
+        if self.column_buffers.iter().flat_map(|buffer| &buffer.queues).all(VecDeque::is_empty) {
+            return false;
+        }
         let port = self.port.as_mut().expect("packets leave by ports that are wired");
         let requests = |vc: usize| -> Vec<bool> {
             let can_go = |first: &Waiting| {
