@@ -2,7 +2,10 @@
 
 use super::room::{Room, Store};
 use super::{Flit, World};
+use flitway_engine::Cycle;
+use flitway_fabric::observer::{ComponentNumber, Departure};
 use flitway_switch::tiled::BufferSettings;
+use flitway_wiring::PortId;
 use std::collections::VecDeque;
 
 /// Flits of a channel in so many cycles.
@@ -88,8 +91,20 @@ impl Channel {
 pub(super) struct Arrived {
     pub(super) packet: usize,
     pub(super) vc: usize,
+    /// When its first flit was on the wire.
+    pub(super) first: u64,
     /// When it is accepted.
     pub(super) at: u64,
+}
+
+/// A packet that is coming.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    next: Flit,
+    vc: usize,
+    /// When its first flit was on the wire, and when its last one will be.
+    first: u64,
+    last: u64,
 }
 
 /// The packet that a port sends.
@@ -106,12 +121,15 @@ struct Sending {
 /// One end of a link.
 #[derive(Debug)]
 pub(super) struct Port {
+    name: (ComponentNumber, PortId),
     /// The channel that it sends on.
     pub(super) out: usize,
     back: usize,
     /// Of the buffer at the other end.
     room: Room,
     sending: Option<Sending>,
+    /// The cycle after the last slot of what it has begun last.
+    free: u64,
     /// Packets that have begun.
     begun: u64,
     /// Flits of packets that have begun, by virtual channel.
@@ -125,8 +143,8 @@ pub(super) struct Port {
     pub(super) store: Store,
     /// Flits that have left it, by virtual channel.
     gone: Vec<u64>,
-    /// The packet that is coming in: its next flit, its virtual channel, and when the last one comes.
-    coming: Option<(Flit, usize, u64)>,
+    /// The packet that is coming in.
+    coming: Option<Coming>,
     arrived: VecDeque<Arrived>,
     /// What has happened here.
     done: Ack,
@@ -142,13 +160,20 @@ struct News {
 }
 
 impl Port {
-    pub(super) fn new((out, back): (usize, usize), buffer: BufferSettings, vcs: usize) -> Self {
+    pub(super) fn new(
+        name: (ComponentNumber, PortId),
+        (out, back): (usize, usize),
+        buffer: BufferSettings,
+        vcs: usize,
+    ) -> Self {
         let nothing = Ack { accepted: 0, returned: vec![0; vcs] };
         Port {
+            name,
             out,
             back,
             room: Room::new(buffer, vcs),
             sending: None,
+            free: 0,
             begun: 0,
             begun_flits: vec![0; vcs],
             heard: nothing.clone(),
@@ -178,21 +203,22 @@ impl Port {
                     let first = world.channels[self.back].begun[vc].pop_front();
                     assert_eq!(first, Some(flit.packet), "a virtual channel of a link keeps its order");
                     let last = now + rest.expect("the first flit tells when the last one comes");
-                    self.coming = Some((flit, vc, last));
+                    self.coming = Some(Coming { next: flit, vc, first: now, last });
                     if !waits {
                         let at = now.max(last - (n - 1)) + ready;
-                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at });
+                        self.arrived.push_back(Arrived { packet: flit.packet, vc, first: now, at });
                     }
                 }
-                let (expected, on, last) = self.coming.expect("a packet begins with its first flit");
-                assert_eq!((flit, vc), (expected, on), "flits of a packet follow each other");
-                self.coming = Some((Flit { index: flit.index + 1, ..flit }, vc, last));
+                let coming = self.coming.as_mut().expect("a packet begins with its first flit");
+                assert_eq!((flit, vc), (coming.next, coming.vc), "flits of a packet follow each other");
+                coming.next.index += 1;
+                let Coming { first, last, .. } = *coming;
                 if world.is_last(flit) {
                     assert_eq!(now, last, "the last flit comes when it should");
                     self.coming = None;
                     self.to_hear.extend(ack.map(|ack| (now + receive, ack)));
                     if waits {
-                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at: now + ready });
+                        self.arrived.push_back(Arrived { packet: flit.packet, vc, first, at: now + ready });
                     }
                 }
             }
@@ -257,10 +283,22 @@ impl Port {
         is_open && self.room.has(vc, flits)
     }
 
-    /// A packet begins in this cycle.
-    pub(super) fn begin(&mut self, packet: usize, vc: usize, world: &mut World) {
+    /// A packet, which the link could have had since cycle `ready`, begins in this cycle.
+    pub(super) fn begin(&mut self, packet: usize, vc: usize, ready: u64, world: &mut World) {
         assert!(self.is_free(world), "a link sends one packet at a time");
         let flits = world.flits_of(packet);
+        let on_line = world.channels[self.out].line.len() as u64 - 1;
+        world.record.chosen.push(Departure {
+            packet: world.packets[packet].name(),
+            component: self.name.0,
+            port: self.name.1,
+            vc: vc as u8,
+            flits: flits as u16,
+            ready: Cycle(ready),
+            free: Cycle(self.free),
+            chosen: Cycle(world.now),
+            arrives: Cycle(world.now + on_line),
+        });
         self.room.take(vc, flits);
         self.begun += 1;
         self.begun_flits[vc] += u64::from(flits);
@@ -290,6 +328,7 @@ impl Port {
         });
         let ack = world.is_last(flit).then(|| ack.clone());
         world.channels[self.out].send(Symbol::Flit(flit, vc, rest, ack));
+        self.free = world.now + 1;
         if world.is_last(flit) {
             self.sending = None;
         } else if let Some(sending) = &mut self.sending {
@@ -307,6 +346,7 @@ impl Port {
             || self.news.oldest.is_some_and(is_old);
         if was_free && is_due {
             let ack = self.tell();
+            self.free = world.now + 1;
             world.channels[self.out].send(Symbol::Ack(ack));
         }
     }

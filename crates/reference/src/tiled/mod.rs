@@ -37,6 +37,7 @@ use crate::driver::Model;
 use crate::lanes::draw;
 use crate::record::Record;
 use flitway_engine::Cycle;
+use flitway_fabric::observer::PacketName;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, Packet, Rate, Ticket};
 use flitway_switch::tiled::TiledSettings;
@@ -83,6 +84,12 @@ struct Travelling {
     header: Header,
     injected: u64,
     hops: u16,
+}
+
+impl Travelling {
+    fn name(&self) -> PacketName {
+        PacketName { source: self.source, injected: Cycle(self.injected) }
+    }
 }
 
 /// One flit: its packet and its place in it.
@@ -269,7 +276,11 @@ fn wire(fabric: &Fabric<TiledSettings>, world: &mut World) -> (Vec<Switch>, Vec<
     }
     let port = |rail: u32, end: End| {
         let half = halves.get(&(rail, end))?;
-        Some(Port::new((half.out?, half.back?), settings.buffers.input, vcs))
+        let name = match end {
+            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+        };
+        Some(Port::new(name, (half.out?, half.back?), settings.buffers.input, vcs))
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));

@@ -26,6 +26,8 @@ use std::sync::Arc;
 impl Tested for TiledSettings {
     type Model = Tiled;
 
+    const FOLLOWS_PACKETS: bool = true;
+
     const CHANGES: &'static [fn(&mut Self)] = CHANGES;
 
     fn case(seed: u64) -> Case {
