@@ -1,11 +1,11 @@
-//! What a run has to show: every delivery, every grant, every advert that says something new, and all of barriers but
-//! packets that change nothing.
+//! What a run has to show: every delivery, every grant, every advert that says something new, every passage and departure where
+//! the reference tells them, and all of barriers but packets that change nothing.
 
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
 use flitway_fabric::observer::{
-    Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Grant, LinkObserver,
-    MessageObserver, Miss, NicObserver, SwitchObserver,
+    Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Grant, LinkObserver,
+    MessageObserver, Miss, NicObserver, Passage, SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
@@ -35,6 +35,10 @@ pub struct Record {
     pub losses: Vec<BarrierLoss>,
     /// Packets for which a table had no output.
     pub misses: Vec<Miss>,
+    /// Packets that were let across a switch, where the reference tells of them.
+    pub passages: Vec<Passage>,
+    /// Packets that links have chosen, where the reference tells of them.
+    pub chosen: Vec<Departure>,
 }
 
 /// One thing that happened.
@@ -62,6 +66,10 @@ pub enum Event {
     Lost(BarrierLoss),
     /// A table had no output for a packet.
     Missed(Miss),
+    /// A packet was let across a switch.
+    Passed(Passage),
+    /// A link has chosen a packet.
+    Chosen(Departure),
 }
 
 impl Event {
@@ -78,6 +86,8 @@ impl Event {
             Event::Departed(departure) => departure.cycle,
             Event::Lost(loss) => loss.cycle,
             Event::Missed(miss) => miss.cycle,
+            Event::Passed(passage) => passage.granted,
+            Event::Chosen(departure) => departure.chosen,
         }
     }
 
@@ -121,6 +131,8 @@ impl Event {
                 [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, 0, 0]
             }
             Event::Missed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
+            Event::Passed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
+            Event::Chosen(it) => [it.component, it.port.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
         let kind = match self {
@@ -135,6 +147,8 @@ impl Event {
             Event::Departed(_) => 8,
             Event::Sent(..) => 9,
             Event::Missed(_) => 10,
+            Event::Passed(_) => 11,
+            Event::Chosen(_) => 12,
         };
         (self.cycle(), kind, place)
     }
@@ -168,6 +182,8 @@ impl Record {
         self.departures.append(&mut other.departures);
         self.losses.append(&mut other.losses);
         self.misses.append(&mut other.misses);
+        self.passages.append(&mut other.passages);
+        self.chosen.append(&mut other.chosen);
     }
 
     /// Everything that happened before cycle `end`, in a canonical order.
@@ -182,12 +198,15 @@ impl Record {
         let completions = self.completions.iter().map(|&(at, it, group)| Event::Completed(at, it, group));
         let losses = self.losses.iter().copied().map(Event::Lost);
         let misses = self.misses.iter().copied().map(Event::Missed);
+        let passages = self.passages.iter().copied().map(Event::Passed);
+        let chosen = self.chosen.iter().copied().map(Event::Chosen);
         let notes = self.notes.iter().copied().map(Event::Noted);
         let departures = self.departures.iter().copied().map(Event::Departed);
         let packets = notes.chain(departures).chain(losses);
         let barriers = arrivals.chain(releases).chain(completions).chain(packets);
+        let packets = deliveries.chain(sent).chain(passages).chain(chosen);
         let mut all: Vec<Event> =
-            deliveries.chain(sent).chain(grants).chain(misses).chain(adverts).chain(barriers).collect();
+            packets.chain(grants).chain(misses).chain(adverts).chain(barriers).collect();
         all.retain(|event| event.cycle() < end);
         all.sort_unstable_by_key(Event::key);
         all
@@ -204,6 +223,10 @@ impl Record {
 }
 
 impl LinkObserver for Record {
+    fn departed(&mut self, departure: &Departure) {
+        self.chosen.push(*departure);
+    }
+
     fn advertised(&mut self, advert: &Advert) {
         self.adverts.push(*advert);
     }
@@ -220,6 +243,10 @@ impl LinkObserver for Record {
 impl SwitchObserver for Record {
     fn granted(&mut self, grant: &Grant) {
         self.grants.push(*grant);
+    }
+
+    fn passed(&mut self, passage: &Passage) {
+        self.passages.push(*passage);
     }
 
     fn missed(&mut self, miss: &Miss) {

@@ -134,7 +134,7 @@ fn compare_on<A: Architecture<Chip: Tested>>(
     Ok(coverage)
 }
 
-fn compare_runs<A: Architecture, E: Endpoint>(
+fn compare_runs<A: Architecture<Chip: Tested>, E: Endpoint>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
     mut reference: Reference<impl Model, impl Scripted>,
@@ -172,7 +172,7 @@ struct EngineRun {
     counters: Counters,
 }
 
-fn run_engine<A: Architecture, E: Endpoint>(
+fn run_engine<A: Architecture<Chip: Tested>, E: Endpoint>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
     endpoints: Vec<E>,
@@ -196,6 +196,10 @@ fn run_engine<A: Architecture, E: Endpoint>(
     }
     let mut record = Record::default();
     simulation.gather_observers(std::mem::take).iter_mut().for_each(|part| record.append(part));
+    if !A::Chip::FOLLOWS_PACKETS {
+        record.passages.clear();
+        record.chosen.clear();
+    }
     Ok(EngineRun { now: simulation.now(), record, counters: simulation.counters() })
 }
 

@@ -1,9 +1,10 @@
 //! The differential campaign: random cases, run on the reference and on the fast engine, compared in everything.
 //!
 //! A case is made from one 64-bit seed ([`generate()`]): fabric, settings, traffic, and how it is looked at.
-//! [`compare()`] runs it and demands the same deliveries (every field), the same grants, the same new adverts, the same
-//! totals, and books that balance. A case that fails is [shrunk](shrink()) and comes back as a [`Finding`], which prints
-//! the smallest case, as text that can be kept as a file and read again, with the first difference.
+//! [`compare()`] runs it and demands the same deliveries (every field), the same grants, the same new adverts, of tiled
+//! switches also the same passages and departures, the same totals, and books that balance. A case that fails is
+//! [shrunk](shrink()) and comes back as a [`Finding`], which prints the smallest case, as text that can be kept as a file
+//! and read again, with the first difference.
 
 mod case;
 mod chip;

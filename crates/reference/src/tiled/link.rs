@@ -5,7 +5,9 @@ use super::{Flit, World};
 use flitway_engine::Cycle;
 use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Numbers, Reception, Sequence};
 use flitway_fabric::link::{ChannelErrors, SentKind};
+use flitway_fabric::observer::{ComponentNumber, Departure};
 use flitway_switch::tiled::{BufferSettings, TiledSettings};
+use flitway_wiring::PortId;
 use std::collections::VecDeque;
 
 /// Flits of a channel in so many cycles.
@@ -86,10 +88,15 @@ impl Channel {
         self.line.push_back(None);
     }
 
-    /// Flits of `vc` that are not yet on the receiver's wire.
-    fn flits(&self, vc: usize) -> usize {
-        let line = self.line.iter().skip(1).flatten();
-        line.filter(|symbol| matches!(symbol, Symbol::Flit(_, of, ..) if *of == vc)).count()
+    /// By virtual channel: flits that are not yet on the receiver's wire.
+    fn flits(&self) -> Vec<u64> {
+        let mut flits = vec![0; self.begun.len()];
+        for symbol in self.line.iter().skip(1).flatten() {
+            if let Symbol::Flit(_, vc, ..) = symbol {
+                flits[*vc] += 1;
+            }
+        }
+        flits
     }
 }
 
@@ -98,10 +105,22 @@ impl Channel {
 pub(super) struct Arrived {
     pub(super) packet: usize,
     pub(super) vc: usize,
+    /// When its first flit was on the wire.
+    pub(super) first: u64,
     /// When it is received.
     pub(super) at: u64,
     sequence: Sequence,
     is_corrupt: bool,
+}
+
+/// A packet that is coming.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    next: Flit,
+    vc: usize,
+    /// When its first flit was on the wire, and when its last one will be.
+    first: u64,
+    last: u64,
 }
 
 /// The packet that a port sends.
@@ -120,12 +139,15 @@ struct Sending {
 /// One end of a link.
 #[derive(Debug)]
 pub(super) struct Port {
+    name: (ComponentNumber, PortId),
     /// The channel that it sends on.
     pub(super) out: usize,
     back: usize,
     /// Of the buffer at the other end.
     room: Room,
     sending: Option<Sending>,
+    /// The cycle after the last slot of what it has begun last.
+    free: u64,
     /// Packets that have begun.
     begun: u64,
     /// Flits of packets that have begun, by virtual channel.
@@ -140,8 +162,8 @@ pub(super) struct Port {
     pub(super) store: Store,
     /// Flits that have left it, by virtual channel.
     gone: Vec<u64>,
-    /// The packet that is coming in: its next flit, its virtual channel, and when the last one comes.
-    coming: Option<(Flit, usize, u64)>,
+    /// The packet that is coming in.
+    coming: Option<Coming>,
     arrived: VecDeque<Arrived>,
     /// What has happened here.
     done: Ack,
@@ -198,13 +220,21 @@ struct News {
 }
 
 impl Port {
-    pub(super) fn new((out, back): (usize, usize), buffer: BufferSettings, vcs: usize, retry: Retry) -> Self {
+    pub(super) fn new(
+        name: (ComponentNumber, PortId),
+        (out, back): (usize, usize),
+        buffer: BufferSettings,
+        vcs: usize,
+        retry: Retry,
+    ) -> Self {
         let nothing = Ack::nothing(vcs);
         Port {
+            name,
             out,
             back,
             room: Room::new(buffer, vcs),
             sending: None,
+            free: 0,
             begun: 0,
             begun_flits: vec![0; vcs],
             heard: nothing.clone(),
@@ -237,16 +267,19 @@ impl Port {
                     let first = world.channels[self.back].begun[vc].pop_front();
                     assert_eq!(first, Some(flit.packet), "a virtual channel of a link keeps its order");
                     let last = now + rest.expect("the first flit tells when the last one comes");
-                    self.coming = Some((flit, vc, last));
+                    self.coming = Some(Coming { next: flit, vc, first: now, last });
                     if !waits {
                         let at = now.max(last - (n - 1)) + ready;
                         let (sequence, is_corrupt) = (Sequence(0), false);
-                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at, sequence, is_corrupt });
+                        let arrived =
+                            Arrived { packet: flit.packet, vc, first: now, at, sequence, is_corrupt };
+                        self.arrived.push_back(arrived);
                     }
                 }
-                let (expected, on, last) = self.coming.expect("a packet begins with its first flit");
-                assert_eq!((flit, vc), (expected, on), "flits of a packet follow each other");
-                self.coming = Some((Flit { index: flit.index + 1, ..flit }, vc, last));
+                let coming = self.coming.as_mut().expect("a packet begins with its first flit");
+                assert_eq!((flit, vc), (coming.next, coming.vc), "flits of a packet follow each other");
+                coming.next.index += 1;
+                let Coming { first, last, .. } = *coming;
                 if world.is_last(flit) {
                     assert_eq!(now, last, "the last flit comes when it should");
                     self.coming = None;
@@ -256,7 +289,8 @@ impl Port {
                     }
                     if waits {
                         let at = now + ready;
-                        self.arrived.push_back(Arrived { packet: flit.packet, vc, at, sequence, is_corrupt });
+                        let arrived = Arrived { packet: flit.packet, vc, first, at, sequence, is_corrupt };
+                        self.arrived.push_back(arrived);
                     }
                 }
             }
@@ -353,10 +387,22 @@ impl Port {
         is_open && self.room.has(vc, flits)
     }
 
-    /// A packet begins in this cycle.
-    pub(super) fn begin(&mut self, packet: usize, vc: usize, world: &mut World) {
+    /// A packet, which the link could have had since cycle `ready`, begins in this cycle.
+    pub(super) fn begin(&mut self, packet: usize, vc: usize, ready: u64, world: &mut World) {
         assert!(self.is_free(world), "a link sends one packet at a time");
         let flits = world.flits_of(packet);
+        let on_line = world.channels[self.out].line.len() as u64 - 1;
+        world.record.chosen.push(Departure {
+            packet: world.packets[packet].name(),
+            component: self.name.0,
+            port: self.name.1,
+            vc: vc as u8,
+            flits: flits as u16,
+            ready: Cycle(ready),
+            free: Cycle(self.free),
+            chosen: Cycle(world.now),
+            arrives: Cycle(world.now + on_line),
+        });
         self.room.take(vc, flits);
         self.begun += 1;
         self.begun_flits[vc] += u64::from(flits);
@@ -432,6 +478,7 @@ impl Port {
         });
         let tail = world.is_last(flit).then(|| tail.clone());
         world.channels[self.out].send(Symbol::Flit(flit, vc, rest, tail));
+        self.free = world.now + 1;
         if world.is_last(flit) {
             self.sending = None;
         } else if let Some(sending) = &mut self.sending {
@@ -460,6 +507,7 @@ impl Port {
             return;
         };
         self.retry.begun = world.now;
+        self.free = world.now + 1;
         let slot = std::iter::once(Cycle(world.now));
         let is_corrupt = self.retry.errors.corrupts(SentKind::Acknowledgement, slot);
         self.retry.is_unheard = is_corrupt;
@@ -470,10 +518,9 @@ impl Port {
     /// Flits of each virtual channel that the other end has begun: not sent, on the channel, in the buffer, or gone. And what
     /// has been heard is not more than what was done.
     pub(super) fn assert_books(&self, other: &Port, world: &World) {
-        for vc in 0..self.gone.len() {
+        for (vc, on_channel) in world.channels[self.out].flits().into_iter().enumerate() {
             let sending = self.sending.as_ref().filter(|sending| sending.vc == vc);
             let unsent = sending.map_or(0, |it| u64::from(world.flits_of(it.packet) - it.next));
-            let on_channel = world.channels[self.out].flits(vc) as u64;
             let stored = other.store.len(vc) as u64;
             // What is dropped and sent again is not counted here.
             let all = unsent + on_channel + stored + other.gone[vc];

@@ -37,6 +37,7 @@ use crate::driver::Model;
 use crate::lanes::draw;
 use crate::record::Record;
 use flitway_engine::Cycle;
+use flitway_fabric::observer::PacketName;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{
     BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, LinkErrors, Packet, Rate, Ticket,
@@ -86,6 +87,12 @@ struct Travelling {
     header: Header,
     injected: u64,
     hops: u16,
+}
+
+impl Travelling {
+    fn name(&self) -> PacketName {
+        PacketName { source: self.source, injected: Cycle(self.injected) }
+    }
 }
 
 /// One flit: its packet and its place in it.
@@ -273,12 +280,12 @@ fn wire(fabric: &Fabric<TiledSettings>, world: &mut World) -> (Vec<Switch>, Vec<
     }
     let port = |rail: u32, end: End| {
         let half = halves.get(&(rail, end))?;
-        let (component, port) = match end {
+        let name = match end {
             End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
             End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
         };
-        let retry = Retry::new(settings, fabric.errors.of(component, port));
-        Some(Port::new((half.out?, half.back?), settings.buffers.input, vcs, retry))
+        let retry = Retry::new(settings, fabric.errors.of(name.0, name.1));
+        Some(Port::new(name, (half.out?, half.back?), settings.buffers.input, vcs, retry))
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));

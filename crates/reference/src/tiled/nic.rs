@@ -146,7 +146,8 @@ impl Nic {
         let packet = self.waiting[vc].pop_front().expect("who requests has a packet");
         let pipeline = &world.settings.pipeline;
         world.packets[packet].injected = world.now + u64::from(pipeline.link + pipeline.transmit);
-        self.port.begin(packet, vc, world);
+        let ready = world.packets[packet].packet.created.0;
+        self.port.begin(packet, vc, ready, world);
         true
     }
 

@@ -5,10 +5,11 @@ mod tile;
 use super::World;
 use super::link::{Arrived, Port};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Grant, SwitchObserver};
+use flitway_fabric::observer::{Grant, Passage, SwitchObserver};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
 use flitway_wiring::routing::{Arrival, Candidate};
 use flitway_wiring::{PortId, SwitchId};
+use std::collections::VecDeque;
 use tile::{Moving, Tile, Waiting};
 
 #[derive(Debug)]
@@ -113,12 +114,13 @@ impl Switch {
     fn step_accepted(&mut self, world: &mut World) {
         for input in 0..self.tiles.len() {
             let Some(port) = &mut self.tiles[input].port else { continue };
-            let Some(Arrived { packet, vc, .. }) = port.accept(world) else { continue };
+            let Some(Arrived { packet, vc, first, .. }) = port.accept(world) else { continue };
             assert!(port.accept(world).is_none(), "a port accepts one packet a cycle");
             let (output, leaves) = self.route(input, vc, packet, world);
             self.tiles[output].loads[leaves] += world.flits_of(packet);
             let column = output % world.settings.columns as usize;
-            let waiting = Waiting { packet, input, came: vc, output, leaves, since: world.now };
+            let (arrived, since) = (first, world.now);
+            let waiting = Waiting { packet, input, came: vc, output, leaves, arrived, since, ready: since };
             self.tiles[input].queues[vc][column].push_back(waiting);
         }
     }
@@ -148,7 +150,7 @@ impl Switch {
     }
 
     /// Step 3.
-    fn step_row_buses(&mut self, world: &World) {
+    fn step_row_buses(&mut self, world: &mut World) {
         for input in 0..self.tiles.len() {
             if self.tiles[input].on_bus.is_none() {
                 self.grant_row_bus(input, world);
@@ -161,6 +163,7 @@ impl Switch {
             self.tiles[there].row_buffers[column].store.put(vc, moving.flit(), from);
             self.tiles[input].on_bus = moving.next(world);
             if self.tiles[input].on_bus.is_none() {
+                self.tiles[input].bus_free = world.now + 1;
                 self.gives_back(Buffer::Input(input), vc, moving.packet.packet, world);
             }
         }
@@ -172,7 +175,10 @@ impl Switch {
         (waiting.input / columns * columns + waiting.output % columns, waiting.input % columns)
     }
 
-    fn grant_row_bus(&mut self, input: usize, world: &World) {
+    fn grant_row_bus(&mut self, input: usize, world: &mut World) {
+        if self.tiles[input].queues.iter().flatten().all(VecDeque::is_empty) {
+            return;
+        }
         let requests = |vc: usize| -> Vec<bool> {
             let requests = self.tiles[input].queues[vc].iter().map(|queue| {
                 queue.front().is_some_and(|first| {
@@ -191,8 +197,23 @@ impl Switch {
         let first = tile.queues[vc][column].pop_front().expect("who requests has a packet");
         tile.on_bus = Some(Moving::of(first));
         let (there, column) = self.row_buffer(&first, world);
-        let since = world.now + u64::from(world.settings.pipeline.row);
-        self.tiles[there].row_buffers[column].begin(Waiting { since, ..first }, world);
+        let pipeline = &world.settings.pipeline;
+        let since = world.now + u64::from(pipeline.row);
+        let ready = since + u64::from(pipeline.subswitch + pipeline.column);
+        self.tiles[there].row_buffers[column].begin(Waiting { since, ready, ..first }, world);
+        let passage = Passage {
+            packet: world.packets[first.packet].name(),
+            switch: self.number,
+            input: PortId::new(input),
+            vc: vc as u8,
+            outputs: 1 << first.output,
+            arrived: Cycle(first.arrived),
+            ready: Cycle(first.since),
+            requested: Cycle(first.since),
+            free: Some(Cycle(self.tiles[input].bus_free)),
+            granted: Cycle(world.now),
+        };
+        world.record.passed(&passage);
     }
 
     fn gives_back(&mut self, buffer: Buffer, vc: usize, packet: usize, world: &World) {
@@ -202,6 +223,9 @@ impl Switch {
     /// Step 4.
     fn step_subswitches(&mut self, world: &mut World) {
         for there in 0..self.tiles.len() {
+            if self.tiles[there].is_idle() {
+                continue;
+            }
             let offers = self.offers(there, world);
             for row in 0..world.settings.rows as usize {
                 self.grant_channel(there, row, &offers, world);

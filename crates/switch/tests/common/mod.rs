@@ -18,6 +18,7 @@ use flitway_wiring::{Destination, Groups, NodeId, RailId};
 use std::sync::Arc;
 
 /// The HPP Switch of hpp-switch.txt with `ports` ports, without repeated adverts.
+#[allow(dead_code, reason = "tests of other switches do without")]
 pub(crate) fn hpp(ports: u32) -> HppSettings {
     HppSettings {
         ports,
@@ -36,12 +37,12 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
     }
 }
 
-pub(crate) fn fabric(
+pub(crate) fn fabric<C>(
     topology: &TopologySettings,
     kind: RoutingKind,
     latency: u32,
-    settings: HppSettings,
-) -> Fabric<HppSettings> {
+    settings: C,
+) -> Fabric<C> {
     let topology = Arc::new(Topology::build(topology).unwrap());
     let latencies = vec![latency; topology.links().len()];
     let routing = Routing::new(kind, topology).unwrap();
@@ -87,9 +88,9 @@ impl Endpoint for Script {
 }
 
 /// Scripts of random packets: on average one every `gap` cycles and node until `until`.
-pub(crate) fn random_scripts(
+pub(crate) fn random_scripts<C>(
     seed: u64,
-    fabric: &Fabric<HppSettings>,
+    fabric: &Fabric<C>,
     gap: u64,
     until: u64,
     payload_max: u64,

@@ -19,6 +19,9 @@ pub(super) trait Tested: Sized + 'static {
     /// Its reference model.
     type Model: Model;
 
+    /// Whether its reference tells which packets cross switches and leave by links.
+    const FOLLOWS_PACKETS: bool = false;
+
     /// Changes that make it plainer. Each may be tried several times over.
     const CHANGES: &'static [fn(&mut Self)];
 

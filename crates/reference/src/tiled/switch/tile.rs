@@ -18,8 +18,12 @@ pub(super) struct Waiting {
     pub(super) output: usize,
     /// That by which it leaves.
     pub(super) leaves: usize,
+    /// When its first flit was on the wire.
+    pub(super) arrived: u64,
     /// Since when the buffer that it is in has it.
     pub(super) since: u64,
+    /// When the column buffer could have it, as far as is known.
+    pub(super) ready: u64,
 }
 
 /// A packet that goes on, a flit in each cycle.
@@ -56,6 +60,8 @@ pub(super) struct Tile {
     /// By virtual channel.
     pub(super) column_arbiters: Vec<Arbiter>,
     pub(super) on_bus: Option<Moving>,
+    /// The cycle after the last in which a flit went over the bus.
+    pub(super) bus_free: u64,
 
     /// Of the inputs of its row, by their column.
     pub(super) row_buffers: Vec<RowBuffer>,
@@ -136,6 +142,7 @@ impl Tile {
             bus_arbiter: arbiter(vcs),
             column_arbiters: vec![arbiter(columns); vcs],
             on_bus: None,
+            bus_free: 0,
             row_buffers: vec![row_buffer; columns],
             channels: vec![ColumnChannel { arbiter: arbiter(columns), moving: None }; rows],
             column_buffers: vec![column_buffer; rows],
@@ -146,8 +153,17 @@ impl Tile {
         }
     }
 
+    /// Whether no packet is in its row buffers, nor on the way out of one.
+    pub(super) fn is_idle(&self) -> bool {
+        let mut queues = self.row_buffers.iter().flat_map(|buffer| &buffer.queues);
+        queues.all(VecDeque::is_empty) && self.channels.iter().all(|channel| channel.moving.is_none())
+    }
+
     /// Step 5. Says whether a packet begins.
     pub(super) fn grant_link(&mut self, world: &mut World) -> bool {
+        if self.column_buffers.iter().flat_map(|buffer| &buffer.queues).all(VecDeque::is_empty) {
+            return false;
+        }
         let port = self.port.as_mut().expect("packets leave by ports that are wired");
         let requests = |vc: usize| -> Vec<bool> {
             let can_go = |first: &Waiting| {
@@ -162,7 +178,7 @@ impl Tile {
         let row = self.row_arbiters[vc].grant(&requests[vc]).expect("a packet of the VC requests");
         let first = self.column_buffers[row].queues[vc].pop_front().expect("who requests has a packet");
         self.leaves_row = Some(row);
-        port.begin(first.packet, vc, world);
+        port.begin(first.packet, vc, first.ready, world);
         world.packets[first.packet].hops += 1;
         world.counters.packet_hops += 1;
         world.counters.flit_hops += u64::from(world.flits_of(first.packet));

@@ -1,0 +1,131 @@
+//! The tiled fabric from outside: deadlock and its absence.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::{Deliveries, Script, fabric, random_scripts};
+use flitway_engine::Cycle;
+use flitway_engine::window::Outcome;
+use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Simulation};
+use flitway_switch::tiled::{
+    AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
+};
+use flitway_wiring::dependency::{Dependencies, Verdict};
+use flitway_wiring::routing::{RoutingKind, Selection};
+use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::{Destination, NodeId, RailId};
+use std::sync::atomic::AtomicBool;
+
+/// A switch of so many rows and columns whose buffers hold a packet of each virtual channel.
+fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) -> TiledSettings {
+    let buffer = BufferSettings { flits: 9 * vcs, private: 9 };
+    TiledSettings {
+        rows,
+        columns,
+        vcs,
+        buffers: TiledBuffers { input: buffer, row: buffer, column: buffer },
+        arbiter: ArbiterKind::RoundRobin,
+        selection: Selection::First,
+        lane: LaneOut::Kept,
+        lanes: LaneChoice::ByPacket,
+        pipeline: TiledPipeline {
+            receive: 3,
+            input: 1,
+            row: 1,
+            subswitch: 1,
+            column: 1,
+            output: 1,
+            link: 1,
+            transmit: 2,
+        },
+        retry,
+        ack: AckSettings { packets: 2, delay: 10 },
+        format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
+    }
+}
+
+/// Runs until nothing is left to do, and gives the packets delivered, those that are left, and the length of a ring of those
+/// that wait for each other.
+fn run(fabric: &Fabric<TiledSettings>, scripts: Vec<Script>) -> (usize, u64, Option<usize>) {
+    let mut simulation = Simulation::<Tiled, _, _>::new(fabric, scripts, 1, Deliveries::default);
+    assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+    simulation.settle();
+    let books = simulation.audit();
+    assert!(books.holds(), "{books:?}");
+    let delivered = simulation.gather_observers(|observer| observer.0.len()).into_iter().sum();
+    (delivered, books.in_network, simulation.deadlock().map(|deadlock| deadlock.ring.len()))
+}
+
+/// Whether a routing is free of cyclic dependence.
+fn is_free(fabric: &Fabric<TiledSettings>) -> bool {
+    matches!(Dependencies::of(&fabric.routing).verdict(), Verdict::Free(_))
+}
+
+fn packet(destination: u32, tag: u64) -> Packet {
+    let destination = Destination::Node(NodeId(destination));
+    Packet {
+        destination,
+        rail: RailId(0),
+        lane: 0,
+        payload: 256,
+        created: Cycle(0),
+        flow: Flow::traffic(tag),
+    }
+}
+
+/// Every node sends three hops up a ring: each packet waits for the buffers that the next ones hold.
+#[test]
+fn a_ring_without_dateline_deadlocks_and_with_it_does_not() {
+    let ring = TopologySettings::Torus { dimensions: vec![8], nodes_per_switch: 1 };
+    for shape in [(1, 3), (3, 1), (2, 2)] {
+        for retry in
+            [None, Some(RetrySettings { window: 4, sequence_bits: 4, timeout: 2_000, heartbeat: 400 })]
+        {
+            let run = |kind, vcs| {
+                let fabric = fabric(&ring, kind, 5, tiled(shape, vcs, retry));
+                let packets = |node: u32| (0..20).map(|tag| packet((node + 3) % 8, tag)).collect();
+                let scripts = (0..8).map(|node| Script::new(packets(node))).collect();
+                let (delivered, left, ring) = run(&fabric, scripts);
+                assert_eq!(delivered as u64 + left, 160);
+                (is_free(&fabric), left == 0, ring.is_some())
+            };
+            assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 1), (false, false, true), "{shape:?}");
+            assert_eq!(run(RoutingKind::DimensionOrder, 2), (true, true, false), "{shape:?}");
+        }
+    }
+}
+
+/// The same of both lanes that packets take, at times of their own.
+#[test]
+fn what_is_left_of_random_traffic_waits_for_itself() {
+    let ring = TopologySettings::Torus { dimensions: vec![8], nodes_per_switch: 1 };
+    for lane in [LaneOut::Kept, LaneOut::LeastLoaded] {
+        let run = |kind, vcs| {
+            let switch = TiledSettings {
+                lane,
+                ..tiled(
+                    (2, 2),
+                    vcs,
+                    Some(RetrySettings { window: 8, sequence_bits: 4, timeout: 2_000, heartbeat: 400 }),
+                )
+            };
+            let fabric = fabric(&ring, kind, 5, switch);
+            let mut scripts = random_scripts(11, &fabric, 5, 3_000, 256);
+            for (node, script) in (0..).zip(&mut scripts) {
+                for packet in &mut script.packets {
+                    packet.destination = Destination::Node(NodeId((node + 3) % 8));
+                }
+            }
+            let packets: usize = scripts.iter().map(|script| script.packets.len()).sum();
+            let (delivered, left, ring) = run(&fabric, scripts);
+            assert_eq!(ring.is_some(), left > 0, "what is left waits for itself");
+            assert!(packets > 2_000 && delivered <= packets);
+            (delivered == packets, left > 0)
+        };
+        assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 2), (false, true));
+        assert_eq!(run(RoutingKind::DimensionOrder, 4), (true, false));
+    }
+}
