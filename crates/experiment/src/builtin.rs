@@ -21,6 +21,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("dawning5000-barrier", include_str!("../../../experiments/dawning5000-barrier.toml")),
         ("multi-rail", include_str!("../../../experiments/multi-rail.toml")),
         ("barrier-scaling", include_str!("../../../experiments/barrier-scaling.toml")),
+        ("nrc-load", include_str!("../../../experiments/nrc-load.toml")),
     ]
 }
 
