@@ -22,6 +22,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("multi-rail", include_str!("../../../experiments/multi-rail.toml")),
         ("barrier-scaling", include_str!("../../../experiments/barrier-scaling.toml")),
         ("nrc-load", include_str!("../../../experiments/nrc-load.toml")),
+        ("nrc-buffers", include_str!("../../../experiments/nrc-buffers.toml")),
     ]
 }
 
