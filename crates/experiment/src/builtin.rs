@@ -23,6 +23,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("barrier-scaling", include_str!("../../../experiments/barrier-scaling.toml")),
         ("nrc-load", include_str!("../../../experiments/nrc-load.toml")),
         ("nrc-buffers", include_str!("../../../experiments/nrc-buffers.toml")),
+        ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
     ]
 }
 
