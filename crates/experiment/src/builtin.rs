@@ -24,6 +24,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("nrc-load", include_str!("../../../experiments/nrc-load.toml")),
         ("nrc-buffers", include_str!("../../../experiments/nrc-buffers.toml")),
         ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
+        ("th-latency", include_str!("../../../experiments/th-latency.toml")),
     ]
 }
 
