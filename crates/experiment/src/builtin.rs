@@ -25,6 +25,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("nrc-buffers", include_str!("../../../experiments/nrc-buffers.toml")),
         ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
         ("th-latency", include_str!("../../../experiments/th-latency.toml")),
+        ("th-pairs", include_str!("../../../experiments/th-pairs.toml")),
     ]
 }
 
