@@ -21,6 +21,11 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("dawning5000-barrier", include_str!("../../../experiments/dawning5000-barrier.toml")),
         ("multi-rail", include_str!("../../../experiments/multi-rail.toml")),
         ("barrier-scaling", include_str!("../../../experiments/barrier-scaling.toml")),
+        ("nrc-load", include_str!("../../../experiments/nrc-load.toml")),
+        ("nrc-buffers", include_str!("../../../experiments/nrc-buffers.toml")),
+        ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
+        ("th-latency", include_str!("../../../experiments/th-latency.toml")),
+        ("th-pairs", include_str!("../../../experiments/th-pairs.toml")),
     ]
 }
 

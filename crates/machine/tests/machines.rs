@@ -140,6 +140,16 @@ fn the_hpp_switch_is_the_chip_of_the_paper() {
 }
 
 #[test]
+fn links_of_a_tiled_switch_need_not_retry() {
+    for (set, retries) in [("switch.link.retry=true", true), ("switch.link.retry=false", false)] {
+        let SwitchSettings::Tiled(settings) = load("nrc", &[set]).switch else {
+            panic!("it is a tiled switch")
+        };
+        assert_eq!(settings.retry.is_some(), retries);
+    }
+}
+
+#[test]
 fn a_setting_left_out_has_its_documented_default() {
     let text = "name = \"small\"\nclock = \"1 GHz\"\ntopology = { kind = \"single\", nodes = 4 }\n\
                 routing.algorithm = \"up-down\"\nswitch = { architecture = \"hpp\", ports = 4 }\n\

@@ -228,16 +228,7 @@ fn build(
             link: values.quantity_u32(&LINK)?,
             transmit: values.quantity_u32(&TRANSMIT)?,
         },
-        retry: if values.flag(&RETRY)? {
-            Some(RetrySettings {
-                window: values.count(&WINDOW)?,
-                sequence_bits: values.count(&SEQUENCE_BITS)?,
-                timeout: cycles(values.quantity(&TIMEOUT)?, surroundings.clock?).max(1),
-                heartbeat: cycles(values.quantity(&HEARTBEAT)?, surroundings.clock?).max(1),
-            })
-        } else {
-            None
-        },
+        retry: values.flag(&RETRY)?.then_some(retry(values, surroundings.clock?)?),
         ack: AckSettings {
             packets: values.count(&ACK_PACKETS)?,
             delay: cycles(values.quantity(&ACK_DELAY)?, surroundings.clock?),
@@ -248,6 +239,16 @@ fn build(
     check_errors(values, &settings, surroundings, findings);
     check_round_trip(values, &settings, surroundings, findings);
     Some(SwitchSettings::Tiled(settings))
+}
+
+/// What links that retry need; without retry a machine may say it as well.
+fn retry(values: &Values, clock: Clock) -> Option<RetrySettings> {
+    Some(RetrySettings {
+        window: values.count(&WINDOW)?,
+        sequence_bits: values.count(&SEQUENCE_BITS)?,
+        timeout: cycles(values.quantity(&TIMEOUT)?, clock).max(1),
+        heartbeat: cycles(values.quantity(&HEARTBEAT)?, clock).max(1),
+    })
 }
 
 /// Rounds up to the next cycle; a millisecond at a terahertz fits.
