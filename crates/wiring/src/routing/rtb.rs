@@ -5,7 +5,7 @@
 //! * A table has items of three *levels*: *cabinet*, by node of the cabinet; *group*, by node of the group; *system*, by
 //!   group. A packet takes the item of the first level whose part of the number is that of the chip: its cabinet, its group,
 //!   or else the system. Leaf switches are in no cabinet, and root switches in no group.
-//! * An item is a set of *active ports*. [`manager`] fills the items from the topology and what is down.
+//! * An item is a set of *active ports*. `manager` fills the items from the topology and what is down.
 //! * Each port of a chip has a table of its own. All have the same items, but of an item with `n` ports the table of input `i`
 //!   begins with the one at `(i + item) mod n`, item being its number in its level; so packets of different inputs go apart
 //!   although a system item knows no node. This is [`Oblivious::ByInput`]; here the rotation is computed.
