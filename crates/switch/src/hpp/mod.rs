@@ -32,8 +32,9 @@
 //!
 //! **Labels.** With `V` VCs and `c` classes (which divide `V`), label `k (V / c) + l` is lane `l` of class `k`. A NIC sends
 //! in class 0, a packet for a node `d` on the lane that it names, modulo the number of lanes. *By flow*
-//! ([`LaneChoice::ByFlow`]) it is a lane of the pair instead: with `e = (s * g + d) mod 2^32` of the node `s` that sends,
-//! `f = (e xor (e >> 15)) * g mod 2^32` and `g = 0x9E3779B1`, the number `f >> 16` modulo the number of lanes. Then packets of
+//! ([`LaneChoice::ByFlow`](flitway_fabric::LaneChoice::ByFlow)) it is a lane of the pair instead: with
+//! `e = (s * g + d) mod 2^32` of the node `s` that sends, `f = (e xor (e >> 15)) * g mod 2^32` and `g = 0x9E3779B1`, the
+//! number `f >> 16` modulo the number of lanes. Then packets of
 //! a pair keep their order in a rail.
 //!
 //! **Ways.** The source writes the way of a packet into its header. Where the routing draws a way for each packet, a packet

@@ -12,7 +12,7 @@
 //! * With [`Oblivious::ByDestination`] it is the one at `(node / w) mod n`, `w` being the ways that stages below have chosen
 //!   among, as in d-mod-k: 1 at the lower chips of an NRM, the upper chips above them, the leaf switches, the root switches,
 //!   and their upper chips. It is there to compare with: a chip would need an item for each node.
-//! * Where switches select, up to four ports are [candidates](CANDIDATES_MAX): those from that one on, going round.
+//! * Where switches select, up to four ports are candidates: those from that one on, going round.
 //!
 //! Packets go up, then down, so one class of virtual channels is enough.
 
