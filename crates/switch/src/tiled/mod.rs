@@ -43,12 +43,12 @@
 //!
 //! **Acknowledgements.** The receiver of a channel tells its sender, on the channel the other way, how many packets it has
 //! accepted so far and how many flits of each VC have given back their room so far: absolute numbers. *News* is a packet
-//! accepted (with `retry`) or a packet that gives back its room and has not been told. An acknowledgement goes along with
+//! accepted, with `retry`, or a packet that gives back its room, and has not been told. An acknowledgement goes along with
 //! every packet that a link begins and says what has happened in that cycle or before. Alone it takes one flit, in a slot in
-//! which the link could begin a packet and has none. That is done when so many packets as `ack.packets` have been accepted,
-//! or have given back their room, since the last acknowledgement, or when the oldest news is `ack.delay` cycles old. An
-//! acknowledgement, or a packet that it goes along with, whose last flit is on the wire of the receiver in cycle `b` is heard
-//! in cycle `b + receive`.
+//! which the link is free and begins no packet. That is done when so many packets as `ack.packets` have been accepted, with
+//! `retry`, or have given back their room, since the last acknowledgement, or when the oldest news is `ack.delay` cycles old.
+//! An acknowledgement, or a packet that it goes along with, whose last flit is on the wire of the receiver in cycle `b` is
+//! heard in cycle `b + receive`.
 //!
 //! **Window.** With `retry` a sender keeps each packet until it has heard that it is accepted, and begins no new one while it
 //! keeps `window` of them.
