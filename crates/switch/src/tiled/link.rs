@@ -238,11 +238,11 @@ impl Sender {
     }
 
     /// Sends the news of `receiver` alone in cycle `now`, in which the link is free, or says again what was not heard, if it is
-    /// due. Says whether it is.
-    pub(super) fn tell_alone<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) -> bool {
+    /// due.
+    pub(super) fn tell_alone<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) {
         let is_news = receiver.due(cx.shared) <= now;
         if !is_news && self.beats_at(cx.shared) > now {
-            return false;
+            return;
         }
         self.free_at = now + 1;
         let is_lost = self
@@ -255,7 +255,6 @@ impl Sender {
             let told = unreliable.say_again(now, is_lost);
             self.say(cx, told, is_lost);
         }
-        true
     }
 
     /// When what was not heard is said again, if nothing is begun before; never if all has been.
