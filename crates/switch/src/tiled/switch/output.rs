@@ -203,8 +203,9 @@ impl Switch {
         let slot = sender.slot_from(now);
         if slot == now {
             sender.tell_alone(cx, now, &mut input.receiver);
-            let beats_at = sender.beats_at(cx.shared);
-            self.schedule_beat(port, beats_at);
+            // A heartbeat leaves news where it is.
+            let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
+            self.schedule_beat(port, due);
         } else if slot < Cycle::NEVER {
             self.schedule(Step::Ack, port, slot);
         }
