@@ -478,7 +478,8 @@ fn the_numbers_that_plots_may_name_are_those_that_points_have() {
     let mut found = Vec::new();
     leaves("", &result["points"][0], &mut found);
     let known: Vec<&str> = fields.iter().map(|(path, _)| *path).collect();
-    // A single switch has no network between switches, its links corrupt nothing, and how many channels there are is no measurement.
+    // A single switch has no network between switches, and its links corrupt nothing; how many channels there are is no
+    // measurement.
     let own =
         ["wall_s", "peak_rss_bytes", "channel_load.injection.channels", "channel_load.ejection.channels"];
     let unknown: Vec<&String> = found
