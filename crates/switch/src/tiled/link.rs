@@ -102,6 +102,11 @@ impl Sender {
         self.special.as_mut()?.unreliable.as_mut()
     }
 
+    /// The same, to read.
+    fn as_unreliable(&self) -> Option<&Unreliable> {
+        self.special.as_ref()?.unreliable.as_ref()
+    }
+
     /// An acknowledgement comes that is heard in the cycle that it says.
     pub(super) fn expect(&mut self, pools: &mut Pools, ack: Ack) {
         let slot = pools.acks.put(ack);
@@ -233,8 +238,7 @@ impl Sender {
 
     /// Whether an acknowledgement that goes along says something that has not been heard.
     fn has_to_tell(&self, receiver: &Receiver) -> bool {
-        let unreliable = self.special.as_ref().and_then(|it| it.unreliable.as_ref());
-        receiver.has_news() || unreliable.is_some_and(|it| it.is_unheard)
+        receiver.has_news() || self.as_unreliable().is_some_and(|it| it.is_unheard)
     }
 
     /// Sends the news of `receiver` alone in cycle `now`, in which the link is free, or says again what was not heard, if it is
@@ -259,8 +263,7 @@ impl Sender {
 
     /// When what was not heard is said again, if nothing is begun before; never if all has been.
     pub(super) fn beats_at(&self, shared: &Shared) -> Cycle {
-        let unreliable = self.special.as_ref().and_then(|it| it.unreliable.as_ref());
-        unreliable.map_or(Cycle::NEVER, |it| it.beats_at(shared))
+        self.as_unreliable().map_or(Cycle::NEVER, |it| it.beats_at(shared))
     }
 
     /// The news of `receiver` goes with what was begun in cycle `now`, whose last flit is in the slot before the link is free.
@@ -291,7 +294,7 @@ impl Sender {
     /// Enters the packets that it has sent and that the other end will not accept before it sends them again into the books.
     pub(super) fn audit(&self, shared: &Shared, books: &mut flitway_fabric::simulation::Conservation) {
         books.units_sent += u64::from(self.flits as u32);
-        if let Some(unreliable) = self.special.as_ref().and_then(|it| it.unreliable.as_ref()) {
+        if let Some(unreliable) = self.as_unreliable() {
             unreliable.audit(&shared.numbers, &self.retry, books);
         }
     }

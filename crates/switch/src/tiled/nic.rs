@@ -247,8 +247,7 @@ impl PortModel<Tiled> for Port {
     }
 
     fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
-        while self.receives_at <= now {
-            let slot = self.take_received(shared, now)?;
+        while let Some(slot) = self.take_received(shared, now) {
             match &mut self.bounded {
                 Some(bounded) => bounded.keep(&mut shared.pools.states, slot),
                 None => {

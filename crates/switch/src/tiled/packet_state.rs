@@ -216,7 +216,7 @@ pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot, sequ
     }
 }
 
-/// Puts `notice` into the inbox of `peer`, which reads it by cycle `by`, or when it needs it.
+/// Puts `ack` into the inbox of `peer`, which reads it by cycle `by`, or when it needs it.
 pub(super) fn post_ack(post: &mut PostOf<Tiled>, peer: Address, by: Cycle, ack: Ack) {
     match post.inbox(peer, by) {
         Some(inbox) => inbox.acks.push(ack),

@@ -69,7 +69,7 @@ impl Switch {
             sender.repeat(cx, now, &mut input.receiver);
             next = sender.free_at;
             let beats_at = sender.beats_at(cx.shared);
-            self.schedule_beat(output, beats_at);
+            self.schedule_ack(output, beats_at);
         }
         if next < Cycle::NEVER {
             self.schedule(Step::Output, output, next);
@@ -89,8 +89,8 @@ impl Switch {
         }
     }
 
-    /// What was told and not heard is said again in cycle `at`.
-    fn schedule_beat(&mut self, port: usize, at: Cycle) {
+    /// Looks whether an acknowledgement goes alone in cycle `at`, if that is not never.
+    fn schedule_ack(&mut self, port: usize, at: Cycle) {
         if at < Cycle::NEVER {
             self.schedule(Step::Ack, port, at);
         }
@@ -180,7 +180,7 @@ impl Switch {
             chosen: now,
             arrives: flight.arrives,
         });
-        self.schedule_beat(output, beats_at);
+        self.schedule_ack(output, beats_at);
         if cx.shared.is_unreliable() {
             self.watch_timer(output);
         }
@@ -195,9 +195,7 @@ impl Switch {
         let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
         if due > now {
             // It was expected earlier: an acknowledgement went along with a packet since then.
-            if due < Cycle::NEVER {
-                self.schedule(Step::Ack, port, due);
-            }
+            self.schedule_ack(port, due);
             return;
         }
         let slot = sender.slot_from(now);
@@ -205,9 +203,9 @@ impl Switch {
             sender.tell_alone(cx, now, &mut input.receiver);
             // A heartbeat leaves news where it is.
             let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
-            self.schedule_beat(port, due);
-        } else if slot < Cycle::NEVER {
-            self.schedule(Step::Ack, port, slot);
+            self.schedule_ack(port, due);
+        } else {
+            self.schedule_ack(port, slot);
         }
     }
 }
