@@ -14,13 +14,14 @@ use crate::tiled::Tiled;
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, Fabric, LaneChoice};
+use flitway_fabric::{Change, ErrorRule, Fabric, LaneChoice, LinkErrors, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
 };
+use flitway_wiring::PortId;
 use flitway_wiring::routing::Selection;
-use flitway_wiring::topology::Topology;
+use flitway_wiring::topology::{End, Topology};
 use std::sync::Arc;
 
 impl Tested for TiledSettings {
@@ -83,6 +84,9 @@ fn case(seed: u64) -> Case {
     let scripts = traffic.scripts(&mut dice);
     let (rates, slowness) = rates(&mut dice, &topology);
     let (changes, slower) = changes(&mut dice, &topology, rails, length);
+    let errors = errors(&mut dice, &switch, &topology, rails);
+    // Packets go out again.
+    let patience = if errors.are_none() { 1 } else { 4 };
     Case {
         routing,
         rails,
@@ -94,8 +98,9 @@ fn case(seed: u64) -> Case {
         test_nics: test_nics(seed),
         threads: threads(&mut dice),
         pauses: pauses(&mut dice, length, false),
-        limit: Cycle(slowness.max(slower) * (3 * length + 500)),
+        limit: Cycle(slowness.max(slower) * patience * (3 * length + 500)),
         margin: dice.below(600),
+        errors,
         ..Case::plain(topology_settings, SwitchSettings::Tiled(switch))
     }
 }
@@ -125,6 +130,31 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
         },
         format,
     }
+}
+
+/// Where links retry, in half of the cases: by rate, from often to rarely, by rule, or both.
+fn errors(dice: &mut Dice, switch: &TiledSettings, topology: &Topology, rails: u32) -> LinkErrors {
+    let mut errors = LinkErrors { seed: dice.below(1_000), ..LinkErrors::default() };
+    if switch.retry.is_none() || dice.one_in(2) {
+        return errors;
+    }
+    if dice.one_in(2) {
+        errors.flit = u64::MAX / dice.pick(&[10, 30, 100, 1_000]);
+    }
+    let rules = if errors.flit == 0 { dice.between(1, 12) } else { dice.pick(&[0, 0, 3]) };
+    for _ in 0..rules {
+        let links = topology.links();
+        let link = &links[dice.below(links.len() as u64) as usize];
+        let rail = dice.below(rails.into()) as u32;
+        let (component, port) = match link.ends[dice.below(2) as usize] {
+            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+        };
+        let kind = dice.pick(&[SentKind::Packet, SentKind::Packet, SentKind::Acknowledgement]);
+        let nth = u64::from(dice.scaled(1, 20));
+        errors.rules.push(ErrorRule { component, port, kind, nth });
+    }
+    errors
 }
 
 /// In two cases of three, with windows from one packet on and numbers that they go with, mostly as narrow as can be.
