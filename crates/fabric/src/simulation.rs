@@ -12,7 +12,7 @@ mod sides;
 
 pub use build::Plan;
 pub use build::{NodePart, SwitchPart};
-pub use counters::{BarrierCounters, Conservation, Counters, LinkCounters};
+pub use counters::{BarrierCounters, Conservation, Counters, LinkCounters, LostCounters};
 pub use manager::Manager;
 
 use crate::chip::Chip;

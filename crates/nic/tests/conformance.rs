@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, LinkErrors, NicPorts, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::NicModel;
 use flitway_nic::ideal::IdealSettings;
 use flitway_switch::sp::{
@@ -26,6 +26,7 @@ fn fabric() -> Fabric<SpSettings> {
         latencies: vec![3; links],
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,

@@ -21,8 +21,8 @@ use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, LinkErrors, NicPorts, Outgoing, Packet, Rates, Simulation,
-    Unobserved, Up,
+    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Faults, Flow, LinkErrors, NicPorts, Outgoing, Packet, Rates,
+    Simulation, Unobserved, Up,
 };
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -79,6 +79,7 @@ fn switch(nodes: u32) -> Fabric<HppSettings> {
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Every switch keeps what every switch must: see the kit. A new one has a test here.
 
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{LaneChoice, Rate};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -10,6 +11,7 @@ use flitway_switch::sp::{
 };
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
+    TrainingSettings,
 };
 use flitway_test_kit::switch::conforms;
 use flitway_wiring::routing::Selection;
@@ -100,6 +102,12 @@ fn tiled_switches_conform() {
         },
         retry: Some(RetrySettings { window: 64, sequence_bits: 8, timeout: 2_122, heartbeat: 425 }),
         ack: AckSettings { packets: 8, delay: 85 },
+        training: TrainingSettings {
+            test: 400,
+            misses: 2,
+            give_up: 1_000,
+            lanes: LaneSettings { lanes: 8, discarded_max: 4, rates: vec![Rate::FULL] },
+        },
         format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
     };
     let shortest = TiledPipeline {
@@ -130,5 +138,5 @@ fn tiled_switches_conform() {
         },
         TiledSettings { format: ONE_FLIT, ..plain },
     ]);
-    assert!(mail.iter().eq(&["Ack", "Pace", "Packet"]), "{mail:?}");
+    assert!(mail.iter().eq(&["Ack", "GivenUp", "Pace", "Packet", "Signal"]), "{mail:?}");
 }

@@ -122,6 +122,11 @@ pub enum Stage {
 
 /// A switch, driven from outside.
 pub trait SwitchModel<A: Components>: Send {
+    /// When it has something to do before anything has come; never, if it has not.
+    fn first(&self) -> Cycle {
+        Cycle::NEVER
+    }
+
     /// Takes in all that has come, before a run that begins in cycle `start`; whatever it causes comes later, at a date that
     /// it carries.
     fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox, start: Cycle);
@@ -159,6 +164,11 @@ pub trait SwitchModel<A: Components>: Send {
 
 /// A NIC port, driven by its node.
 pub trait PortModel<A: Components>: Send + Sized {
+    /// When it has something to do before anything has come; never, if it has not.
+    fn first(&self) -> Cycle {
+        Cycle::NEVER
+    }
+
     /// Takes in all that has come for the `ports` of `node`; whatever it causes comes later, at a date that it carries. Unless
     /// the endpoint `REACTS`, packets that are certain to be delivered before the window's end may be recorded at once.
     /// Returns a mask of the ports for which there was something.

@@ -37,11 +37,17 @@ impl<A: Components, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         let node = |part: NodePart<E>| {
             let wires = (0..).map(RailId).zip(part.wires);
             let ports = wires.map(|(rail, wires)| A::port(&mut shared, part.number, rail, &wires)).collect();
-            Node::new(part.id, ports, part.endpoint)
+            Node::new::<A>(part.id, ports, part.endpoint)
         };
         let nodes: Vec<_> = plan.nodes.into_iter().map(node).collect();
         let (length, sides) = (plan.window_length, plan.sides);
         let mut post = Post::new(plan.number, plan.shards, &plan.side, length, sides);
+        for (place, switch) in (0..).zip(&switches) {
+            let first = switch.first();
+            if first < Cycle::NEVER {
+                post.schedule(place, first);
+            }
+        }
         for node in switches.len()..plan.side.len() {
             post.schedule(node as u32, Cycle::ZERO);
         }

@@ -126,6 +126,8 @@ pub struct Offers {
     pub changes: bool,
     /// Links that corrupt flits and make up for it.
     pub errors: bool,
+    /// Links, lanes and switches that break during a run.
+    pub faults: bool,
 }
 
 /// Barriers in switches.

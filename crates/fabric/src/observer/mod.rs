@@ -12,7 +12,10 @@ mod switch;
 
 pub use crate::message::{BarrierPassage, MessageEvent, Receipt};
 pub use crate::name::{ComponentNumber, PacketName};
-pub use link::{Advert, BarrierDeparture, BarrierLoss, Departure, LinkObserver, LossReason};
+pub use link::{
+    Advert, BarrierDeparture, BarrierLoss, Departure, LinkChange, LinkObserver, LinkState, Loss, LossReason,
+    TrainingReason,
+};
 pub use message::MessageObserver;
 pub use nic::NicObserver;
 pub use switch::{BarrierNote, Grant, Miss, Passage, SwitchObserver};

@@ -4,6 +4,7 @@ use super::tables::routing;
 use crate::script::{ASKS, Arrivals, Script, Scripted};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
+use flitway_fabric::faults::Fault;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, LinkErrors, NicPorts, Outgoing, Packet,
     Rate, Rates, Up,
@@ -49,6 +50,8 @@ pub struct Case {
     pub faults: Faults,
     /// What links do to flits.
     pub errors: LinkErrors,
+    /// What breaks.
+    pub broken: Vec<Fault>,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
     /// Whether the fast engine is promised that packets are as long as they are.
@@ -115,6 +118,7 @@ impl Case {
             barriers: Vec::new(),
             faults: Faults::default(),
             errors: LinkErrors::default(),
+            broken: Vec::new(),
             arrivals: vec![Vec::new(); nodes],
             promises: false,
             threads: 1,
@@ -134,7 +138,8 @@ impl Case {
             && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= chip.ports()
-            && (self.errors.are_none() || chip.offers().errors);
+            && (self.errors.are_none() || chip.offers().errors)
+            && (self.broken.is_empty() || chip.offers().faults && self.rates.is_empty());
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
@@ -147,6 +152,7 @@ impl Case {
             latencies: self.latencies.clone(),
             rates: self.rates()?,
             errors: self.errors.clone(),
+            faults: flitway_fabric::Faults::new(self.broken.clone()),
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },

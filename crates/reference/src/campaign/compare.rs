@@ -90,6 +90,10 @@ pub struct Coverage {
     pub losses: u64,
     /// Combines sent again, and duns.
     pub repeats: u64,
+    /// Packets lost for good because something broke.
+    pub packets_lost: u64,
+    /// Links that have become active again.
+    pub links_trained: u64,
 }
 
 flitway_engine::add_fields!(Coverage {
@@ -102,7 +106,9 @@ flitway_engine::add_fields!(Coverage {
     cycles,
     releases,
     losses,
-    repeats
+    repeats,
+    packets_lost,
+    links_trained
 });
 
 /// Runs `case` on both engines.
@@ -161,6 +167,8 @@ fn compare_runs<A: Architecture<Chip: Tested>, E: Endpoint>(
         releases: reference.record().releases.len() as u64,
         losses: ours.barrier.lost_by_fault + ours.barrier.lost_by_full_queue,
         repeats: ours.barrier.retransmissions + ours.barrier.duns,
+        packets_lost: ours.lost.sum(),
+        links_trained: reference.record().links_trained(),
         ..Coverage::default()
     })
 }

@@ -8,7 +8,7 @@ use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Flow, LinkErrors, NicPorts, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Faults, Flow, LinkErrors, NicPorts, Rates};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -47,6 +47,7 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
     }
 }
 

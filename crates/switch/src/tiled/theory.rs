@@ -32,6 +32,7 @@ impl Chip for TiledSettings {
             rates: true,
             changes: true,
             errors: self.retry.is_some(),
+            faults: self.retry.is_some(),
         }
     }
 

@@ -154,6 +154,7 @@ fn credits() -> Part {
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: flitway_fabric::Faults::default(),
         chip: HppSettings {
             ports: 2,
             vcs: 1,

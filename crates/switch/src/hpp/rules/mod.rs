@@ -15,7 +15,7 @@ mod testing {
     use crate::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
     use flitway_fabric::arbiter::ArbiterKind;
     use flitway_fabric::packet::PacketFormat;
-    use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, LaneChoice, LinkErrors, NicPorts, Rates};
+    use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LaneChoice, LinkErrors, NicPorts, Rates};
     use flitway_wiring::Groups;
     use flitway_wiring::routing::{Routing, RoutingKind};
     use flitway_wiring::topology::{Topology, TopologySettings};
@@ -30,6 +30,7 @@ mod testing {
             rails: 1,
             rates: Rates::full(),
             errors: LinkErrors::default(),
+            faults: Faults::default(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,

@@ -4,12 +4,13 @@ use super::{Output, Step, Switch};
 use crate::tiled::settings::LaneOut;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_fabric::observer::Observer;
 use flitway_wiring::PortId;
 use flitway_wiring::routing::{Arrival, Candidate, Header, Selection};
 
 impl Switch {
     /// Accepts the packet that is due at `input` in cycle `now`.
-    pub(super) fn accept<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
+    pub(super) fn accept<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
         let shared = &mut *cx.shared;
         let pools = &mut shared.pools;
         let Some(state) = pools.states.first(&self.inputs[input].coming).filter(|it| it.at <= now) else {
@@ -20,6 +21,11 @@ impl Switch {
         let stamp = state.stamp();
         let it = &mut self.inputs[input];
         let slot = pools.states.unlink(&mut it.coming);
+        if shared.is_unreliable() && !self.outputs[input].hears(shared, now) {
+            shared.pools.states.free(slot);
+            return;
+        }
+        let it = &mut self.inputs[input];
         let was_due = it.receiver.due(shared);
         let is_accepted = it.receiver.receive(shared, now, stamp);
         let due = it.receiver.due(shared);
@@ -31,7 +37,13 @@ impl Switch {
             shared.pools.states.free(slot);
             return;
         }
+        if shared.is_unreliable() {
+            self.outputs[input].note_accepted(flits);
+        }
         let (candidate, out_vc) = self.take_output(shared, now, input, header, vc);
+        if candidate.hop.port.index() >= self.outputs.len() {
+            return self.lose_without_route(cx, now, input, slot);
+        }
         let output = candidate.hop.port.index();
         self.outputs[output].load[out_vc] += flits;
         self.inside += u64::from(flits);
@@ -64,7 +76,9 @@ impl Switch {
         let lane = match shared.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
-                let output = &mut self.outputs[candidate.hop.port.index()];
+                let Some(output) = self.outputs.get_mut(candidate.hop.port.index()) else {
+                    return (candidate, 0);
+                };
                 output.hear(shared, now);
                 let lanes = (0..shared.lanes).map(|next| (lane + next) % shared.lanes);
                 lanes.min_by_key(|lane| output.load[first + lane]).unwrap_or(lane)
@@ -83,11 +97,16 @@ impl Switch {
     ) -> Candidate {
         // A clone of handles: candidates are told while loads are heard.
         let routing = shared.routing.clone();
-        let mut best: Option<(u32, Candidate)> = None;
+        // Links that carry nothing come last.
+        let mut best: Option<((bool, u32), Candidate)> = None;
         routing.candidates(self.here, arrival, header, |candidate| {
-            let output = &mut self.outputs[candidate.hop.port.index()];
+            let Some(output) = self.outputs.get_mut(candidate.hop.port.index()) else {
+                best = best.or(Some(((true, 0), candidate)));
+                return;
+            };
             output.hear(shared, now);
-            let load = output.load.iter().sum();
+            let is_idle = output.sender.as_ref().is_some_and(|sender| !sender.is_active());
+            let load = (is_idle, output.load.iter().sum());
             if best.is_none_or(|(least, _)| load < least) {
                 best = Some((load, candidate));
             }
