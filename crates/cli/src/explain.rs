@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::layout::prose;
 use crate::output::say;
 use crate::words;
+use flitway_experiment::faults;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::builtin;
 use flitway_process::multicaster::RootPolicy;
@@ -55,6 +56,7 @@ fn names(topic: &str) -> Vec<String> {
         (placement::CATALOG.subject(), placement::CATALOG.find(topic)),
         (members::CATALOG.subject(), members::CATALOG.find(topic)),
         (losses::CATALOG.subject(), losses::CATALOG.find(topic)),
+        (faults::CATALOG.subject(), faults::CATALOG.find(topic)),
     ];
     let mut pages: Vec<String> =
         entries.iter().filter_map(|(subject, entry)| entry.map(|entry| page(subject, entry))).collect();

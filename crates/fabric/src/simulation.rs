@@ -21,6 +21,7 @@ use crate::observer::Observer;
 use crate::{Fabric, Rate};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Shard, Windows};
+use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{NodeId, PortId};
 use std::sync::Arc;
@@ -96,6 +97,12 @@ pub trait ShardModel<E, O>: Shard + Sized {
 
     /// See [`SwitchModel::queued_flits`](crate::component::SwitchModel::queued_flits).
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64;
+
+    /// Packets are routed by `routing` from cycle `at` on. Says whether switches can change that.
+    fn reroute(&mut self, at: Cycle, routing: &Routing) -> bool {
+        let _ = (at, routing);
+        false
+    }
 
     /// Flits of the packets that the link of `port` (of a node: the rail) has chosen since the start; `None` from an
     /// architecture that does not count them.

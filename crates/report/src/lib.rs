@@ -8,6 +8,8 @@ pub mod bill;
 pub mod channels;
 pub mod details;
 pub mod facts;
+pub mod fault_record;
+pub mod faults;
 pub mod graph;
 pub mod latencies;
 pub mod measure;

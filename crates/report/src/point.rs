@@ -1,26 +1,13 @@
 //! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
 
 mod barrier;
-/// What links have made up for, as an object; nothing where they corrupted nothing.
-fn link_errors(link: &LinkCounters) -> Option<Value> {
-    let LinkCounters { corrupted, dropped, repeated, nacks, timeouts } = *link;
-    (*link != LinkCounters::default()).then(|| {
-        json!({
-            "corrupted": corrupted,
-            "dropped": dropped,
-            "repeated": repeated,
-            "nacks": nacks,
-            "timeouts": timeouts,
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests;
 
 pub use barrier::{BarrierPoint, Recovery};
 
 use crate::details::Details;
+use crate::faults::FaultsResult;
 use crate::latencies::Latencies;
 use crate::measure::{Measurement, Unsettled, Verdict};
 use crate::memory::peak_rss_bytes;
@@ -104,6 +91,8 @@ pub struct Point {
     pub adverts: u64,
     /// What links have made up for, warm-up included.
     pub link: LinkCounters,
+    /// What broke and what came of it, where something was to break.
+    pub faults: Option<FaultsResult>,
     /// The packets that wait for each other for ever, if there are any.
     pub deadlock: Option<Vec<WaitingPacket>>,
     /// What the channels carried, where that is measured, as a value and as JSON.
@@ -184,6 +173,7 @@ impl Point {
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
             link: measurement.counters.link,
+            faults: None,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             stages: None,
             theory: None,
@@ -323,6 +313,7 @@ impl Point {
         put("flit_hops", Some(json!(self.flit_hops)));
         put("adverts", Some(json!(self.adverts)));
         put("link_errors", link_errors(&self.link));
+        put("faults", self.faults.as_ref().map(FaultsResult::to_json));
         put("deadlock", self.deadlock.as_ref().map(|ring| ring.iter().map(WaitingPacket::to_json).collect()));
         put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));
         put("barrier", self.barrier.as_ref().map(BarrierPoint::to_json));
@@ -330,6 +321,20 @@ impl Point {
         put("peak_rss_bytes", self.peak_rss_bytes.map(|bytes| json!(bytes)));
         Value::Object(point)
     }
+}
+
+/// What links have made up for, as an object; nothing where they corrupted nothing.
+fn link_errors(link: &LinkCounters) -> Option<Value> {
+    let LinkCounters { corrupted, dropped, repeated, nacks, timeouts } = *link;
+    (*link != LinkCounters::default()).then(|| {
+        json!({
+            "corrupted": corrupted,
+            "dropped": dropped,
+            "repeated": repeated,
+            "nacks": nacks,
+            "timeouts": timeouts,
+        })
+    })
 }
 
 /// One of the packets that wait for each other for ever.

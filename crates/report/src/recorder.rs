@@ -1,14 +1,15 @@
 //! The observer that a measurement is made with: what was created and delivered, batch by batch.
 
 use crate::barriers::{Barriers, Signs};
+use crate::fault_record::FaultRecord;
 use crate::latencies::{Latencies, Short, latencies};
 use crate::operations::{Copies, Operations};
 use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
-    BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkObserver,
-    LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, SwitchObserver,
+    BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkChange,
+    LinkObserver, Loss, LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, FlowKind, Packet};
 use flitway_process::multicaster::OperationTag;
@@ -161,6 +162,8 @@ pub struct Recorder {
     transits: Transits,
     /// What somebody asks for.
     watch: Watch,
+    /// What is seen of faults, where something breaks.
+    faults: Option<Box<FaultRecord>>,
 }
 
 impl Recorder {
@@ -178,7 +181,20 @@ impl Recorder {
             signs: Signs::default(),
             transits: Transits::default(),
             watch: Watch::default(),
+            faults: None,
         }
+    }
+
+    /// With an eye on faults, if there is one.
+    #[must_use]
+    pub fn with_faults(self, faults: Option<FaultRecord>) -> Self {
+        Recorder { faults: faults.map(Box::new), ..self }
+    }
+
+    /// What has been seen of faults since the start, where something breaks.
+    #[must_use]
+    pub fn faults(&self) -> Option<&FaultRecord> {
+        self.faults.as_deref()
     }
 
     /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.
@@ -256,6 +272,18 @@ impl LinkObserver for Recorder {
         self.watch.departed(departure);
     }
 
+    fn lost(&mut self, loss: &Loss) {
+        if let Some(faults) = &mut self.faults {
+            faults.losses.push(*loss);
+        }
+    }
+
+    fn link_changed(&mut self, change: &LinkChange) {
+        if let Some(faults) = &mut self.faults {
+            faults.changes.push(*change);
+        }
+    }
+
     fn barrier_departed(&mut self, departure: &BarrierDeparture) {
         self.watch.barrier_departed(departure);
         self.transits.depart(departure, &mut self.batch.barriers.stations);
@@ -298,8 +326,11 @@ impl SwitchObserver for Recorder {
 
 impl NicObserver for Recorder {
     #[inline]
-    fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet, flits: u32) {
+    fn created(&mut self, now: Cycle, _: NodeId, packet: &Packet, flits: u32) {
         let flits = u64::from(flits);
+        if let Some(faults) = &mut self.faults {
+            faults.create(now, flits);
+        }
         let copies = match packet.destination {
             Destination::Node(_) => 1,
             Destination::Group(group, _) => self.copies_of[group.index()],
@@ -316,6 +347,9 @@ impl NicObserver for Recorder {
     #[inline(always)]
     fn delivered(&mut self, delivery: &Delivery) {
         self.watch.delivered(delivery);
+        if let Some(faults) = &mut self.faults {
+            faults.deliver(delivery.delivered, delivery.flits.into());
+        }
         let batch = &mut self.batch;
         batch.delivered_flits += u64::from(delivery.flits);
         if !delivery.flow.is(FlowKind::Traffic) {

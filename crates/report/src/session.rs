@@ -5,6 +5,7 @@
 //! ```
 
 pub mod barrier;
+mod broken;
 pub mod follow;
 mod forwarding;
 mod graph;
@@ -16,6 +17,7 @@ pub mod operations;
 pub mod train;
 
 use crate::details::Details;
+use crate::faults::FaultPlan;
 use crate::measure::{Measurement, Plan, Progress};
 use crate::point::{Point, Scale};
 use crate::story::Story;
@@ -43,6 +45,8 @@ pub struct Session {
     threads: u32,
     /// Whether points come with what a report page shows beyond them.
     has_details: bool,
+    /// What breaks.
+    faults: Option<Arc<FaultPlan>>,
 }
 
 /// How to measure, in simulated time where that is asked for.
@@ -79,7 +83,7 @@ impl Session {
         let mut fabric = machine.fabric();
         fabric.errors.seed = seed;
         let shape = shape(&fabric);
-        Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false }
+        Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false, faults: None }
     }
 
     /// With the details that a report page shows, if it is to have them: every point is then run a second time, to follow its
@@ -87,6 +91,15 @@ impl Session {
     #[must_use]
     pub fn with_details(self, has_details: bool) -> Self {
         Session { has_details, ..self }
+    }
+
+    /// The same, in which breaks what `plan` says.
+    #[must_use]
+    pub fn with_faults(mut self, plan: FaultPlan) -> Self {
+        self.fabric.faults = plan.faults.clone();
+        self.fabric.errors.flit = self.fabric.errors.flit.max(plan.errors.flit);
+        self.fabric.errors.rules.extend(&plan.errors.rules);
+        Session { faults: Some(Arc::new(plan)), ..self }
     }
 
     /// Deals its threads to a run of so many `points`: the same with the threads of one point, and how many of them are to be

@@ -16,6 +16,7 @@ use crate::simulation::{Architecture, CACHES, Conservation, Counters, NodeWires,
 use crate::{BarrierId, Delivery, Fabric, Flow, Packet};
 use flitway_engine::Cycle;
 use flitway_engine::window::Mail;
+use flitway_wiring::routing::Routing;
 use flitway_wiring::{NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
 
@@ -50,6 +51,12 @@ pub trait Components: Architecture {
         mail: Self::Mail,
         passed: Cycle,
     );
+
+    /// Packets are routed by `routing` from cycle `at` on. Says whether components can change that.
+    fn reroute(shared: &mut Self::Shared, at: Cycle, routing: &Routing) -> bool {
+        let _ = (shared, at, routing);
+        false
+    }
 
     /// What is in `inbox`, for the books.
     fn audit(shared: &Self::Shared, inbox: &Self::Inbox, books: &mut Conservation);

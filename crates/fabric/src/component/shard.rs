@@ -9,6 +9,7 @@ use crate::simulation::{Conservation, Counters, NodePart, Plan, ShardModel};
 use crate::{Endpoint, Fabric, Outgoing};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
+use flitway_wiring::routing::Routing;
 use flitway_wiring::{NodeId, PortId, RailId};
 
 /// A shard of switches and nodes that run one after the other, each through a whole window.
@@ -168,6 +169,10 @@ impl<A: Components, E: Endpoint, O: Observer> ShardModel<E, O> for FabricShard<A
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
         let place = switch as usize;
         self.switches[place].queued_flits(&self.shared, self.post.inbox_of(place), now)
+    }
+
+    fn reroute(&mut self, at: Cycle, routing: &Routing) -> bool {
+        A::reroute(&mut self.shared, at, routing)
     }
 
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {

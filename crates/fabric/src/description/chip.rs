@@ -4,6 +4,7 @@
 //! loop asks it here, and matches on no kind of switch.
 
 use crate::headroom::{Headroom, Longest};
+use crate::link::lanes::LaneSettings;
 use crate::{BarrierId, Fabric, PacketFormat};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::{GroupId, NodeId, NodeSet};
@@ -33,6 +34,11 @@ pub trait Chip: Debug + Send + Sync {
 
     /// What keeps packets waiting in it.
     fn waits(&self) -> Waits;
+
+    /// How its links are trained; `None` where they are not.
+    fn training(&self) -> Option<LinkTraining<'_>> {
+        None
+    }
 
     /// What it costs, counted in parts; nothing where that is not known.
     fn costs(&self) -> Vec<Cost> {
@@ -128,6 +134,15 @@ pub struct Offers {
     pub errors: bool,
     /// Links, lanes and switches that break during a run.
     pub faults: bool,
+}
+
+/// How links are trained.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkTraining<'a> {
+    /// Their lanes.
+    pub lanes: &'a LaneSettings,
+    /// Cycles that a test of the lanes takes.
+    pub test: u32,
 }
 
 /// Barriers in switches.

@@ -13,9 +13,9 @@ use flitway_nic::{NicModel, Place};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_test_kit::test_nic::{TestNic, TestNicSettings};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{End, Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeId, NodeSet, RailId};
+use flitway_wiring::routing::{Down, Routing, RoutingKind};
+use flitway_wiring::topology::{End, LinkId, Topology, TopologySettings};
+use flitway_wiring::{Groups, NodeId, NodeSet, RailId, SwitchId};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -52,6 +52,8 @@ pub struct Case {
     pub errors: LinkErrors,
     /// What breaks.
     pub broken: Vec<Fault>,
+    /// What a manager writes, by date.
+    pub tables: Vec<Written>,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
     /// Whether the fast engine is promised that packets are as long as they are.
@@ -77,6 +79,17 @@ pub struct Slow {
     pub flits: u32,
     /// Cycles.
     pub cycles: u32,
+}
+
+/// Tables around what is down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The first cycle in which they count.
+    pub at: Cycle,
+    /// Switches that they avoid.
+    pub switches: Vec<SwitchId>,
+    /// Links, by number.
+    pub links: Vec<u32>,
 }
 
 /// A channel of one rail that carries so many flits in so many cycles from a cycle on.
@@ -119,6 +132,7 @@ impl Case {
             faults: Faults::default(),
             errors: LinkErrors::default(),
             broken: Vec::new(),
+            tables: Vec::new(),
             arrivals: vec![Vec::new(); nodes],
             promises: false,
             threads: 1,
@@ -139,6 +153,7 @@ impl Case {
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= chip.ports()
             && (self.errors.are_none() || chip.offers().errors)
+            && (self.tables.is_empty() || chip.offers().faults)
             && (self.broken.is_empty() || chip.offers().faults && self.rates.is_empty());
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
@@ -178,6 +193,17 @@ impl Case {
             Change { at, rail, kind: ChangeKind::Rate { sender, rate: Rate::new(flits, cycles) } }
         };
         self.changes.iter().map(change).collect()
+    }
+
+    /// The routing of the tables that are written, each with its date.
+    #[must_use]
+    pub fn written(&self, routing: &Routing) -> Vec<(Cycle, Routing)> {
+        let around = |written: &Written| {
+            let links = written.links.iter().copied().map(LinkId).collect();
+            let down = Down { switches: written.switches.clone(), links };
+            Some((written.at, routing.around(&down).ok()?.0))
+        };
+        self.tables.iter().filter_map(around).collect()
     }
 
     /// Bytes of the packets. Replies are as long as what asks for them, answers of NICs a byte.

@@ -124,7 +124,7 @@ fn compare_on<A: Architecture<Chip: Tested>>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
 ) -> Result<Coverage, Failure> {
-    let model = A::Chip::model(fabric, &case.changes());
+    let model = A::Chip::model(fabric, &case.changes(), &case.written(&fabric.routing));
     let mut coverage = if let Some(nics) = case.nics() {
         compare_runs::<A, _>(case, fabric, Reference::new(model, case.rails, nics.clone()), nics)?
     } else {
@@ -189,11 +189,15 @@ fn run_engine<A: Architecture<Chip: Tested>, E: Endpoint>(
     let stop = AtomicBool::new(false);
     let mut simulation = Simulation::<A, _, _>::new(fabric, endpoints, case.threads, Record::default);
     let mut changes = case.changes();
+    let mut tables = case.written(&fabric.routing);
     for until in case.pauses.iter().copied().chain([end]) {
         // What can be told later is told later.
         let certain = until + simulation.change_lead() + simulation.window_length();
         for change in changes.extract_if(.., |change| change.at <= certain) {
             simulation.change(&change).expect("a case changes what the switches can change");
+        }
+        for (at, routing) in tables.extract_if(.., |(at, _)| *at <= certain) {
+            simulation.reroute(at, &routing).expect("a case writes tables that switches have");
         }
         simulation.run_until(until.min(end), &stop);
         simulation.settle();

@@ -162,6 +162,8 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| _ = case.faults.losses.pop(),
     |case| case.errors = LinkErrors::default(),
     |case| case.broken.clear(),
+    |case| case.tables.clear(),
+    |case| _ = case.tables.pop(),
     |case| _ = case.broken.pop(),
     |case| case.broken = case.broken.split_off(1.min(case.broken.len())),
     |case| case.errors.flit = 0,

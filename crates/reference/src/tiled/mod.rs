@@ -72,6 +72,8 @@ pub struct Tiled {
 struct World {
     settings: TiledSettings,
     routing: Routing,
+    /// Tables that are written later, by date.
+    later: Vec<(u64, Routing)>,
     /// Links corrupt flits, or something breaks.
     is_unreliable: bool,
     now: u64,
@@ -124,6 +126,12 @@ impl World {
         flit.index + 1 == self.flits_of(flit.packet)
     }
 
+    /// The tables of this cycle.
+    fn routing(&self) -> &Routing {
+        let written = self.later.iter().rfind(|(at, _)| *at <= self.now);
+        written.map_or(&self.routing, |(_, routing)| routing)
+    }
+
     fn vcs(&self) -> usize {
         self.settings.vcs as usize
     }
@@ -137,7 +145,7 @@ impl World {
     fn create(&mut self, source: NodeId, packet: Packet) -> usize {
         let format = &self.settings.format;
         let payload = u32::from(packet.payload).div_ceil(format.flit_bytes);
-        let header = self.routing.header(source, destination(&packet), draw(self.settings.lanes, &packet));
+        let header = self.routing().header(source, destination(&packet), draw(self.settings.lanes, &packet));
         self.packets.push(Travelling {
             source,
             packet,
@@ -217,6 +225,7 @@ impl Tiled {
         let mut world = World {
             settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
+            later: Vec::new(),
             is_unreliable: !(fabric.errors.are_none() && fabric.faults.are_none()),
             now: 0,
             packets: Vec::new(),
@@ -242,6 +251,13 @@ impl Tiled {
             };
             self.world.channels[out].change(change.at.0, rate.map(Rate::ratio));
         }
+        self
+    }
+
+    /// The same with tables that are written later, by date.
+    #[must_use]
+    pub fn with_tables(mut self, tables: &[(Cycle, Routing)]) -> Self {
+        self.world.later = tables.iter().map(|(at, routing)| (at.0, routing.clone())).collect();
         self
     }
 

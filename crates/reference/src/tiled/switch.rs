@@ -176,8 +176,10 @@ impl Switch {
         let mut candidates: Vec<Candidate> = Vec::new();
         let header = world.packets[packet].header;
         // It names the first one only, where switches do not select by load.
-        world.routing.candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
-        candidates.retain(|candidate| candidate.hop.port.index() < self.tiles.len());
+        world.routing().candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
+        candidates.retain(|candidate| {
+            self.tiles.get(candidate.hop.port.index()).is_some_and(|tile| tile.port.is_some())
+        });
         let load = |candidate: &&Candidate| {
             let tile = &self.tiles[candidate.hop.port.index()];
             let is_active = tile.port.as_ref().is_some_and(Port::is_active);

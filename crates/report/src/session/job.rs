@@ -2,6 +2,7 @@
 
 use super::nodes::{Kinds, on_kinds};
 use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
+use crate::fault_record::FaultRecord;
 use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
 use crate::point::Point;
 use crate::recorder::Recorder;
@@ -88,9 +89,13 @@ impl Session {
         progress: impl FnMut(Progress),
     ) -> (Point, Measurement) {
         on_kinds!(self, job.fabric(), kinds => {
-            let mut simulation = self.simulation_of(job, kinds, &Watch::slowest(self.has_details));
-            let measurement = measure(&mut simulation, plan, &mut job.course(), stop, progress);
+            let mut simulation =
+                self.simulation_of(job, kinds, &Watch::slowest(self.has_details), self.fault_record(plan));
+            let mut course = self.managed(job.course());
+            let measurement = measure(&mut simulation, plan, &mut course, stop, progress);
+            let faults = self.faults_result(&mut simulation, &course, &measurement.counters);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+            let point = Point { faults, ..point };
             let details = self.has_details.then(|| {
                 self.details(job, &measurement, |watch, until| self.again(job, &watch, until, stop))
             });
@@ -107,8 +112,10 @@ impl Session {
         stop: &AtomicBool,
     ) -> Vec<Watch> {
         on_kinds!(self, job.fabric(), kinds => {
-            let mut again = self.simulation_of(job, kinds, watch);
-            job.course().advance(&mut again, until, stop);
+            // The manager reads what recorders see.
+            let record = self.faults.as_ref().map(|_| FaultRecord::new(u64::MAX));
+            let mut again = self.simulation_of(job, kinds, watch, record);
+            self.managed(job.course()).advance(&mut again, until, stop);
             again.gather_observers(|recorder| std::mem::take(recorder.watch_mut()))
         })
     }
@@ -119,8 +126,12 @@ impl Session {
         job: &J,
         kinds: Kinds<'_, A, M>,
         watch: &Watch,
+        faults: Option<FaultRecord>,
     ) -> Simulation<A, M::Nic<J::Process>, Recorder> {
-        let recorder = || job.instruct(Recorder::new(self.fabric.nodes()).with_watch(watch.clone()));
+        let recorder = || {
+            let recorder = Recorder::new(self.fabric.nodes()).with_watch(watch.clone());
+            job.instruct(recorder.with_faults(faults.clone()))
+        };
         self.simulation(kinds, |node| job.process(node), recorder)
     }
 

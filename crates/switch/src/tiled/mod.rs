@@ -99,6 +99,10 @@
 //! A switch that is *dead* does nothing from that cycle on. All packets in it are lost in that cycle; what its links have
 //! begun goes on. Its ends are not active; they give up as others do.
 //!
+//! **Tables** may be written while a fabric runs, with `retry`: all switches and NIC ports have the new ones in the same cycle.
+//! A packet is routed by those of the cycle in which it is accepted, and gets its header by those of the cycle in which it is
+//! created.
+//!
 //! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
 //!
 //! 1. What the paragraph on *faults* says. *Acknowledgements* are heard, and then timers expire. Room that is given back in
@@ -106,7 +110,7 @@
 //! 2. *Packets received*, from the lowest input on; those that are accepted go on. The routing gives one or more outputs, each
 //!    with a class. With `selection` by load the packet takes the output of the least load, the first in the order of the
 //!    routing among equals, else the first one; outputs whose link is not active come after all others. A packet for which the
-//!    routing names no port that there is is lost, and gives back its room in cycle `t`. The load of an output and VC are the
+//!    routing names no port that is wired is lost, and gives back its room in cycle `t`. The load of an output and VC are the
 //!    flits of the packets that have taken it and have not, as far as acknowledgements say, given back their room at the other
 //!    end of its link; that of an output is the sum over its VCs. With `lane` kept the packet goes out on the lane on which it
 //!    came; by load on the lane of the output and class that has the least load, of equals the first from the lane on which it
@@ -189,6 +193,8 @@ pub struct Shared {
     faults: Faults,
     nic_ports: NicPorts,
     routing: Routing,
+    /// Those of later, each from a cycle on, by date.
+    later: Vec<(Cycle, Routing)>,
     pools: Pools,
 }
 
@@ -201,6 +207,18 @@ struct BufferParts {
 }
 
 impl Shared {
+    /// The routing in cycle `now`.
+    #[inline]
+    fn routing(&self, now: Cycle) -> &Routing {
+        if self.later.is_empty() { &self.routing } else { self.later_routing(now) }
+    }
+
+    #[cold]
+    fn later_routing(&self, now: Cycle) -> &Routing {
+        let past = self.later.partition_point(|(at, _)| *at <= now);
+        past.checked_sub(1).map_or(&self.routing, |last| &self.later[last].1)
+    }
+
     /// Whether links lose packets.
     #[inline]
     fn is_unreliable(&self) -> bool {
@@ -282,6 +300,7 @@ impl Components for Tiled {
             faults: fabric.faults.clone(),
             nic_ports: fabric.nic_ports,
             routing: fabric.routing.clone(),
+            later: Vec::new(),
             pools: Pools::default(),
             settings: settings.clone(),
         }
@@ -297,6 +316,14 @@ impl Components for Tiled {
 
     fn accept(shared: &mut Shared, _: u32, inbox: &mut Inbox, mail: Mail, _: Cycle) {
         inbox.accept(&mut shared.pools, mail);
+    }
+
+    fn reroute(shared: &mut Shared, at: Cycle, routing: &Routing) -> bool {
+        if shared.retries {
+            let place = shared.later.partition_point(|(date, _)| *date <= at);
+            shared.later.insert(place, (at, routing.clone()));
+        }
+        shared.retries
     }
 
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {

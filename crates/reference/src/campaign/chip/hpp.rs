@@ -21,7 +21,7 @@ use flitway_switch::hpp::{
     works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Shape, Topology, TopologySettings};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Tested for HppSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Hpp {
+    fn model(fabric: &Fabric<Self>, changes: &[Change], _: &[(Cycle, Routing)]) -> Hpp {
         assert!(changes.is_empty(), "HPP Switches offer no changes");
         Hpp::new(fabric)
     }

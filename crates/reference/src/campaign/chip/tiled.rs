@@ -2,7 +2,7 @@
 
 use super::super::tables;
 use super::Tested;
-use crate::campaign::case::Case;
+use crate::campaign::case::{Case, Written};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
 use crate::campaign::generate::rates::{changes, rates};
@@ -22,9 +22,9 @@ use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
     TrainingSettings,
 };
-use flitway_wiring::PortId;
-use flitway_wiring::routing::Selection;
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{PortId, SwitchId};
 use std::sync::Arc;
 
 impl Tested for TiledSettings {
@@ -38,8 +38,8 @@ impl Tested for TiledSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Tiled {
-        Tiled::new(fabric).with_changes(changes)
+    fn model(fabric: &Fabric<Self>, changes: &[Change], tables: &[(Cycle, Routing)]) -> Tiled {
+        Tiled::new(fabric).with_changes(changes).with_tables(tables)
     }
 
     fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
@@ -94,6 +94,10 @@ fn case(seed: u64) -> Case {
     let (changes, slower) =
         if broken.is_empty() { changes(&mut dice, &topology, rails, length) } else { (Vec::new(), 1) };
     let errors = errors(&mut dice, &switch, &topology, rails);
+    let tables = match switch.retry {
+        Some(_) => tables_around(&mut dice, routing, &topology, length),
+        None => Vec::new(),
+    };
     // Packets go out again.
     let patience = if errors.are_none() { 1 } else { 4 };
     // What is left is given up, and discarded.
@@ -113,6 +117,7 @@ fn case(seed: u64) -> Case {
         margin: dice.below(600),
         errors,
         broken,
+        tables,
         ..Case::plain(topology_settings, SwitchSettings::Tiled(switch))
     }
 }
@@ -223,6 +228,26 @@ fn broken(
     }
     list.sort_by_key(|fault| fault.at);
     list
+}
+
+/// Where a manager writes tables, in a third of the cases: around some switches and links, be they broken or not.
+fn tables_around(dice: &mut Dice, routing: RoutingKind, topology: &Topology, length: u64) -> Vec<Written> {
+    let has_tables = matches!(routing, RoutingKind::Rtb | RoutingKind::RtbByDestination);
+    if !has_tables || !dice.one_in(3) {
+        return Vec::new();
+    }
+    let many = dice.between(1, 3);
+    let mut written: Vec<Written> = (0..many)
+        .map(|_| Written {
+            at: Cycle(dice.below(length)),
+            switches: (0..dice.below(2))
+                .map(|_| SwitchId(dice.below(topology.switches().into()) as u32))
+                .collect(),
+            links: (0..dice.below(3)).map(|_| dice.below(topology.links().len() as u64) as u32).collect(),
+        })
+        .collect();
+    written.sort_by_key(|written| written.at);
+    written
 }
 
 /// Where links retry, in half of the cases: by rate, from often to rarely, by rule, or both.

@@ -41,7 +41,7 @@ impl Switch {
             self.outputs[input].note_accepted(flits);
         }
         let (candidate, out_vc) = self.take_output(shared, now, input, header, vc);
-        if candidate.hop.port.index() >= self.outputs.len() {
+        if self.output_at(candidate.hop.port).is_none() {
             return self.lose_without_route(cx, now, input, slot);
         }
         let output = candidate.hop.port.index();
@@ -70,13 +70,13 @@ impl Switch {
         let candidate = if by_load {
             self.least_loaded(shared, now, arrival, header)
         } else {
-            shared.routing.first(self.here, arrival, header)
+            shared.routing(now).first(self.here, arrival, header)
         };
         let (first, lane) = (usize::from(candidate.hop.class) * shared.lanes, vc % shared.lanes);
         let lane = match shared.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
-                let Some(output) = self.outputs.get_mut(candidate.hop.port.index()) else {
+                let Some(output) = self.output_at(candidate.hop.port) else {
                     return (candidate, 0);
                 };
                 output.hear(shared, now);
@@ -85,6 +85,12 @@ impl Switch {
             }
         };
         (candidate, first + lane)
+    }
+
+    /// The output at `port`, if it is wired: tables may name one that is not for what has nowhere to go.
+    #[inline]
+    fn output_at(&mut self, port: PortId) -> Option<&mut Output> {
+        self.outputs.get_mut(port.index()).filter(|output| output.sender.is_some())
     }
 
     /// The candidate whose output has the least load, the first of equals.
@@ -96,11 +102,11 @@ impl Switch {
         header: Header,
     ) -> Candidate {
         // A clone of handles: candidates are told while loads are heard.
-        let routing = shared.routing.clone();
+        let routing = shared.routing(now).clone();
         // Links that carry nothing come last.
         let mut best: Option<((bool, u32), Candidate)> = None;
         routing.candidates(self.here, arrival, header, |candidate| {
-            let Some(output) = self.outputs.get_mut(candidate.hop.port.index()) else {
+            let Some(output) = self.output_at(candidate.hop.port) else {
                 best = best.or(Some(((true, 0), candidate)));
                 return;
             };
