@@ -1,8 +1,8 @@
 //! Every switch keeps what every switch must: see the kit. A new one has a test here.
 
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -34,6 +34,7 @@ fn hpp_switches_conform() {
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     };
     let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
     // So small that credit updates are posted ahead of time.
@@ -88,6 +89,7 @@ fn tiled_switches_conform() {
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByFlow,
+        reply_lanes: ReplyLanes::Shared,
         pipeline: TiledPipeline {
             receive: 11,
             input: 4,
@@ -124,6 +126,7 @@ fn tiled_switches_conform() {
             pipeline: shortest,
             arbiter: ArbiterKind::Matrix,
             lanes: LaneChoice::ByPacket,
+            reply_lanes: ReplyLanes::Shared,
             ack: AckSettings { packets: 1, delay: 0 },
             retry: Some(RetrySettings { window: 2, sequence_bits: 2, timeout: 300, heartbeat: 50 }),
             ..plain.clone()

@@ -9,7 +9,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Simulation};
+use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, ReplyLanes, Simulation};
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
 };
@@ -31,6 +31,7 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
         pipeline: TiledPipeline {
             receive: 3,
             input: 1,

@@ -14,7 +14,7 @@ use crate::tiled::Tiled;
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, Fabric, LaneChoice};
+use flitway_fabric::{Change, Fabric, LaneChoice, ReplyLanes};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
@@ -50,6 +50,7 @@ record!(TiledSettings {
     selection,
     lane,
     lanes,
+    reply_lanes,
     pipeline,
     retry,
     ack,
@@ -117,6 +118,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
         selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
         lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
+        reply_lanes: dice.pick(&[ReplyLanes::Shared, ReplyLanes::Shared, ReplyLanes::Own]),
         pipeline: pipeline(dice),
         retry,
         ack: AckSettings {
@@ -198,6 +200,7 @@ const CHANGES: &[fn(&mut TiledSettings)] = &[
     |it| it.selection = Selection::First,
     |it| it.lane = LaneOut::Kept,
     |it| it.lanes = LaneChoice::ByPacket,
+    |it| it.reply_lanes = ReplyLanes::Shared,
     |it| it.retry = None,
     |it| it.retry = it.retry.map(|retry| RetrySettings { window: 65_535, sequence_bits: 16, ..retry }),
     |it| it.retry = it.retry.map(|retry| RetrySettings { heartbeat: 1_000, ..retry }),
