@@ -89,11 +89,11 @@ pub trait ShardModel<E, O>: Shard + Sized {
     /// The books at the end of cycle `now - 1`.
     fn audit(&self, now: Cycle) -> Conservation;
 
-    /// See [`SwitchModel::waiting`](crate::component::SwitchModel::waiting).
-    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting>;
+    /// See [`SwitchModel::waiting`](crate::component::SwitchModel::waiting); also of a node whose NIC keeps requests.
+    fn waiting(&self, place: u32, now: Cycle) -> Vec<Waiting>;
 
-    /// See [`SwitchModel::position`](crate::component::SwitchModel::position).
-    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32;
+    /// See [`SwitchModel::position`](crate::component::SwitchModel::position); also of such a node, in a rail.
+    fn position(&self, place: u32, port: PortId, vc: u8, now: Cycle) -> u32;
 
     /// See [`SwitchModel::queued_flits`](crate::component::SwitchModel::queued_flits).
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64;

@@ -5,6 +5,7 @@
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::NicModel;
+use flitway_nic::bounded::BoundedSettings;
 use flitway_nic::ideal::IdealSettings;
 use flitway_switch::sp::{
     Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
@@ -52,6 +53,11 @@ fn conform<M: NicModel>(models: &[M]) {
 #[test]
 fn ideal_nics_conform() {
     conform(&[IdealSettings]);
+}
+
+#[test]
+fn bounded_nics_conform() {
+    conform(&[BoundedSettings { replies: 1 }, BoundedSettings { replies: 3 }]);
 }
 
 /// They refuse, hold back and answer.

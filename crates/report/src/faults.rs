@@ -1,8 +1,9 @@
 //! What breaks in a run, what management does about it, and what is told of it afterwards.
 //!
-//! A [`FaultPlan`] is known before the run; the switches find out by themselves. A [`FaultRecord`](crate::fault_record::FaultRecord) of each shard sees links change
-//! and packets get lost. The [`operator`] reads the states of links every so often, as a subnet manager does, and writes tables
-//! that avoid what is down, which count after its latency.
+//! A [`FaultPlan`] is known before the run; the switches find out by themselves. A
+//! [`FaultRecord`](crate::fault_record::FaultRecord) of each shard sees links change and packets get lost. The [`operator`]
+//! reads the states of links every so often, as a subnet manager does, and writes tables that avoid what is down, which count
+//! after its latency.
 
 pub mod operator;
 pub mod result;

@@ -19,6 +19,7 @@ pub mod page;
 pub mod point;
 pub mod recorder;
 pub mod registers;
+pub mod replies;
 pub mod session;
 pub mod shown;
 pub mod stages;

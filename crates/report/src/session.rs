@@ -29,7 +29,7 @@ use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::Fraction;
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
-use job::{Injectors, Job};
+use job::{Injectors, Job, Requesters};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -139,7 +139,10 @@ impl Session {
     #[must_use]
     pub fn fabric_for(&self, traffic: &Traffic) -> AnyFabric {
         let sizes = traffic.sizes();
-        let payloads = sizes.smallest().into()..=sizes.largest().into();
+        let reply = traffic.replies().map(|replies| replies.payload);
+        let smallest = reply.map_or(sizes.smallest(), |reply| reply.min(sizes.smallest()));
+        let largest = reply.map_or(sizes.largest(), |reply| reply.max(sizes.largest()));
+        let payloads = smallest.into()..=largest.into();
         let mut fabric = self.fabric.clone();
         fabric.payloads = payloads;
         fabric
@@ -206,6 +209,11 @@ impl Session {
     ) -> Point {
         let packets = packets_per_cycle(self.fabric.nodes(), traffic);
         let plan = self.plan(packets, traffic.sizes().mean(), patience);
+        if traffic.replies().is_some() {
+            let requesters = Requesters::new(self, traffic);
+            let (point, measurement) = self.measured(&requesters, offered_load, &plan, stop, progress);
+            return point.with_replies(&measurement, self.scale());
+        }
         self.measured(&Injectors::new(self, traffic), offered_load, &plan, stop, progress).0
     }
 

@@ -3,7 +3,7 @@
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{LaneChoice, Rate};
+use flitway_fabric::{LaneChoice, Rate, ReplyLanes};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -36,6 +36,7 @@ fn hpp_switches_conform() {
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     };
     let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
     // So small that credit updates are posted ahead of time.
@@ -90,6 +91,7 @@ fn tiled_switches_conform() {
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByFlow,
+        reply_lanes: ReplyLanes::Shared,
         pipeline: TiledPipeline {
             receive: 11,
             input: 4,
@@ -132,6 +134,7 @@ fn tiled_switches_conform() {
             pipeline: shortest,
             arbiter: ArbiterKind::Matrix,
             lanes: LaneChoice::ByPacket,
+            reply_lanes: ReplyLanes::Shared,
             ack: AckSettings { packets: 1, delay: 0 },
             retry: Some(RetrySettings { window: 2, sequence_bits: 2, timeout: 300, heartbeat: 50 }),
             ..plain.clone()

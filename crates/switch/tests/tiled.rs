@@ -10,7 +10,7 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Rate, Simulation};
+use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Rate, ReplyLanes, Simulation};
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
     TrainingSettings,
@@ -33,6 +33,7 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
         pipeline: TiledPipeline {
             receive: 3,
             input: 1,

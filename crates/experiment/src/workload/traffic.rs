@@ -9,7 +9,7 @@ use flitway_machine::{input, units};
 use flitway_report::faults::{FaultPlan, FaultsResult};
 use flitway_report::measure::Progress;
 use flitway_report::page::time;
-use flitway_report::point::Point;
+use flitway_report::point::{Point, ReplyPoint};
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
 use flitway_report::shown::load as load_shown;
@@ -21,7 +21,7 @@ use flitway_workload::Fraction;
 use flitway_workload::catalog::{ChoiceError, quoted};
 use flitway_workload::traffic::destination::DestinationChoice;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
-use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
+use flitway_workload::traffic::{Replies, Traffic, TrafficChoice, TrafficError, arrival, destination, size};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -41,7 +41,8 @@ pub(super) const KIND: Kind = Kind {
             "traffic",
             KindId::Traffic,
             ValueKind::Text("PATTERN"),
-            "To whom: {} (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)",
+            "To whom: {} (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`); \
+             `uniform(reply=64B)` has each packet answered",
         )
         .default("uniform"),
         WorkloadOption::new(
@@ -66,6 +67,13 @@ pub(super) const KIND: Kind = Kind {
              several of both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)",
         )
         .default("0.1..0.9:0.1"),
+        WorkloadOption::new(
+            "outstanding",
+            KindId::Traffic,
+            ValueKind::Count,
+            "Packets of a node that may be under way without their replies, with a pattern that is answered, such as \
+             `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply",
+        ),
         WorkloadOption::new(
             "precision",
             KindId::Traffic,
@@ -98,7 +106,7 @@ pub(super) const KIND: Kind = Kind {
     ],
     shares: &[],
     of_a_point: Some("load"),
-    fields: &[Point::FIELDS, Stages::FIELDS, Theory::FIELDS, FaultsResult::FIELDS],
+    fields: &[Point::FIELDS, ReplyPoint::FIELDS, Stages::FIELDS, Theory::FIELDS, FaultsResult::FIELDS],
     check,
 };
 
@@ -116,6 +124,7 @@ pub struct TrafficWorkload {
     pub arrival: String,
     /// How precisely, as written.
     pub precision: String,
+    outstanding: Option<String>,
     warm_up: Option<String>,
     duration: Option<String>,
     /// What breaks, as written and read.
@@ -182,17 +191,21 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         Some((text, Ok(rules))) => Some((text, rules)),
         None => None,
     };
+    let replies = replies(options, &traffic, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
-        (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
+        (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience))
+            if problems.is_empty() =>
+        {
             Ok(Workload::Traffic(Box::new(TrafficWorkload {
                 traffic,
                 packet,
                 arrival,
                 precision,
+                outstanding: options.get("outstanding").map(str::to_owned),
                 warm_up: options.get("warm_up").map(str::to_owned),
                 duration: options.get("duration").map(str::to_owned),
                 faults,
-                choice: TrafficChoice { destinations, sizes, arrivals },
+                choice: TrafficChoice { destinations, sizes, arrivals, replies },
                 loads,
                 patience,
             })))
@@ -224,6 +237,33 @@ pub(super) fn destinations(pattern: &str, problems: &mut Vec<Problem>) -> Option
         Err(error) => problems.push(problem(error.to_string())),
     }
     None
+}
+
+/// How the packets of `pattern` are answered, if they are.
+fn replies(options: &WorkloadOptions, pattern: &str, problems: &mut Vec<Problem>) -> Option<Replies> {
+    // What is wrong with the pattern has been said.
+    let payload = match destination::reply(pattern) {
+        Ok(payload) => payload,
+        Err(error) => {
+            if problems.iter().all(|problem| problem.option != "traffic") {
+                problems.push(Problem::new("traffic", error.to_string()));
+            }
+            return None;
+        }
+    };
+    let text = options.get("outstanding");
+    let outstanding = text.and_then(|text| text.parse().ok()).filter(|&most: &u32| most > 0);
+    if let Some(text) = text {
+        if outstanding.is_none() {
+            let message = format!("`{text}`: expected a number of packets, 1 or more");
+            problems.push(Problem::new("outstanding", message));
+        } else if payload.is_none() {
+            let help = "add `reply=SIZE` to the pattern, such as `uniform(reply=64B)`, or leave it out";
+            let message = "nothing is outstanding where nothing is answered";
+            problems.push(Problem::new("outstanding", message).help(help));
+        }
+    }
+    payload.map(|payload| Replies { payload, outstanding })
 }
 
 /// When packets are created, and how many loads there are.
@@ -380,7 +420,9 @@ pub(super) fn in_time(
 /// The option that is most likely at fault.
 pub(super) fn misfit(error: &TrafficError) -> Problem {
     let option = match error {
-        TrafficError::Misfit(_) | TrafficError::NobodySends { .. } => "traffic",
+        TrafficError::Misfit(_) | TrafficError::NobodySends { .. } | TrafficError::ReplyAboveMtu { .. } => {
+            "traffic"
+        }
         TrafficError::AboveMtu { .. } => "packet",
         _ => "load",
     };
@@ -401,7 +443,13 @@ impl Described for TrafficWorkload {
             "precision": self.precision,
         });
         let faults = self.faults.as_ref().map(|(text, _)| text.clone());
-        for (name, text) in [("warm_up", &self.warm_up), ("duration", &self.duration), ("faults", &faults)] {
+        let given = [
+            ("outstanding", &self.outstanding),
+            ("warm_up", &self.warm_up),
+            ("duration", &self.duration),
+            ("faults", &faults),
+        ];
+        for (name, text) in given {
             if let Some(text) = text {
                 object[name] = json!(text);
             }

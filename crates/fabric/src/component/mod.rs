@@ -233,6 +233,19 @@ pub trait PortModel<A: Components>: Send + Sized {
     fn sent_flits(&self) -> Option<u64> {
         None
     }
+
+    /// Of a bounded one of `node`, at the end of cycle `now - 1`: the requests that have been delivered and not drained, as
+    /// [`Waiting::for_replies`], and the packets that are the first of a source queue and short of credits.
+    fn waiting(&self, shared: &A::Shared, node: NodeId, now: Cycle) -> Vec<Waiting> {
+        let _ = (shared, node, now);
+        Vec::new()
+    }
+
+    /// The same as [`SwitchModel::position`], of a bounded one.
+    fn position(&self, shared: &A::Shared, vc: u8, now: Cycle) -> u32 {
+        let _ = (shared, vc, now);
+        0
+    }
 }
 
 /// What a NIC port has to say beside deliveries.

@@ -158,12 +158,26 @@ impl<A: Components, E: Endpoint, O: Observer> ShardModel<E, O> for FabricShard<A
         books
     }
 
-    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
-        self.switches[switch as usize].waiting(&self.shared, now)
+    fn waiting(&self, place: u32, now: Cycle) -> Vec<Waiting> {
+        let place = place as usize;
+        match self.switches.get(place) {
+            Some(switch) => switch.waiting(&self.shared, now),
+            None => {
+                let node = &self.nodes[place - self.switches.len()];
+                node.ports.iter().flat_map(|port| port.waiting(&self.shared, node.id, now)).collect()
+            }
+        }
     }
 
-    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
-        self.switches[switch as usize].position(&self.shared, port, vc, now)
+    fn position(&self, place: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
+        let place = place as usize;
+        match self.switches.get(place) {
+            Some(switch) => switch.position(&self.shared, port, vc, now),
+            None => {
+                let node = &self.nodes[place - self.switches.len()];
+                node.ports[port.index()].position(&self.shared, vc, now)
+            }
+        }
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {

@@ -10,7 +10,7 @@ mod message;
 mod nic;
 mod switch;
 
-pub use crate::message::{BarrierPassage, MessageEvent, Receipt};
+pub use crate::message::{BarrierPassage, MessageEvent, Receipt, Request};
 pub use crate::name::{ComponentNumber, PacketName};
 pub use link::{
     Advert, BarrierDeparture, BarrierLoss, Departure, LinkChange, LinkObserver, LinkState, Loss, LossReason,

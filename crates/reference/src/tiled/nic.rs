@@ -64,7 +64,8 @@ impl Nic {
 
     /// An endpoint hands over `packet`. "A NIC sends in class 0."
     pub(super) fn submit(&mut self, source: NodeId, packet: Packet, world: &mut World) {
-        let vc = lane(world.settings.lanes, source, destination(&packet), &packet, world.lanes());
+        let choice = (world.settings.lanes, world.settings.reply_lanes);
+        let vc = lane(choice, source, destination(&packet), &packet, world.lanes());
         let number = world.create(source, packet);
         self.waiting[vc].push_back(number);
     }

@@ -5,8 +5,8 @@ mod tile;
 use super::link::{Arrived, Port};
 use super::{Flit, World};
 use flitway_engine::Cycle;
-use flitway_fabric::LossCause;
 use flitway_fabric::observer::{Grant, Passage, SwitchObserver};
+use flitway_fabric::{LossCause, ReplyLanes};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
 use flitway_wiring::routing::{Arrival, Candidate};
 use flitway_wiring::{PortId, SwitchId};
@@ -192,7 +192,11 @@ impl Switch {
         let lane = match world.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
-                let turns = (0..lanes).map(|place| (lane + place) % lanes);
+                let shares = |other: &usize| match world.settings.reply_lanes {
+                    ReplyLanes::Shared => true,
+                    ReplyLanes::Own => (*other < lanes.div_ceil(2)) == (lane < lanes.div_ceil(2)),
+                };
+                let turns = (0..lanes).map(|place| (lane + place) % lanes).filter(shares);
                 let load = |lane: &usize| self.tiles[output].loads[class * lanes + lane];
                 turns.min_by_key(load).expect("there is a lane")
             }

@@ -3,7 +3,7 @@
 use super::nodes::{Kinds, on_kinds};
 use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
 use crate::fault_record::FaultRecord;
-use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
+use crate::measure::{Aim, Course, Measurement, Plain, Plan, Progress, measure};
 use crate::point::Point;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -11,7 +11,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Simulation};
 use flitway_nic::{Nic, NicModel};
-use flitway_process::Injector;
+use flitway_process::{Injector, Requester};
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
@@ -72,6 +72,54 @@ impl Job for Injectors<'_> {
 
     fn course<A: Architecture, N: Nic<Process = Injector>>(&self) -> impl Course<A, N> {
         Plain
+    }
+}
+
+/// Synthetic traffic on every node whose packets are answered.
+pub(super) struct Requesters<'a> {
+    session: &'a Session,
+    traffic: &'a Arc<Traffic>,
+    fabric: AnyFabric,
+}
+
+impl<'a> Requesters<'a> {
+    pub(super) fn new(session: &'a Session, traffic: &'a Arc<Traffic>) -> Self {
+        Requesters { session, traffic, fabric: session.fabric_for(traffic) }
+    }
+}
+
+impl Job for Requesters<'_> {
+    type Process = Requester;
+
+    fn fabric(&self) -> &AnyFabric {
+        &self.fabric
+    }
+
+    fn process(&self, node: NodeId) -> Requester {
+        let Session { machine, fabric, seed, .. } = self.session;
+        let requester = Requester::new(self.traffic, machine.packet, node, fabric.rails, *seed);
+        requester.expect("somebody answers its packets")
+    }
+
+    fn traffic(&self) -> Option<&Traffic> {
+        Some(self.traffic)
+    }
+
+    fn instruct(&self, recorder: Recorder) -> Recorder {
+        recorder
+    }
+
+    fn course<A: Architecture, N: Nic<Process = Requester>>(&self) -> impl Course<A, N> {
+        Answered
+    }
+}
+
+/// The course of a run in which packets are answered.
+struct Answered;
+
+impl<A: Architecture, N: Nic<Process = Requester>> Course<A, N> for Answered {
+    fn aims(&self) -> Vec<Aim> {
+        vec![Aim::Packets, Aim::RoundTrips]
     }
 }
 

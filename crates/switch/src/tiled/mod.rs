@@ -20,9 +20,10 @@
 //! first.
 //!
 //! **Virtual channels.** With `V` VCs and `c` classes (which divide `V`), VC `k (V / c) + l` is lane `l` of class `k`. A NIC
-//! sends in class 0, on the lane of [`LaneChoice`](flitway_fabric::LaneChoice). A packet is in the VC by which it came in the
-//! input buffer and in the row buffer, and in that by which it leaves in the column buffer: so it waits for no VC that the
-//! routing does not have it wait for.
+//! sends in class 0, on the lane of [`LaneChoice`](flitway_fabric::LaneChoice), among those that
+//! [`ReplyLanes`](flitway_fabric::ReplyLanes) leave it; where a switch chooses the lane, it does among the same. A packet is in
+//! the VC by which it came in the input buffer and in the row buffer, and in that by which it leaves in the column buffer: so
+//! it waits for no VC that the routing does not have it wait for.
 //!
 //! **Buffers.** A buffer of `flits` flits has `private` ones for each VC, and what is left is *shared* by all. A VC that
 //! holds `u` flits takes `max(0, u - private)` of the shared part. A packet *has room* if with all of its flits in its VC no

@@ -10,10 +10,11 @@ use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
+use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Conservation, NodeWires};
-use flitway_fabric::{BarrierId, Delivery, LossCause, Packet};
+use flitway_fabric::{BarrierId, Delivery, FlowKind, LossCause, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
 
@@ -296,7 +297,7 @@ impl PortModel<Tiled> for Port {
             panic!("tiled switches have tables for no groups")
         };
         let settings = &shared.settings;
-        let lane = settings.lanes.lane(source, node, packet.lane, shared.lanes);
+        let lane = settings.lanes.lane(settings.reply_lanes, source, node, packet, shared.lanes);
         let header = shared.routing(now).header(source, node, settings.lanes.draw(packet.lane));
         let flits = settings.format.packet_flits(packet.payload.into());
         let slot = shared.pools.states.put(PacketState::new(source, header, packet, flits));
@@ -377,6 +378,39 @@ impl PortModel<Tiled> for Port {
 
     fn sent_flits(&self) -> Option<u64> {
         Some(self.sender.flits())
+    }
+
+    fn waiting(&self, shared: &Shared, node: NodeId, _: Cycle) -> Vec<Waiting> {
+        let states = &shared.pools.states;
+        let (switch, port) = (self.number, PortId(self.rail.0));
+        let is_reply = |state: &PacketState| state.flow().is(FlowKind::Reply);
+        let replies: Vec<usize> =
+            (0..shared.vcs).filter(|&vc| states.iter(&self.queues[vc]).any(is_reply)).collect();
+        let input = |vc: usize| Fifo { switch, port, vc: vc as u8, side: Side::Input };
+        let kept = self.bounded.as_ref().map(|bounded| bounded.stuck(states, node, input, &replies));
+        let firsts = bits(self.waiting).filter_map(|vc| {
+            let state = states.first(&self.queues[vc])?;
+            let need = |vc: usize| Need::Space {
+                output: port,
+                vc: vc as u8,
+                units: 1,
+                sent: self.sender.heard(vc).into(),
+            };
+            (!self.sender.takes(shared, vc, state.flits.into())).then(|| Waiting {
+                fifo: Fifo { side: Side::Output, ..input(vc) },
+                source: node,
+                destination: Destination::Node(state.header.destination()),
+                feeds: 0,
+                needs: Vec::new(),
+                alternatives: self.sender.lacks_of(shared.parts.input, vc).map(need).collect(),
+            })
+        });
+        kept.into_iter().flatten().chain(firsts).collect()
+    }
+
+    fn position(&self, _: &Shared, vc: u8, _: Cycle) -> u32 {
+        let leaving = self.bounded.as_ref().map_or(0, |bounded| bounded.leaving(vc.into()));
+        self.receiver.returned(vc.into()).wrapping_add(leaving).into()
     }
 
     fn audit(&self, shared: &Shared, _: Cycle, books: &mut Conservation) {

@@ -1,10 +1,10 @@
 //! Settings of the tiled switch, in cycles and flits. Physical units are the machine crate's business.
 
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::link::retry::{self, Numbers};
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_wiring::routing::Selection;
 
 /// The most virtual channels of a link.
@@ -31,6 +31,8 @@ pub struct TiledSettings {
     pub lane: LaneOut,
     /// The lane that a packet takes at its source.
     pub lanes: LaneChoice,
+    /// Which of them replies have.
+    pub reply_lanes: ReplyLanes,
     /// Depth of each part of the pipeline.
     pub pipeline: TiledPipeline,
     /// How links are kept reliable.

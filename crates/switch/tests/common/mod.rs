@@ -9,7 +9,7 @@ use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, Switc
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Faults, Flow, LaneChoice, LinkErrors, NicPorts,
-    Outgoing, Packet, Rates, Up,
+    Outgoing, Packet, Rates, ReplyLanes, Up,
 };
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -34,6 +34,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         multicast: MulticastSettings::published(2),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     }
 }
 

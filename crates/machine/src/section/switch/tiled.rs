@@ -1,11 +1,12 @@
 //! The tiled switch of TH Express-2: its settings and checks. Source: th-express-2.txt sections 2.1 and 4.3.
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::Chip;
+use flitway_fabric::Rate;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::link::lanes::{LANES_MAX, LaneError, LaneSettings, RATES_MAX};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Chip, LaneChoice, Rate};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::settings::VCS_MAX;
 use flitway_switch::tiled::{
@@ -227,7 +228,6 @@ fn build(
         check_vcs(values, &VCS, vcs, limit, surroundings, findings);
     }
     let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
-    let by_flow = values.choice(&nic::VC).map(|choice| choice == nic::BY_FLOW);
     let selection = match values.choice(&SELECTION)? {
         LEAST_LOADED => Selection::LeastLoaded,
         _ => Selection::First,
@@ -243,7 +243,8 @@ fn build(
         arbiter: arbiter?,
         selection,
         lane,
-        lanes: if by_flow? { LaneChoice::ByFlow } else { LaneChoice::ByPacket },
+        lanes: nic::lanes(values)?,
+        reply_lanes: nic::reply_lanes(values)?,
         pipeline: TiledPipeline {
             receive: values.quantity_u32(&RECEIVE)?,
             input: values.quantity_u32(&INPUT)?,

@@ -16,7 +16,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, ErrorRule, Fabric, LaneChoice, LinkErrors, Rate, SentKind};
+use flitway_fabric::{Change, ErrorRule, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
@@ -54,6 +54,7 @@ record!(TiledSettings {
     selection,
     lane,
     lanes,
+    reply_lanes,
     pipeline,
     retry,
     ack,
@@ -140,6 +141,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32, slowest: u32) -> TiledSet
         selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
         lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
+        reply_lanes: dice.pick(&[ReplyLanes::Shared, ReplyLanes::Shared, ReplyLanes::Own]),
         pipeline,
         retry,
         ack: AckSettings {
@@ -346,6 +348,7 @@ const CHANGES: &[fn(&mut TiledSettings)] = &[
     |it| it.selection = Selection::First,
     |it| it.lane = LaneOut::Kept,
     |it| it.lanes = LaneChoice::ByPacket,
+    |it| it.reply_lanes = ReplyLanes::Shared,
     |it| it.retry = None,
     |it| it.retry = it.retry.map(|retry| RetrySettings { window: 65_535, sequence_bits: 16, ..retry }),
     |it| it.retry = it.retry.map(|retry| RetrySettings { heartbeat: 1_000, ..retry }),

@@ -119,7 +119,7 @@ record!(Arrivals { group, first, pauses });
 record!(Packet { created, destination, rail, lane, payload, flow });
 choice!(Destination { Node(node), Group(group, root), Nodes(set) });
 record!(SetId { set, nodes });
-choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused });
+choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused, Request, Reply });
 record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes });
 
 /// `[flits, cycles]`.

@@ -7,6 +7,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::observer::Observer;
 use flitway_wiring::PortId;
 use flitway_wiring::routing::{Arrival, Candidate, Header, Selection};
+use std::ops::Range;
 
 impl Switch {
     /// Accepts the packet that is due at `input` in cycle `now`.
@@ -80,7 +81,8 @@ impl Switch {
                     return (candidate, 0);
                 };
                 output.hear(shared, now);
-                let lanes = (0..shared.lanes).map(|next| (lane + next) % shared.lanes);
+                let Range { start, end } = shared.settings.reply_lanes.beside(lane, shared.lanes);
+                let lanes = (lane..end).chain(start..lane);
                 lanes.min_by_key(|lane| output.load[first + lane]).unwrap_or(lane)
             }
         };
