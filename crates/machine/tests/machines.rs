@@ -112,7 +112,8 @@ fn dawning_5000_has_the_timing_of_the_prototype() {
 
 #[test]
 fn the_hpp_switch_is_the_chip_of_the_paper() {
-    let format = PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1_024 };
+    let format =
+        PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1_024, block: None };
     let chip = HppSettings {
         ports: 16,
         vcs: 3,

@@ -16,7 +16,7 @@ use flitway_wiring::routing::Selection;
 
 /// All packets are one flit: payload alone.
 const ONE_FLIT: PacketFormat =
-    PacketFormat { flit_bytes: 64, header_flits: 0, trailer_flits: 0, mtu_bytes: 64 };
+    PacketFormat { flit_bytes: 64, header_flits: 0, trailer_flits: 0, mtu_bytes: 64, block: None };
 
 #[test]
 fn hpp_switches_conform() {
@@ -29,7 +29,13 @@ fn hpp_switches_conform() {
         show_ahead: true,
         pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
         tx_fifo: 16,
-        format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 256 },
+        format: PacketFormat {
+            flit_bytes: 2,
+            header_flits: 4,
+            trailer_flits: 1,
+            mtu_bytes: 256,
+            block: None,
+        },
         advert: AdvertSettings { flits: 2, refresh: Some(400), position_bits: 16 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
@@ -62,7 +68,13 @@ fn sp_switches_conform() {
         fifo_flits: 16,
         pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
         credit: 1,
-        format: PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 128 },
+        format: PacketFormat {
+            flit_bytes: 2,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 128,
+            block: None,
+        },
         ascent: SpAscent::Adaptive,
         worms: WormSettings { bits: 0, replication: Replication::Asynchronous },
     };
@@ -100,7 +112,13 @@ fn tiled_switches_conform() {
         },
         retry: Some(RetrySettings { window: 64, sequence_bits: 8, timeout: 2_122, heartbeat: 425 }),
         ack: AckSettings { packets: 8, delay: 85 },
-        format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
+        format: PacketFormat {
+            flit_bytes: 32,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 256,
+            block: None,
+        },
     };
     let shortest = TiledPipeline {
         receive: 1,

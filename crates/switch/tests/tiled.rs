@@ -43,7 +43,13 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         },
         retry,
         ack: AckSettings { packets: 2, delay: 10 },
-        format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
+        format: PacketFormat {
+            flit_bytes: 32,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 256,
+            block: None,
+        },
     }
 }
 

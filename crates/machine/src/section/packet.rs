@@ -37,8 +37,13 @@ const FLITS_MAX: u32 = 65_535;
 pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<PacketFormat> {
     let (flit, mtu) = (values.quantity_u32(&FLIT), values.quantity_u32(&MTU));
     let (header, trailer) = (values.quantity_u32(&HEADER), values.quantity_u32(&TRAILER));
-    let format =
-        PacketFormat { flit_bytes: flit?, header_flits: header?, trailer_flits: trailer?, mtu_bytes: mtu? };
+    let format = PacketFormat {
+        flit_bytes: flit?,
+        header_flits: header?,
+        trailer_flits: trailer?,
+        mtu_bytes: mtu?,
+        block: None,
+    };
     let flits = format.packet_flits(format.mtu_bytes);
     if flits > FLITS_MAX {
         let message = format!("a packet of `{}` {} B has {flits} flits", MTU.path, format.mtu_bytes);

@@ -4,7 +4,7 @@ use super::{Data, Tree, choice, record};
 use crate::campaign::case::{Case, Changed, Slow};
 use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
-use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, SentKind};
 use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
@@ -111,7 +111,8 @@ record!(Packet { created, destination, rail, lane, payload, flow });
 choice!(Destination { Node(node), Group(group, root), Nodes(set) });
 record!(SetId { set, nodes });
 choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused });
-record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes });
+record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes, block });
+record!(BlockFormat { bytes, header_flits });
 
 /// `Kind(process, tag)`.
 impl Data for Flow {
