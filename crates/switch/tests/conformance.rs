@@ -2,7 +2,8 @@
 
 use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::packet::{BlockFormat, PacketFormat};
+use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -149,4 +150,38 @@ fn tiled_switches_conform() {
         TiledSettings { format: ONE_FLIT, ..plain },
     ]);
     assert!(mail.iter().eq(&["Ack", "Pace", "Packet"]), "{mail:?}");
+}
+
+#[test]
+fn elite4s_conform() {
+    let plain = EliteSettings {
+        ports: 8,
+        vcs: 2,
+        buffer_flits: 32,
+        selection: Selection::LeastLoaded,
+        answer: Some(AnswerSettings { node: 1, switch: 7 }),
+        pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
+        credit: 1,
+        is_coded: false,
+        format: PacketFormat {
+            flit_bytes: 4,
+            header_flits: 8,
+            trailer_flits: 4,
+            mtu_bytes: 128,
+            block: Some(BlockFormat { bytes: 32, header_flits: 4 }),
+        },
+    };
+    let mail = conforms::<Elite>(&[
+        plain.clone(),
+        EliteSettings { selection: Selection::First, answer: None, buffer_flits: 12, ..plain.clone() },
+        EliteSettings { vcs: 4, answer: Some(AnswerSettings { node: 1, switch: 1 }), ..plain.clone() },
+        EliteSettings {
+            pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
+            buffer_flits: 6,
+            ..plain.clone()
+        },
+        // Whoever holds a path for a flit needs many.
+        EliteSettings { format: ONE_FLIT, vcs: 8, ..plain },
+    ]);
+    assert!(mail.iter().eq(&["Answer", "Credits", "Flits", "Head", "Pace"]), "{mail:?}");
 }
