@@ -54,11 +54,11 @@
 //! then all credits of the VC are back: `credit` is no longer than that takes.
 //!
 //! **Bounded NIC ports** ([`NicPorts`]) keep what comes in a buffer for each VC, of two of the longest packets: channels to
-//! nodes have so many credits then, and flits take them. The packets of a VC are delivered in their order: each when it is received,
-//! but not before the last flit of the one before has left the buffer; several VCs from the lowest on. It is answered when it
-//! is received. The NIC drains a packet that has been delivered in that cycle or later: from the cycle in which it does, the
-//! packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a switch. A packet
-//! whose last flit is sent in cycle `t` has left its source queue, and the NIC hears so, in cycle `t + 1`.
+//! nodes have so many credits then, and flits take them. The packets of a VC are delivered in their order: each when it is
+//! received, but not before the last flit of the one before has left the buffer; several VCs from the lowest on. It is
+//! answered when it is received. The NIC drains a packet that has been delivered in that cycle or later: from the cycle in
+//! which it does, the packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a
+//! switch. A packet whose last flit is sent in cycle `t` has left its source queue, and the NIC hears so, in cycle `t + 1`.
 
 mod forecast;
 mod nic;
