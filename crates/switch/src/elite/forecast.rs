@@ -25,10 +25,12 @@ pub struct Run {
 /// Numbers of things by cycle.
 #[derive(Debug)]
 pub(super) struct Forecast {
-    /// One after the other.
-    parts: VecDeque<Part>,
+    /// The first part; mostly there is no other.
+    first: Part,
     /// How many there will be at the end of the last part.
     end: u64,
+    /// Those after it.
+    later: VecDeque<Part>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,15 +52,15 @@ pub(super) struct Steady {
 impl Forecast {
     /// So many have come, and no more do.
     pub(super) fn new(count: u64) -> Self {
-        let part = Part { from: Cycle::ZERO, before: count, places: Places::NONE };
-        Forecast { parts: VecDeque::from([part]), end: count }
+        let first = Part { from: Cycle::ZERO, before: count, places: Places::NONE };
+        Forecast { first, end: count, later: VecDeque::new() }
     }
 
     /// So many have come by cycle `at`, and no more do.
     pub(super) fn reset(&mut self, at: Cycle, count: u64) {
-        self.parts.clear();
-        self.parts.push_back(Part { from: at, before: count, places: Places::NONE });
+        self.first = Part { from: at, before: count, places: Places::NONE };
         self.end = count;
+        self.later.clear();
     }
 
     /// Takes in what is told.
@@ -68,57 +70,80 @@ impl Forecast {
             run.before,
             "what has been told agrees with what has been: {run:?}"
         );
-        if self.parts.back().is_some_and(|last| last.from == run.at) {
-            self.parts.pop_back();
+        let part = Part { from: run.at, before: run.before, places: run.places };
+        match self.later.back_mut() {
+            Some(last) if last.from == run.at => *last = part,
+            None if self.first.from == run.at => self.first = part,
+            _ => self.later.push_back(part),
         }
-        self.parts.push_back(Part { from: run.at, before: run.before, places: run.places });
         self.end = run.end;
     }
 
     /// Forgets what was before cycle `now`: nobody asks for that any more.
     #[inline]
     pub(super) fn forget(&mut self, now: Cycle) {
-        while self.parts.get(1).is_some_and(|next| next.from <= now) {
-            self.parts.pop_front();
+        while let Some(next) = self.later.front().copied().filter(|next| next.from <= now) {
+            self.first = next;
+            self.later.pop_front();
         }
     }
 
-    /// How many there are at the end of part `index`.
+    /// How many there are at the end of the first part.
     #[inline]
-    fn end_of(&self, index: usize) -> u64 {
-        self.parts.get(index + 1).map_or(self.end, |next| next.before)
+    fn end_of_first(&self) -> u64 {
+        self.later.front().map_or(self.end, |next| next.before)
     }
 
     /// How many have come in cycle `at` or before.
+    #[inline]
     pub(super) fn count(&self, period: Period, at: Cycle) -> u64 {
-        let index = self.parts.iter().rposition(|part| part.from <= at).unwrap_or(0);
-        let part = self.parts[index];
-        (part.before + period.count(part.places, part.from, at + 1)).min(self.end_of(index))
+        let (mut part, mut end) = (&self.first, self.end_of_first());
+        for (index, next) in self.later.iter().enumerate() {
+            if next.from > at {
+                break;
+            }
+            (part, end) = (next, self.later.get(index + 1).map_or(self.end, |after| after.before));
+        }
+        (part.before + period.count(part.places, part.from, at + 1)).min(end)
     }
 
     /// When number `n` comes, the first being number 0, as far as known; cycle zero if it has come before.
+    #[inline]
     pub(super) fn when(&self, period: Period, n: u64) -> Cycle {
-        for (index, part) in self.parts.iter().enumerate() {
-            if n < part.before {
-                return Cycle::ZERO;
-            }
-            if n < self.end_of(index) {
-                return period.nth(part.places, part.from, n - part.before);
-            }
+        if n < self.first.before {
+            Cycle::ZERO
+        } else if n < self.end_of_first() {
+            period.nth(self.first.places, self.first.from, n - self.first.before)
+        } else if n < self.end {
+            self.when_later(period, n)
+        } else {
+            Cycle::NEVER
         }
-        Cycle::NEVER
     }
 
-    /// The pattern of cycle `now`, which is not before the first part.
-    pub(super) fn steady(&self, period: Period, now: Cycle) -> Steady {
-        let part = self.parts[0];
-        let next = self.parts.get(1).map_or(Cycle::NEVER, |next| next.from);
-        let left = self.end_of(0) - part.before;
-        let over = if left == 0 { part.from } else { period.nth(part.places, part.from, left - 1) };
-        if part.places.are_none() || over < now {
+    /// The same of what does not come in the first part.
+    fn when_later(&self, period: Period, n: u64) -> Cycle {
+        let after = self.later.partition_point(|part| part.before <= n);
+        match after.checked_sub(1).and_then(|index| self.later.get(index)) {
+            Some(part) => period.nth(part.places, part.from, n - part.before),
+            None => Cycle::NEVER,
+        }
+    }
+
+    /// The pattern of cycle `now`, which is not before the first part; nothing beyond number `needed` matters.
+    #[inline]
+    pub(super) fn steady(&self, period: Period, now: Cycle, needed: u64) -> Steady {
+        let next = self.later.front().map_or(Cycle::NEVER, |next| next.from);
+        let Part { from, before, places } = self.first;
+        let end = self.end_of_first();
+        if places.are_none() || end >= needed {
+            return Steady { places, until: next };
+        }
+        let over = if end == before { from } else { period.nth(places, from, end - before - 1) };
+        if over < now {
             return Steady { places: Places::NONE, until: next };
         }
-        Steady { places: part.places, until: next.min(over + 1) }
+        Steady { places, until: next.min(over + 1) }
     }
 }
 
@@ -143,9 +168,10 @@ mod tests {
         flits.add(period, &run(30, 8, both, 10));
         assert_eq!((flits.count(period, Cycle(29)), flits.when(period, 8)), (8, Cycle(30)));
         flits.forget(Cycle(13));
-        let steady = flits.steady(period, Cycle(13));
-        assert_eq!((steady.places, steady.until), (every(0), Cycle(23)));
-        assert!(flits.steady(period, Cycle(24)).places.are_none());
+        let steady = |at, needed| flits.steady(period, Cycle(at), needed);
+        assert_eq!((steady(13, 9).places, steady(13, 9).until), (every(0), Cycle(23)));
+        assert_eq!((steady(13, 8).places, steady(13, 8).until), (every(0), Cycle(30)));
+        assert!(steady(24, 9).places.are_none());
         flits.reset(Cycle(50), 20);
         assert_eq!((flits.count(period, Cycle(50)), flits.when(period, 20)), (20, Cycle::NEVER));
     }

@@ -25,6 +25,8 @@ const ALL: u64 = 1 << 40;
 pub struct Port {
     rail: RailId,
     sender: Sender,
+    /// When the sender has something to do, as far as known.
+    due: Cycle,
     /// Packets to send.
     source: VecDeque<Box<PacketState>>,
     /// When its flits are ready: always.
@@ -54,6 +56,7 @@ impl Port {
         Port {
             rail,
             sender: Sender::new(shared, place, wires.out, wires.rate.into(), false),
+            due: Cycle::NEVER,
             source: VecDeque::new(),
             flits: Forecast::new(ALL),
             whole: VecDeque::new(),
@@ -63,14 +66,14 @@ impl Port {
 
     /// Takes in that something comes for the sender of `rail` in cycle `at`.
     fn call(ports: &mut [Self], rail: u16, at: Cycle) -> u64 {
-        let sender = &mut ports[usize::from(rail)].sender;
-        sender.due = sender.due.min(at);
+        let port = &mut ports[usize::from(rail)];
+        port.due = port.due.min(at);
         1 << rail
     }
 
     /// Enters what has been sent before cycle `now`, and whether it is all of a packet.
     fn catch_up(&mut self, shared: &Shared, now: Cycle) {
-        if self.sender.due > now {
+        if self.due > now {
             return;
         }
         self.sender.settle(shared.period, now, |_, _| ());
@@ -119,7 +122,7 @@ impl Port {
                 self.sender.tell(cx, now, vc, places);
             }
         }
-        self.sender.due = self.sender.due.min(self.sender.answers(now).1);
+        self.due = self.sender.due();
     }
 }
 
@@ -141,11 +144,8 @@ impl PortModel<Elite> for Port {
             mail |= 1 << rail;
         }
         for run in inbox.credits.drain(..) {
-            let lane = &mut ports[usize::from(run.port)].sender.lanes[usize::from(run.vc)];
-            lane.credits.add(cx.shared.period, &run);
-            if lane.is_sending() {
-                mail |= Self::call(ports, run.port, run.at);
-            }
+            let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
+            mail |= Self::call(ports, run.port, at);
         }
         for (rail, vc, at) in inbox.answers.drain(..) {
             ports[usize::from(rail)].sender.lanes[usize::from(vc)].answer_at = at;
@@ -173,7 +173,7 @@ impl PortModel<Elite> for Port {
         let header = shared.routing.header(source, node, packet.lane);
         self.source.push_back(Box::new(PacketState::new(source, header, packet, flits)));
         if !self.sender.lanes.iter().any(Lane::is_sending) {
-            self.sender.due = self.sender.due.min(now);
+            self.due = self.due.min(now);
         }
         flits
     }
@@ -209,11 +209,11 @@ impl PortModel<Elite> for Port {
     }
 
     fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        if self.sender.due > now {
+        if self.due > now {
             return;
         }
         self.catch_up(cx.shared, now);
-        for vc in bits(self.sender.answers(now).0) {
+        for vc in bits(self.sender.answers(now)) {
             let lane = &mut self.sender.lanes[vc];
             lane.credits.reset(now, lane.sent + u64::from(cx.shared.settings.buffer_flits));
             lane.release(now);
@@ -223,7 +223,7 @@ impl PortModel<Elite> for Port {
     }
 
     fn next(&self) -> Cycle {
-        let next = self.whole.front().map_or(self.sender.due, |(at, ..)| self.sender.due.min(*at));
+        let next = self.whole.front().map_or(self.due, |(at, ..)| self.due.min(*at));
         self.bounded.as_ref().map_or(next, |bounded| next.min(bounded.delivers_at()))
     }
 

@@ -134,8 +134,6 @@ pub(super) struct Sender {
     /// The cycles of the plan: from this one to before that one.
     since: Cycle,
     until: Cycle,
-    /// When something is to be done: the plan ends, or something comes.
-    pub(super) due: Cycle,
     /// Flits of the packets that have begun, since the start.
     pub(super) flits: u64,
 }
@@ -193,7 +191,6 @@ impl Sender {
             last: (settings.vcs - 1) as u8,
             since: Cycle::ZERO,
             until: Cycle::NEVER,
-            due: Cycle::NEVER,
             flits: 0,
         }
     }
@@ -226,7 +223,7 @@ impl Sender {
         let mut walk = self.start(period, now, &source);
         let until = self.walk(period, now, &mut walk, &source);
         let until = until.unwrap_or_else(|| self.goes_on_until(period, now, &walk, &source));
-        (self.since, self.until, self.due) = (now, until, until);
+        (self.since, self.until) = (now, until);
         walk.begins
     }
 
@@ -316,11 +313,14 @@ impl Sender {
             return step.next;
         }
         let (flits, taken) = source(lane.owner.unwrap_or_default());
-        let left = (lane.end - lane.sent - 1) / sent;
-        let of_packet = now + left * period.cycles();
-        let of_flits = supplies(flits, period, now, (taken, sent));
-        let of_credits =
-            if self.is_sink { Cycle::NEVER } else { supplies(&lane.credits, period, now, (lane.sent, sent)) };
+        let left = lane.end - lane.sent;
+        let of_packet = period.nth(lane.places, now, left - 1) + 1;
+        let of_flits = supplies(flits, period, now, Use { used: taken, left, sent });
+        let of_credits = if self.is_sink {
+            Cycle::NEVER
+        } else {
+            supplies(&lane.credits, period, now, Use { used: lane.sent, left, sent })
+        };
         of_packet.min(of_flits).min(of_credits)
     }
 
@@ -412,27 +412,63 @@ impl Sender {
         books.units_sent += if self.leads_to_node { 0 } else { self.flits };
     }
 
-    /// The answers of the link that are due by cycle `now`, as bits, and when the next one is.
-    pub(super) fn answers(&self, now: Cycle) -> (u64, Cycle) {
-        self.lanes.iter().enumerate().fold((0, Cycle::NEVER), |(due, next), (vc, lane)| {
-            if lane.answer_at <= now { (due | 1 << vc, next) } else { (due, next.min(lane.answer_at)) }
-        })
+    /// The virtual channels whose answers have come by cycle `now`, as bits.
+    pub(super) fn answers(&self, now: Cycle) -> u64 {
+        let heard = self.lanes.iter().enumerate().filter(|(_, lane)| lane.answer_at <= now);
+        heard.fold(0, |heard, (vc, _)| heard | 1 << vc)
+    }
+
+    /// When something is to be done, as far as known: the plan ends, or an answer comes.
+    pub(super) fn due(&self) -> Cycle {
+        self.lanes.iter().fold(self.until, |due, lane| due.min(lane.answer_at))
+    }
+
+    /// Takes in what is told of the credits of a virtual channel. Returns when there has to be another plan.
+    pub(super) fn hear_credits(&mut self, period: Period, run: &Run) -> Cycle {
+        let vc = usize::from(run.vc);
+        self.lanes[vc].credits.add(period, run);
+        self.revises_at(period, vc, run, self.lanes[vc].sent)
+    }
+
+    /// When there has to be another plan after `run` has told of flits or credits of `vc`, of which `used` were used before the
+    /// plan began: in that cycle, unless the plan ends before or there is enough in any case.
+    pub(super) fn revises_at(&self, period: Period, vc: usize, run: &Run, used: u64) -> Cycle {
+        let lane = &self.lanes[vc];
+        if !lane.is_sending() || run.at >= self.until {
+            return Cycle::NEVER;
+        }
+        let (used, sent) = (used + period.count(lane.places, self.since, run.at), lane.places.count());
+        let goes_on = self.until >= self.since + period.cycles();
+        let is_enough = run.before > used + sent && run.places.count() >= sent;
+        if goes_on && is_enough { Cycle::NEVER } else { run.at }
     }
 }
 
-/// How long `forecast` supplies things as in the period from cycle `now` on, in which `sent` of them were used, after `used`.
-fn supplies(forecast: &Forecast, period: Period, now: Cycle, (used, sent): (u64, u64)) -> Cycle {
-    let Steady { places, until } = forecast.steady(period, now);
+/// What a virtual channel does with things that come: so many have been used, so many are needed for the rest of the packet,
+/// and so many were in a period.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    used: u64,
+    left: u64,
+    sent: u64,
+}
+
+/// How long `forecast` supplies things as in the period from cycle `now` on.
+fn supplies(forecast: &Forecast, period: Period, now: Cycle, Use { used, left, sent }: Use) -> Cycle {
+    let Steady { places, until } = forecast.steady(period, now, used + left);
     let comes = places.count();
     if comes == sent {
         return until;
     }
+    let stock = forecast.count(period, now).saturating_sub(used);
+    if stock >= left {
+        return Cycle::NEVER;
+    }
     // Then it has to be certain that none was waited for.
-    let spare = forecast.count(period, now).saturating_sub(used + sent);
-    match spare {
+    match stock.saturating_sub(sent) {
         0 => now,
         _ if comes > sent => until,
-        _ => until.min(now + ((spare - 1) / (sent - comes) + 1) * period.cycles()),
+        spare => until.min(now + ((spare - 1) / (sent - comes) + 1) * period.cycles()),
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Switch {
     /// By port: the way back to who sends.
     backs: Box<[Option<Wire>]>,
     outputs: Box<[Option<Sender>]>,
+    /// By port: when the output has something to do, as far as known.
+    dues: Box<[Cycle]>,
     /// Incoming virtual channels whose first packet has no output, with the cycle from which on it requests; in that order.
     waiting: Vec<(Cycle, u16)>,
     /// The port at which the next packet that has a choice looks first.
@@ -91,6 +93,7 @@ impl Switch {
             inputs: (0..wires.len() * shared.vcs).map(|_| input()).collect(),
             backs: wires.iter().map(|wires| wires.back).collect(),
             outputs: (0..).zip(wires).map(output).collect(),
+            dues: vec![Cycle::NEVER; wires.len()].into(),
             waiting: Vec::new(),
             turn: 0,
             has_freed: false,
@@ -100,8 +103,7 @@ impl Switch {
 
     /// Everything that is to be done in cycle `now`.
     fn step<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        let is_due = |output: &Option<Sender>| output.as_ref().is_some_and(|it| it.due <= now);
-        let due = (0..).zip(&self.outputs).fold(0_u64, |due, (port, it)| due | u64::from(is_due(it)) << port);
+        let due = (0..).zip(&self.dues).fold(0_u64, |due, (port, &at)| due | u64::from(at <= now) << port);
         for output in bits(due) {
             self.settle_output(cx, now, output);
             self.hear_answers(cx, now, output);
@@ -119,8 +121,7 @@ impl Switch {
     /// When something is due after cycle `now`.
     fn next_due(&self, now: Cycle) -> Cycle {
         let asks = self.waiting.iter().map(|&(at, _)| at).find(|&at| at > now);
-        let outputs = self.outputs.iter().flatten().map(|output| output.due);
-        outputs.fold(asks.unwrap_or(Cycle::NEVER), Cycle::min)
+        self.dues.iter().copied().fold(asks.unwrap_or(Cycle::NEVER), Cycle::min)
     }
 
     /// Enters what output `number` has sent before cycle `now`, and which packets have gone.
@@ -159,8 +160,7 @@ impl Switch {
     /// The answers that have come to output `number` by cycle `now` release what their packets have held, and go on.
     fn hear_answers<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &self.outputs[number] else { return };
-        let (heard, _) = output.answers(now);
-        for vc in bits(heard) {
+        for vc in bits(output.answers(now)) {
             if let Some(input) = self.release(cx, now, number, vc)
                 && let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs])
             {
@@ -224,8 +224,8 @@ impl Switch {
                 self.give_back(cx, now, number, vc, places);
             }
         }
-        if let Some(output) = &mut self.outputs[number] {
-            output.due = output.due.min(output.answers(now).1);
+        if let Some(output) = &self.outputs[number] {
+            self.dues[number] = output.due();
         }
     }
 
@@ -274,10 +274,11 @@ impl Switch {
         for run in inbox.flits.drain(..) {
             let input = &mut self.inputs[usize::from(run.port) * self.vcs + usize::from(run.vc)];
             input.flits.add(shared.period, &run);
-            let output = input.output.and_then(|(port, _)| self.outputs[usize::from(port)].as_mut());
-            if let Some(output) = output {
-                output.due = output.due.min(run.at);
-                self.due = self.due.min(run.at);
+            if let Some((port, vc)) = input.output
+                && let Some(output) = &self.outputs[usize::from(port)]
+            {
+                let at = output.revises_at(shared.period, vc.into(), &run, input.taken);
+                self.call(port, at);
             }
         }
         for (port, vc, state) in inbox.heads.drain(..) {
@@ -293,12 +294,11 @@ impl Switch {
         }
     }
 
-    /// Something comes to output `number` in cycle `at`.
+    /// Output `number` has something to do in cycle `at`.
     fn call(&mut self, number: u16, at: Cycle) {
-        if let Some(output) = &mut self.outputs[usize::from(number)] {
-            output.due = output.due.min(at);
-            self.due = self.due.min(at);
-        }
+        let due = &mut self.dues[usize::from(number)];
+        *due = at.min(*due);
+        self.due = self.due.min(at);
     }
 }
 
@@ -307,11 +307,8 @@ impl SwitchModel<Elite> for Switch {
         self.receive_flits(shared, inbox);
         for run in inbox.credits.drain(..) {
             let Some(output) = &mut self.outputs[usize::from(run.port)] else { continue };
-            let lane = &mut output.lanes[usize::from(run.vc)];
-            lane.credits.add(shared.period, &run);
-            if lane.is_sending() {
-                self.call(run.port, run.at);
-            }
+            let at = output.hear_credits(shared.period, &run);
+            self.call(run.port, at);
         }
         for (port, vc, at) in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
@@ -327,10 +324,34 @@ impl SwitchModel<Elite> for Switch {
         }
     }
 
-    fn prefetch(&self, _: &Shared, _: &PostOf<Elite>, _: usize, _: Cycle, stage: Stage) {
-        if matches!(stage, Stage::Third | Stage::Queues) {
-            prefetch::slice(&self.inputs);
-            prefetch::slice(&self.outputs);
+    fn prefetch(&self, _: &Shared, post: &PostOf<Elite>, place: usize, until: Cycle, stage: Stage) {
+        let due = || {
+            self.dues.iter().zip(&self.outputs).filter(|(at, _)| **at < until).filter_map(|it| it.1.as_ref())
+        };
+        match stage {
+            Stage::Itself => prefetch::item(self),
+            Stage::Mail => {
+                let inbox = post.inbox_of(place);
+                prefetch::slice(&self.dues);
+                prefetch::slice(&inbox.flits);
+                prefetch::slice(&inbox.credits);
+            }
+            Stage::First => {
+                let at = |run: &Run| usize::from(run.port) * self.vcs + usize::from(run.vc);
+                post.inbox_of(place).flits.iter().for_each(|run| prefetch::item(&self.inputs[at(run)]));
+                let outputs = self.dues.iter().zip(&self.outputs).filter(|(at, _)| **at < until);
+                outputs.for_each(|(_, output)| prefetch::item(output));
+            }
+            Stage::Second => due().for_each(|output| prefetch::slice(&output.lanes)),
+            Stage::Third => {
+                let owners = due().flat_map(|output| output.lanes.iter().filter_map(|lane| lane.owner));
+                owners.for_each(|owner| prefetch::item(&self.inputs[usize::from(owner)]));
+            }
+            Stage::Ports => {
+                prefetch::slice(&self.inputs);
+                prefetch::slice(&self.outputs);
+            }
+            Stage::Queues => due().for_each(|output| prefetch::slice(&output.lanes)),
         }
     }
 
