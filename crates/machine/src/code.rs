@@ -271,6 +271,15 @@ codes! {
     TableLeads "FW-M061": "Every packet has to reach its node, from every other: each switch that it comes to has a port for that \
         node, with a link, and no switch is passed twice. `flitway check` then says whether packets can wait for each other.";
         "switch a\nto n1 port 9" => "switch a\nto n1 port 7"
+    /// A link is too long for copper
+    LinkUncoded "FW-M065": "Links of QsNetII longer than 13 m are optical, and optical receivers need data without a direct \
+        current: 4b5b, with 4/5 of the raw rate. It is a warning: the run is exact.";
+        "link.length.node = \"50 m\"\nswitch.link.coding = \"raw\""
+        => "link.length.node = \"50 m\"\nswitch.link.coding = \"4b5b\""
+    /// A route is longer than the header
+    RouteTooLong "FW-M066": "Elite4s are told the way by tags of 16 bits at the front of a packet, one for each switch, which takes it \
+        off. It is a warning: the run counts the flits that are written.";
+        "topology.levels = 6\npacket.header = \"2 flits\"" => "topology.levels = 6\npacket.header = \"8 flits\""
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

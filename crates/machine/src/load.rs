@@ -14,6 +14,7 @@ use crate::units::show;
 #[must_use]
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
+        ("elite4", include_str!("../../../machines/elite4.toml")),
         ("hpp-switch", include_str!("../../../machines/hpp-switch.toml")),
         ("sp-switch-16", include_str!("../../../machines/sp-switch-16.toml")),
         ("sp-switch-16-input", include_str!("../../../machines/sp-switch-16-input.toml")),
@@ -22,14 +23,18 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("sp-switch-64", include_str!("../../../machines/sp-switch-64.toml")),
         ("sp-switch-64-input", include_str!("../../../machines/sp-switch-64-input.toml")),
         ("sp-omega-64", include_str!("../../../machines/sp-omega-64.toml")),
+        ("qsnet2-64", include_str!("../../../machines/qsnet2-64.toml")),
         ("mesh-8x8", include_str!("../../../machines/mesh-8x8.toml")),
         ("torus-8x8", include_str!("../../../machines/torus-8x8.toml")),
         ("fattree-128", include_str!("../../../machines/fattree-128.toml")),
         ("th-group", include_str!("../../../machines/th-group.toml")),
+        ("qsnet2-512", include_str!("../../../machines/qsnet2-512.toml")),
+        ("qsnet2-1024", include_str!("../../../machines/qsnet2-1024.toml")),
         ("dawning5000", include_str!("../../../machines/dawning5000.toml")),
         ("dawning5000-single", include_str!("../../../machines/dawning5000-single.toml")),
         ("dawning5000-asic", include_str!("../../../machines/dawning5000-asic.toml")),
         ("dawning5000-hpp", include_str!("../../../machines/dawning5000-hpp.toml")),
+        ("qsnet2-4096", include_str!("../../../machines/qsnet2-4096.toml")),
         ("tianhe2", include_str!("../../../machines/tianhe2.toml")),
     ]
 }

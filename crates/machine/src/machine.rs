@@ -258,11 +258,15 @@ impl Machine {
             .iter()
             .map(|link| self.link_cycles(&classes[link.class as usize], link.length_mm))
             .collect();
+        let rate = self.switch.chip().link_rate();
+        let mut rates = Rates::full();
+        let ends = topology.links().iter().flat_map(|link| link.ends).filter(|_| !rate.is_full());
+        ends.for_each(|end| rates.set(end, rate));
         let bare = Fabric {
             routing,
             rails: self.rails,
             latencies,
-            rates: Rates::full(),
+            rates,
             errors: self.link_errors(),
             faults: Faults::default(),
             groups: Groups::none(),

@@ -41,6 +41,7 @@ fn hpp(machine: &Machine) -> &HppSettings {
 #[test]
 fn every_built_in_machine_loads_without_a_warning_and_builds() {
     let expected = [
+        ("elite4", 1, 8, 1),
         ("hpp-switch", 1, 16, 1),
         ("sp-switch-16", 1, 16, 8),
         ("sp-switch-16-input", 1, 16, 8),
@@ -49,14 +50,18 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
         ("sp-omega-64", 1, 64, 16),
         ("nrc", 1, 24, 1),
         ("th-frame", 1, 32, 6),
+        ("qsnet2-64", 1, 64, 48),
         ("mesh-8x8", 1, 64, 64),
         ("torus-8x8", 1, 64, 64),
         ("fattree-128", 1, 128, 80),
         ("th-group", 1, 384, 108),
+        ("qsnet2-512", 1, 512, 640),
+        ("qsnet2-1024", 1, 1_024, 1_280),
         ("dawning5000", 4, 1_024, 320),
         ("dawning5000-single", 1, 16, 1),
         ("dawning5000-asic", 4, 1_024, 320),
         ("dawning5000-hpp", 4, 1_024, 320),
+        ("qsnet2-4096", 1, 4_096, 6_144),
         ("tianhe2", 1, 18_432, 7_776),
     ];
     assert_eq!(builtin().len(), expected.len());
@@ -112,7 +117,8 @@ fn dawning_5000_has_the_timing_of_the_prototype() {
 
 #[test]
 fn the_hpp_switch_is_the_chip_of_the_paper() {
-    let format = PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1_024 };
+    let format =
+        PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 1_024, block: None };
     let chip = HppSettings {
         ports: 16,
         vcs: 3,
@@ -392,7 +398,7 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     for (slip, help) in [
         (
             "FW-M999",
-            "= expected: a code from FW-M001 to FW-M061 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
+            "= expected: a code from FW-M001 to FW-M066 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
         ),
         ("fw-", "= expected: a code from FW-M001 "),
         ("FW-X1", "= help: did you mean `FW-X001`?"),
@@ -406,7 +412,7 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     }
     assert_eq!(
         architectures().iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        ["hpp", "central-buffer", "input-buffer", "tiled"]
+        ["hpp", "central-buffer", "input-buffer", "tiled", "elite"]
     );
 }
 
@@ -489,6 +495,7 @@ fn the_example_of_a_code_has_the_problem_and_its_correction_has_not() {
         let base = match page.wrong {
             wrong if wrong.contains("topology = {") => "mesh-8x8",
             wrong if wrong.contains("bit_string") => "sp-switch-16",
+            wrong if ["coding", "levels = 6"].iter().any(|part| wrong.contains(part)) => "qsnet2-64",
             _ => "dawning5000",
         };
         let wrong: Vec<&str> = page.wrong.lines().collect();

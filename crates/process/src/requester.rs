@@ -143,7 +143,7 @@ mod tests {
     use flitway_workload::traffic::{Injection, Shape, TrafficChoice, arrival, destination};
 
     const FORMAT: PacketFormat =
-        PacketFormat { flit_bytes: 8, header_flits: 1, trailer_flits: 1, mtu_bytes: 64 };
+        PacketFormat { flit_bytes: 8, header_flits: 1, trailer_flits: 1, mtu_bytes: 64, block: None };
 
     fn requesters(pattern: &str, arrival: &str, outstanding: Option<u32>) -> Vec<Requester> {
         let SizeChoice::Sizes(sizes) = size::parse("64B").unwrap() else { panic!("a size") };

@@ -1,7 +1,7 @@
 //! The slow, obviously right models that the fast engine is held against. For tests only.
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
-//! * [`sp`] and [`tiled`]: the SP Switch and the tiled switch likewise.
+//! * [`sp`], [`tiled`] and [`elite`]: the SP Switch, the tiled switch and the Elite4 likewise.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
@@ -19,6 +19,7 @@ mod arbiter;
 pub mod barrier;
 pub mod campaign;
 pub mod driver;
+pub mod elite;
 pub mod explore;
 pub mod handshake;
 pub mod hpp;

@@ -3,6 +3,7 @@
 //! A folder has the normative text of its switch in the header of `mod.rs`, its settings, its parts, its NIC port, and what
 //! it says of itself (`theory.rs`). Nothing here knows files or traffic, and no switch knows another.
 
+pub mod elite;
 pub mod hpp;
 pub mod sp;
 pub mod tiled;
@@ -71,6 +72,8 @@ switches! {
     Sp(sp::SpSettings);
     /// Tiles with buffers at the crossing points, which virtual channels share: the chip of TH Express-2.
     Tiled(tiled::TiledSettings);
+    /// Wormhole with virtual channels whose paths are held until the receiver has answered: the Elite4 of QsNetII.
+    Elite(elite::EliteSettings);
 }
 
 /// What comes of `$run` on the architecture of `$any`, an [`AnyFabric`]: the type is `$A`, the fabric of its kind `$fabric`.
@@ -88,6 +91,10 @@ macro_rules! on_architecture {
             }
             $crate::AnyFabric::Tiled($fabric) => {
                 type $A = $crate::tiled::Tiled;
+                $run
+            }
+            $crate::AnyFabric::Elite($fabric) => {
+                type $A = $crate::elite::Elite;
                 $run
             }
         }

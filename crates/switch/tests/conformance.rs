@@ -2,8 +2,9 @@
 
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::link::lanes::LaneSettings;
-use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{LaneChoice, Rate, ReplyLanes};
+use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -18,7 +19,7 @@ use flitway_wiring::routing::Selection;
 
 /// All packets are one flit: payload alone.
 const ONE_FLIT: PacketFormat =
-    PacketFormat { flit_bytes: 64, header_flits: 0, trailer_flits: 0, mtu_bytes: 64 };
+    PacketFormat { flit_bytes: 64, header_flits: 0, trailer_flits: 0, mtu_bytes: 64, block: None };
 
 #[test]
 fn hpp_switches_conform() {
@@ -31,7 +32,13 @@ fn hpp_switches_conform() {
         show_ahead: true,
         pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
         tx_fifo: 16,
-        format: PacketFormat { flit_bytes: 2, header_flits: 4, trailer_flits: 1, mtu_bytes: 256 },
+        format: PacketFormat {
+            flit_bytes: 2,
+            header_flits: 4,
+            trailer_flits: 1,
+            mtu_bytes: 256,
+            block: None,
+        },
         advert: AdvertSettings { flits: 2, refresh: Some(400), position_bits: 16 },
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
@@ -65,7 +72,13 @@ fn sp_switches_conform() {
         fifo_flits: 16,
         pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
         credit: 1,
-        format: PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 128 },
+        format: PacketFormat {
+            flit_bytes: 2,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 128,
+            block: None,
+        },
         ascent: SpAscent::Adaptive,
         worms: WormSettings { bits: 0, replication: Replication::Asynchronous },
     };
@@ -110,7 +123,13 @@ fn tiled_switches_conform() {
             give_up: 1_000,
             lanes: LaneSettings { lanes: 8, discarded_max: 4, rates: vec![Rate::FULL] },
         },
-        format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
+        format: PacketFormat {
+            flit_bytes: 32,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 256,
+            block: None,
+        },
     };
     let shortest = TiledPipeline {
         receive: 1,
@@ -142,4 +161,38 @@ fn tiled_switches_conform() {
         TiledSettings { format: ONE_FLIT, ..plain },
     ]);
     assert!(mail.iter().eq(&["Ack", "GivenUp", "Pace", "Packet", "Signal"]), "{mail:?}");
+}
+
+#[test]
+fn elite4s_conform() {
+    let plain = EliteSettings {
+        ports: 8,
+        vcs: 2,
+        buffer_flits: 32,
+        selection: Selection::LeastLoaded,
+        answer: Some(AnswerSettings { node: 1, switch: 7 }),
+        pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
+        credit: 1,
+        is_coded: false,
+        format: PacketFormat {
+            flit_bytes: 4,
+            header_flits: 8,
+            trailer_flits: 4,
+            mtu_bytes: 128,
+            block: Some(BlockFormat { bytes: 32, header_flits: 4 }),
+        },
+    };
+    let mail = conforms::<Elite>(&[
+        plain.clone(),
+        EliteSettings { selection: Selection::First, answer: None, buffer_flits: 12, ..plain.clone() },
+        EliteSettings { vcs: 4, answer: Some(AnswerSettings { node: 1, switch: 1 }), ..plain.clone() },
+        EliteSettings {
+            pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
+            buffer_flits: 6,
+            ..plain.clone()
+        },
+        // Whoever holds a path for a flit needs many.
+        EliteSettings { format: ONE_FLIT, vcs: 8, ..plain },
+    ]);
+    assert!(mail.iter().eq(&["Answer", "Credits", "Flits", "Head", "Pace"]), "{mail:?}");
 }

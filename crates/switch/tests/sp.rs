@@ -38,7 +38,13 @@ fn sp(store: Store, bits: u32) -> SpSettings {
         fifo_flits: if store.is_input() { 320 } else { 64 },
         pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
         credit: 1,
-        format: PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 512 },
+        format: PacketFormat {
+            flit_bytes: 2,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 512,
+            block: None,
+        },
         ascent: SpAscent::Adaptive,
         worms: WormSettings { bits, replication: Replication::Asynchronous },
     }

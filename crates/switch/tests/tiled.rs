@@ -52,7 +52,13 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
             give_up: 1_000,
             lanes: LaneSettings { lanes: 8, discarded_max: 4, rates: vec![Rate::FULL] },
         },
-        format: PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256 },
+        format: PacketFormat {
+            flit_bytes: 32,
+            header_flits: 1,
+            trailer_flits: 0,
+            mtu_bytes: 256,
+            block: None,
+        },
     }
 }
 

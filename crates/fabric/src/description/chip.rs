@@ -5,7 +5,7 @@
 
 use crate::headroom::{Headroom, Longest};
 use crate::link::lanes::LaneSettings;
-use crate::{BarrierId, Fabric, PacketFormat};
+use crate::{BarrierId, Fabric, PacketFormat, Rate};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::{GroupId, NodeId, NodeSet};
 use std::fmt::Debug;
@@ -17,6 +17,11 @@ pub trait Chip: Debug + Send + Sync {
 
     /// Data virtual channels of a link.
     fn vcs(&self) -> u32;
+
+    /// Flits per cycle that its links carry by their coding, where nothing says another rate.
+    fn link_rate(&self) -> Rate {
+        Rate::FULL
+    }
 
     /// The format of packets for one node.
     fn format(&self) -> PacketFormat;

@@ -62,6 +62,17 @@ impl Pace {
         slow.later.insert(place, (from, rate));
     }
 
+    /// The first cycle from `at` on in which the slots may not be those of `period` cycles before, for all that is known.
+    #[inline]
+    #[must_use]
+    pub fn steady_until(&self, at: Cycle, period: u64) -> Cycle {
+        self.slow.as_ref().map_or(Cycle::NEVER, |slow| {
+            let (rate, until) = slow.at(at);
+            let repeats = rate.is_none_or(|rate| period.is_multiple_of(rate.ratio().1.into()));
+            if repeats { until } else { at }
+        })
+    }
+
     /// Whether a flit can be sent in cycle `at`.
     #[must_use]
     pub fn is_slot(&self, at: Cycle) -> bool {

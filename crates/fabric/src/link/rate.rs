@@ -128,6 +128,11 @@ impl Rates {
         self.slow.get(&sender).copied().unwrap_or(Rate::FULL)
     }
 
+    /// Those of less than a flit a cycle, in the order of their senders.
+    pub fn iter(&self) -> impl Iterator<Item = Rate> {
+        self.slow.values().copied()
+    }
+
     /// Whether all of them are full.
     #[must_use]
     pub fn are_full(&self) -> bool {

@@ -153,6 +153,14 @@ impl LinkSettings {
         (self.fixed.0 as f64 + cable) * self.clock.hertz() / 1e12
     }
 
+    /// Length of the longest link that `topology` wires.
+    pub(crate) fn longest_mm(&self, topology: &Topology) -> u64 {
+        let classes = topology.wired_classes.iter().map(|class| self.length_mm(class));
+        let of_graph = topology.graph.iter().flat_map(|file| &file.graph.links);
+        let own = of_graph.filter_map(|link| link.length_mm);
+        classes.chain(own).fold(self.node_mm, u64::max)
+    }
+
     /// Cycles of the longest links of `topology`.
     pub(crate) fn longest(&self, topology: &Topology) -> Longest {
         let (mut nodes, mut switches) = (self.cycles("node", None), None);

@@ -1,9 +1,10 @@
 //! `[packet]`: how payload becomes flits.
 
-use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::packet::{BlockFormat, PacketFormat};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
+use crate::section::switch::elite::ELITE;
 use crate::setting::{Kind, settings};
 use crate::units::Dimension;
 use crate::values::Values;
@@ -26,6 +27,14 @@ settings! {
     TRAILER = "packet.trailer", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 }, required,
         example("1 flit"), source("OQ-H1");
 
+    /// Payload of a block. Packets are cut into blocks, each with flits of its own before it.
+    BLOCK = "packet.block", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 }, required, for ELITE,
+        example("128 B"), source("qsnet2.txt, DMA step 6 (P-QS-064); OQ-Q4");
+
+    /// Flits before the payload of each block: its kind and its address.
+    BLOCK_HEADER = "packet.block_header", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 }, required,
+        for ELITE, example("4 flits"), source("OQ-Q17");
+
     /// Largest payload of a packet. A longer message is cut into several packets.
     pub(crate) MTU = "packet.mtu", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 }, required,
         example("1 KiB"), source("hpp-switch.txt section 3.2.2 (P-HP-035)");
@@ -37,8 +46,17 @@ const FLITS_MAX: u32 = 65_535;
 pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<PacketFormat> {
     let (flit, mtu) = (values.quantity_u32(&FLIT), values.quantity_u32(&MTU));
     let (header, trailer) = (values.quantity_u32(&HEADER), values.quantity_u32(&TRAILER));
-    let format =
-        PacketFormat { flit_bytes: flit?, header_flits: header?, trailer_flits: trailer?, mtu_bytes: mtu? };
+    let block = match (values.quantity_u32(&BLOCK), values.quantity_u32(&BLOCK_HEADER)) {
+        (Some(bytes), Some(header_flits)) => Some(BlockFormat { bytes, header_flits }),
+        _ => None,
+    };
+    let format = PacketFormat {
+        flit_bytes: flit?,
+        header_flits: header?,
+        trailer_flits: trailer?,
+        mtu_bytes: mtu?,
+        block,
+    };
     let flits = format.packet_flits(format.mtu_bytes);
     if flits > FLITS_MAX {
         let message = format!("a packet of `{}` {} B has {flits} flits", MTU.path, format.mtu_bytes);

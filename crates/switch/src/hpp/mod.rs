@@ -250,6 +250,7 @@ impl Architecture for Hpp {
 
     fn shard<E: Endpoint, O: Observer>(fabric: &Fabric<HppSettings>, plan: Plan<E, O>) -> HppShard<E, O> {
         assert!(fabric.errors.are_none(), "links of HPP Switches send nothing again");
+        assert!(fabric.faults.are_none(), "links of HPP Switches are not trained");
         assert!(fabric.rates.are_full(), "a link of an HPP Switch carries a flit in every cycle");
         HppShard::new(fabric, plan)
     }

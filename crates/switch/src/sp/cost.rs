@@ -75,7 +75,13 @@ mod tests {
             fifo_flits,
             pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
             credit: 1,
-            format: PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 512 },
+            format: PacketFormat {
+                flit_bytes: 2,
+                header_flits: 1,
+                trailer_flits: 0,
+                mtu_bytes: 512,
+                block: None,
+            },
             ascent: SpAscent::Adaptive,
             worms: WormSettings { bits: 16, replication: Replication::Asynchronous },
         }

@@ -4,8 +4,8 @@
 //! Source: Zahavi, CCIT report 776, 2010: at level `i` a packet for node `d` climbs by port `d / W_i mod (w p)`.
 
 use super::{Arrival, Candidate, Header, Hop, Relation};
-use crate::SwitchId;
 use crate::topology::XgftShape;
+use crate::{PortId, SwitchId};
 
 #[derive(Debug)]
 pub(super) struct Xgft {
@@ -28,5 +28,17 @@ impl Relation for Xgft {
             self.shape.port_up(level, node)
         };
         Candidate { hop: Hop { port, class: 0 }, header }
+    }
+
+    /// On the way up every port is as good.
+    fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
+        let first = self.next(here, arrival, header);
+        take(first);
+        let (level, subtree, _) = self.shape.place(here);
+        let is_up = !self.shape.is_below(level, subtree, header.destination());
+        let ports = self.shape.ports_up(level).map(PortId);
+        for port in ports.filter(|&port| is_up && port != first.hop.port) {
+            take(Candidate { hop: Hop { port, class: 0 }, header });
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Each architecture has one file here with its settings and its checks, and one line in [`ARCHITECTURES`].
 
+pub(crate) mod elite;
 pub(crate) mod hpp;
 pub(crate) mod sp;
 pub(crate) mod tiled;
@@ -27,7 +28,7 @@ settings! {
     /// The switch architecture. The other settings of the table depend on it.
     pub(crate) ARCHITECTURE = "switch.architecture", choices_of!(ARCHITECTURES, row => row.choice), required,
         example("hpp"), source("hpp-switch.txt section 2.2 (P-HP-018); multidestination-worms.txt sections 4 and 5; \
-        th-express-2.txt section 2.1");
+        th-express-2.txt section 2.1; qsnet2.txt, \"Elite4 and physical links\"");
 }
 
 /// A switch architecture.
@@ -47,8 +48,13 @@ pub(crate) struct Architecture {
 }
 
 /// Every switch architecture.
-pub(crate) static ARCHITECTURES: &[&Architecture] =
-    &[&hpp::ARCHITECTURE, &sp::CENTRAL_ARCHITECTURE, &sp::INPUT_ARCHITECTURE, &tiled::ARCHITECTURE];
+pub(crate) static ARCHITECTURES: &[&Architecture] = &[
+    &hpp::ARCHITECTURE,
+    &sp::CENTRAL_ARCHITECTURE,
+    &sp::INPUT_ARCHITECTURE,
+    &tiled::ARCHITECTURE,
+    &elite::ARCHITECTURE,
+];
 
 /// What a switch is checked against; `None` where that part is wrong itself.
 pub(crate) struct Surroundings<'a> {

@@ -275,6 +275,7 @@ fn format(dice: &mut Dice) -> PacketFormat {
         header_flits: dice.corner(0, 5),
         trailer_flits: dice.between(0, 1),
         mtu_bytes: payload * flit_bytes - dice.below(u64::from(flit_bytes)) as u32,
+        block: None,
     }
 }
 

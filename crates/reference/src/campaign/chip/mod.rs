@@ -1,5 +1,6 @@
 //! What the campaign knows of each switch, a file each, and the only list of them here.
 
+mod elite;
 mod hpp;
 mod sp;
 mod tiled;
@@ -11,6 +12,7 @@ use crate::driver::Model;
 use flitway_engine::Cycle;
 use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
+use flitway_switch::elite::EliteSettings;
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
 use flitway_switch::tiled::TiledSettings;
@@ -61,4 +63,5 @@ chips! {
     3 Hpp(HppSettings);
     1 Sp(SpSettings);
     2 Tiled(TiledSettings);
+    2 Elite(EliteSettings);
 }

@@ -120,6 +120,7 @@ fn settings(dice: &mut Dice, ports: u32, bits: u32) -> SpSettings {
         header_flits: dice.corner(0, 3),
         trailer_flits: dice.between(0, 1),
         mtu_bytes: payload * flit_bytes - dice.below(u64::from(flit_bytes)) as u32,
+        block: None,
     };
     let chunk_flits = dice.pick(&[1, 2, 3, 4, 8, 8, 8, 16]);
     let next_packet = dice.pick(&[NextPacket::Shared, NextPacket::Shared, NextPacket::Separate]);

@@ -6,7 +6,7 @@ use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::link::lanes::LaneStates;
-use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, Rate, SentKind};
 use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
@@ -120,7 +120,8 @@ record!(Packet { created, destination, rail, lane, payload, flow });
 choice!(Destination { Node(node), Group(group, root), Nodes(set) });
 record!(SetId { set, nodes });
 choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused, Request, Reply });
-record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes });
+record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes, block });
+record!(BlockFormat { bytes, header_flits });
 
 /// `[flits, cycles]`.
 impl Data for Rate {

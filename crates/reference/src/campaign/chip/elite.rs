@@ -1,0 +1,138 @@
+//! Cases of Elite4s.
+
+use super::super::tables;
+use super::Tested;
+use crate::campaign::case::Case;
+use crate::campaign::compare::Coverage;
+use crate::campaign::dice::Dice;
+use crate::campaign::generate::rates::{changes, rates};
+use crate::campaign::generate::topology::topology;
+use crate::campaign::generate::traffic::Traffic;
+use crate::campaign::generate::{BUDGET, latencies, length, pauses, test_nics, threads};
+use crate::campaign::text::record;
+use crate::elite::Elite;
+use flitway_engine::Cycle;
+use flitway_fabric::packet::{BlockFormat, PacketFormat};
+use flitway_fabric::{Change, Fabric};
+use flitway_switch::SwitchSettings;
+use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings};
+use flitway_wiring::routing::{Routing, Selection};
+use flitway_wiring::topology::Topology;
+use std::sync::Arc;
+
+impl Tested for EliteSettings {
+    type Model = Elite;
+
+    const FOLLOWS_PACKETS: bool = true;
+
+    const CHANGES: &'static [fn(&mut Self)] = CHANGES;
+
+    fn case(seed: u64) -> Case {
+        case(seed)
+    }
+
+    fn model(fabric: &Fabric<Self>, changes: &[Change], _: &[(Cycle, Routing)]) -> Elite {
+        Elite::new(fabric).with_changes(changes)
+    }
+
+    fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
+}
+
+record!(EliteSettings { ports, vcs, buffer_flits, selection, answer, pipeline, credit, is_coded, format });
+record!(AnswerSettings { node, switch });
+record!(ElitePipeline { receive, route, transmit });
+
+/// The case of `seed`.
+fn case(seed: u64) -> Case {
+    let mut dice = Dice::new(seed, 0);
+    let (topology_settings, routing) = topology(&mut dice);
+    let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
+    let classes =
+        tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
+    let switch = settings(&mut dice, topology.ports_max(), classes);
+    let rails = if dice.one_in(4) { 2 } else { 1 };
+    let latencies = latencies(&mut dice, topology.links().len());
+    let buffers = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
+    let budget = if dice.one_in(16) { 8 * BUDGET } else { BUDGET };
+    let length = length(budget, buffers, &latencies);
+    let nodes = topology.nodes();
+    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups: 0, least: 1 };
+    let scripts = traffic.scripts(&mut dice);
+    let (rates, slowness) = rates(&mut dice, &topology);
+    let (changes, slower) = changes(&mut dice, &topology, rails, length);
+    Case {
+        routing,
+        rails,
+        latencies,
+        rates,
+        changes,
+        scripts,
+        promises: dice.one_in(2),
+        test_nics: test_nics(seed),
+        threads: threads(&mut dice),
+        pauses: pauses(&mut dice, length, false),
+        limit: Cycle(slowness.max(slower) * (3 * length + 500)),
+        margin: dice.below(600),
+        ..Case::plain(topology_settings, SwitchSettings::Elite(switch))
+    }
+}
+
+fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
+    let longest = dice.pick(&[1, 1, 2, 5, 20]);
+    EliteSettings {
+        ports: ports.max(2),
+        vcs: classes * dice.scaled(1, (8 / classes).max(1)),
+        buffer_flits: dice.scaled(1, 300),
+        selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
+        answer: (!dice.one_in(3))
+            .then(|| AnswerSettings { node: dice.corner(1, 8), switch: dice.corner(1, longest) }),
+        pipeline: ElitePipeline {
+            receive: dice.corner(0, longest),
+            route: dice.corner(1, 4),
+            transmit: dice.corner(1, longest),
+        },
+        credit: dice.pick(&[1, 1, 2, 5]),
+        is_coded: false,
+        format: format(dice),
+    }
+}
+
+fn format(dice: &mut Dice) -> PacketFormat {
+    let flit_bytes = dice.pick(&[1, 2, 4, 4]);
+    let payload = dice.scaled(1, 200);
+    let mtu_bytes = payload * flit_bytes - dice.below(u64::from(flit_bytes)) as u32;
+    let block = BlockFormat { bytes: dice.scaled(1, mtu_bytes), header_flits: dice.between(0, 4) };
+    PacketFormat {
+        flit_bytes,
+        header_flits: dice.corner(0, 3),
+        trailer_flits: dice.between(0, 1),
+        mtu_bytes,
+        block: dice.one_in(2).then_some(block),
+    }
+}
+
+/// Changes that make the switches plainer.
+const CHANGES: &[fn(&mut EliteSettings)] = &[
+    fewer_vcs,
+    |it| it.selection = Selection::First,
+    |it| it.answer = None,
+    |it| it.answer = it.answer.map(|_| AnswerSettings { node: 1, switch: 1 }),
+    |it| it.credit = 1,
+    |it| it.format.block = None,
+    |it| it.format.header_flits = it.format.header_flits.saturating_sub(1),
+    |it| it.format.trailer_flits = 0,
+    |it| it.pipeline.receive = it.pipeline.receive.saturating_sub(1),
+    |it| it.pipeline.route = it.pipeline.route.saturating_sub(1).max(1),
+    |it| it.pipeline.transmit = 1,
+    |it| it.buffer_flits = 1_000,
+    |it| it.buffer_flits = it.buffer_flits.div_ceil(2),
+];
+
+/// Half the lanes.
+fn fewer_vcs(switch: &mut EliteSettings) {
+    if switch.vcs.is_multiple_of(2) {
+        switch.vcs /= 2;
+    } else if switch.vcs > 1 {
+        switch.vcs = 1;
+    }
+}

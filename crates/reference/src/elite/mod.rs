@@ -1,0 +1,370 @@
+//! The Elite4, flit by flit and cycle by cycle.
+//!
+//! **The normative text is the header of `flitway_switch::elite`.** This is its plainest transcription: every flit, credit and
+//! answer is an object that is moved by hand in every cycle, and the three steps of a cycle stand in the code in the order of
+//! the text. Nothing here is fast, and nothing is shared with the engine that it checks but the description of the fabric,
+//! the routing relation and the observer's events.
+//!
+//! Components tell each other things through channels only, which are shift registers of at least one place; so the order in
+//! which components are evaluated does not matter.
+//!
+//! # Invariants, asserted in every cycle
+//!
+//! Credits at the sender + flits on the channel + flits in the buffer + credits on their way back = the size of the buffer, of
+//! each virtual channel. A wire carries one flit a cycle. The flits of a packet come together on their virtual channel.
+
+mod nic;
+mod switch;
+
+use crate::driver::Model;
+use crate::record::Record;
+use flitway_engine::Cycle;
+use flitway_fabric::simulation::Counters;
+use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
+use flitway_switch::elite::EliteSettings;
+use flitway_wiring::routing::{Header, Routing};
+use flitway_wiring::topology::End;
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
+use nic::Nic;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use switch::Switch;
+
+/// The model of a fabric of Elite4s.
+#[derive(Debug)]
+pub struct Elite {
+    rails: usize,
+    world: World,
+    /// The switches of rail 0, of rail 1, ...
+    switches: Vec<Switch>,
+    /// NIC port `node * rails + rail`.
+    nics: Vec<Nic>,
+}
+
+/// What all components see.
+#[derive(Debug)]
+struct World {
+    settings: EliteSettings,
+    routing: Routing,
+    now: u64,
+    /// All packets ever created.
+    packets: Vec<Travelling>,
+    channels: Vec<Channel>,
+    record: Record,
+    counters: Counters,
+}
+
+/// A packet since its creation.
+#[derive(Clone, Debug)]
+struct Travelling {
+    source: NodeId,
+    packet: Packet,
+    header: Header,
+    flits: u32,
+    injected: u64,
+    hops: u16,
+}
+
+/// One flit: its packet and its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Flit {
+    packet: usize,
+    index: u32,
+}
+
+/// A channel and the ways back of its credits and answers, as shift registers.
+#[derive(Debug)]
+struct Channel {
+    latency: u32,
+    /// With the virtual channel.
+    line: VecDeque<Option<(usize, Flit)>>,
+    /// By virtual channel.
+    credits: VecDeque<Vec<u32>>,
+    /// Answers on their way back: when they come to the sender, and of which virtual channel.
+    answers: Vec<(u64, usize)>,
+    /// Flits of it in so many cycles, each from a cycle on; `None` while it is stopped.
+    rates: Vec<(u64, Option<(u32, u32)>)>,
+}
+
+impl Channel {
+    fn new(settings: &EliteSettings, latency: u32, rate: Rate) -> Self {
+        let vcs = settings.vcs as usize;
+        Channel {
+            latency,
+            line: vec![None; (settings.pipeline.transmit + latency + 1) as usize].into(),
+            credits: vec![vec![0; vcs]; (settings.credit + latency + 1) as usize].into(),
+            answers: Vec::new(),
+            rates: vec![(0, Some(rate.ratio()))],
+        }
+    }
+
+    /// Whether a flit can be sent in cycle `now`: one more has had its time by the end of it than before.
+    fn is_slot(&self, now: u64) -> bool {
+        let so_far = self.rates.iter().filter(|(from, _)| *from <= now);
+        let latest = so_far.max_by_key(|(from, _)| *from).and_then(|(_, rate)| *rate);
+        latest.is_some_and(|(flits, per)| {
+            let done = |cycles: u64| u128::from(cycles) * u128::from(flits) / u128::from(per);
+            done(now + 1) > done(now)
+        })
+    }
+
+    fn received(&self) -> Option<(usize, Flit)> {
+        self.line[0]
+    }
+
+    fn send(&mut self, vc: usize, flit: Flit) {
+        let place = self.line.back_mut().expect("a channel has places");
+        assert!(place.is_none(), "a wire carries one flit a cycle");
+        *place = Some((vc, flit));
+    }
+
+    fn give_back(&mut self, vc: usize) {
+        self.credits.back_mut().expect("a channel has places")[vc] += 1;
+    }
+
+    /// An answer is on the wire in cycle `at`.
+    fn answer(&mut self, at: u64, vc: usize) {
+        self.answers.push((at + u64::from(self.latency), vc));
+    }
+
+    /// The virtual channels whose answers come in cycle `now`.
+    fn answered(&mut self, now: u64) -> Vec<usize> {
+        let come = |&(at, _): &(u64, usize)| at == now;
+        let mut vcs: Vec<usize> = self.answers.iter().filter(|it| come(it)).map(|it| it.1).collect();
+        self.answers.retain(|it| !come(it));
+        vcs.sort_unstable();
+        vcs
+    }
+
+    fn shift(&mut self) {
+        self.line.pop_front();
+        self.line.push_back(None);
+        let mut places = self.credits.pop_front().expect("a channel has places");
+        places.fill(0);
+        self.credits.push_back(places);
+    }
+}
+
+/// The channels of a port: that which it sends on, and that which it receives from.
+#[derive(Clone, Copy, Debug)]
+struct Wires {
+    out: usize,
+    back: usize,
+    /// To a node that takes every flit at once.
+    leads_to_sink: bool,
+    /// Flits of a virtual channel that there is room for at the other end.
+    room: u32,
+}
+
+/// An outgoing virtual channel.
+#[derive(Clone, Debug)]
+struct Lane {
+    packet: Option<usize>,
+    /// The incoming virtual channel that it comes from: port and number.
+    from: (usize, usize),
+    /// Flits that it has sent.
+    sent: u32,
+    given: u64,
+    free: u64,
+    credits: u32,
+}
+
+impl Lane {
+    fn new(credits: u32) -> Self {
+        Lane { packet: None, from: (0, 0), sent: 0, given: 0, free: 0, credits }
+    }
+
+    fn give(&mut self, packet: usize, from: (usize, usize), now: u64) {
+        assert!(self.packet.is_none(), "a virtual channel has one packet");
+        (self.packet, self.from, self.sent, self.given) = (Some(packet), from, 0, now);
+    }
+}
+
+impl World {
+    fn flits_of(&self, packet: usize) -> u32 {
+        self.packets[packet].flits
+    }
+
+    fn is_last(&self, flit: Flit) -> bool {
+        flit.index + 1 == self.flits_of(flit.packet)
+    }
+
+    /// Cycles from a flit on the wire to the first in which it can leave the buffer.
+    fn delay(&self) -> u64 {
+        u64::from(self.settings.pipeline.receive + self.settings.pipeline.route)
+    }
+
+    /// Virtual channels of a class.
+    fn lanes(&self) -> usize {
+        (self.settings.vcs / self.routing.classes()) as usize
+    }
+}
+
+impl Model for Elite {
+    fn step(&mut self) {
+        self.nics.iter_mut().for_each(|nic| nic.cycle(&mut self.world));
+        self.switches.iter_mut().for_each(|switch| switch.cycle(&mut self.world));
+        self.assert_books();
+        self.world.channels.iter_mut().for_each(Channel::shift);
+        self.world.now += 1;
+    }
+
+    fn now(&self) -> Cycle {
+        Cycle(self.world.now)
+    }
+
+    fn record(&self) -> &Record {
+        &self.world.record
+    }
+
+    fn record_mut(&mut self) -> &mut Record {
+        &mut self.world.record
+    }
+
+    fn counters(&self) -> Counters {
+        self.world.counters
+    }
+
+    fn deliveries(&mut self, node: NodeId, rail: RailId) -> Vec<Delivery> {
+        let (nic, world) = self.nic(node, rail);
+        nic.deliver(node, world)
+    }
+
+    fn sent(&mut self, node: NodeId, rail: RailId) -> Vec<Flow> {
+        let (nic, world) = self.nic(node, rail);
+        nic.take_sent().into_iter().map(|packet| world.packets[packet].packet.flow).collect()
+    }
+
+    fn submit(&mut self, node: NodeId, packet: Packet, _: Option<Arc<NodeSet>>) {
+        let (nic, world) = self.nic(node, packet.rail);
+        let Destination::Node(to) = packet.destination else { panic!("Elite4s have no groups") };
+        let settings = &world.settings;
+        let (format, payload) = (&settings.format, u32::from(packet.payload));
+        let of_blocks = format.block.map_or(0, |block| payload.div_ceil(block.bytes) * block.header_flits);
+        let flits =
+            format.header_flits + of_blocks + payload.div_ceil(format.flit_bytes) + format.trailer_flits;
+        let header = world.routing.header(node, to, packet.lane);
+        nic.queue.push_back(world.packets.len());
+        world.packets.push(Travelling { source: node, packet, header, flits, injected: 0, hops: 0 });
+        world.counters.packets_created += 1;
+    }
+
+    fn drain(&mut self, node: NodeId, ticket: Ticket) {
+        self.nic(node, ticket.rail).0.drain(ticket.vc.into());
+    }
+
+    fn releases(&mut self, _: NodeId, _: RailId) -> Vec<BarrierId> {
+        Vec::new()
+    }
+
+    fn arrive(&mut self, _: NodeId, _: BarrierId) {
+        panic!("Elite4s have no barriers");
+    }
+}
+
+impl Elite {
+    /// The model of `fabric`.
+    #[must_use]
+    pub fn new(fabric: &Fabric<EliteSettings>) -> Self {
+        let mut world = World {
+            settings: fabric.chip.clone(),
+            routing: fabric.routing.clone(),
+            now: 0,
+            packets: Vec::new(),
+            channels: Vec::new(),
+            record: Record::default(),
+            counters: Counters::default(),
+        };
+        let (switches, nics) = wire(fabric, &mut world);
+        Elite { rails: fabric.rails as usize, world, switches, nics }
+    }
+
+    /// The same with these changes.
+    #[must_use]
+    pub fn with_changes(mut self, changes: &[Change]) -> Self {
+        for change in changes {
+            let ChangeKind::Rate { sender, rate } = change.kind;
+            let out = match sender {
+                End::Switch(switch, port) => {
+                    let switches = self.world.routing.topology().switches();
+                    self.switches[(change.rail.0 * switches + switch.0) as usize].out(port.index())
+                }
+                End::Node(node) => self.nics[node.index() * self.rails + change.rail.index()].out(),
+            };
+            self.world.channels[out].rates.push((change.at.0, rate.map(Rate::ratio)));
+        }
+        self
+    }
+
+    /// A NIC port, and what it sees.
+    fn nic(&mut self, node: NodeId, rail: RailId) -> (&mut Nic, &mut World) {
+        (&mut self.nics[node.index() * self.rails + rail.index()], &mut self.world)
+    }
+
+    /// Credits, channel by channel and virtual channel by virtual channel.
+    fn assert_books(&self) {
+        let vcs = self.world.settings.vcs as usize;
+        let mut stored = vec![None; self.world.channels.len()];
+        let of_switches = self.switches.iter().flat_map(Switch::buffers);
+        for (back, flits) in of_switches.chain(self.nics.iter().filter_map(Nic::buffers)) {
+            stored[back] = Some(flits);
+        }
+        let senders = self.switches.iter().flat_map(Switch::senders);
+        for (wires, lanes) in senders.chain(self.nics.iter().map(Nic::sender)) {
+            let (channel, Some(stored)) = (&self.world.channels[wires.out], &stored[wires.out]) else {
+                continue;
+            };
+            for vc in 0..vcs {
+                // What has come in this cycle is in the buffer, or has been counted.
+                let flits = channel.line.iter().skip(1).flatten().filter(|it| it.0 == vc).count() as u32;
+                let credits: u32 = channel.credits.iter().skip(1).map(|places| places[vc]).sum();
+                let all = lanes[vc].credits + flits + credits + stored[vc];
+                assert_eq!(all, wires.room, "credits at the end of cycle {}", self.world.now);
+            }
+        }
+    }
+}
+
+/// The components, with a channel in each direction of every link.
+fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<Nic>) {
+    let (topology, rails) = (fabric.topology(), fabric.rails);
+    let mut out: BTreeMap<(u32, End), (usize, bool)> = BTreeMap::new();
+    let mut back: BTreeMap<(u32, End), usize> = BTreeMap::new();
+    for rail in 0..rails {
+        for (link, &latency) in topology.links().iter().zip(&fabric.latencies) {
+            let [first, second] = link.ends;
+            for (from, to) in [(first, second), (second, first)] {
+                let channel = world.channels.len();
+                world.channels.push(Channel::new(&world.settings, latency, fabric.rates.of(from)));
+                out.insert((rail, from), (channel, matches!(to, End::Node(_))));
+                back.insert((rail, to), channel);
+            }
+        }
+    }
+    let settings = &world.settings;
+    let wires = |rail: u32, end: End| {
+        let &(out, leads_to_node) = out.get(&(rail, end))?;
+        let longest = settings.format.packet_flits(settings.format.mtu_bytes);
+        let room = if leads_to_node { 2 * longest } else { settings.buffer_flits };
+        let leads_to_sink = leads_to_node && fabric.nic_ports == NicPorts::Ideal;
+        Some(Wires { out, back: *back.get(&(rail, end))?, leads_to_sink, room })
+    };
+    let switch = |number: u32| {
+        let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));
+        let ports = (0..topology.ports(here)).map(PortId);
+        let wires: Vec<_> = ports.map(|port| wires(rail, End::Switch(here, port))).collect();
+        Switch::new(settings, number, here, &wires)
+    };
+    let nic = |number: u32| {
+        let (rail, node) = (number % rails, NodeId(number / rails));
+        let wires = wires(rail, End::Node(node)).expect("every node is wired");
+        Nic::new(settings, number, RailId(rail), wires, fabric.nic_ports)
+    };
+    let switches = (0..rails * topology.switches()).map(switch).collect();
+    let mut nics: Vec<Nic> = (0..rails * topology.nodes()).map(nic).collect();
+    for (number, nic) in nics.iter_mut().enumerate() {
+        // Nodes are components after all switches.
+        nic.component = rails * topology.switches() + number as u32 / rails;
+    }
+    (switches, nics)
+}

@@ -1,0 +1,225 @@
+//! A NIC port: a queue on one side, a sink on the other.
+
+use super::switch::depart;
+use super::{Flit, Lane, Wires, World};
+use flitway_engine::Cycle;
+use flitway_fabric::{Delivery, NicPorts};
+use flitway_switch::elite::EliteSettings;
+use flitway_wiring::{Destination, NodeId, PortId, RailId};
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+pub(super) struct Nic {
+    pub(super) component: u32,
+    rail: RailId,
+    wires: Wires,
+    pub(super) queue: VecDeque<usize>,
+    lanes: Vec<Lane>,
+    /// The packet that left the source queue in the cycle before.
+    sent: Option<usize>,
+    /// By virtual channel.
+    receivers: Vec<Receiver>,
+    is_bounded: bool,
+}
+
+/// What comes in on a virtual channel.
+#[derive(Clone, Debug, Default)]
+struct Receiver {
+    /// The next flit of the packet that comes.
+    expected: Option<Flit>,
+    /// Packets that have been received; in bounded NIC ports until they have been emptied.
+    whole: VecDeque<usize>,
+    is_delivered: bool,
+    /// Flits of the first packet that have left the buffer, if it is being drained.
+    leaving: Option<u32>,
+    /// Flits in the buffer.
+    stored: u32,
+}
+
+impl Nic {
+    pub(super) fn new(
+        settings: &EliteSettings,
+        component: u32,
+        rail: RailId,
+        wires: Wires,
+        nic_ports: NicPorts,
+    ) -> Self {
+        let vcs = settings.vcs as usize;
+        Nic {
+            component,
+            rail,
+            wires,
+            queue: VecDeque::new(),
+            lanes: vec![Lane::new(wires.room); vcs],
+            sent: None,
+            receivers: vec![Receiver::default(); vcs],
+            is_bounded: nic_ports == NicPorts::Bounded,
+        }
+    }
+
+    /// The channel that it sends on.
+    pub(super) fn out(&self) -> usize {
+        self.wires.out
+    }
+
+    pub(super) fn sender(&self) -> (Wires, &[Lane]) {
+        (self.wires, &self.lanes)
+    }
+
+    /// The channel that it receives from, and the flits in each buffer, if it is bounded.
+    pub(super) fn buffers(&self) -> Option<(usize, Vec<u32>)> {
+        let stored = self.receivers.iter().map(|it| it.stored).collect();
+        self.is_bounded.then_some((self.wires.back, stored))
+    }
+
+    pub(super) fn cycle(&mut self, world: &mut World) {
+        self.receive(world);
+        for (lane, credits) in self.lanes.iter_mut().zip(&world.channels[self.wires.out].credits[0]) {
+            lane.credits += credits;
+        }
+        self.free(world);
+        let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
+        if !self.lanes.iter().any(flits_left) {
+            let classes = world.lanes();
+            let free = self.lanes[..classes].iter().position(|lane| lane.packet.is_none());
+            if let Some(vc) = free
+                && let Some(packet) = self.queue.pop_front()
+            {
+                self.lanes[vc].give(packet, (0, vc), world.now);
+            }
+        }
+        self.send(world);
+    }
+
+    fn receive(&mut self, world: &mut World) {
+        if let Some((vc, flit)) = world.channels[self.wires.back].received() {
+            let it = &mut self.receivers[vc];
+            assert!(it.expected.is_none_or(|expected| expected == flit), "flits come in order");
+            assert!(it.expected.is_some() || flit.index == 0, "a packet begins with its first flit");
+            let is_last = world.is_last(flit);
+            it.expected = (!is_last).then_some(Flit { index: flit.index + 1, ..flit });
+            it.stored += u32::from(self.is_bounded);
+            if is_last {
+                it.whole.push_back(flit.packet);
+                if let Some(answer) = world.settings.answer {
+                    let at = world.now + 1 + u64::from(answer.node);
+                    world.channels[self.wires.back].answer(at, vc);
+                }
+            }
+        }
+        for vc in 0..self.receivers.len() {
+            if self.receivers[vc].empty(world) {
+                world.channels[self.wires.back].give_back(vc);
+            }
+        }
+    }
+
+    /// Frees virtual channels: with answers, or when all has been sent.
+    fn free(&mut self, world: &mut World) {
+        let freed = if world.settings.answer.is_some() {
+            world.channels[self.wires.out].answered(world.now)
+        } else {
+            let is_sent = |vc: &usize| {
+                let lane = &self.lanes[*vc];
+                lane.packet.is_some_and(|packet| lane.sent == world.flits_of(packet))
+            };
+            (0..self.lanes.len()).filter(is_sent).collect()
+        };
+        for vc in freed {
+            (self.lanes[vc].packet, self.lanes[vc].free) = (None, world.now);
+        }
+    }
+
+    fn send(&mut self, world: &mut World) {
+        if !world.channels[self.wires.out].is_slot(world.now) {
+            return;
+        }
+        let sends = |lane: &Lane| {
+            lane.credits > 0 && lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet))
+        };
+        let Some(vc) = self.lanes.iter().position(sends) else { return };
+        let lane = &mut self.lanes[vc];
+        let Some(packet) = lane.packet else { return };
+        let flit = Flit { packet, index: lane.sent };
+        lane.credits -= 1;
+        lane.sent += 1;
+        if flit.index == 0 {
+            world.packets[packet].injected = world.now + u64::from(world.settings.pipeline.transmit);
+            let place = (self.component, PortId(self.rail.0), vc);
+            let ready = world.packets[packet].packet.created.0;
+            depart(world, place, self.wires, packet, (ready, self.lanes[vc].free));
+        }
+        if world.is_last(flit) {
+            self.sent = self.is_bounded.then_some(packet);
+        }
+        world.channels[self.wires.out].send(vc, flit);
+    }
+
+    /// The packets that it delivers in this cycle.
+    pub(super) fn deliver(&mut self, node: NodeId, world: &mut World) -> Vec<Delivery> {
+        let is_bounded = self.is_bounded;
+        let mut delivered = Vec::new();
+        for (vc, it) in self.receivers.iter_mut().enumerate() {
+            let first = if is_bounded {
+                let first = it.whole.front().copied().filter(|_| !it.is_delivered);
+                it.is_delivered |= first.is_some();
+                first
+            } else {
+                it.whole.pop_front()
+            };
+            delivered.extend(first.map(|packet| (vc, packet)));
+        }
+        delivered.into_iter().map(|(vc, packet)| self.count_delivery(vc, packet, node, world)).collect()
+    }
+
+    /// The packet that left the source queue in the cycle before.
+    pub(super) fn take_sent(&mut self) -> Option<usize> {
+        self.sent.take()
+    }
+
+    /// The NIC drains the packet of `vc` that was delivered last.
+    pub(super) fn drain(&mut self, vc: usize) {
+        let it = &mut self.receivers[vc];
+        assert!(it.is_delivered && it.leaving.is_none(), "it is drained once");
+        it.leaving = Some(0);
+    }
+
+    fn count_delivery(&self, vc: usize, packet: usize, node: NodeId, world: &mut World) -> Delivery {
+        let travelling = &world.packets[packet];
+        let packet = &travelling.packet;
+        assert_eq!(packet.destination, Destination::Node(node), "packets arrive where they are sent to");
+        assert_eq!(packet.rail, self.rail, "packets do not change rails");
+        let delivery = Delivery {
+            source: travelling.source,
+            destination: node,
+            group: None,
+            rail: packet.rail,
+            vc: vc as u8,
+            payload: packet.payload,
+            flits: travelling.flits as u16,
+            hops: travelling.hops,
+            created: packet.created,
+            injected: Cycle(travelling.injected),
+            delivered: Cycle(world.now),
+            flow: packet.flow,
+        };
+        world.counters.packets_delivered += 1;
+        world.counters.flits_delivered += u64::from(travelling.flits);
+        world.record.deliveries.push(delivery);
+        delivery
+    }
+}
+
+impl Receiver {
+    /// "From the cycle in which it is drained on, its flits leave the buffer, one a cycle." Says whether one does.
+    fn empty(&mut self, world: &World) -> bool {
+        let (Some(leaving), Some(&first)) = (&mut self.leaving, self.whole.front()) else { return false };
+        self.stored -= 1;
+        *leaving += 1;
+        if *leaving == world.flits_of(first) {
+            self.whole.pop_front();
+            (self.leaving, self.is_delivered) = (None, false);
+        }
+        true
+    }
+}

@@ -1,0 +1,184 @@
+//! The Elite4, the switch of QsNetII, and the NIC ports that talk to it: wormhole with virtual channels that share a link flit
+//! by flit, and paths that are held until the receiver has answered.
+//!
+//! Sources: qsnet2.txt, "Elite4 and physical links"; `mechanisms.md` 3.1 and 3.8; OQ-Q1, OQ-Q2, OQ-Q15, OQ-Q17, OQ-Q18. What
+//! the paper leaves open is decided as said in `docs/decisions/0025-elite4-cycle-by-cycle.md`.
+//!
+//! # What happens in which cycle
+//!
+//! This text is normative: the per-flit reference model is its plainest transcription, and the fast engine must agree with it
+//! in every cycle. Names in code font are settings ([`EliteSettings`]).
+//!
+//! **Packets** of `p` payload bytes in `b` blocks are `header_flits + b block.header_flits + ceil(p / flit_bytes) +
+//! trailer_flits` flits; one or more. Tags of the route, the check sum and the end of the packet are in header and trailer.
+//!
+//! **Virtual channels.** With `V` VCs and `c` classes (which divide `V`), the VCs of class `k` are `k (V / c)` and the
+//! `V / c - 1` after it. A packet has *one* VC of each link that it crosses, from when it is given to it until it is free
+//! again, and nobody else has it in between.
+//!
+//! **Channels.** A flit that a sender has *on its wire* in cycle `t` is on the receiver's wire in cycle `t + latency`. A
+//! channel of less than a flit a cycle carries flits in its slots only ([`Rate`]). The rate may change
+//! ([`Change`](flitway_fabric::Change)): from the cycle of the change on the slots are those of the new rate, and there are
+//! none while the channel is stopped.
+//!
+//! **Buffers.** Each VC of an input of a switch has one of `buffer_flits`, and its sender so many credits in cycle 0; a flit
+//! takes one. A flit on the wire in cycle `t` is *ready* from cycle `t + receive + route` on. For each flit that leaves the
+//! buffer in cycle `t` the sender has a credit more from cycle `t + credit + latency` on. Channels to nodes need none, unless
+//! NIC ports are bounded.
+//!
+//! **Cycle `t`** of a switch, in this order.
+//!
+//! 1. *Answers* that come in cycle `t` free the VC of the output that they come to and the VC of the input whose packet had
+//!    it: see below. Without `answer` both are free from the cycle after the one in which the last flit was sent.
+//! 2. *Requests.* The first packet in a VC of an input that has no output requests from the cycle on in which its first flit
+//!    is ready and the VC has been freed by the packet before. Those that request take their turns: who has requested for
+//!    longest first, of equals the lowest input, and of that the lowest VC. The routing gives one or more outputs, each with a
+//!    class (with `selection` first: one). Those of which a VC of the class is free can be given. A packet that has a choice is
+//!    given the one of which the fewest VCs are taken, of equals the first from the switch's *turn* on, going round; the turn
+//!    is then the port after it, also if only one of several could be given. The turn is port 0 at first. The packet gets the
+//!    lowest VC of the class that is free. If none can be given it waits.
+//! 3. *Links.* In a slot each output sends a flit of one of its VCs: of those that have been given to a packet whose next flit
+//!    is ready, and that have a credit, the first after the one that sent last, going round (first VC 0). The flit leaves
+//!    its buffer, and is on the wire in cycle `t + transmit`. A flit can leave in the cycle in which its packet was given the
+//!    output.
+//!
+//! **NIC port.** Packets wait in one queue. In cycle `t`, after answers, if all flits of the packets before have been sent, the
+//! first one that was created before or in cycle `t` gets the lowest VC of class 0 that is free. In a slot it sends its next
+//! flit if that has a credit; it is on the wire in cycle `t + transmit`. So the next packet goes out while the answer to the
+//! one before is awaited, as long as there are VCs. A node takes every flit at once; a packet is *received*, and counts as
+//! delivered, one cycle after its last flit was on the node's wire.
+//!
+//! **Answers** (`answer`). The path of a packet is held: its VCs are taken until the answer comes. A node that has received a
+//! packet in cycle `t` has its answer on the wire in cycle `t + node`; one that comes to an output of a switch in cycle `t` is
+//! on the wire of its input in cycle `t + switch`, and `latency` later at the other end. They have wires of their own. By
+//! then all credits of the VC are back: `credit` is no longer than that takes.
+//!
+//! **Bounded NIC ports** ([`NicPorts`]) keep what comes in a buffer for each VC, of two of the longest packets: channels to
+//! nodes have so many credits then, and flits take them. The packets of a VC are delivered in their order: each when it is
+//! received, but not before the last flit of the one before has left the buffer; several VCs from the lowest on. It is
+//! answered when it is received. The NIC drains a packet that has been delivered in that cycle or later: from the cycle in
+//! which it does, the packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a
+//! switch. A packet whose last flit is sent in cycle `t` has left its source queue, and the NIC hears so, in cycle `t + 1`.
+
+mod forecast;
+mod nic;
+mod packet_state;
+mod period;
+mod sender;
+pub mod settings;
+mod switch;
+mod theory;
+
+pub use settings::{AnswerSettings, ElitePipeline, EliteSettings};
+
+use flitway_engine::Cycle;
+use flitway_fabric::component::{Components, Context, FabricShard, Letter};
+use flitway_fabric::observer::Observer;
+use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
+use flitway_fabric::{Endpoint, Fabric, NicPorts, Rate};
+use flitway_wiring::routing::Routing;
+use flitway_wiring::{PortId, RailId};
+use nic::Port;
+use packet_state::{Inbox, Mail};
+use period::Period;
+use switch::Switch;
+
+type Cx<'a, O> = Context<'a, Elite, O>;
+
+/// The architecture, as the simulation sees it.
+#[derive(Debug)]
+pub struct Elite;
+
+/// What the switches and NIC ports of a shard share.
+#[derive(Debug)]
+pub struct Shared {
+    settings: EliteSettings,
+    /// Virtual channels, and how many of them are of a class.
+    vcs: usize,
+    lanes: usize,
+    period: Period,
+    nic_ports: NicPorts,
+    /// Nodes take every flit at once.
+    has_sinks: bool,
+    routing: Routing,
+}
+
+impl Architecture for Elite {
+    type Chip = EliteSettings;
+    type Shard<E: Endpoint, O: Observer> = FabricShard<Elite, E, O>;
+
+    fn shard<E: Endpoint, O: Observer>(
+        fabric: &Fabric<EliteSettings>,
+        plan: Plan<E, O>,
+    ) -> FabricShard<Elite, E, O> {
+        FabricShard::new(fabric, plan)
+    }
+
+    /// What a link decides in cycle `t` is on the wire at the other end `transmit + latency` cycles later, and not felt before.
+    /// That all of a packet has been sent is told a cycle later, and felt a cycle later too. A credit counts `credit + latency`
+    /// cycles later, and an answer is heard `node + latency` or `switch + latency` later.
+    fn lookahead(settings: &EliteSettings, _: &Fabric, latency: u32) -> u64 {
+        let answer = settings.answer.map_or(u32::MAX, |answer| answer.node.min(answer.switch));
+        u64::from(latency + settings.pipeline.transmit.min(settings.credit).min(answer))
+    }
+
+    fn change_of_rate<E: Endpoint, O: Observer>(
+        place: u32,
+        port: PortId,
+        at: Cycle,
+        rate: Option<Rate>,
+    ) -> Option<Letter<Mail>> {
+        Some(Letter { place, by: at, mail: Mail::Pace(port.0 as u16, at, rate) })
+    }
+}
+
+impl Components for Elite {
+    type Shared = Shared;
+    type Mail = Mail;
+    type Inbox = Inbox;
+    type Switch = Switch;
+    type Port = Port;
+
+    fn shared(fabric: &Fabric<EliteSettings>) -> Shared {
+        let settings = &fabric.chip;
+        assert!(fabric.groups.is_empty() && fabric.barriers.is_empty(), "Elite4s have tables for no groups");
+        let (vcs, classes) = (settings.vcs, fabric.routing.classes());
+        assert!(
+            vcs.is_multiple_of(classes),
+            "{vcs} virtual channels are not {classes} classes of equal size"
+        );
+        let selection = fabric.routing.selection();
+        assert_eq!(selection, settings.selection, "switches select as their settings say");
+        assert!(
+            settings.credit_max().is_none_or(|most| settings.credit <= most),
+            "credits are back before the answer"
+        );
+        assert!(fabric.errors.are_none(), "links of Elite4s send nothing again");
+        assert!(fabric.faults.are_none(), "links of Elite4s are not trained");
+        Shared {
+            vcs: vcs as usize,
+            lanes: (vcs / classes) as usize,
+            period: Period::of(&fabric.rates, vcs),
+            nic_ports: fabric.nic_ports,
+            has_sinks: fabric.nic_ports == NicPorts::Ideal,
+            routing: fabric.routing.clone(),
+            settings: settings.clone(),
+        }
+    }
+
+    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {
+        Switch::new(shared, number, wires)
+    }
+
+    fn port(shared: &mut Shared, number: u32, rail: RailId, wires: &NodeWires) -> Port {
+        Port::new(shared, number, rail, wires)
+    }
+
+    fn accept(_: &mut Shared, _: u32, inbox: &mut Inbox, mail: Mail, _: Cycle) {
+        inbox.accept(mail);
+    }
+
+    fn audit(_: &Shared, inbox: &Inbox, books: &mut Conservation) {
+        inbox.audit(books);
+    }
+}

@@ -1,0 +1,247 @@
+//! A NIC port: a source queue that sends one packet after the other, and a sink.
+
+mod bounded;
+
+use super::forecast::Forecast;
+use super::packet_state::{Inbox, PacketState};
+use super::sender::{Lane, Place, Sender};
+use super::{Cx, Elite, Shared};
+use bounded::Bounded;
+use flitway_engine::Cycle;
+use flitway_fabric::bits::bits;
+use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
+use flitway_fabric::observer::Observer;
+use flitway_fabric::simulation::{Conservation, NodeWires};
+use flitway_fabric::{BarrierId, Delivery, Packet};
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// More flits than a packet has: all of a packet that a node sends are there.
+const ALL: u64 = 1 << 40;
+
+/// A NIC port.
+#[derive(Debug)]
+pub struct Port {
+    rail: RailId,
+    sender: Sender,
+    /// When the sender has something to do, as far as known.
+    due: Cycle,
+    /// Packets to send.
+    source: VecDeque<Box<PacketState>>,
+    /// When its flits are ready: always.
+    flits: Forecast,
+    /// Packets that have come, with the virtual channel, by the cycle in which each is received.
+    whole: VecDeque<Whole>,
+    /// Where NIC ports are bounded.
+    bounded: Option<Box<Bounded>>,
+}
+
+/// A packet that has come, when it is received, and on which virtual channel.
+type Whole = (Cycle, u8, Box<PacketState>);
+
+/// The first of `whole`, if it is received by cycle `now`.
+fn take_due(whole: &mut VecDeque<Whole>, now: Cycle) -> Option<Whole> {
+    whole.front().is_some_and(|(at, ..)| *at <= now).then(|| whole.pop_front()).flatten()
+}
+
+/// Bytes of a NIC port.
+pub(super) fn bytes_per_port(vcs: usize) -> usize {
+    size_of::<Port>() + vcs * (size_of::<Lane>() + 128) + 128
+}
+
+impl Port {
+    pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
+        let place = Place { component: number, port: PortId(rail.0) };
+        Port {
+            rail,
+            sender: Sender::new(shared, place, wires.out, wires.rate.into(), false),
+            due: Cycle::NEVER,
+            source: VecDeque::new(),
+            flits: Forecast::new(ALL),
+            whole: VecDeque::new(),
+            bounded: Bounded::new(shared, wires),
+        }
+    }
+
+    /// Takes in that something comes for the sender of `rail` in cycle `at`.
+    fn call(ports: &mut [Self], rail: u16, at: Cycle) -> u64 {
+        let port = &mut ports[usize::from(rail)];
+        port.due = port.due.min(at);
+        1 << rail
+    }
+
+    /// Enters what has been sent before cycle `now`, and whether it is all of a packet.
+    fn catch_up(&mut self, shared: &Shared, now: Cycle) {
+        if self.due > now {
+            return;
+        }
+        self.sender.settle(shared.period, now, |_, _| ());
+        for vc in bits(self.sender.note_gone()) {
+            if let Some(bounded) = &mut self.bounded {
+                bounded.leave(self.sender.lanes[vc].flow);
+            }
+            if shared.settings.answer.is_none() {
+                self.sender.lanes[vc].release(now);
+            }
+        }
+    }
+
+    /// The first packet gets a virtual channel, if one is free and all of those before have been sent.
+    fn start(&mut self, shared: &Shared, now: Cycle) {
+        if self.sender.lanes.iter().any(Lane::is_sending) {
+            return;
+        }
+        let lanes = &mut self.sender.lanes[..shared.lanes];
+        if let Some(lane) = lanes.iter_mut().find(|lane| lane.owner.is_none())
+            && let Some(state) = self.source.pop_front()
+        {
+            lane.give(0, state, now);
+        }
+    }
+
+    /// Makes a plan from cycle `now` on, and tells what is new in it.
+    fn send<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let (flits, period) = (&self.flits, cx.shared.period);
+        let begins = self.sender.plan(period, now, |_| (flits, 0));
+        for vc in 0..cx.shared.vcs {
+            let does_begin = begins >> vc & 1 == 1;
+            if does_begin {
+                let injected = now + u64::from(cx.shared.settings.pipeline.transmit);
+                let ready = self.sender.lanes[vc].state.as_mut().map_or(now, |state| {
+                    state.injected = injected;
+                    state.created
+                });
+                self.sender.begin(cx, now, vc, ready);
+            }
+            let lane = &self.sender.lanes[vc];
+            if lane.has_begun
+                && lane.is_sending()
+                && let Some(places) = self.sender.news(period, vc, now, does_begin)
+            {
+                self.sender.tell(cx, now, vc, places);
+            }
+        }
+        self.due = self.sender.due();
+    }
+}
+
+impl PortModel<Elite> for Port {
+    fn receive<const REACTS: bool, O: Observer>(
+        ports: &mut [Self],
+        cx: &mut Cx<'_, O>,
+        inbox: &mut Inbox,
+        node: NodeId,
+    ) -> u64 {
+        let mut mail = 0;
+        for (rail, vc, at, state) in inbox.whole.drain(..) {
+            let port = &mut ports[usize::from(rail)];
+            if !REACTS && at < cx.horizon && port.whole.is_empty() {
+                cx.counters.record(&state.delivery(node, port.rail, vc, at), cx.observer);
+            } else {
+                port.whole.push_back((at, vc, state));
+            }
+            mail |= 1 << rail;
+        }
+        for run in inbox.credits.drain(..) {
+            let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
+            mail |= Self::call(ports, run.port, at);
+        }
+        for (rail, vc, at) in inbox.answers.drain(..) {
+            ports[usize::from(rail)].sender.lanes[usize::from(vc)].answer_at = at;
+            mail |= Self::call(ports, rail, at);
+        }
+        for (rail, at, rate) in inbox.paces.drain(..) {
+            ports[usize::from(rail)].sender.pace.change(at, rate);
+            mail |= Self::call(ports, rail, at);
+        }
+        mail
+    }
+
+    fn prefetch(_: &[Self], _: u64, _: &Shared, _: &Inbox, _: Stage) {}
+
+    fn submit(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        source: NodeId,
+        packet: &Packet,
+        _: &[Arc<NodeSet>],
+    ) -> u32 {
+        let Destination::Node(node) = packet.destination else { panic!("Elite4s have tables for no groups") };
+        let flits = shared.settings.format.packet_flits(packet.payload.into());
+        let header = shared.routing.header(source, node, packet.lane);
+        self.source.push_back(Box::new(PacketState::new(source, header, packet, flits)));
+        if !self.sender.lanes.iter().any(Lane::is_sending) {
+            self.due = self.due.min(now);
+        }
+        flits
+    }
+
+    fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
+        match &mut self.bounded {
+            None => {
+                let (_, vc, state) = take_due(&mut self.whole, now)?;
+                Some(state.delivery(node, self.rail, vc, now))
+            }
+            Some(bounded) => {
+                while let Some((at, vc, state)) = take_due(&mut self.whole, now) {
+                    bounded.keep(at, vc, state);
+                }
+                bounded.delivery(now, node, self.rail)
+            }
+        }
+    }
+
+    fn event<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
+        self.bounded.as_ref()?;
+        self.catch_up(cx.shared, now);
+        self.bounded.as_mut()?.take_sent().map(PortEvent::Sent)
+    }
+
+    fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
+        let bounded = self.bounded.as_mut().expect("an ideal NIC port is not drained");
+        bounded.drain(cx, now, vc);
+    }
+
+    fn arrive<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle, _: BarrierId) -> bool {
+        false
+    }
+
+    fn advance<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        if self.due > now {
+            return;
+        }
+        self.catch_up(cx.shared, now);
+        for vc in bits(self.sender.answers(now)) {
+            let lane = &mut self.sender.lanes[vc];
+            lane.credits.reset(now, lane.sent + u64::from(cx.shared.settings.buffer_flits));
+            lane.release(now);
+        }
+        self.start(cx.shared, now);
+        self.send(cx, now);
+    }
+
+    fn next(&self) -> Cycle {
+        let next = self.whole.front().map_or(self.due, |(at, ..)| self.due.min(*at));
+        self.bounded.as_ref().map_or(next, |bounded| next.min(bounded.delivers_at()))
+    }
+
+    fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {
+        Rest { next: self.next(), waits: false }
+    }
+
+    fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}
+
+    fn sent_flits(&self) -> Option<u64> {
+        Some(self.sender.flits)
+    }
+
+    fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
+        books.in_network += (self.source.len() + self.whole.len()) as u64;
+        self.sender.audit(books);
+        if let Some(bounded) = &self.bounded {
+            bounded.audit(books);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a bounded NIC port has beside an ideal one: packets stay in its buffers, with their credits, until the NIC drains them,
+//! and it hears when one has left the source queue. The paragraph *Bounded NIC ports* of the normative text.
+
+use crate::elite::forecast::Run;
+use crate::elite::packet_state::{Mail, PacketState};
+use crate::elite::sender::post;
+use crate::elite::{Cx, Shared};
+use flitway_engine::Cycle;
+use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
+use flitway_fabric::{Delivery, Flow, NicPorts};
+use flitway_wiring::{NodeId, RailId};
+use std::collections::VecDeque;
+
+/// The buffers of a bounded NIC port.
+#[derive(Debug)]
+pub(super) struct Bounded {
+    /// The way back to the sender of what comes, for credits.
+    back: Wire,
+    /// By virtual channel.
+    kept: Box<[Kept]>,
+    /// Flows of packets that have left the source queue, and have not been told.
+    sent: VecDeque<Flow>,
+}
+
+/// The packets of one virtual channel that have been received.
+#[derive(Debug, Default)]
+struct Kept {
+    packets: VecDeque<(Cycle, Box<PacketState>)>,
+    /// The first of them has been delivered, and not been drained.
+    is_delivered: bool,
+    /// The cycle after the one in which the last flit left the buffer, or will.
+    empty_at: Cycle,
+    /// Flits that have been drained since the start.
+    drained: u64,
+}
+
+impl Kept {
+    fn delivers_at(&self) -> Cycle {
+        match self.packets.front() {
+            Some((at, _)) if !self.is_delivered => self.empty_at.max(*at),
+            _ => Cycle::NEVER,
+        }
+    }
+}
+
+impl Bounded {
+    pub(super) fn new(shared: &Shared, wires: &NodeWires) -> Option<Box<Self>> {
+        let is_bounded = shared.nic_ports == NicPorts::Bounded;
+        let kept = (0..shared.vcs).map(|_| Kept::default());
+        is_bounded
+            .then(|| Box::new(Bounded { back: wires.back, kept: kept.collect(), sent: VecDeque::new() }))
+    }
+
+    /// When a packet is delivered next, as far as known.
+    pub(super) fn delivers_at(&self) -> Cycle {
+        self.kept.iter().map(Kept::delivers_at).fold(Cycle::NEVER, Cycle::min)
+    }
+
+    /// Takes in a packet that is received in cycle `at`.
+    pub(super) fn keep(&mut self, at: Cycle, vc: u8, state: Box<PacketState>) {
+        self.kept[usize::from(vc)].packets.push_back((at, state));
+    }
+
+    /// A packet that is delivered by cycle `now`, of the lowest virtual channel that has one.
+    pub(super) fn delivery(&mut self, now: Cycle, node: NodeId, rail: RailId) -> Option<Delivery> {
+        let vc = self.kept.iter().position(|kept| kept.delivers_at() <= now)?;
+        let kept = &mut self.kept[vc];
+        kept.is_delivered = true;
+        let (_, state) = kept.packets.front()?;
+        Some(state.delivery(node, rail, vc as u8, now))
+    }
+
+    /// The NIC drains the first packet of `vc` in cycle `now`.
+    pub(super) fn drain<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
+        let kept = &mut self.kept[usize::from(vc)];
+        assert!(kept.is_delivered, "a packet is drained once, after it has been delivered");
+        kept.is_delivered = false;
+        let (_, state) = kept.packets.pop_front().expect("a packet that is delivered is there");
+        let (settings, period) = (&cx.shared.settings, cx.shared.period);
+        let at = now + u64::from(settings.credit + self.back.latency);
+        let before = u64::from(settings.nic_buffer_flits()) + kept.drained;
+        let end = before + u64::from(state.flits);
+        let run = Run { port: self.back.port, vc, at, before, places: period.every(), end };
+        post(cx.post, &self.back, at, Mail::Credits(run));
+        kept.drained += u64::from(state.flits);
+        kept.empty_at = now + u64::from(state.flits);
+    }
+
+    /// A packet of `flow` has left the source queue.
+    pub(super) fn leave(&mut self, flow: Flow) {
+        self.sent.push_back(flow);
+    }
+
+    /// A packet that has left, each told once.
+    pub(super) fn take_sent(&mut self) -> Option<Flow> {
+        self.sent.pop_front()
+    }
+
+    pub(super) fn audit(&self, books: &mut Conservation) {
+        let held = self.kept.iter().map(|kept| kept.packets.len() - usize::from(kept.is_delivered));
+        books.in_network += held.sum::<usize>() as u64;
+    }
+}

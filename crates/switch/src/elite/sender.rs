@@ -1,0 +1,482 @@
+//! The sending end of a link: which virtual channel sends in which cycle, as far as that can be foreseen.
+//!
+//! Nothing is moved flit by flit. Of each virtual channel it is known in which cycles its flits are ready and its credits back
+//! ([`Forecast`]). From that the sender makes a *plan*: it goes through one period slot by slot, as the text says, and where
+//! all that it has seen goes on as it is, so does the plan, to the first cycle in which something is different: a packet ends,
+//! a buffer runs empty, a pattern changes. Both neighbours are told of a pattern only when it is another one than they were
+//! told. A plan holds unless something comes that nobody could foresee; then there is a new one from that cycle on, and
+//! nothing that has been told is wrong yet, since it was told for later cycles.
+
+use super::forecast::{Forecast, Run, Steady};
+use super::packet_state::{Mail, PacketState};
+use super::period::{Period, Places};
+use super::settings::VCS_MAX;
+use super::{Cx, Elite, Shared};
+use flitway_engine::Cycle;
+use flitway_fabric::bits::bits;
+use flitway_fabric::component::PostOf;
+use flitway_fabric::observer::{Departure, Observer};
+use flitway_fabric::simulation::{Conservation, Wire};
+use flitway_fabric::{Flow, Pace};
+use flitway_wiring::{NodeId, PortId};
+
+/// Who sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The component, and its port (of a node: the rail).
+    pub(super) component: u32,
+    pub(super) port: PortId,
+}
+
+/// An outgoing virtual channel.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// The incoming virtual channel whose packet has it.
+    pub(super) owner: Option<u16>,
+    /// Who sent that packet.
+    pub(super) source: NodeId,
+    /// For whom it is.
+    pub(super) destination: NodeId,
+    /// What it is part of.
+    pub(super) flow: Flow,
+    /// The packet, until its first flit is sent, or to a node its last.
+    pub(super) state: Option<Box<PacketState>>,
+    /// Its flits.
+    pub(super) flits: u32,
+    /// Flits sent before the plan began, since the start.
+    pub(super) sent: u64,
+    /// The same when all of the packet has been sent.
+    pub(super) end: u64,
+    /// Its first flit has been sent; so has its last, and that has been noted.
+    pub(super) has_begun: bool,
+    pub(super) is_done: bool,
+    /// Flits that may be sent, since the start.
+    pub(super) credits: Forecast,
+    /// When it sends, by the plan, and as the neighbours have been told.
+    pub(super) places: Places,
+    pub(super) told: Places,
+    /// When the answer to the packet comes, if that is known.
+    pub(super) answer_at: Cycle,
+    /// When it was given to its packet, and since when it was free before.
+    pub(super) given: Cycle,
+    pub(super) free: Cycle,
+    /// Packets that have begun, modulo 2^32.
+    pub(super) begun: u32,
+}
+
+impl Lane {
+    fn new(credits: u64) -> Self {
+        Lane {
+            owner: None,
+            source: NodeId(0),
+            destination: NodeId(0),
+            flow: Flow::traffic(0),
+            state: None,
+            flits: 0,
+            sent: 0,
+            end: 0,
+            has_begun: false,
+            is_done: false,
+            credits: Forecast::new(credits),
+            places: Places::NONE,
+            told: Places::NONE,
+            answer_at: Cycle::NEVER,
+            given: Cycle::ZERO,
+            free: Cycle::ZERO,
+            begun: 0,
+        }
+    }
+
+    /// Its packet has flits to send.
+    #[inline]
+    pub(super) fn is_sending(&self) -> bool {
+        self.sent < self.end
+    }
+
+    /// When its next flit is ready and has a credit, or needs none.
+    #[inline]
+    fn next(&self, period: Period, step: &Step, flits: &Forecast, is_sink: bool) -> Cycle {
+        let ready = flits.when(period, step.taken);
+        if is_sink { ready } else { ready.max(self.credits.when(period, step.sent)) }
+    }
+
+    /// It is given to the packet `state` of `owner` in cycle `now`.
+    pub(super) fn give(&mut self, owner: u16, state: Box<PacketState>, now: Cycle) {
+        debug_assert!(self.owner.is_none(), "a virtual channel has one packet");
+        self.owner = Some(owner);
+        (self.source, self.destination) = (state.source, state.header.destination());
+        (self.flits, self.flow) = (state.flits, state.flow());
+        self.end = self.sent + u64::from(state.flits);
+        (self.has_begun, self.is_done) = (false, false);
+        self.state = Some(state);
+        self.given = now;
+    }
+
+    /// It is free from cycle `now` on.
+    pub(super) fn release(&mut self, now: Cycle) -> Option<u16> {
+        (self.answer_at, self.free) = (Cycle::NEVER, now);
+        self.owner.take()
+    }
+}
+
+/// The sending end of a link.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) place: Place,
+    pub(super) wire: Wire,
+    pub(super) pace: Pace,
+    pub(super) leads_to_node: bool,
+    /// Flits need no credits.
+    is_sink: bool,
+    pub(super) lanes: Box<[Lane]>,
+    /// The virtual channel that sent last.
+    last: u8,
+    /// The cycles of the plan: from this one to before that one.
+    since: Cycle,
+    until: Cycle,
+    /// Flits of the packets that have begun, since the start.
+    pub(super) flits: u64,
+}
+
+/// What a virtual channel sends out of: when flits are ready, and how many it has sent.
+pub(super) type Source<'a> = (&'a Forecast, u64);
+
+/// A virtual channel while the sender goes through a period.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    sent: u64,
+    taken: u64,
+    /// When the next flit is ready and has a credit.
+    next: Cycle,
+}
+
+/// A sender while it goes through a period.
+#[derive(Debug)]
+struct Walk {
+    steps: [Step; VCS_MAX],
+    /// Virtual channels that have flits to send, those that begin to in the first cycle, and the one that sent last.
+    active: u64,
+    begins: u64,
+    last: u8,
+}
+
+impl Walk {
+    /// When a flit can be sent next, if there is a slot.
+    #[inline]
+    fn earliest(&self) -> Cycle {
+        bits(self.active).map(|vc| self.steps[vc].next).fold(Cycle::NEVER, Cycle::min)
+    }
+
+    /// The virtual channel that sends in cycle `slot`.
+    #[inline]
+    fn choose(&self, slot: Cycle) -> usize {
+        let is_ready = |&vc: &usize| self.steps[vc].next <= slot;
+        let ready = bits(self.active).filter(is_ready).fold(0, |ready, vc| ready | 1_u64 << vc);
+        let later = ready & (u64::MAX << self.last << 1);
+        (if later == 0 { ready } else { later }).trailing_zeros() as usize
+    }
+}
+
+impl Sender {
+    pub(super) fn new(shared: &Shared, place: Place, wire: Wire, pace: Pace, leads_to_node: bool) -> Self {
+        let settings = &shared.settings;
+        let credits = if leads_to_node { settings.nic_buffer_flits() } else { settings.buffer_flits };
+        Sender {
+            place,
+            wire,
+            pace,
+            leads_to_node,
+            is_sink: leads_to_node && shared.has_sinks,
+            lanes: (0..settings.vcs).map(|_| Lane::new(credits.into())).collect(),
+            last: (settings.vcs - 1) as u8,
+            since: Cycle::ZERO,
+            until: Cycle::NEVER,
+            flits: 0,
+        }
+    }
+
+    /// Takes as sent what the plan has before cycle `now`; `take` is told how many flits have left which incoming virtual
+    /// channel.
+    pub(super) fn settle(&mut self, period: Period, now: Cycle, mut take: impl FnMut(u16, u64)) {
+        debug_assert!(now <= self.until, "a plan is looked at when it ends");
+        if now <= self.since {
+            return;
+        }
+        let mut latest = None;
+        for (vc, lane) in self.lanes.iter_mut().enumerate() {
+            let count = period.count(lane.places, self.since, now);
+            let (Some(owner), 1..) = (lane.owner, count) else { continue };
+            lane.sent += count;
+            debug_assert!(lane.sent <= lane.end, "a packet is sent once");
+            take(owner, count);
+            let last = period.last(lane.places, self.since, now);
+            if last > latest {
+                (latest, self.last) = (last, vc as u8);
+            }
+            lane.credits.forget(now);
+        }
+        self.since = now;
+    }
+
+    /// Makes a plan from cycle `now` on. Returns the virtual channels whose packets begin in this cycle, as bits.
+    pub(super) fn plan<'a>(&mut self, period: Period, now: Cycle, source: impl Fn(u16) -> Source<'a>) -> u64 {
+        let mut walk = self.start(period, now, &source);
+        let until = self.walk(period, now, &mut walk, &source);
+        let until = until.unwrap_or_else(|| self.goes_on_until(period, now, &walk, &source));
+        (self.since, self.until) = (now, until);
+        walk.begins
+    }
+
+    /// What virtual channels have to send in cycle `now`.
+    fn start<'a>(&mut self, period: Period, now: Cycle, source: &impl Fn(u16) -> Source<'a>) -> Walk {
+        let step = Step { sent: 0, taken: 0, next: Cycle::NEVER };
+        let mut walk = Walk { steps: [step; VCS_MAX], active: 0, last: self.last, begins: 0 };
+        for (vc, lane) in self.lanes.iter_mut().enumerate() {
+            lane.places = Places::NONE;
+            if let Some(owner) = lane.owner.filter(|_| lane.is_sending()) {
+                lane.credits.forget(now);
+                let (flits, taken) = source(owner);
+                let step = &mut walk.steps[vc];
+                (step.sent, step.taken) = (lane.sent, taken);
+                step.next = lane.next(period, step, flits, self.is_sink);
+                walk.active |= 1 << vc;
+            }
+        }
+        walk
+    }
+
+    /// Goes through a period from cycle `now` on, slot by slot. Returns where the plan ends, unless that is where what was
+    /// found does not go on.
+    fn walk<'a>(
+        &mut self,
+        period: Period,
+        now: Cycle,
+        walk: &mut Walk,
+        source: &impl Fn(u16) -> Source<'a>,
+    ) -> Option<Cycle> {
+        let (mut at, mut is_idle) = (now, true);
+        loop {
+            let earliest = walk.earliest();
+            let slot =
+                if earliest == Cycle::NEVER { earliest } else { self.pace.slot_from(at.max(earliest)) };
+            if slot >= now + period.cycles() {
+                // Until then nothing is sent at all, where nothing was.
+                return is_idle.then_some(slot);
+            }
+            let vc = walk.choose(slot);
+            let (lane, step) = (&mut self.lanes[vc], &mut walk.steps[vc]);
+            if !lane.has_begun && slot > now {
+                return Some(slot);
+            }
+            walk.begins |= u64::from(!lane.has_begun) << vc;
+            lane.places = period.with(lane.places, slot);
+            (walk.last, at, is_idle) = (vc as u8, slot + 1, false);
+            (step.sent, step.taken) = (step.sent + 1, step.taken + 1);
+            if step.sent == lane.end {
+                return Some(at);
+            }
+            let flits = source(lane.owner.unwrap_or_default()).0;
+            step.next = lane.next(period, step, flits, self.is_sink);
+        }
+    }
+
+    /// How long what was found in the period from cycle `now` on goes on; to its end at least.
+    fn goes_on_until<'a>(
+        &self,
+        period: Period,
+        now: Cycle,
+        walk: &Walk,
+        source: &impl Fn(u16) -> Source<'a>,
+    ) -> Cycle {
+        let end = now + period.cycles();
+        let senders = bits(walk.active).filter(|&vc| !self.lanes[vc].places.are_none()).count();
+        if senders > 1 && walk.last != self.last {
+            return end;
+        }
+        let of_slots = self.pace.steady_until(now, period.cycles());
+        let limits = bits(walk.active).map(|vc| self.holds_until(period, now, vc, &walk.steps[vc], source));
+        limits.fold(of_slots, Cycle::min).max(end)
+    }
+
+    /// How long what `vc` did in the period from cycle `now` on goes on, for all that it knows.
+    fn holds_until<'a>(
+        &self,
+        period: Period,
+        now: Cycle,
+        vc: usize,
+        step: &Step,
+        source: &impl Fn(u16) -> Source<'a>,
+    ) -> Cycle {
+        let lane = &self.lanes[vc];
+        let sent = lane.places.count();
+        if sent == 0 {
+            return step.next;
+        }
+        let (flits, taken) = source(lane.owner.unwrap_or_default());
+        let left = lane.end - lane.sent;
+        let of_packet = period.nth(lane.places, now, left - 1) + 1;
+        let of_flits = supplies(flits, period, now, Use { used: taken, left, sent });
+        let of_credits = if self.is_sink {
+            Cycle::NEVER
+        } else {
+            supplies(&lane.credits, period, now, Use { used: lane.sent, left, sent })
+        };
+        of_packet.min(of_flits).min(of_credits)
+    }
+
+    /// What neighbours have to be told of `vc` after a plan from cycle `now` on, if it is news; what begins always is.
+    pub(super) fn news(&mut self, period: Period, vc: usize, now: Cycle, begins: bool) -> Option<Places> {
+        let lane = &mut self.lanes[vc];
+        let (told, places) = (lane.told, lane.places);
+        lane.told = if begins {
+            places
+        } else {
+            period.merged(told, places, now, self.until.min(now + period.cycles()))
+        };
+        (begins || lane.told != told).then_some(lane.told)
+    }
+
+    /// The virtual channels whose packets have gone and have not been noted, as bits; they are noted.
+    pub(super) fn note_gone(&mut self) -> u64 {
+        let mut gone = 0;
+        for (vc, lane) in self.lanes.iter_mut().enumerate() {
+            if lane.has_begun && !lane.is_done && !lane.is_sending() {
+                lane.is_done = true;
+                gone |= 1 << vc;
+            }
+        }
+        gone
+    }
+
+    /// The first flit of the packet of `vc` is sent in cycle `now`: it is told `observer`, and goes to a switch.
+    pub(super) fn begin<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize, ready: Cycle) {
+        let transmit = u64::from(cx.shared.settings.pipeline.transmit);
+        let lane = &mut self.lanes[vc];
+        let Some(mut state) = lane.state.take() else { return debug_assert!(false, "a packet begins once") };
+        state.arrived = now + transmit + u64::from(self.wire.latency);
+        cx.observer.departed(&Departure {
+            packet: state.name(),
+            component: self.place.component,
+            port: self.place.port,
+            vc: vc as u8,
+            flits: state.flits as u16,
+            ready,
+            free: lane.free.max(ready),
+            chosen: now,
+            arrives: state.arrived,
+        });
+        lane.has_begun = true;
+        lane.begun = lane.begun.wrapping_add(1);
+        self.flits += u64::from(state.flits);
+        if self.leads_to_node {
+            lane.state = Some(state);
+        } else {
+            let by = state.arrived + u64::from(cx.shared.settings.pipeline.ready());
+            post(cx.post, &self.wire, by, Mail::Head(self.wire.port, vc as u8, state));
+        }
+    }
+
+    /// Tells the switch at the other end that flits of `vc` come in this pattern from cycle `now` on.
+    pub(super) fn tell<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize, places: Places) {
+        if self.leads_to_node {
+            return;
+        }
+        let pipeline = &cx.shared.settings.pipeline;
+        let cycles = u64::from(pipeline.transmit + self.wire.latency + pipeline.ready());
+        let lane = &self.lanes[vc];
+        let run = Run {
+            port: self.wire.port,
+            vc: vc as u8,
+            at: now + cycles,
+            before: lane.sent,
+            places: cx.shared.period.later(places, cycles),
+            end: lane.end,
+        };
+        post(cx.post, &self.wire, run.at, Mail::Flits(run));
+    }
+
+    /// Flits that `vc` has sent before cycle `now`, since the start.
+    pub(super) fn sent_before(&self, period: Period, vc: usize, now: Cycle) -> u64 {
+        let lane = &self.lanes[vc];
+        lane.sent + period.count(lane.places, self.since, now)
+    }
+
+    /// Flits of the packets that it has been given and that have not begun.
+    pub(super) fn queued_flits(&self) -> u64 {
+        let waits = |lane: &&Lane| lane.owner.is_some() && !lane.has_begun;
+        self.lanes.iter().filter(waits).map(|lane| u64::from(lane.flits)).sum()
+    }
+
+    pub(super) fn audit(&self, books: &mut Conservation) {
+        books.in_network += self.lanes.iter().filter(|lane| lane.state.is_some()).count() as u64;
+        books.units_sent += if self.leads_to_node { 0 } else { self.flits };
+    }
+
+    /// The virtual channels whose answers have come by cycle `now`, as bits.
+    pub(super) fn answers(&self, now: Cycle) -> u64 {
+        let heard = self.lanes.iter().enumerate().filter(|(_, lane)| lane.answer_at <= now);
+        heard.fold(0, |heard, (vc, _)| heard | 1 << vc)
+    }
+
+    /// When something is to be done, as far as known: the plan ends, or an answer comes.
+    pub(super) fn due(&self) -> Cycle {
+        self.lanes.iter().fold(self.until, |due, lane| due.min(lane.answer_at))
+    }
+
+    /// Takes in what is told of the credits of a virtual channel. Returns when there has to be another plan.
+    pub(super) fn hear_credits(&mut self, period: Period, run: &Run) -> Cycle {
+        let vc = usize::from(run.vc);
+        self.lanes[vc].credits.add(period, run);
+        self.revises_at(period, vc, run, self.lanes[vc].sent)
+    }
+
+    /// When there has to be another plan after `run` has told of flits or credits of `vc`, of which `used` were used before the
+    /// plan began: in that cycle, unless the plan ends before or there is enough in any case.
+    pub(super) fn revises_at(&self, period: Period, vc: usize, run: &Run, used: u64) -> Cycle {
+        let lane = &self.lanes[vc];
+        if !lane.is_sending() || run.at >= self.until {
+            return Cycle::NEVER;
+        }
+        let (used, sent) = (used + period.count(lane.places, self.since, run.at), lane.places.count());
+        let goes_on = self.until >= self.since + period.cycles();
+        let is_enough = run.before > used + sent && run.places.count() >= sent;
+        if goes_on && is_enough { Cycle::NEVER } else { run.at }
+    }
+}
+
+/// What a virtual channel does with things that come: so many have been used, so many are needed for the rest of the packet,
+/// and so many were in a period.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    used: u64,
+    left: u64,
+    sent: u64,
+}
+
+/// How long `forecast` supplies things as in the period from cycle `now` on.
+fn supplies(forecast: &Forecast, period: Period, now: Cycle, Use { used, left, sent }: Use) -> Cycle {
+    let Steady { places, until } = forecast.steady(period, now, used + left);
+    let comes = places.count();
+    if comes == sent {
+        return until;
+    }
+    let stock = forecast.count(period, now).saturating_sub(used);
+    if stock >= left {
+        return Cycle::NEVER;
+    }
+    // Then it has to be certain that none was waited for.
+    match stock.saturating_sub(sent) {
+        0 => now,
+        _ if comes > sent => until,
+        spare => until.min(now + ((spare - 1) / (sent - comes) + 1) * period.cycles()),
+    }
+}
+
+/// Puts `mail` into the inbox of the component at the other end of `wire`, which runs by cycle `by`.
+#[inline]
+pub(super) fn post(post: &mut PostOf<Elite>, wire: &Wire, by: Cycle, mail: Mail) {
+    match post.inbox(wire.peer, by) {
+        Some(inbox) => inbox.accept(mail),
+        None => post.send_away(wire.peer, by, mail),
+    }
+}

@@ -1,0 +1,405 @@
+//! A switch: what it has to do, and when.
+//!
+//! It looks at an output when its plan ([`Sender`]) ends or something that it did not foresee comes, at requests when they
+//! can be made and when something has been freed, and at nothing in other cycles. The steps of a cycle are those of the text
+//! in `elite/mod.rs`.
+
+mod deadlock;
+mod grant;
+
+use super::forecast::{Forecast, Run};
+use super::packet_state::{Inbox, Mail, PacketState};
+use super::period::Places;
+use super::sender::{Lane, Place, Sender, post};
+use super::{Cx, Elite, Shared};
+use flitway_engine::{Cycle, prefetch};
+use flitway_fabric::bits::bits;
+use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
+use flitway_fabric::deadlock::Waiting;
+use flitway_fabric::observer::Observer;
+use flitway_fabric::simulation::{Conservation, Wire, Wires};
+use flitway_wiring::topology::End;
+use flitway_wiring::{PortId, SwitchId};
+use std::collections::VecDeque;
+
+/// An incoming virtual channel.
+#[derive(Debug)]
+struct Input {
+    /// When flits are ready, and how many have left the buffer, since the start.
+    flits: Forecast,
+    taken: u64,
+    /// Packets whose heads have come or are about to, and which have been given no output.
+    heads: VecDeque<Box<PacketState>>,
+    /// The output and virtual channel that the first packet has.
+    output: Option<(u16, u8)>,
+    /// Flits of the packets that have come and whose last flit has not left, and of all that have left, modulo 2^32.
+    held: u64,
+    freed: u32,
+    /// Packets that are done with it, modulo 2^32.
+    released: u32,
+}
+
+/// A switch.
+#[derive(Debug)]
+pub struct Switch {
+    number: u32,
+    here: SwitchId,
+    vcs: usize,
+    /// By port and virtual channel.
+    inputs: Box<[Input]>,
+    /// By port: the way back to who sends.
+    backs: Box<[Option<Wire>]>,
+    outputs: Box<[Option<Sender>]>,
+    /// By port: when the output has something to do, as far as known.
+    dues: Box<[Cycle]>,
+    /// Incoming virtual channels whose first packet has no output, with the cycle from which on it requests; in that order.
+    waiting: Vec<(Cycle, u16)>,
+    /// The port at which the next packet that has a choice looks first.
+    turn: u32,
+    /// An outgoing virtual channel has been freed.
+    has_freed: bool,
+    /// The next cycle in which something may have to be done.
+    due: Cycle,
+}
+
+/// Bytes of a switch port.
+pub(super) fn bytes_per_port(vcs: usize) -> usize {
+    size_of::<Sender>() + vcs * (size_of::<Input>() + size_of::<Lane>() + 256)
+}
+
+impl Switch {
+    pub(super) fn new(shared: &Shared, number: u32, wires: &[Wires]) -> Self {
+        let topology = shared.routing.topology();
+        let here = SwitchId(number % topology.switches());
+        let input = || Input {
+            flits: Forecast::new(0),
+            taken: 0,
+            heads: VecDeque::new(),
+            output: None,
+            held: 0,
+            freed: 0,
+            released: 0,
+        };
+        let output = |(port, wires): (u32, &Wires)| {
+            let port = PortId(port);
+            let leads_to_node = matches!(topology.wire(here, port), Some((_, End::Node(_))));
+            let place = Place { component: number, port };
+            Some(Sender::new(shared, place, wires.out?, wires.rate.into(), leads_to_node))
+        };
+        Switch {
+            number,
+            here,
+            vcs: shared.vcs,
+            inputs: (0..wires.len() * shared.vcs).map(|_| input()).collect(),
+            backs: wires.iter().map(|wires| wires.back).collect(),
+            outputs: (0..).zip(wires).map(output).collect(),
+            dues: vec![Cycle::NEVER; wires.len()].into(),
+            waiting: Vec::new(),
+            turn: 0,
+            has_freed: false,
+            due: Cycle::NEVER,
+        }
+    }
+
+    /// Everything that is to be done in cycle `now`.
+    fn step<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let due = (0..).zip(&self.dues).fold(0_u64, |due, (port, &at)| due | u64::from(at <= now) << port);
+        for output in bits(due) {
+            self.settle_output(cx, now, output);
+            self.hear_answers(cx, now, output);
+        }
+        let mut touched = due;
+        if self.has_freed || self.waiting.iter().any(|&(at, _)| at == now) {
+            self.has_freed = false;
+            touched |= self.grant(cx, now);
+        }
+        for output in bits(touched) {
+            self.send(cx, now, output);
+        }
+    }
+
+    /// When something is due after cycle `now`.
+    fn next_due(&self, now: Cycle) -> Cycle {
+        let asks = self.waiting.iter().map(|&(at, _)| at).find(|&at| at > now);
+        self.dues.iter().copied().fold(asks.unwrap_or(Cycle::NEVER), Cycle::min)
+    }
+
+    /// Enters what output `number` has sent before cycle `now`, and which packets have gone.
+    fn settle_output<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
+        let Some(output) = &mut self.outputs[number] else { return };
+        let inputs = &mut self.inputs;
+        output.settle(cx.shared.period, now, |owner, count| inputs[usize::from(owner)].taken += count);
+        for vc in bits(output.note_gone()) {
+            self.finish(cx, now, number, vc);
+        }
+    }
+
+    /// The last flit of the packet that has `vc` of output `number` has been sent in the cycle before `now`.
+    fn finish<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize) {
+        let Some(output) = &mut self.outputs[number] else { return };
+        let lane = &mut output.lanes[vc];
+        if let Some(owner) = lane.owner {
+            let input = &mut self.inputs[usize::from(owner)];
+            input.held -= u64::from(lane.flits);
+            input.freed = input.freed.wrapping_add(lane.flits);
+        }
+        let settings = &cx.shared.settings;
+        if let Some(state) = lane.state.take() {
+            let wire = &output.wire;
+            let received = now + u64::from(settings.pipeline.transmit + wire.latency);
+            if let Some(answer) = settings.answer {
+                lane.answer_at = received + u64::from(answer.node + wire.latency);
+            }
+            post(cx.post, wire, received, Mail::Whole(wire.port, vc as u8, received, state));
+        }
+        if settings.answer.is_none() {
+            self.release(cx, now, number, vc);
+        }
+    }
+
+    /// The answers that have come to output `number` by cycle `now` release what their packets have held, and go on.
+    fn hear_answers<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
+        let Some(output) = &self.outputs[number] else { return };
+        for vc in bits(output.answers(now)) {
+            if let Some(input) = self.release(cx, now, number, vc)
+                && let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs])
+            {
+                let comes = now + u64::from(answer.switch + back.latency);
+                let mail = Mail::Answer(back.port, (input % self.vcs) as u8, comes);
+                post(cx.post, back, comes, mail);
+            }
+        }
+    }
+
+    /// Frees `vc` of output `number` and the incoming virtual channel whose packet had it, which is returned.
+    fn release<O>(&mut self, cx: &Cx<'_, O>, now: Cycle, number: usize, vc: usize) -> Option<usize> {
+        let output = self.outputs[number].as_mut()?;
+        let lane = &mut output.lanes[vc];
+        if cx.shared.settings.answer.is_some() && !output.leads_to_node {
+            lane.credits.reset(now, lane.sent + u64::from(cx.shared.settings.buffer_flits));
+        }
+        let number = usize::from(lane.release(now)?);
+        self.has_freed = true;
+        let input = &mut self.inputs[number];
+        input.output = None;
+        input.released = input.released.wrapping_add(1);
+        if let Some(next) = input.heads.front() {
+            let ready = next.arrived + u64::from(cx.shared.settings.pipeline.ready());
+            self.ask(number, ready.max(now));
+        }
+        Some(number)
+    }
+
+    /// The first packet of incoming virtual channel `input` requests from cycle `at` on.
+    fn ask(&mut self, input: usize, at: Cycle) {
+        let entry = (at, input as u16);
+        let place = self.waiting.partition_point(|other| *other < entry);
+        self.waiting.insert(place, entry);
+    }
+
+    /// Step 3: makes a plan for output `number` from cycle `now` on, and tells the neighbours what is new in it.
+    fn send<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
+        let (inputs, period) = (&mut self.inputs, cx.shared.period);
+        let Some(output) = &mut self.outputs[number] else { return };
+        for owner in output.lanes.iter().filter_map(|lane| lane.owner) {
+            inputs[usize::from(owner)].flits.forget(now);
+        }
+        let source = |owner: u16| {
+            let input = &inputs[usize::from(owner)];
+            (&input.flits, input.taken)
+        };
+        let begins = output.plan(period, now, source);
+        for vc in 0..self.vcs {
+            let does_begin = begins >> vc & 1 == 1;
+            if does_begin {
+                self.begin(cx, now, number, vc);
+            }
+            let Some(output) = &mut self.outputs[number] else { return };
+            let lane = &output.lanes[vc];
+            if lane.has_begun
+                && lane.is_sending()
+                && let Some(places) = output.news(period, vc, now, does_begin)
+            {
+                output.tell(cx, now, vc, places);
+                self.give_back(cx, now, number, vc, places);
+            }
+        }
+        if let Some(output) = &self.outputs[number] {
+            self.dues[number] = output.due();
+        }
+    }
+
+    /// The first flit of the packet of `vc` of output `number` leaves in cycle `now`.
+    fn begin<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize) {
+        let Some(output) = &mut self.outputs[number] else { return };
+        let lane = &mut output.lanes[vc];
+        let given = lane.given;
+        if let Some(state) = &mut lane.state {
+            state.hops += 1;
+        }
+        cx.counters.events += 1;
+        cx.counters.packet_hops += 1;
+        cx.counters.flit_hops += u64::from(lane.flits);
+        output.begin(cx, now, vc, given);
+    }
+
+    /// Tells whoever sends to the input of the packet of `vc` of output `number` that credits come back in this pattern: flits
+    /// leave in it from cycle `now` on.
+    fn give_back<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize, places: Places) {
+        let Some(output) = &self.outputs[number] else { return };
+        let lane = &output.lanes[vc];
+        let Some(owner) = lane.owner.map(usize::from) else { return };
+        let (taken, left) = (self.inputs[owner].taken, lane.end - lane.sent);
+        let settings = &cx.shared.settings;
+        // Where the path is held, what has room for the rest of the packet needs no more credits.
+        if settings.answer.is_some() && left <= u64::from(settings.buffer_flits) {
+            return;
+        }
+        let Some(back) = &self.backs[owner / self.vcs] else { return };
+        let cycles = u64::from(settings.credit + back.latency);
+        let before = u64::from(settings.buffer_flits) + taken;
+        let run = Run {
+            port: back.port,
+            vc: (owner % self.vcs) as u8,
+            at: now + cycles,
+            before,
+            places: cx.shared.period.later(places, cycles),
+            end: before + left,
+        };
+        post(cx.post, back, run.at, Mail::Credits(run));
+    }
+
+    fn receive_flits(&mut self, shared: &Shared, inbox: &mut Inbox) {
+        let ready = u64::from(shared.settings.pipeline.ready());
+        for run in inbox.flits.drain(..) {
+            let input = &mut self.inputs[usize::from(run.port) * self.vcs + usize::from(run.vc)];
+            input.flits.add(shared.period, &run);
+            if let Some((port, vc)) = input.output
+                && let Some(output) = &self.outputs[usize::from(port)]
+            {
+                let at = output.revises_at(shared.period, vc.into(), &run, input.taken);
+                self.call(port, at);
+            }
+        }
+        for (port, vc, state) in inbox.heads.drain(..) {
+            let number = usize::from(port) * self.vcs + usize::from(vc);
+            let input = &mut self.inputs[number];
+            input.held += u64::from(state.flits);
+            let asks = state.arrived + ready;
+            input.heads.push_back(state);
+            if input.output.is_none() && input.heads.len() == 1 {
+                self.ask(number, asks);
+                self.due = self.due.min(asks);
+            }
+        }
+    }
+
+    /// Output `number` has something to do in cycle `at`.
+    fn call(&mut self, number: u16, at: Cycle) {
+        let due = &mut self.dues[usize::from(number)];
+        *due = at.min(*due);
+        self.due = self.due.min(at);
+    }
+}
+
+impl SwitchModel<Elite> for Switch {
+    fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, _: Cycle) {
+        self.receive_flits(shared, inbox);
+        for run in inbox.credits.drain(..) {
+            let Some(output) = &mut self.outputs[usize::from(run.port)] else { continue };
+            let at = output.hear_credits(shared.period, &run);
+            self.call(run.port, at);
+        }
+        for (port, vc, at) in inbox.answers.drain(..) {
+            if let Some(output) = &mut self.outputs[usize::from(port)] {
+                output.lanes[usize::from(vc)].answer_at = at;
+            }
+            self.call(port, at);
+        }
+        for (port, at, rate) in inbox.paces.drain(..) {
+            if let Some(output) = &mut self.outputs[usize::from(port)] {
+                output.pace.change(at, rate);
+            }
+            self.call(port, at);
+        }
+    }
+
+    fn prefetch(&self, _: &Shared, post: &PostOf<Elite>, place: usize, until: Cycle, stage: Stage) {
+        let due = || {
+            self.dues.iter().zip(&self.outputs).filter(|(at, _)| **at < until).filter_map(|it| it.1.as_ref())
+        };
+        match stage {
+            Stage::Itself => prefetch::item(self),
+            Stage::Mail => {
+                let inbox = post.inbox_of(place);
+                prefetch::slice(&self.dues);
+                prefetch::slice(&inbox.flits);
+                prefetch::slice(&inbox.credits);
+            }
+            Stage::First => {
+                let at = |run: &Run| usize::from(run.port) * self.vcs + usize::from(run.vc);
+                post.inbox_of(place).flits.iter().for_each(|run| prefetch::item(&self.inputs[at(run)]));
+                let outputs = self.dues.iter().zip(&self.outputs).filter(|(at, _)| **at < until);
+                outputs.for_each(|(_, output)| prefetch::item(output));
+            }
+            Stage::Second => due().for_each(|output| prefetch::slice(&output.lanes)),
+            Stage::Third => {
+                let owners = due().flat_map(|output| output.lanes.iter().filter_map(|lane| lane.owner));
+                owners.for_each(|owner| prefetch::item(&self.inputs[usize::from(owner)]));
+            }
+            Stage::Ports => {
+                prefetch::slice(&self.inputs);
+                prefetch::slice(&self.outputs);
+            }
+            Stage::Queues => due().for_each(|output| prefetch::slice(&output.lanes)),
+        }
+    }
+
+    fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
+        while self.due < until {
+            let now = self.due;
+            cx.counters.wakes += 1;
+            self.step(cx, now);
+            self.due = self.next_due(now);
+        }
+        Rest { next: self.due, waits: false }
+    }
+
+    fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}
+
+    fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
+        for input in &self.inputs {
+            books.in_network += input.heads.len() as u64;
+            books.units_held += input.held;
+            books.units_freed += u64::from(input.freed);
+        }
+        for output in self.outputs.iter().flatten() {
+            output.audit(books);
+        }
+    }
+
+    fn waiting(&self, shared: &Shared, now: Cycle) -> Vec<Waiting> {
+        self.stuck(shared, now)
+    }
+
+    /// With answers, packets that are done with the incoming virtual channel; otherwise flits that it has room for.
+    fn position(&self, shared: &Shared, port: PortId, vc: u8, now: Cycle) -> u32 {
+        let number = port.index() * self.vcs + usize::from(vc);
+        let input = &self.inputs[number];
+        if shared.settings.answer.is_some() {
+            return input.released;
+        }
+        shared.settings.buffer_flits.wrapping_add(self.taken_by(shared, input, now) as u32)
+    }
+
+    fn sent_flits(&self, port: PortId) -> Option<u64> {
+        Some(self.outputs[port.index()].as_ref().map_or(0, |output| output.flits))
+    }
+
+    fn queued_flits(&self, _: &Shared, inbox: &Inbox, _: Cycle) -> u64 {
+        let inside = self.inputs.iter().flat_map(|input| &input.heads).map(|state| u64::from(state.flits));
+        let given = self.outputs.iter().flatten().map(Sender::queued_flits);
+        let coming = inbox.heads.iter().map(|(.., state)| u64::from(state.flits));
+        inside.chain(given).chain(coming).sum()
+    }
+}

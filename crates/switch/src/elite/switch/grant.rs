@@ -1,0 +1,115 @@
+//! Step 2: who is given which output.
+
+use super::Switch;
+use crate::elite::settings::EliteSettings;
+use crate::elite::{Cx, Shared};
+use flitway_engine::Cycle;
+use flitway_fabric::observer::{Grant, Observer, Passage};
+use flitway_wiring::PortId;
+use flitway_wiring::routing::{Arrival, Candidate, Header};
+
+impl Switch {
+    /// Gives outputs to those that request in cycle `now`, the first first. Returns the outputs that were given, as bits.
+    pub(super) fn grant<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> u64 {
+        let mut granted = 0;
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|&(asked, input)| {
+            if asked > now {
+                return true;
+            }
+            match self.choose(cx.shared, usize::from(input)) {
+                Some((candidate, vc)) => {
+                    self.give(cx, now, (asked, input), candidate, vc);
+                    granted |= 1 << candidate.hop.port.0;
+                    false
+                }
+                None => true,
+            }
+        });
+        debug_assert!(self.waiting.is_empty(), "nobody requests anew while outputs are given");
+        self.waiting = waiting;
+        granted
+    }
+
+    /// The output and virtual channel that the first packet of incoming virtual channel `number` takes, if one is free.
+    fn choose(&mut self, shared: &Shared, number: usize) -> Option<(Candidate, usize)> {
+        let header = self.inputs[number].heads.front()?.header;
+        let mut best: Option<(u32, Candidate, usize)> = None;
+        let (mut count, ports) = (0, self.outputs.len() as u32);
+        self.candidates(shared, number, header, |switch, candidate| {
+            count += 1;
+            let port = candidate.hop.port;
+            let Some(vc) = switch.free_vc(shared, candidate) else { return };
+            let distance = (port.0 + ports - switch.turn) % ports;
+            let rank = switch.taken_vcs(port) * ports + distance;
+            if best.is_none_or(|(least, ..)| rank < least) {
+                best = Some((rank, candidate, vc));
+            }
+        });
+        let (_, candidate, vc) = best?;
+        if count > 1 {
+            self.turn = (candidate.hop.port.0 + 1) % ports;
+        }
+        Some((candidate, vc))
+    }
+
+    /// Tells `take` what the routing names for a packet with this header in incoming virtual channel `number`.
+    pub(super) fn candidates(
+        &self,
+        shared: &Shared,
+        number: usize,
+        header: Header,
+        mut take: impl FnMut(&Self, Candidate),
+    ) {
+        let (port, class) = (PortId::new(number / self.vcs), (number % self.vcs / shared.lanes) as u8);
+        shared.routing.candidates(self.here, Arrival { port, class }, header, |it| take(self, it));
+    }
+
+    /// The lowest virtual channel that is free of those that a candidate may take.
+    fn free_vc(&self, shared: &Shared, candidate: Candidate) -> Option<usize> {
+        let lanes = &self.outputs[candidate.hop.port.index()].as_ref()?.lanes;
+        EliteSettings::vcs_of(candidate.hop.class, shared.lanes).find(|&vc| lanes[vc].owner.is_none())
+    }
+
+    fn taken_vcs(&self, port: PortId) -> u32 {
+        let lanes = self.outputs[port.index()].iter().flat_map(|output| &output.lanes);
+        lanes.filter(|lane| lane.owner.is_some()).count() as u32
+    }
+
+    /// Gives `vc` of the output of `candidate` to the packet of an incoming virtual channel that requested in cycle `asked`.
+    fn give<O: Observer>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        (asked, number): (Cycle, u16),
+        candidate: Candidate,
+        vc: usize,
+    ) {
+        let port = candidate.hop.port;
+        let input = &mut self.inputs[usize::from(number)];
+        let Some(mut state) = input.heads.pop_front() else { return };
+        input.output = Some((port.0 as u16, vc as u8));
+        state.header = candidate.header;
+        let by = PortId::new(usize::from(number) / self.vcs);
+        let came = (usize::from(number) % self.vcs) as u8;
+        cx.counters.events += 1;
+        cx.observer.granted(&Grant { cycle: now, switch: self.number, output: port, vc: came, input: by });
+        self.settle_output(cx, now, port.index());
+        let Some(output) = &mut self.outputs[port.index()] else { return };
+        if cx.observer.follows_passages() {
+            cx.observer.passed(&Passage {
+                packet: state.name(),
+                switch: self.number,
+                input: by,
+                vc: came,
+                outputs: 1 << port.0,
+                arrived: state.arrived,
+                ready: state.arrived + u64::from(cx.shared.settings.pipeline.ready()),
+                requested: asked,
+                free: Some(output.lanes[vc].free),
+                granted: now,
+            });
+        }
+        output.lanes[vc].give(number, state, now);
+    }
+}
