@@ -45,6 +45,11 @@ class WorkloadOptions(TypedDict, total=False):
     """Simulated time to measure after the warm-up, instead of running to the precision; without --warm-up at least this
     long, since a warm-up is found in twenty fiftieths of it or more."""
 
+    faults: _File
+    """What breaks when, on machines whose links retry: rules such as down(link="switch 5 port 7", at=20us), joined by
+    `;`, or a file with one a line (`flitway list faults`). Times count from the start of each point. Status 1 if
+    packets are lost for good."""
+
     graph: _File | Iterable[_File]
     """Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is
     given, and beside multicasts, barriers and a train; several run side by side."""

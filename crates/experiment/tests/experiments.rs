@@ -4,6 +4,7 @@
 
 use flitway_experiment::workload::{Kind, WorkloadOptions};
 use flitway_experiment::{Experiment, Overrides, Point, Progress, Runner, RunnerError, Store, builtin};
+use flitway_report::faults::FaultsResult;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -478,7 +479,8 @@ fn the_numbers_that_plots_may_name_are_those_that_points_have() {
     let mut found = Vec::new();
     leaves("", &result["points"][0], &mut found);
     let known: Vec<&str> = fields.iter().map(|(path, _)| *path).collect();
-    // A single switch has no network between switches, and its links corrupt nothing; how many channels there are is no
+    // A single switch has no network between switches, its links corrupt nothing, nothing breaks and nothing is answered; how
+    // many channels there are is no
     // measurement.
     let own =
         ["wall_s", "peak_rss_bytes", "channel_load.injection.channels", "channel_load.ejection.channels"];
@@ -487,9 +489,37 @@ fn the_numbers_that_plots_may_name_are_those_that_points_have() {
         .filter(|path| !known.contains(&path.as_str()) && !own.contains(&path.as_str()))
         .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
-    let known = known.iter().filter(|path| !path.contains(".network.") && !path.starts_with("link_errors."));
+    let others = ["link_errors.", "reply.", "faults."];
+    let is_other = |path: &str| path.contains(".network.") || others.iter().any(|it| path.starts_with(it));
+    let known = known.iter().filter(|path| !is_other(path));
     let absent: Vec<&&str> = known.filter(|path| !found.iter().any(|other| other == **path)).collect();
     assert!(absent.is_empty(), "{absent:?}");
+}
+
+/// A node whose link is cut loses packets, and the numbers of that are those that plots may name.
+#[test]
+fn what_breaks_is_measured() {
+    let text = "name = \"a\"\n[run]\nmachine = \"nrc\"\nload = 0.3\nwarm_up = \"5 us\"\nduration = \"200 us\"\n\
+                faults = 'down(link=\"node 3\", at=20us); lanes(link=\"node 5\", good=6, at=30us)'\n";
+    let experiment =
+        Experiment::from_text("a.toml", text.to_owned(), ".".as_ref(), &Overrides::default()).unwrap();
+    let result = run(&experiment, None, 1)[0].clone().unwrap();
+    let faults = &result["points"][0]["faults"];
+    let mut found = Vec::new();
+    leaves("faults", faults, &mut found);
+    let known: Vec<&str> = FaultsResult::FIELDS.iter().map(|(path, _)| *path).collect();
+    found.retain(|path| !["log", "series", "longest_pair"].iter().any(|it| path.contains(it)));
+    let unknown: Vec<&String> = found.iter().filter(|path| !known.contains(&path.as_str())).collect();
+    let absent: Vec<&&str> = known.iter().filter(|path| !found.iter().any(|it| it == **path)).collect();
+    assert!(unknown.is_empty() && absent.is_empty(), "{unknown:?} {absent:?}");
+    assert!(faults["lost"]["link_down"].as_u64() > Some(0), "{faults}");
+    let log: Vec<&str> =
+        faults["log"].as_array().unwrap().iter().filter_map(|it| it["text"].as_str()).collect();
+    assert!(log.contains(&"active on 6 lanes, 3/4 of the full rate") && log.contains(&"down"), "{log:?}");
+    assert!(log.contains(&"the tables of this routing are fixed: nothing is written"), "{log:?}");
+    let wrong = text.replace("node 3", "node 33");
+    let mistakes = Experiment::from_text("a.toml", wrong, ".".as_ref(), &Overrides::default()).unwrap_err();
+    assert!(mistakes.to_string().contains("there is no node 33"), "{mistakes}");
 }
 
 /// The paths of all numbers in `value`.
