@@ -327,6 +327,7 @@ fn load_with_example(setting: &Setting) {
             load("hpp-switch", &[tree, "switch.ports=24", "link.length.switch=8 m", &chosen, &own]);
         }
         "routing.algorithm" => _ = load("mesh-8x8", &[&chosen, &own]),
+        "nic.model" => _ = load("hpp-switch", &[&chosen, &own]),
         _ => {
             let is_of_it = |machine: &Machine| machine.to_json()["switch"]["architecture"] == names[0];
             let (name, _) = builtin().iter().find(|(name, _)| is_of_it(&load(name, &[]))).unwrap();
