@@ -139,7 +139,9 @@ class Machine:
         other.text, other.folder, other._settings = self.text, self.folder, dict(self._settings)
         return other
 
-    def check(self, *, traffic: str | None = None, packet: str = "256B") -> CheckedMachine:
+    def check(
+        self, *, traffic: str | None = None, packet: str = "256B", outstanding: int | None = None
+    ) -> CheckedMachine:
         """Checks the machine: what follows from it.
 
         Parameters
@@ -148,6 +150,9 @@ class Machine:
             The pattern of traffic under which channel loads are expected; uniform unless given.
         packet
             The packet of which latencies are told.
+        outstanding
+            Packets of a node that may be under way without their replies, with a pattern such as
+            ``uniform(reply=64B)``; any number unless given.
 
         Raises
         ------
@@ -156,7 +161,8 @@ class Machine:
         WorkloadError
             If the pattern does not fit.
         """
-        text, warnings = _flitway.check_machine(self, traffic, packet)
+        most = None if outstanding is None else str(outstanding)
+        text, warnings = _flitway.check_machine(self, traffic, packet, most)
         return CheckedMachine(json.loads(text), diagnostics(warnings))
 
     @property

@@ -17,7 +17,8 @@ class WorkloadOptions(TypedDict, total=False):
     """
 
     traffic: str
-    """To whom: uniform (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)."""
+    """To whom: uniform (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`);
+    `uniform(reply=64B)` has each packet answered."""
 
     packet: str
     """How large: 256B (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)."""
@@ -28,6 +29,10 @@ class WorkloadOptions(TypedDict, total=False):
     load: str | float | Iterable[float]
     """Offered load as a fraction of a node's injection rate: one (0.3), a range (0.1..0.9:0.1, unless given), several
     of both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)."""
+
+    outstanding: int
+    """Packets of a node that may be under way without their replies, with a pattern that is answered, such as
+    `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply."""
 
     precision: str | float
     """Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless

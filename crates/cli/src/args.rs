@@ -183,6 +183,9 @@ pub(crate) struct CheckArguments {
     /// Traffic whose load of each channel is shown: uniform (unless given), transpose, ... (see `flitway list`)
     #[arg(long, value_name = "PATTERN")]
     pub(crate) traffic: Option<String>,
+    /// Packets of a node that may be under way without their replies, with a pattern such as `uniform(reply=64B)`
+    #[arg(long, value_name = "N")]
+    pub(crate) outstanding: Option<String>,
     /// Write the facts as JSON to a file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,

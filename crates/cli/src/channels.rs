@@ -4,7 +4,7 @@ use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::Machine;
-use flitway_report::channels::{ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
+use flitway_report::channels::{Answers, ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;
 use flitway_wiring::topology::End;
@@ -70,9 +70,13 @@ pub(crate) fn waiting_section(
             lines.push(format!(
                 "in each rail {channels} channels, counted by VC class, with {dependencies} dependencies; {reach}"
             ));
+            lines.extend(waiting.answers.map(answers));
             if let Some(cycle) = waiting.cycle() {
                 lines.push(picture(cycle, names));
-                lines.push(fix(session.machine()));
+                lines.push(match waiting.answers {
+                    Some(Answers::Shared) => fix_of_replies(session.machine()),
+                    _ => fix(session.machine()),
+                });
             }
         }
     }
@@ -131,6 +135,31 @@ fn fix(machine: &Machine) -> String {
     } else {
         let vcs = chip.vcs().next_multiple_of(classes);
         format!("fix: {flag} = true and switch.vcs = {vcs}, for its {classes} classes; or {up_down}")
+    }
+}
+
+/// What it means that packets are answered.
+fn answers(answers: Answers) -> String {
+    let text = match answers {
+        Answers::Unlimited => "a NIC takes requests however many replies wait: they hold back nothing",
+        Answers::Fit => {
+            "a reply queue holds as many as there can be requests under way to it: they hold back nothing"
+        }
+        Answers::Own => "virtual channels of their own: a NIC that keeps requests holds back no reply",
+        Answers::Shared => {
+            "those of requests, which a NIC keeps while its reply queue is full: what comes into a node waits for what goes out"
+        }
+    };
+    format!("replies: {text}")
+}
+
+/// What helps where replies wait behind requests.
+fn fix_of_replies(machine: &Machine) -> String {
+    let queue = "nic.reply_queue as large as there are requests under way to a node";
+    if machine.switch.chip().offers().virtual_channels {
+        format!("fix: nic.reply_vcs = \"own\"; or, with --outstanding, {queue}")
+    } else {
+        format!("fix: with --outstanding, {queue}")
     }
 }
 

@@ -5,12 +5,13 @@ use crate::failure::Failure;
 use crate::layout::prose;
 use crate::output::say;
 use crate::words;
+use flitway_experiment::faults;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::builtin;
 use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
 use flitway_report::session::multicast::By;
-use flitway_workload::catalog::Entry;
+use flitway_workload::catalog::{Entry, Parameter};
 use flitway_workload::graph::goal::Problem;
 use flitway_workload::graph::placement;
 use flitway_workload::multicast::members;
@@ -48,16 +49,22 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
 
 /// What is called `topic`, but for files, settings of machines and their values.
 fn names(topic: &str) -> Vec<String> {
+    let patterns = &destination::CATALOG;
     let entries = [
-        (destination::CATALOG.subject(), destination::CATALOG.find(topic)),
-        (size::CATALOG.subject(), size::CATALOG.find(topic)),
-        (arrival::CATALOG.subject(), arrival::CATALOG.find(topic)),
-        (placement::CATALOG.subject(), placement::CATALOG.find(topic)),
-        (members::CATALOG.subject(), members::CATALOG.find(topic)),
-        (losses::CATALOG.subject(), losses::CATALOG.find(topic)),
+        (patterns.subject(), patterns.find(topic), patterns.common()),
+        (size::CATALOG.subject(), size::CATALOG.find(topic), &[]),
+        (arrival::CATALOG.subject(), arrival::CATALOG.find(topic), &[]),
+        (placement::CATALOG.subject(), placement::CATALOG.find(topic), &[]),
+        (members::CATALOG.subject(), members::CATALOG.find(topic), &[]),
+        (losses::CATALOG.subject(), losses::CATALOG.find(topic), &[]),
+        (faults::CATALOG.subject(), faults::CATALOG.find(topic), &[]),
     ];
-    let mut pages: Vec<String> =
-        entries.iter().filter_map(|(subject, entry)| entry.map(|entry| page(subject, entry))).collect();
+    let found = entries.iter().filter_map(|(subject, entry, common)| Some((subject, (*entry)?, *common)));
+    let mut pages: Vec<String> = found.map(|(subject, entry, common)| page(subject, entry, common)).collect();
+    let of_all = patterns.common().iter().filter(|parameter| parameter.name == topic);
+    pages.extend(
+        of_all.map(|it| format!("{} (of every {}): {}{}", it.name, patterns.subject(), it.doc, value(it))),
+    );
     let ways = By::TABLE.map(|row| (row.0, row.2)).into_iter();
     let ways = ways.map(|(name, doc)| (name, "of a multicast", doc));
     let ways = ways.chain(BY.map(|row| (row.0, "of a barrier", row.2)));
@@ -74,7 +81,13 @@ fn names(topic: &str) -> Vec<String> {
     pages
 }
 
-fn page(subject: &str, entry: &Entry) -> String {
+/// What a parameter expects, as a sentence.
+fn value(parameter: &Parameter) -> String {
+    format!(" Value: {}.", parameter.expected)
+}
+
+/// The page of an entry; `common` is what all entries of its catalog may take.
+fn page(subject: &str, entry: &Entry, common: &[Parameter]) -> String {
     let mut text = format!("{} ({subject}): {}\n\n{}\n", entry.name, entry.doc, entry.details);
     // Writing to a string does not fail.
     for parameter in entry.parameters {
@@ -85,6 +98,9 @@ fn page(subject: &str, entry: &Entry) -> String {
             "\n  {}: {} ({default})\n      {}\n",
             parameter.name, parameter.expected, parameter.doc
         );
+    }
+    for it in common {
+        let _ = write!(text, "\n  {}: {} (not given by default)\n      {}\n", it.name, it.expected, it.doc);
     }
     if !entry.aliases.is_empty() {
         let aliases: Vec<String> =

@@ -4,6 +4,7 @@ use crate::args::ListArguments;
 use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::say;
+use flitway_experiment::faults;
 use flitway_experiment::workload::barrier::losses;
 use flitway_machine::{architectures, builtin, nearest, nics};
 use flitway_process::multicaster::RootPolicy;
@@ -79,6 +80,7 @@ fn sections() -> Vec<Section> {
         ),
         ("barrier-by", "How barriers are carried out (--by)", own(BY.map(|row| (row.0, row.2)).to_vec())),
         ("lose", "Barrier packets (--lose)", entries(losses::CATALOG.entries().collect())),
+        ("faults", "Faults (--faults)", entries(faults::CATALOG.entries().collect())),
         ("roots", "Roots of multicasts (--root)", own(RootPolicy::TABLE.map(|row| (row.0, row.2)).to_vec())),
         ("architectures", "Switch architectures (switch.architecture)", own(architectures())),
         ("nics", "NICs (nic.model)", own(nics())),

@@ -16,6 +16,7 @@ mod counters;
 mod experiment;
 mod explain;
 mod failure;
+mod faults;
 mod import;
 mod inputs;
 mod layout;

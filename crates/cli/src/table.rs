@@ -130,6 +130,7 @@ pub(crate) fn definitions(
     if workload.loads != [Load::Max] {
         text.push_str(&remarks::created(points, sending_part(nodes, silent)));
     }
+    text.push_str(&round_trips(points));
     text.push_str(&verdicts(points));
     if let Some(point) = points.iter().rfind(|point| point.packets > 0) {
         let scale = session.scale();
@@ -145,6 +146,33 @@ pub(crate) fn definitions(
         );
     }
     text.push_str(&remarks::unfair(points, nodes, silent));
+    text
+}
+
+/// From requests to their replies, if there are such: a line for each point.
+fn round_trips(points: &[Point]) -> String {
+    let mut text = String::new();
+    let answered = points.iter().filter_map(|point| Some((point, point.reply.as_ref()?)));
+    for (place, (point, reply)) in answered.enumerate() {
+        if place == 0 {
+            text.push_str(
+                "\nround trip         creation of a request to last flit of its reply delivered; what is shown above is of requests",
+            );
+        }
+        let Some(trip) = &reply.round_trip_latency else { continue };
+        let interval = trip.ci95.map_or_else(String::new, |half| format!(" +-{half:.1}"));
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "\n                   at load {}: {:.1}{interval} ns, p50 {:.0}, p99 {:.0}, p99.9 {:.0}; load of replies {}",
+            load(point.offered_load, 3),
+            trip.mean,
+            trip.p50,
+            trip.p99,
+            trip.p999,
+            load(reply.accepted_load, 4),
+        );
+    }
     text
 }
 

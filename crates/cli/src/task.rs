@@ -154,7 +154,12 @@ impl<W: Tasks> Task<'_, W> {
         if manner().verbose {
             voice.say(|| table::cost_of_run(&measured, beside))?;
         }
-        let fault = no_deadlock(&measured).and_then(|()| (shown.fault)(&measured));
+        for text in measured.iter().filter_map(|point| point.faults.as_ref()).map(crate::faults::text) {
+            voice.say(|| broken(&format!("\n{text}"), REMARK))?;
+        }
+        let fault = no_deadlock(&measured)
+            .and_then(|()| none_lost(&measured))
+            .and_then(|()| (shown.fault)(&measured));
         let measured: Vec<Measured> = measured.into_iter().map(Measured::from).collect();
         self.write(&measured, &stop)?;
         fault?;
@@ -216,6 +221,17 @@ impl<W: Tasks> Task<'_, W> {
         trace::write(arguments, &views, stop)?;
         counters::write(arguments, &views, stop)
     }
+}
+
+/// Packets that are lost for good are a fault.
+fn none_lost(points: &[Point]) -> Result<(), Failure> {
+    let faults = points.iter().filter_map(|point| point.faults.as_ref());
+    let (lost, pairs) = faults.fold((0, 0), |(lost, pairs), it| (lost + it.lost.sum(), it.pairs.max(pairs)));
+    if lost == 0 {
+        return Ok(());
+    }
+    let (lost, pairs) = (table::plural(lost, "packet", "s"), table::plural(pairs, "pair", "s"));
+    Err(Failure::Fault(format!("fault: {lost} lost for good, of {pairs} of nodes")))
 }
 
 /// A deadlock is a fault, and its ring the witness.

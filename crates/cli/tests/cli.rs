@@ -22,6 +22,13 @@ fn results_keep_to_the_schema() {
     assert_eq!(result["points"].as_array().unwrap().len(), 2);
     assert_eq!(result["machine"]["name"], "hpp-switch");
     assert_valid(&json(&["run", "hpp-switch", "--load", "max", "--duration", "20us"]));
+    let answered =
+        ["run", "hpp-switch", "--traffic", "uniform(reply=64B)", "--outstanding", "4", "--load", "0.1"];
+    let result = json(&answered);
+    assert_valid(&result);
+    let (of, latency) = (&result["points"][0]["reply"], &result["points"][0]["packet_latency_ns"]["mean"]);
+    assert!(of["round_trip_latency_ns"]["mean"].as_f64() > latency.as_f64(), "{of}");
+    assert_eq!(result["workload"]["outstanding"], "4");
     let multicast =
         ["run", "fattree-128", "--multicast", "random(members=9)", "--load", "0.2", "--duration", "20us"];
     let result = json(&multicast);

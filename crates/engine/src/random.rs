@@ -50,6 +50,8 @@ pub enum Purpose {
     Incast = 19,
     /// Which flits a link corrupts.
     FlitError = 20,
+    /// Which lane a node answers a request on.
+    Reply = 21,
 }
 
 /// The key of `component` for `purpose` in a run with `seed`.

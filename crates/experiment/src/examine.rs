@@ -8,7 +8,7 @@ use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::units;
 use flitway_report::bill::Bill;
-use flitway_report::channels::{ChannelLoads, Waiting, headroom, headroom_json};
+use flitway_report::channels::{Answers, ChannelLoads, Waiting, headroom, headroom_json};
 use flitway_report::facts::Facts;
 use flitway_report::session::Session;
 use flitway_workload::traffic::Traffic;
@@ -36,24 +36,31 @@ impl Examination {
     /// The pattern of traffic unless one is given.
     pub const TRAFFIC_DEFAULT: &str = "uniform";
 
-    /// Examines the machine of `session`, with packets of the size `packet` and the pattern `traffic`, both as written.
+    /// Examines the machine of `session`, with packets of the size `packet`, the pattern `traffic` and so many packets
+    /// `outstanding`, all as written.
     ///
     /// # Errors
     /// If these are wrong, or do not fit the machine.
-    pub fn new(session: &Session, packet: &str, traffic: Option<&str>) -> Result<Self, Vec<Problem>> {
+    pub fn new(
+        session: &Session,
+        packet: &str,
+        traffic: Option<&str>,
+        outstanding: Option<&str>,
+    ) -> Result<Self, Vec<Problem>> {
         let (machine, fabric) = (session.machine(), session.fabric());
         let payload = payload(packet, machine.packet.mtu_bytes).map_err(|problem| vec![problem])?;
         let pattern = traffic.unwrap_or(Self::TRAFFIC_DEFAULT);
-        let fitted = match self::traffic(session, pattern) {
+        let fitted = match self::traffic(session, packet, pattern, outstanding) {
             // Uniform traffic needs two nodes; who asks for none is not told.
-            Err(_) if traffic.is_none() => None,
+            Err(_) if traffic.is_none() && outstanding.is_none() => None,
             fitted => Some(fitted?),
         };
-        let waiting = Waiting::new(fabric);
+        let answers = fitted.as_ref().and_then(|traffic| Answers::new(machine, traffic));
+        let waiting = Waiting::new(fabric, answers);
         let loads = fitted
             .as_ref()
             .zip(waiting.as_ref())
-            .and_then(|(traffic, waiting)| ChannelLoads::new(waiting, fabric, traffic.destinations()));
+            .and_then(|(traffic, waiting)| ChannelLoads::new(waiting, fabric, traffic));
         Ok(Examination {
             facts: Facts::new(machine, fabric, payload),
             bill: Bill::new(machine, fabric),
@@ -125,10 +132,18 @@ fn payload(text: &str, mtu: u32) -> Result<u32, Problem> {
 }
 
 /// The traffic of `pattern` at load 1.
-fn traffic(session: &Session, pattern: &str) -> Result<Arc<Traffic>, Vec<Problem>> {
+fn traffic(
+    session: &Session,
+    packet: &str,
+    pattern: &str,
+    outstanding: Option<&str>,
+) -> Result<Arc<Traffic>, Vec<Problem>> {
     let mut options = WorkloadOptions::default();
-    for (name, text) in [("traffic", pattern), ("packet", "1B"), ("load", "1")] {
+    for (name, text) in [("traffic", pattern), ("packet", packet), ("load", "1")] {
         options.set(name, text);
+    }
+    if let Some(text) = outstanding {
+        options.set("outstanding", text);
     }
     let surroundings = Surroundings { clock: session.machine().clock, graphs: &GraphFiles::default() };
     let Workload::Traffic(workload) = Workload::check(&options, &surroundings)? else {

@@ -45,6 +45,7 @@ mod builtin;
 mod check;
 mod examine;
 mod experiment;
+pub mod faults;
 mod finding;
 pub mod frame;
 mod load;

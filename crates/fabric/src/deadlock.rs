@@ -3,19 +3,20 @@
 //! A packet at the head of an input FIFO waits *for ever* if something that it cannot do without is held by a packet that
 //! waits itself: an output that a packet for a group keeps until its other outputs come, an output that is kept free for an
 //! overdue packet, or buffer space on the next link that only the packets stored there can free. Since it needs all of it, one
-//! ring of such packets is enough. Packets that cross, or are on a link, always move on, and nodes take everything.
+//! ring of such packets is enough. Packets that cross, or are on a link, always move on, and nodes take everything, but for
+//! requests that a NIC [keeps until replies have left](crate::Endpoint::KEEPS_FOR_REPLIES).
 
 use crate::name::ComponentNumber;
 use flitway_wiring::digraph::{self, Digraph};
 use flitway_wiring::{Destination, NodeId, PortId};
 use std::collections::BTreeMap;
 
-/// An input FIFO, or the queue of an output in a central buffer.
+/// An input FIFO, or the queue of an output in a central buffer; at a node the receive buffer of a NIC port, or a source queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fifo {
-    /// Of which switch.
+    /// Of which switch, or which node.
     pub switch: ComponentNumber,
-    /// At which port.
+    /// At which port; at a node the rail.
     pub port: PortId,
     /// Of which virtual channel.
     pub vc: u8,
@@ -89,6 +90,27 @@ pub struct Waiting {
     pub needs: Vec<Need>,
     /// Besides, one of these; empty where there is no choice.
     pub alternatives: Vec<Need>,
+}
+
+impl Waiting {
+    /// A request that a NIC keeps in a receive buffer until one of its replies has left, which are in the source queues of
+    /// these `vcs`.
+    pub fn for_replies(
+        fifo: Fifo,
+        source: NodeId,
+        destination: NodeId,
+        vcs: impl IntoIterator<Item = usize>,
+    ) -> Self {
+        let queue = |vc: usize| Need::Queue { output: fifo.port, vc: vc as u8 };
+        Waiting {
+            fifo,
+            source,
+            destination: Destination::Node(destination),
+            feeds: 0,
+            needs: Vec::new(),
+            alternatives: vcs.into_iter().map(queue).collect(),
+        }
+    }
 }
 
 /// One packet of a ring.

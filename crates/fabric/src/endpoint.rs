@@ -191,6 +191,10 @@ pub trait Endpoint: Send {
     /// then.
     const BOUNDED: bool = false;
 
+    /// Whether it is [`BOUNDED`](Endpoint::BOUNDED) and keeps requests in the receive buffers until some of its replies have
+    /// left their source queues, and for no other reason: then packets can wait for each other by way of it.
+    const KEEPS_FOR_REPLIES: bool = false;
+
     /// Called once in cycle 0, and in every cycle asked for.
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle>;
 

@@ -32,17 +32,23 @@ pub enum FlowKind {
     Accepted,
     /// The answer to a packet that was refused.
     Refused,
+    /// Synthetic traffic that is answered.
+    Request,
+    /// The answer to that.
+    Reply,
 }
 
 impl FlowKind {
     /// All kinds, by their number.
-    pub const ALL: [FlowKind; 6] = [
+    pub const ALL: [FlowKind; 8] = [
         FlowKind::Traffic,
         FlowKind::Message,
         FlowKind::Multicast,
         FlowKind::Barrier,
         FlowKind::Accepted,
         FlowKind::Refused,
+        FlowKind::Request,
+        FlowKind::Reply,
     ];
 }
 

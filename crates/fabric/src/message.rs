@@ -5,6 +5,7 @@
 
 use crate::Flow;
 use flitway_engine::Cycle;
+use flitway_wiring::NodeId;
 
 /// What a process reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,17 @@ pub enum MessageEvent {
     Received(Receipt),
     /// It has passed a barrier.
     Synchronised(BarrierPassage),
+    /// It has a request to send, now or once another one is answered.
+    Requested(Request),
+}
+
+/// A request has come into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// For whom.
+    pub destination: NodeId,
+    /// Flits of its packet.
+    pub flits: u32,
 }
 
 /// A process has taken in a message, or its copy of an operation: its processor has nothing more to do with it.

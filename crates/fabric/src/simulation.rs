@@ -12,7 +12,7 @@ mod sides;
 
 pub use build::Plan;
 pub use build::{NodePart, SwitchPart};
-pub use counters::{BarrierCounters, Conservation, Counters, LinkCounters};
+pub use counters::{BarrierCounters, Conservation, Counters, LinkCounters, LostCounters};
 pub use manager::Manager;
 
 use crate::chip::Chip;
@@ -21,6 +21,7 @@ use crate::observer::Observer;
 use crate::{Fabric, Rate};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Outcome, Shard, Windows};
+use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{NodeId, PortId};
 use std::sync::Arc;
@@ -88,14 +89,20 @@ pub trait ShardModel<E, O>: Shard + Sized {
     /// The books at the end of cycle `now - 1`.
     fn audit(&self, now: Cycle) -> Conservation;
 
-    /// See [`SwitchModel::waiting`](crate::component::SwitchModel::waiting).
-    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting>;
+    /// See [`SwitchModel::waiting`](crate::component::SwitchModel::waiting); also of a node whose NIC keeps requests.
+    fn waiting(&self, place: u32, now: Cycle) -> Vec<Waiting>;
 
-    /// See [`SwitchModel::position`](crate::component::SwitchModel::position).
-    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32;
+    /// See [`SwitchModel::position`](crate::component::SwitchModel::position); also of such a node, in a rail.
+    fn position(&self, place: u32, port: PortId, vc: u8, now: Cycle) -> u32;
 
     /// See [`SwitchModel::queued_flits`](crate::component::SwitchModel::queued_flits).
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64;
+
+    /// Packets are routed by `routing` from cycle `at` on. Says whether switches can change that.
+    fn reroute(&mut self, at: Cycle, routing: &Routing) -> bool {
+        let _ = (at, routing);
+        false
+    }
 
     /// Flits of the packets that the link of `port` (of a node: the rail) has chosen since the start; `None` from an
     /// architecture that does not count them.

@@ -2,7 +2,7 @@
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, LinkErrors, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::Groups;
 use flitway_wiring::routing::{Routing, RoutingKind, table_entries_max};
@@ -268,6 +268,7 @@ impl Machine {
             latencies,
             rates,
             errors: self.link_errors(),
+            faults: Faults::default(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_engine::{Clock, Picos};
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_machine::code::PAGES;
 use flitway_machine::schema::{self, Presence, Setting};
 use flitway_machine::{
@@ -134,6 +134,7 @@ fn the_hpp_switch_is_the_chip_of_the_paper() {
         multicast: MulticastSettings::published(2),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     };
     for name in ["hpp-switch", "dawning5000-hpp", "mesh-8x8"] {
         assert_eq!(hpp(&load(name, &[])), &chip, "{name}");

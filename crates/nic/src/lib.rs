@@ -7,6 +7,7 @@
 //! A folder has the normative text of its NIC in the header of `mod.rs`, its settings and its parts. Nothing here knows files,
 //! traffic or switches, and no NIC knows another.
 
+pub mod bounded;
 pub mod ideal;
 
 use flitway_fabric::{Endpoint, NicPorts};
@@ -20,6 +21,11 @@ pub trait NicModel: Clone + Debug + Send + Sync {
 
     /// The NIC ports that it stands on: bounded ones if it is a bounded [`Endpoint`].
     const PORTS: NicPorts;
+
+    /// Replies that it holds in each rail until they are sent, before it keeps requests in the NIC port; `None` for any number.
+    fn reply_places(&self) -> Option<u32> {
+        None
+    }
 
     /// The NIC of the node that `place` names, on which `process` runs.
     fn nic<P: Endpoint>(&self, place: Place, process: P) -> Self::Nic<P>;
@@ -65,6 +71,14 @@ macro_rules! nics {
                     $(NicSettings::$Name(_) => <$Settings as NicModel>::PORTS,)+
                 }
             }
+
+            /// See [`NicModel::reply_places`].
+            #[must_use]
+            pub fn reply_places(&self) -> Option<u32> {
+                match self {
+                    $(NicSettings::$Name(settings) => settings.reply_places(),)+
+                }
+            }
         }
     };
 }
@@ -72,6 +86,8 @@ macro_rules! nics {
 nics! {
     /// Passes everything on, in no time.
     Ideal(ideal::IdealSettings);
+    /// The same with a reply queue that can be full.
+    Bounded(bounded::BoundedSettings);
 }
 
 /// What comes of `$run` with the [`NicModel`] of `$any`, a [`NicSettings`]: it is `$model`.
@@ -80,6 +96,7 @@ macro_rules! on_nic {
     ($any:expr, $model:ident => $run:expr) => {
         match $any {
             $crate::NicSettings::Ideal($model) => $run,
+            $crate::NicSettings::Bounded($model) => $run,
         }
     };
 }

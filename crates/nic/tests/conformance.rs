@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, LinkErrors, NicPorts, Rates};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::NicModel;
+use flitway_nic::bounded::BoundedSettings;
 use flitway_nic::ideal::IdealSettings;
 use flitway_switch::sp::{
     Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
@@ -26,6 +27,7 @@ fn fabric() -> Fabric<SpSettings> {
         latencies: vec![3; links],
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
@@ -57,6 +59,11 @@ fn conform<M: NicModel>(models: &[M]) {
 #[test]
 fn ideal_nics_conform() {
     conform(&[IdealSettings]);
+}
+
+#[test]
+fn bounded_nics_conform() {
+    conform(&[BoundedSettings { replies: 1 }, BoundedSettings { replies: 3 }]);
 }
 
 /// They refuse, hold back and answer.

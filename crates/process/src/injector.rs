@@ -112,6 +112,7 @@ mod tests {
             destinations: destination::parse(pattern).unwrap(),
             sizes,
             arrivals: arrival::parse(arrival).unwrap(),
+            replies: None,
         };
         let shape = Shape { nodes: NODES, dimensions: vec![NODES], leaf: vec![0; NODES as usize] };
         let injection = Injection { rails: 3, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };

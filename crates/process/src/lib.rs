@@ -4,6 +4,7 @@
 //! its own state only; what both look at is immutable and shared.
 //!
 //! * [`Injector`]: synthetic traffic, one source for each node;
+//! * [`Requester`]: the same, where each packet is answered;
 //! * [`Messenger`]: the ranks of a task graph that run on a node;
 //! * [`Multicaster`]: multicast operations, in the switches or by forwarding;
 //! * [`Synchroniser`]: barriers, in the switches or by messages;
@@ -19,6 +20,7 @@ mod injector;
 mod messenger;
 pub mod multicaster;
 mod processor;
+mod requester;
 pub mod synchroniser;
 #[cfg(test)]
 mod testing;
@@ -30,6 +32,7 @@ pub use exchange::{Exchange, ExchangeError, MessengerSettings};
 pub use injector::{Injector, InjectorCounts};
 pub use messenger::{Messenger, MessengerCounts, stuck, summary};
 pub use multicaster::Multicaster;
+pub use requester::Requester;
 pub use synchroniser::Synchroniser;
 pub use together::{Process, Together};
 pub use train::Train;

@@ -164,6 +164,7 @@ mod tests {
             destinations: destination::parse(pattern).unwrap(),
             sizes,
             arrivals: arrival::parse("bernoulli").unwrap(),
+            replies: None,
         };
         let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8] };
         let injection = Injection { rails: 2, mtu: 64, flits: &|_| 32, load: Fraction::percent(20) };

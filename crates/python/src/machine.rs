@@ -35,21 +35,22 @@ impl Source {
 }
 
 /// Examines a machine: a `flitway/check/1`, and the warnings. Loads of channels are those of the pattern `traffic`, and
-/// latencies those of packets of the size `packet`.
+/// latencies those of packets of the size `packet`, of which a node may have so many `outstanding`.
 #[pyfunction]
 pub(crate) fn check_machine<'py>(
     py: Python<'py>,
     source: Source,
     traffic: Option<String>,
     packet: String,
+    outstanding: Option<String>,
 ) -> PyResult<(String, Vec<Bound<'py, PyTuple>>)> {
     let examine = |_: &AtomicBool, _: &mut Tell<'_>| {
         let machine = source.check().map_err(Failure::Machine)?;
         memory::fits_machine(&machine, false).map_err(Failure::TooLarge)?;
         let warnings = fields(&machine.warnings);
         let session = Session::new(machine, 1, 1);
-        let examination =
-            Examination::new(&session, &packet, traffic.as_deref()).map_err(Failure::Workload)?;
+        let examination = Examination::new(&session, &packet, traffic.as_deref(), outstanding.as_deref())
+            .map_err(Failure::Workload)?;
         Ok((examination.to_json(&session).to_string(), warnings))
     };
     let nobody = py.None().into_bound(py);

@@ -70,7 +70,7 @@ impl<M: Model, E: Scripted> Reference<M, E> {
     pub fn has_delivered_all(&self) -> bool {
         let counters = self.model.counters();
         self.endpoints.iter().all(Scripted::is_done)
-            && counters.packets_delivered + counters.packets_missed
+            && counters.packets_delivered + counters.packets_missed + counters.lost.sum()
                 == counters.packets_created + counters.packets_copied
     }
 

@@ -4,8 +4,8 @@
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
 use flitway_fabric::observer::{
-    Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Grant, LinkObserver,
-    MessageObserver, Miss, NicObserver, Passage, SwitchObserver,
+    Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Grant, LinkChange,
+    LinkObserver, LinkState, Loss, MessageObserver, Miss, NicObserver, Passage, SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
@@ -39,6 +39,10 @@ pub struct Record {
     pub passages: Vec<Passage>,
     /// Packets that links have chosen, where the reference tells of them.
     pub chosen: Vec<Departure>,
+    /// Packets that are lost for good.
+    pub lost: Vec<Loss>,
+    /// States of links that have changed.
+    pub link_changes: Vec<LinkChange>,
 }
 
 /// One thing that happened.
@@ -70,6 +74,10 @@ pub enum Event {
     Passed(Passage),
     /// A link has chosen a packet.
     Chosen(Departure),
+    /// A packet is lost for good.
+    PacketLost(Loss),
+    /// The link of a port has another state.
+    LinkChanged(LinkChange),
 }
 
 impl Event {
@@ -88,6 +96,8 @@ impl Event {
             Event::Missed(miss) => miss.cycle,
             Event::Passed(passage) => passage.granted,
             Event::Chosen(departure) => departure.chosen,
+            Event::PacketLost(loss) => loss.at,
+            Event::LinkChanged(change) => change.at,
         }
     }
 
@@ -133,6 +143,8 @@ impl Event {
             Event::Missed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::Passed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::Chosen(it) => [it.component, it.port.0, it.vc.into(), 0, 0, 0].map(u64::from),
+            Event::PacketLost(it) => key_of_loss(&it),
+            Event::LinkChanged(it) => key_of_change(&it),
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
         let kind = match self {
@@ -149,9 +161,25 @@ impl Event {
             Event::Missed(_) => 10,
             Event::Passed(_) => 11,
             Event::Chosen(_) => 12,
+            Event::PacketLost(_) => 13,
+            Event::LinkChanged(_) => 14,
         };
         (self.cycle(), kind, place)
     }
+}
+
+fn key_of_loss(loss: &Loss) -> [u64; 6] {
+    let Loss { component, source, destination, created, cause, .. } = *loss;
+    [component.into(), source.0.into(), destination.0.into(), created.0, cause as u64, 0]
+}
+
+fn key_of_change(change: &LinkChange) -> [u64; 6] {
+    let [state, lanes] = match change.state {
+        LinkState::Trains(reason) => [reason as u64, 0],
+        LinkState::Active(agreement) => [100, agreement.lanes],
+        LinkState::Down => [101, 0],
+    };
+    [change.component.into(), change.port.0.into(), state, lanes, 0, 0]
 }
 
 /// A barrier packet as a number.
@@ -184,6 +212,8 @@ impl Record {
         self.misses.append(&mut other.misses);
         self.passages.append(&mut other.passages);
         self.chosen.append(&mut other.chosen);
+        self.lost.append(&mut other.lost);
+        self.link_changes.append(&mut other.link_changes);
     }
 
     /// Everything that happened before cycle `end`, in a canonical order.
@@ -200,16 +230,31 @@ impl Record {
         let misses = self.misses.iter().copied().map(Event::Missed);
         let passages = self.passages.iter().copied().map(Event::Passed);
         let chosen = self.chosen.iter().copied().map(Event::Chosen);
+        let lost = self.lost.iter().copied().map(Event::PacketLost);
+        let links = self.link_changes.iter().copied().map(Event::LinkChanged);
         let notes = self.notes.iter().copied().map(Event::Noted);
         let departures = self.departures.iter().copied().map(Event::Departed);
         let packets = notes.chain(departures).chain(losses);
         let barriers = arrivals.chain(releases).chain(completions).chain(packets);
         let packets = deliveries.chain(sent).chain(passages).chain(chosen);
-        let mut all: Vec<Event> =
-            packets.chain(grants).chain(misses).chain(adverts).chain(barriers).collect();
+        let mut all: Vec<Event> = packets
+            .chain(lost)
+            .chain(links)
+            .chain(grants)
+            .chain(misses)
+            .chain(adverts)
+            .chain(barriers)
+            .collect();
         all.retain(|event| event.cycle() < end);
         all.sort_unstable_by_key(Event::key);
         all
+    }
+
+    /// How often an end of a link has become active.
+    #[must_use]
+    pub fn links_trained(&self) -> u64 {
+        let is_active = |change: &&LinkChange| matches!(change.state, LinkState::Active(_));
+        self.link_changes.iter().filter(is_active).count() as u64
     }
 
     /// The first event before cycle `end` that is in one record and not in the other.
@@ -225,6 +270,14 @@ impl Record {
 impl LinkObserver for Record {
     fn departed(&mut self, departure: &Departure) {
         self.chosen.push(*departure);
+    }
+
+    fn lost(&mut self, loss: &Loss) {
+        self.lost.push(*loss);
+    }
+
+    fn link_changed(&mut self, change: &LinkChange) {
+        self.link_changes.push(*change);
     }
 
     fn advertised(&mut self, advert: &Advert) {

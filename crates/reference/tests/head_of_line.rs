@@ -17,13 +17,13 @@
 
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, LinkErrors, NicPorts, Outgoing, Packet, Rates, Simulation,
-    Unobserved, Up,
+    ANY_PAYLOAD, Barriers, Endpoint, Fabric, Faults, Flow, LinkErrors, NicPorts, Outgoing, Packet, Rates,
+    Simulation, Unobserved, Up,
 };
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -73,6 +73,7 @@ fn switch(nodes: u32) -> Fabric<HppSettings> {
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     };
     Fabric {
         latencies: vec![1; topology.links().len()],
@@ -85,6 +86,7 @@ fn switch(nodes: u32) -> Fabric<HppSettings> {
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
     }
 }
 

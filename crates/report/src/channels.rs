@@ -4,13 +4,15 @@
 //! Both follow from the routing relation. The walk takes time in proportion to nodes x switches, and the loads to the square
 //! of the nodes; machines that are too large for that get no answer, and never a guess.
 
-use flitway_fabric::Fabric;
 use flitway_fabric::headroom::{Headroom, Longest};
+use flitway_fabric::{Fabric, ReplyLanes};
+use flitway_machine::Machine;
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
 use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
 use flitway_wiring::routing::load_of_shortest;
 use flitway_wiring::topology::{End, Topology};
+use flitway_workload::traffic::Traffic;
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
 
@@ -29,10 +31,59 @@ const BUSIEST: usize = 5;
 /// Loads that differ by no more are equal: sums of many fractions are rounded.
 const ROUNDING: f64 = 1e-9;
 
+/// What replies wait for, where packets are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// Nodes take any number of requests at once, and replies wait there.
+    Unlimited,
+    /// The reply queue of a NIC holds as many as there can be requests under way to it.
+    Fit,
+    /// A NIC keeps requests until there is room for their replies, which have virtual channels of their own.
+    Own,
+    /// The same on the same virtual channels.
+    Shared,
+}
+
+impl Answers {
+    /// How packets of `traffic` are answered on `machine`, if they are.
+    #[must_use]
+    pub fn new(machine: &Machine, traffic: &Traffic) -> Option<Self> {
+        let replies = traffic.replies()?;
+        let Some(places) = machine.nic.model.reply_places() else { return Some(Answers::Unlimited) };
+        let under_way =
+            replies.outstanding.map(|each| each.saturating_mul(senders_max(traffic.destinations())));
+        Some(match machine.nic.reply_lanes {
+            ReplyLanes::Own => Answers::Own,
+            ReplyLanes::Shared if under_way.is_some_and(|requests| requests <= places) => Answers::Fit,
+            ReplyLanes::Shared => Answers::Shared,
+        })
+    }
+
+    /// The word for it in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Answers::Unlimited => "unlimited",
+            Answers::Fit => "fit",
+            Answers::Own => "own",
+            Answers::Shared => "shared",
+        }
+    }
+}
+
+/// The most nodes that send to one.
+fn senders_max(destinations: &Destinations) -> u32 {
+    let nodes = || (0..destinations.nodes()).map(NodeId);
+    let senders = |node| nodes().filter(|&source| destinations.weight(source, node) > 0.0).count() as u32;
+    if destinations.is_uniform() { destinations.nodes() - 1 } else { nodes().map(senders).max().unwrap_or(0) }
+}
+
 /// Who waits for whom in a rail.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     dependencies: Dependencies,
+    /// What replies wait for, if packets are answered.
+    pub answers: Option<Answers>,
     /// Channels that some packet takes, by class.
     pub channels: u64,
     /// Whether they can wait for each other for ever.
@@ -40,17 +91,20 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Who waits for whom in `fabric`; `None` if it is too large to walk.
+    /// Who waits for whom in `fabric`, where packets are answered so, if they are; `None` if it is too large to walk.
     #[must_use]
-    pub fn new(fabric: &Fabric) -> Option<Self> {
+    pub fn new(fabric: &Fabric, answers: Option<Answers>) -> Option<Self> {
         let topology = fabric.topology();
         let starts = fabric.routing.starts_max();
         if u64::from(topology.nodes()) * u64::from(topology.switches()) * starts > STEPS_MAX {
             return None;
         }
-        let dependencies = Dependencies::of(&fabric.routing);
+        let dependencies = match answers {
+            Some(Answers::Shared) => Dependencies::with_replies(&fabric.routing),
+            _ => Dependencies::of(&fabric.routing),
+        };
         let (channels, verdict) = (dependencies.channels().count() as u64, dependencies.verdict());
-        Some(Waiting { dependencies, channels, verdict })
+        Some(Waiting { dependencies, answers, channels, verdict })
     }
 
     /// Number of dependencies.
@@ -83,6 +137,9 @@ impl Waiting {
             "free": self.cycle().is_none(),
             "all_reachable": self.lost().is_none(),
         });
+        if let Some(answers) = self.answers {
+            waiting["replies"] = json!(answers.name());
+        }
         if let Some(cycle) = self.cycle() {
             waiting["cycle"] = cycle.dependencies.iter().map(dependency_json).collect();
             waiting["smallest"] = json!(cycle.is_smallest);
@@ -211,14 +268,14 @@ pub fn has_too_many_ways(fabric: &Fabric) -> bool {
 }
 
 impl ChannelLoads {
-    /// The loads of traffic to `destinations`; `None` for a machine that is too large, or whose packets do not all arrive.
+    /// The loads of `traffic`, replies included; `None` for a machine that is too large, or whose packets do not all arrive.
     #[must_use]
-    pub fn new(waiting: &Waiting, fabric: &Fabric, destinations: &Destinations) -> Option<Self> {
+    pub fn new(waiting: &Waiting, fabric: &Fabric, traffic: &Traffic) -> Option<Self> {
         let topology = fabric.topology();
         if has_too_many_ways(fabric) || waiting.lost().is_some() {
             return None;
         }
-        let weight = |source: NodeId, node: NodeId| destinations.weight(source, node);
+        let weight = |source: NodeId, node: NodeId| traffic.weight(source, node);
         let mut loads: Vec<(End, f64)> = Vec::new();
         for (channel, load) in waiting.dependencies.loads(weight) {
             match loads.last_mut() {

@@ -106,6 +106,10 @@ pub struct Measurement {
     pub network_latency: Estimate,
     /// Accepted flits per cycle, over all nodes and rails.
     pub accepted: Estimate,
+    /// Mean latency of a reply.
+    pub reply_latency: Estimate,
+    /// Mean time from the creation of a request to the last flit of its reply.
+    pub round_trip: Estimate,
     /// Mean latency of the last copy of a multicast operation.
     pub last_copy_latency: Estimate,
     /// Mean latency of the copies of one.
@@ -207,6 +211,8 @@ pub trait Course<A: Architecture, E: Endpoint> {
 pub enum Aim {
     /// That of packets.
     Packets,
+    /// That from requests to their replies.
+    RoundTrips,
     /// That of the last copies of multicast operations.
     LastCopies,
     /// That of barriers in the switches, which is known in a saturated network, too.
@@ -451,6 +457,8 @@ impl Series<'_> {
                 mean: total.flits as f64 / (self.batches.len() - cut).max(1) as f64,
                 ..self.estimate(cut, |batch| batch.flits as f64)
             }),
+            reply_latency: self.estimate(cut, |batch| batch.replies.latency.mean()),
+            round_trip: self.estimate(cut, |batch| batch.replies.round_trip.mean()),
             last_copy_latency: self.estimate(cut, |batch| batch.operations.last.mean()),
             mean_copy_latency: self.estimate(cut, |batch| batch.operations.mean.mean()),
             barrier_latency: self.estimate(cut, |batch| batch.barriers.last.mean()),

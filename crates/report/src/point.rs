@@ -1,35 +1,23 @@
 //! One load point of synthetic traffic: a measurement in the units of people, as a value and as JSON.
 
 mod barrier;
-/// What links have made up for, as an object; nothing where they corrupted nothing.
-fn link_errors(link: &LinkCounters) -> Option<Value> {
-    let LinkCounters { corrupted, dropped, repeated, nacks, timeouts } = *link;
-    (*link != LinkCounters::default()).then(|| {
-        json!({
-            "corrupted": corrupted,
-            "dropped": dropped,
-            "repeated": repeated,
-            "nacks": nacks,
-            "timeouts": timeouts,
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests;
 
 pub use barrier::{BarrierPoint, Recovery};
 
 use crate::details::Details;
+use crate::faults::FaultsResult;
 use crate::latencies::Latencies;
 use crate::measure::{Measurement, Unsettled, Verdict};
 use crate::memory::peak_rss_bytes;
 use crate::stages::Stages;
 use crate::stats::Estimate;
+use crate::tally::Tally;
 use crate::theory::Theory;
 use flitway_engine::Clock;
 use flitway_fabric::Fabric;
-use flitway_fabric::deadlock::{Deadlock, Link, Need, Side};
+use flitway_fabric::deadlock::{Deadlock, Fifo, Link, Need, Side};
 use flitway_fabric::simulation::LinkCounters;
 use flitway_wiring::Destination;
 use serde_json::{Map, Value, json};
@@ -104,6 +92,8 @@ pub struct Point {
     pub adverts: u64,
     /// What links have made up for, warm-up included.
     pub link: LinkCounters,
+    /// What broke and what came of it, where something was to break.
+    pub faults: Option<FaultsResult>,
     /// The packets that wait for each other for ever, if there are any.
     pub deadlock: Option<Vec<WaitingPacket>>,
     /// What the channels carried, where that is measured, as a value and as JSON.
@@ -112,6 +102,8 @@ pub struct Point {
     pub theory: Option<Value>,
     /// What a report page shows beyond the rest, where somebody asks for it; it is not part of the result.
     pub details: Option<Box<Details>>,
+    /// The replies to the packets, if they are answered; they do not count in the rest.
+    pub reply: Option<ReplyPoint>,
     /// Multicast operations, if there are any; they do not count in the rest.
     pub multicast: Option<MulticastPoint>,
     /// Barriers, likewise.
@@ -147,6 +139,7 @@ impl Point {
         let everything = f64::from(scale.nodes) * per_node;
         let nodes = measurement.accepted_of.iter().map(|flits| flits / per_node);
         let starved = nodes.clone().sum::<f64>() / f64::from(scale.nodes) * STARVED;
+        let created = total.created_flits - total.replies.created_flits;
         let payload_flits = total.payload as f64 / f64::from(scale.flit_bytes);
         // Without a steady mean an interval would tell how far the mean is from itself.
         let known = |estimate: Estimate| Estimate {
@@ -160,7 +153,7 @@ impl Point {
             accepted_load: accepted.mean / everything,
             accepted_load_ci95: accepted_ci95.and_then(finite),
             accepted_payload: payload_flits / (everything * measurement.duration.max(1) as f64),
-            created_load: finite(total.created_flits as f64 / (everything * measurement.duration as f64)),
+            created_load: finite(created as f64 / (everything * measurement.duration as f64)),
             verdict: measurement.verdict,
             unsettled: measurement.unsettled,
             packets: total.packets,
@@ -184,10 +177,12 @@ impl Point {
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
             link: measurement.counters.link,
+            faults: None,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             stages: None,
             theory: None,
             details: None,
+            reply: None,
             multicast: None,
             barrier: None,
             wall_s: measurement.wall.as_secs_f64(),
@@ -206,6 +201,25 @@ impl Point {
     #[must_use]
     pub fn with_theory(self, theory: Option<&Theory>, clock: Clock) -> Self {
         Point { theory: theory.map(|theory| theory.to_json(clock)), ..self }
+    }
+
+    /// The point with what `measurement` says of the replies to its packets.
+    #[must_use]
+    pub fn with_replies(self, measurement: &Measurement, scale: Scale) -> Self {
+        let of = &measurement.total.replies;
+        let everything = f64::from(scale.nodes) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
+        let shown = |estimate: Estimate, tally: &Tally| {
+            let half_width = if measurement.has_intervals { estimate.half_width } else { f64::INFINITY };
+            let estimate = Estimate { mean: tally.mean(), half_width };
+            (tally.count > 0).then(|| latency(estimate, &tally.latencies, tally.max, scale.clock))
+        };
+        let reply = ReplyPoint {
+            accepted_load: of.flits as f64 / everything,
+            packets: of.latency.count,
+            packet_latency: shown(measurement.reply_latency, &of.latency),
+            round_trip_latency: shown(measurement.round_trip, &of.round_trip),
+        };
+        Point { reply: Some(reply), ..self }
     }
 
     /// The point with what `measurement` says of multicast operations at their `offered_load`.
@@ -323,7 +337,9 @@ impl Point {
         put("flit_hops", Some(json!(self.flit_hops)));
         put("adverts", Some(json!(self.adverts)));
         put("link_errors", link_errors(&self.link));
+        put("faults", self.faults.as_ref().map(FaultsResult::to_json));
         put("deadlock", self.deadlock.as_ref().map(|ring| ring.iter().map(WaitingPacket::to_json).collect()));
+        put("reply", self.reply.as_ref().map(ReplyPoint::to_json));
         put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));
         put("barrier", self.barrier.as_ref().map(BarrierPoint::to_json));
         put("wall_s", Some(json!(self.wall_s)));
@@ -332,16 +348,30 @@ impl Point {
     }
 }
 
+/// What links have made up for, as an object; nothing where they corrupted nothing.
+fn link_errors(link: &LinkCounters) -> Option<Value> {
+    let LinkCounters { corrupted, dropped, repeated, nacks, timeouts } = *link;
+    (*link != LinkCounters::default()).then(|| {
+        json!({
+            "corrupted": corrupted,
+            "dropped": dropped,
+            "repeated": repeated,
+            "nacks": nacks,
+            "timeouts": timeouts,
+        })
+    })
+}
+
 /// One of the packets that wait for each other for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingPacket {
     /// Where it is first in line.
     pub rail: u32,
-    /// The switch of that rail.
-    pub switch: u32,
-    /// The port.
-    pub port: u32,
-    /// Which one: `input` or `output`.
+    /// In a switch of that rail, at a port.
+    pub switch: Option<(u32, u32)>,
+    /// Or in a node.
+    pub node: Option<u32>,
+    /// At which side: `input` or `output`.
     pub side: &'static str,
     /// The virtual channel.
     pub vc: u8,
@@ -355,33 +385,47 @@ pub struct WaitingPacket {
 
 impl WaitingPacket {
     fn to_json(&self) -> Value {
-        json!({
-            "rail": self.rail, "switch": self.switch, "port": self.port, "side": self.side, "vc": self.vc,
+        let mut packet = json!({
+            "rail": self.rail, "side": self.side, "vc": self.vc,
             "source": self.source, "destination": self.destination, "needs": self.needs,
-        })
+        });
+        if let Some((switch, port)) = self.switch {
+            (packet["switch"], packet["port"]) = (json!(switch), json!(port));
+        }
+        if let Some(node) = self.node {
+            packet["node"] = json!(node);
+        }
+        packet
     }
 }
 
 impl fmt::Display for WaitingPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WaitingPacket { rail, switch, port, side, vc, source, destination, needs } = self;
-        write!(
-            f,
-            "rail {rail}, switch {switch}, {side} port {port}, VC {vc}: a packet of node {source} for {destination} "
-        )?;
+        let WaitingPacket { rail, switch, node, side, vc, source, destination, needs } = self;
+        write!(f, "rail {rail}, ")?;
+        match (switch, node) {
+            (Some((switch, port)), _) => write!(f, "switch {switch}, {side} port {port}, ")?,
+            (None, Some(node)) if *side == SIDES[0] => write!(f, "node {node}, receive buffer, ")?,
+            (None, node) => write!(f, "node {}, source queue, ", node.unwrap_or_default())?,
+        }
+        write!(f, "VC {vc}: a packet of node {source} for {destination} ")?;
         write!(f, "needs {needs}")
     }
 }
 
+/// Where packets wait: before the switch or node has done something with them, or after it.
+const SIDES: [&str; 2] = ["input", "output"];
+
 fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
+    let place = |fifo: &Fifo| match fifo.switch.checked_sub(scale.switches * scale.rails) {
+        None => (fifo.switch / scale.switches, Some((fifo.switch % scale.switches, fifo.port.0)), None),
+        Some(node) => (fifo.port.0, None, Some(node)),
+    };
     let packet = |link: &Link| WaitingPacket {
-        rail: link.fifo.switch / scale.switches,
-        switch: link.fifo.switch % scale.switches,
-        port: link.fifo.port.0,
-        side: match link.fifo.side {
-            Side::Input => "input",
-            Side::Output => "output",
-        },
+        rail: place(&link.fifo).0,
+        switch: place(&link.fifo).1,
+        node: place(&link.fifo).2,
+        side: SIDES[usize::from(link.fifo.side == Side::Output)],
         vc: link.fifo.vc,
         source: link.source.0,
         destination: match link.destination {
@@ -393,8 +437,14 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
             Need::Output { output, by } => {
                 format!("output port {output}, which is kept for the packet at input port {by}")
             }
+            Need::Space { vc, units, .. } if place(&link.fifo).2.is_some() => {
+                format!("room for {units} credit units on VC {vc} in the switch of the node")
+            }
             Need::Space { output, vc, units, .. } => {
                 format!("room for {units} credit units on VC {vc} behind output port {output}")
+            }
+            Need::Queue { .. } if place(&link.fifo).2.is_some() => {
+                "room in the reply queue: one of the replies in it has to leave".to_owned()
             }
             Need::Queue { output, .. } => {
                 format!("output port {output}, for which others are queued before it")
@@ -408,6 +458,55 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
         },
     };
     deadlock.ring.iter().map(packet).collect()
+}
+
+/// The replies of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplyPoint {
+    /// Flits of replies delivered, as a fraction of the injection rate of all nodes.
+    pub accepted_load: f64,
+    /// Replies delivered.
+    pub packets: u64,
+    /// From the creation of a reply to its last flit delivered. `None` if none was.
+    pub packet_latency: Option<Latency>,
+    /// From the creation of a request to the last flit of its reply delivered.
+    pub round_trip_latency: Option<Latency>,
+}
+
+impl ReplyPoint {
+    /// The numbers of the object `reply` of a point: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("reply.accepted_load", "fraction of the injection rate"),
+        ("reply.packets", "packets"),
+        ("reply.packet_latency_ns.mean", "ns"),
+        ("reply.packet_latency_ns.ci95", "ns"),
+        ("reply.packet_latency_ns.p50", "ns"),
+        ("reply.packet_latency_ns.p99", "ns"),
+        ("reply.packet_latency_ns.p999", "ns"),
+        ("reply.packet_latency_ns.max", "ns"),
+        ("reply.round_trip_latency_ns.mean", "ns"),
+        ("reply.round_trip_latency_ns.ci95", "ns"),
+        ("reply.round_trip_latency_ns.p50", "ns"),
+        ("reply.round_trip_latency_ns.p99", "ns"),
+        ("reply.round_trip_latency_ns.p999", "ns"),
+        ("reply.round_trip_latency_ns.max", "ns"),
+    ];
+
+    fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("accepted_load".to_owned(), json!(self.accepted_load));
+        object.insert("packets".to_owned(), json!(self.packets));
+        let latencies = [
+            ("packet_latency_ns", &self.packet_latency),
+            ("round_trip_latency_ns", &self.round_trip_latency),
+        ];
+        for (key, latency) in latencies {
+            if let Some(latency) = latency {
+                object.insert(key.to_owned(), latency.to_json());
+            }
+        }
+        Value::Object(object)
+    }
 }
 
 /// The multicast operations of a point.

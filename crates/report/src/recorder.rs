@@ -1,14 +1,17 @@
 //! The observer that a measurement is made with: what was created and delivered, batch by batch.
 
 use crate::barriers::{Barriers, Signs};
+use crate::fault_record::FaultRecord;
 use crate::latencies::{Latencies, Short, latencies};
 use crate::operations::{Copies, Operations};
+use crate::replies::Replies;
 use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
-    BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkObserver,
-    LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, SwitchObserver,
+    BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkChange,
+    LinkObserver, Loss, LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, Request,
+    SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, FlowKind, Packet};
 use flitway_process::multicaster::OperationTag;
@@ -32,6 +35,8 @@ pub struct Batch {
     pub operations: Operations,
     /// What has been seen of barriers, whose messages do not count in the rest either.
     pub barriers: Barriers,
+    /// What has been seen of replies, which do not count in the rest either.
+    pub replies: Replies,
     /// Packets delivered.
     pub packets: u64,
     /// Their flits.
@@ -66,6 +71,7 @@ impl Default for Batch {
             delivered_flits: 0,
             operations: Operations::default(),
             barriers: Barriers::default(),
+            replies: Replies::default(),
             packets: 0,
             flits: 0,
             payload: 0,
@@ -93,6 +99,7 @@ impl Batch {
             delivered_flits,
             operations,
             barriers,
+            replies,
             packets,
             flits,
             payload,
@@ -122,6 +129,7 @@ impl Batch {
         }
         self.operations.add(operations);
         self.barriers.add(barriers);
+        self.replies.add(replies);
         self.slowest.add(slowest);
         self.packet_latency_max = self.packet_latency_max.max(*packet_latency_max);
         self.network_latency_max = self.network_latency_max.max(*network_latency_max);
@@ -161,6 +169,8 @@ pub struct Recorder {
     transits: Transits,
     /// What somebody asks for.
     watch: Watch,
+    /// What is seen of faults, where something breaks.
+    faults: Option<Box<FaultRecord>>,
 }
 
 impl Recorder {
@@ -178,7 +188,20 @@ impl Recorder {
             signs: Signs::default(),
             transits: Transits::default(),
             watch: Watch::default(),
+            faults: None,
         }
+    }
+
+    /// With an eye on faults, if there is one.
+    #[must_use]
+    pub fn with_faults(self, faults: Option<FaultRecord>) -> Self {
+        Recorder { faults: faults.map(Box::new), ..self }
+    }
+
+    /// What has been seen of faults since the start, where something breaks.
+    #[must_use]
+    pub fn faults(&self) -> Option<&FaultRecord> {
+        self.faults.as_deref()
     }
 
     /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.
@@ -236,10 +259,34 @@ impl Recorder {
         &self.wanted_by
     }
 
-    /// Takes in a packet of a multicast operation or of a barrier.
+    /// Takes in a packet of synthetic traffic, but for the latencies in the network, which are recorded as they come.
+    #[inline(always)]
+    fn record_traffic(&mut self, delivery: &Delivery) {
+        let batch = &mut self.batch;
+        let packet_latency = delivery.delivered.since(delivery.created);
+        let network_latency = delivery.delivered.since(delivery.injected);
+        batch.packets += 1;
+        batch.flits += u64::from(delivery.flits);
+        batch.payload += u64::from(delivery.payload);
+        batch.hops += u64::from(delivery.hops);
+        batch.packet_latency += packet_latency;
+        batch.network_latency += network_latency;
+        batch.packet_latency_max = batch.packet_latency_max.max(packet_latency);
+        batch.network_latency_max = batch.network_latency_max.max(network_latency);
+        let [packet_short, network_short] = &mut self.short;
+        packet_short.record(packet_latency, &mut batch.packet_latencies);
+        network_short.record(network_latency, &mut batch.network_latencies);
+        self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
+    }
+
+    /// Takes in a request or a reply, or a packet of a multicast operation or of a barrier.
     #[inline(never)]
     fn record_other(&mut self, delivery: Delivery) {
-        if let Some(tag) = OperationTag::of(delivery.flow).filter(|_| !self.has_receipts) {
+        if delivery.flow.is(FlowKind::Request) {
+            self.record_traffic(&delivery);
+        } else if delivery.flow.is(FlowKind::Reply) {
+            self.batch.replies.record(&delivery);
+        } else if let Some(tag) = OperationTag::of(delivery.flow).filter(|_| !self.has_receipts) {
             self.copies.record(tag, &delivery);
         }
     }
@@ -254,6 +301,18 @@ impl LinkObserver for Recorder {
     #[inline]
     fn departed(&mut self, departure: &Departure) {
         self.watch.departed(departure);
+    }
+
+    fn lost(&mut self, loss: &Loss) {
+        if let Some(faults) = &mut self.faults {
+            faults.losses.push(*loss);
+        }
+    }
+
+    fn link_changed(&mut self, change: &LinkChange) {
+        if let Some(faults) = &mut self.faults {
+            faults.changes.push(*change);
+        }
     }
 
     fn barrier_departed(&mut self, departure: &BarrierDeparture) {
@@ -298,8 +357,15 @@ impl SwitchObserver for Recorder {
 
 impl NicObserver for Recorder {
     #[inline]
-    fn created(&mut self, _: Cycle, _: NodeId, packet: &Packet, flits: u32) {
+    fn created(&mut self, now: Cycle, _: NodeId, packet: &Packet, flits: u32) {
+        if packet.flow.is(FlowKind::Request) {
+            // It has been told of when it came into being.
+            return;
+        }
         let flits = u64::from(flits);
+        if let Some(faults) = &mut self.faults {
+            faults.create(now, flits);
+        }
         let copies = match packet.destination {
             Destination::Node(_) => 1,
             Destination::Group(group, _) => self.copies_of[group.index()],
@@ -310,31 +376,24 @@ impl NicObserver for Recorder {
         }
         self.batch.created_flits += flits * u64::from(copies);
         self.batch.queued_flits += flits;
-        self.batch.created += u64::from(packet.flow.is(FlowKind::Traffic));
+        if packet.flow.is(FlowKind::Traffic) {
+            self.batch.created += 1;
+        } else if packet.flow.is(FlowKind::Reply) {
+            self.batch.replies.created_flits += flits;
+        }
     }
 
     #[inline(always)]
     fn delivered(&mut self, delivery: &Delivery) {
         self.watch.delivered(delivery);
-        let batch = &mut self.batch;
-        batch.delivered_flits += u64::from(delivery.flits);
+        if let Some(faults) = &mut self.faults {
+            faults.deliver(delivery.delivered, delivery.flits.into());
+        }
+        self.batch.delivered_flits += u64::from(delivery.flits);
         if !delivery.flow.is(FlowKind::Traffic) {
             return self.record_other(*delivery);
         }
-        let packet_latency = delivery.delivered.since(delivery.created);
-        let network_latency = delivery.delivered.since(delivery.injected);
-        batch.packets += 1;
-        batch.flits += u64::from(delivery.flits);
-        batch.payload += u64::from(delivery.payload);
-        batch.hops += u64::from(delivery.hops);
-        batch.packet_latency += packet_latency;
-        batch.network_latency += network_latency;
-        batch.packet_latency_max = batch.packet_latency_max.max(packet_latency);
-        batch.network_latency_max = batch.network_latency_max.max(network_latency);
-        let [packet_short, network_short] = &mut self.short;
-        packet_short.record(packet_latency, &mut batch.packet_latencies);
-        network_short.record(network_latency, &mut batch.network_latencies);
-        self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
+        self.record_traffic(delivery);
     }
 }
 
@@ -343,6 +402,14 @@ impl MessageObserver for Recorder {
         if let Some(tag) = OperationTag::of(receipt.flow) {
             self.copies.enter(tag, receipt.flits, receipt.received.since(receipt.created));
         }
+    }
+
+    fn requested(&mut self, _: NodeId, request: &Request) {
+        let flits = u64::from(request.flits);
+        self.wanted_by[request.destination.index()] += flits;
+        self.batch.created_flits += flits;
+        self.batch.queued_flits += flits;
+        self.batch.created += 1;
     }
 
     fn synchronised(&mut self, _: NodeId, passage: &BarrierPassage) {

@@ -5,6 +5,7 @@
 //! ```
 
 pub mod barrier;
+mod broken;
 pub mod follow;
 mod forwarding;
 mod graph;
@@ -16,6 +17,7 @@ pub mod operations;
 pub mod train;
 
 use crate::details::Details;
+use crate::faults::FaultPlan;
 use crate::measure::{Measurement, Plan, Progress};
 use crate::point::{Point, Scale};
 use crate::story::Story;
@@ -27,7 +29,7 @@ use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::Fraction;
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
-use job::{Injectors, Job};
+use job::{Injectors, Job, Requesters};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -43,6 +45,8 @@ pub struct Session {
     threads: u32,
     /// Whether points come with what a report page shows beyond them.
     has_details: bool,
+    /// What breaks.
+    faults: Option<Arc<FaultPlan>>,
 }
 
 /// How to measure, in simulated time where that is asked for.
@@ -79,7 +83,7 @@ impl Session {
         let mut fabric = machine.fabric();
         fabric.errors.seed = seed;
         let shape = shape(&fabric);
-        Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false }
+        Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false, faults: None }
     }
 
     /// With the details that a report page shows, if it is to have them: every point is then run a second time, to follow its
@@ -87,6 +91,15 @@ impl Session {
     #[must_use]
     pub fn with_details(self, has_details: bool) -> Self {
         Session { has_details, ..self }
+    }
+
+    /// The same, in which breaks what `plan` says.
+    #[must_use]
+    pub fn with_faults(mut self, plan: FaultPlan) -> Self {
+        self.fabric.faults = plan.faults.clone();
+        self.fabric.errors.flit = self.fabric.errors.flit.max(plan.errors.flit);
+        self.fabric.errors.rules.extend(&plan.errors.rules);
+        Session { faults: Some(Arc::new(plan)), ..self }
     }
 
     /// Deals its threads to a run of so many `points`: the same with the threads of one point, and how many of them are to be
@@ -126,7 +139,10 @@ impl Session {
     #[must_use]
     pub fn fabric_for(&self, traffic: &Traffic) -> AnyFabric {
         let sizes = traffic.sizes();
-        let payloads = sizes.smallest().into()..=sizes.largest().into();
+        let reply = traffic.replies().map(|replies| replies.payload);
+        let smallest = reply.map_or(sizes.smallest(), |reply| reply.min(sizes.smallest()));
+        let largest = reply.map_or(sizes.largest(), |reply| reply.max(sizes.largest()));
+        let payloads = smallest.into()..=largest.into();
         let mut fabric = self.fabric.clone();
         fabric.payloads = payloads;
         fabric
@@ -193,6 +209,11 @@ impl Session {
     ) -> Point {
         let packets = packets_per_cycle(self.fabric.nodes(), traffic);
         let plan = self.plan(packets, traffic.sizes().mean(), patience);
+        if traffic.replies().is_some() {
+            let requesters = Requesters::new(self, traffic);
+            let (point, measurement) = self.measured(&requesters, offered_load, &plan, stop, progress);
+            return point.with_replies(&measurement, self.scale());
+        }
         self.measured(&Injectors::new(self, traffic), offered_load, &plan, stop, progress).0
     }
 

@@ -3,7 +3,8 @@
 //! * **Zero-load latency**: the closed form, weighted with the traffic matrix; a packet of mean size.
 //! * **Channel bound**: routes are fixed, or drawn with equal chances, so the traffic matrix gives the load of every channel;
 //!   this is the offered load at which the busiest one is full (header and trailer count, adverts do not; channels into nodes
-//!   are among them). Beyond it, nodes behind that channel get no more; others may, so the mean accepted load can rise further.
+//!   are among them, and replies load the way back). Beyond it, nodes behind that channel get no more; others may, so the mean
+//!   accepted load can rise further.
 //! * **Bisection bound**: the offered load at which the links between the two halves of the nodes would be full, if routes
 //!   shared them evenly; above 1 they never are. No routing does better, so the channel bound is at most this. Unknown for
 //!   an irregular topology.
@@ -93,15 +94,16 @@ impl Theory {
             sums.sent = 0.0;
             let pairs = (0..nodes).map(NodeId).zip(upper.iter().zip(&ways.cycles));
             let side = |half: bool| (half != is_upper).then_some(usize::from(is_upper));
-            if let Loads::Even { weight, .. } = loads {
+            if let Loads::Even { weight, asked, .. } = loads {
                 for (_, (&half, cycles)) in pairs.filter(|(destination, _)| *destination != source) {
-                    sums.add(weight, ways.injection + cycles.0, side(half));
+                    sums.add([asked, weight], ways.injection + cycles.0, side(half));
                 }
             } else {
                 for (destination, (&half, cycles)) in pairs {
-                    let weight = traffic.destinations().weight(source, destination);
+                    let asked = traffic.destinations().weight(source, destination);
+                    let weight = traffic.weight(source, destination);
                     if weight != 0.0 {
-                        sums.add(weight, ways.injection + cycles.0, side(half));
+                        sums.add([asked, weight], ways.injection + cycles.0, side(half));
                         loads.add(weight, &ways, destination);
                     }
                 }
@@ -133,11 +135,12 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds a pair of this `weight`, whose packets take so many `cycles` and perhaps cross from a side.
+    /// Adds a pair of these weights, that of what is created and that with replies, whose packets take so many `cycles` and
+    /// perhaps cross from a side.
     #[inline(always)]
-    fn add(&mut self, weight: f64, cycles: f64, side: Option<usize>) {
-        self.latency += weight * cycles;
-        self.weights += weight;
+    fn add(&mut self, [created, weight]: [f64; 2], cycles: f64, side: Option<usize>) {
+        self.latency += created * cycles;
+        self.weights += created;
         self.sent += weight;
         if let Some(side) = side {
             self.across[side] += weight;
@@ -148,7 +151,7 @@ impl Sums {
 /// Expected loads of channels, by their numbers. Where all pairs of nodes have the same weight and a single way, it is enough
 /// to count the ways over each channel.
 enum Loads {
-    Even { weight: f64, ways: Vec<u32> },
+    Even { weight: f64, asked: f64, ways: Vec<u32> },
     Uneven(Vec<f64>),
 }
 
@@ -156,7 +159,9 @@ impl Loads {
     fn new(fabric: &Fabric, traffic: &Traffic, channels: usize) -> Self {
         let destinations = traffic.destinations();
         if destinations.is_uniform() && fabric.routing.is_plain() {
-            Loads::Even { weight: destinations.weight(NodeId(0), NodeId(1)), ways: vec![0; channels] }
+            let [from, to] = [0, 1].map(NodeId);
+            let (weight, asked) = (traffic.weight(from, to), destinations.weight(from, to));
+            Loads::Even { weight, asked, ways: vec![0; channels] }
         } else {
             Loads::Uneven(vec![0.0; channels])
         }
@@ -182,7 +187,7 @@ impl Loads {
     /// One weight is added after the other, as where they differ: so the sums are the same to the last bit.
     fn of_channels(self) -> Vec<f64> {
         let (weight, ways) = match self {
-            Loads::Even { weight, ways } => (weight, ways),
+            Loads::Even { weight, ways, .. } => (weight, ways),
             Loads::Uneven(channels) => return channels,
         };
         let most = ways.iter().copied().max().unwrap_or(0);
@@ -335,7 +340,8 @@ const HEAD_OF_LINE: [(u32, f64); 23] = [
 fn head_of_line(fabric: &Fabric, traffic: &Traffic) -> Option<f64> {
     let chip = &fabric.chip;
     let sizes = traffic.sizes();
-    let is_uniform = traffic.destinations().is_uniform() && sizes.smallest() == sizes.largest();
+    let is_alone = traffic.replies().is_none();
+    let is_uniform = traffic.destinations().is_uniform() && sizes.smallest() == sizes.largest() && is_alone;
     if !chip.offers().input_fifos || chip.vcs() != 1 || fabric.topology().switches() != 1 || !is_uniform {
         return None;
     }

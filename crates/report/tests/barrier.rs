@@ -140,6 +140,7 @@ fn beside_saturated_traffic(threads: u32) -> BarrierPoint {
         destinations: destination::parse("uniform").unwrap(),
         sizes,
         arrivals: arrival::parse("bernoulli").unwrap(),
+        replies: None,
     };
     let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
     let run = session.barrier(&settings("random(members=9, groups=4)", Method::NodeRoot)).unwrap();

@@ -20,10 +20,11 @@ fn loads(machine: &str, set: &[&str], pattern: &str) -> (ChannelLoads, Theory) {
         destinations: destination::parse(pattern).unwrap(),
         sizes: size,
         arrivals: arrival::parse("bernoulli").unwrap(),
+        replies: None,
     };
     let traffic: Traffic = session.traffic(&choice, Fraction::ONE).unwrap();
-    let waiting = Waiting::new(session.fabric()).unwrap();
-    let loads = ChannelLoads::new(&waiting, session.fabric(), traffic.destinations()).unwrap();
+    let waiting = Waiting::new(session.fabric(), None).unwrap();
+    let loads = ChannelLoads::new(&waiting, session.fabric(), &traffic).unwrap();
     (loads, Theory::new(session.fabric(), &traffic).unwrap())
 }
 

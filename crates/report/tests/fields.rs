@@ -136,6 +136,7 @@ fn every_number_of_what_runs_beside_a_train_is_there() {
         destinations: destination::parse("tornado").unwrap(),
         sizes,
         arrivals: arrival::parse("periodic").unwrap(),
+        replies: None,
     };
     let traffic = Arc::new(session.traffic(&choice, Fraction::percent(20)).unwrap());
     let train = session.fit_train(TrainChoice { from: 0, to: 5, count: 100, payload: 256 }).unwrap();
@@ -162,6 +163,7 @@ fn what_runs_without_conflict_is_measured_as_it_is_offered() {
         destinations: destination::parse("tornado").unwrap(),
         sizes,
         arrivals: arrival::parse("periodic").unwrap(),
+        replies: None,
     };
     // A packet in 266 cycles from each of 16 nodes, each to another: nothing is ever in the way.
     let traffic = Arc::new(session.traffic(&choice, Fraction::percent(50)).unwrap());

@@ -30,6 +30,7 @@ fn traffic(session: &Session, pattern: &str, payload: &str, percent: u64) -> Arc
         destinations: destination::parse(pattern).unwrap(),
         sizes,
         arrivals: arrival::parse("bernoulli").unwrap(),
+        replies: None,
     };
     Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap())
 }
@@ -181,6 +182,7 @@ fn one_fifo_per_input_accepts_what_theory_says_of_this_traffic() {
             destinations: destination::parse("uniform").unwrap(),
             sizes,
             arrivals: arrival::parse("saturating").unwrap(),
+            replies: None,
         };
         let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
         let theory = Theory::new(session.fabric(), &traffic).unwrap().head_of_line.unwrap();

@@ -1,8 +1,9 @@
 //! Every switch keeps what every switch must: see the kit. A new one has a test here.
 
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
+use flitway_fabric::{LaneChoice, Rate, ReplyLanes};
 use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
@@ -11,6 +12,7 @@ use flitway_switch::sp::{
 };
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
+    TrainingSettings,
 };
 use flitway_test_kit::switch::conforms;
 use flitway_wiring::routing::Selection;
@@ -41,6 +43,7 @@ fn hpp_switches_conform() {
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     };
     let sideband = AdvertSettings { flits: 0, refresh: None, ..plain.advert };
     // So small that credit updates are posted ahead of time.
@@ -101,6 +104,7 @@ fn tiled_switches_conform() {
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByFlow,
+        reply_lanes: ReplyLanes::Shared,
         pipeline: TiledPipeline {
             receive: 11,
             input: 4,
@@ -113,6 +117,12 @@ fn tiled_switches_conform() {
         },
         retry: Some(RetrySettings { window: 64, sequence_bits: 8, timeout: 2_122, heartbeat: 425 }),
         ack: AckSettings { packets: 8, delay: 85 },
+        training: TrainingSettings {
+            test: 400,
+            misses: 2,
+            give_up: 1_000,
+            lanes: LaneSettings { lanes: 8, discarded_max: 4, rates: vec![Rate::FULL] },
+        },
         format: PacketFormat {
             flit_bytes: 32,
             header_flits: 1,
@@ -143,13 +153,14 @@ fn tiled_switches_conform() {
             pipeline: shortest,
             arbiter: ArbiterKind::Matrix,
             lanes: LaneChoice::ByPacket,
+            reply_lanes: ReplyLanes::Shared,
             ack: AckSettings { packets: 1, delay: 0 },
             retry: Some(RetrySettings { window: 2, sequence_bits: 2, timeout: 300, heartbeat: 50 }),
             ..plain.clone()
         },
         TiledSettings { format: ONE_FLIT, ..plain },
     ]);
-    assert!(mail.iter().eq(&["Ack", "Pace", "Packet"]), "{mail:?}");
+    assert!(mail.iter().eq(&["Ack", "GivenUp", "Pace", "Packet", "Signal"]), "{mail:?}");
 }
 
 #[test]

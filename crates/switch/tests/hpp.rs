@@ -7,7 +7,6 @@ mod common;
 use common::{Deliveries, Script, fabric, hpp, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::deadlock::{Deadlock, Need};
 use flitway_fabric::observer::{
@@ -15,6 +14,7 @@ use flitway_fabric::observer::{
 };
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{Chip, Delivery, Fabric, Flow, Packet, Simulation};
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_switch::hpp::{
     AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_in_batches,
 };
@@ -247,7 +247,17 @@ fn flows_are_spread_over_the_lanes() {
     for lanes in [2, 3, 4, 8] {
         let mut counts = vec![0_u32; lanes];
         for (source, destination) in (0..64).flat_map(|s| (0..64).map(move |d| (s, d))) {
-            counts[LaneChoice::ByFlow.lane(NodeId(source), NodeId(destination), 0, lanes)] += 1;
+            let packet = Packet {
+                destination: Destination::Node(NodeId(destination)),
+                rail: RailId(0),
+                lane: 0,
+                payload: 64,
+                created: Cycle::ZERO,
+                flow: Flow::traffic(0),
+            };
+            let [source, destination] = [source, destination].map(NodeId);
+            let lane = LaneChoice::ByFlow.lane(ReplyLanes::Shared, source, destination, &packet, lanes);
+            counts[lane] += 1;
         }
         let share = 64 * 64 / lanes as u32;
         assert!(counts.iter().all(|count| count.abs_diff(share) < share / 5), "{counts:?}");

@@ -11,8 +11,8 @@ use flitway_fabric::observer::{
 };
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Flow, LinkErrors, NicPorts, Outgoing, Packet,
-    Rate, Rates, Simulation, Up,
+    ANY_PAYLOAD, Barriers, Chip, Delivery, Endpoint, Fabric, Faults, Flow, LinkErrors, NicPorts, Outgoing,
+    Packet, Rate, Rates, Simulation, Up,
 };
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -71,6 +71,7 @@ fn on(topology: &TopologySettings, kind: RoutingKind, settings: SpSettings) -> F
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
     }
 }
 

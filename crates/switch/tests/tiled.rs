@@ -8,10 +8,12 @@ use common::{Deliveries, Script, fabric, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Simulation};
+use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Rate, ReplyLanes, Simulation};
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
+    TrainingSettings,
 };
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{RoutingKind, Selection};
@@ -31,6 +33,7 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
         pipeline: TiledPipeline {
             receive: 3,
             input: 1,
@@ -43,6 +46,12 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         },
         retry,
         ack: AckSettings { packets: 2, delay: 10 },
+        training: TrainingSettings {
+            test: 400,
+            misses: 2,
+            give_up: 1_000,
+            lanes: LaneSettings { lanes: 8, discarded_max: 4, rates: vec![Rate::FULL] },
+        },
         format: PacketFormat {
             flit_bytes: 32,
             header_flits: 1,

@@ -14,6 +14,9 @@
 //! * Where switches select among candidates, a packet waits for all of them. Only those that are *escapes* need be free of
 //!   cycles, if every packet has one wherever it is (Duato, *IEEE Trans. Parallel and Distributed Systems* 4(12), 1993): an
 //!   escape depends on those that its packets may take next, or may take after channels that are none.
+//! * Where packets are answered, and a node that has no room for a reply takes no request, what comes into a node waits for
+//!   what goes out of it ([`Dependencies::with_replies`]). In virtual channels of their own replies wait for no request, and
+//!   so nothing has to be added.
 //! * A packet for a group waits for all of its outputs: its arrival channel depends on each. Where it gathers them
 //!   [one by one](Copies::OneByOne) it holds some while it waits for others, and so they depend on each other too.
 //!
@@ -138,7 +141,14 @@ impl Dependencies {
     /// The dependencies of packets between nodes.
     #[must_use]
     pub fn of(routing: &Routing) -> Self {
-        Dependencies::with(routing, Vec::new())
+        Dependencies::with(routing, Vec::new(), false)
+    }
+
+    /// The dependencies of packets that are answered on the same virtual channels: a request stays in the channel into a node
+    /// until there is room for its reply, and that waits for the channel out of it.
+    #[must_use]
+    pub fn with_replies(routing: &Routing) -> Self {
+        Dependencies::with(routing, Vec::new(), true)
     }
 
     /// The dependencies of packets between nodes and of those for `groups`, on a virtual channel that both use.
@@ -147,16 +157,20 @@ impl Dependencies {
     /// in by two ports or more. That is free only if no deadlock is possible; it may be cyclic where one is not.
     #[must_use]
     pub fn with_groups(routing: &Routing, groups: &Groups, copies: Copies) -> Self {
-        Dependencies::with(routing, copies::dependencies(routing, groups, copies))
+        Dependencies::with(routing, copies::dependencies(routing, groups, copies), false)
     }
 
-    fn with(routing: &Routing, mut others: Vec<OtherDependency>) -> Self {
+    fn with(routing: &Routing, mut others: Vec<OtherDependency>, are_answered: bool) -> Self {
         let map = Map::new(routing);
         let mut turns = map.turns();
         let mut walker = Walker::new(&map, routing);
         let mut lost = None;
         for destination in (0..map.nodes()).map(NodeId) {
             let strayed = walker.walk(destination, Along::Candidates, |step| {
+                if let Some(node) = map.node_after(step.hop).filter(|_| are_answered) {
+                    let witness = Witness { source: step.source, destination: Destination::Node(node) };
+                    others.push(OtherDependency { from: step.hop, to: map.injection(node), witness });
+                }
                 if !step.is_escape {
                     return;
                 }
@@ -264,6 +278,14 @@ impl Dependencies {
         let mut place: Vec<Option<u32>> = vec![None; self.graph.vertices() as usize];
         (0..).zip(ring).for_each(|(at, &vertex)| place[vertex as usize] = Some(at));
         let next = |at: usize| ring[(at + 1) % ring.len()];
+        let injections: Vec<(usize, NodeId)> = ring
+            .iter()
+            .enumerate()
+            .filter_map(|(at, &vertex)| match self.map.channel(vertex).sender {
+                End::Node(node) => Some((at, node)),
+                End::Switch(..) => None,
+            })
+            .collect();
         // By dependency: hops of the way, and the pair of nodes; no way over both channels is shorter than three hops.
         let mut found: Vec<Option<(usize, NodeId, NodeId)>> = vec![None; ring.len()];
         let is_best = |found: &Option<(usize, NodeId, NodeId)>| found.is_some_and(|(hops, ..)| hops <= 3);
@@ -274,6 +296,14 @@ impl Dependencies {
             }
             let mut hits: Vec<(usize, NodeId)> = Vec::new();
             let _ = walker.walk(destination, Along::Candidates, |step| {
+                if self.map.is_start(step.state) {
+                    // Whatever starts there takes the same hop.
+                    let of_ring = injections.iter().filter(|(at, node)| {
+                        *node != destination && self.map.start(*node) == step.state && next(*at) == step.hop
+                    });
+                    hits.extend(of_ring);
+                    return;
+                }
                 let at = place.get(step.state as usize).copied().flatten();
                 if let Some(at) = at.filter(|&at| next(at as usize) == step.hop) {
                     hits.push((at as usize, step.source));

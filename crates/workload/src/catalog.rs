@@ -2,8 +2,9 @@
 //!
 //! One table per choice is the only list of its names: parsing looks up in it, `flitway list` and `flitway explain`
 //! print it. A choice is written `name`, or `name(parameter=value, ...)`, or, in the order of the table,
-//! `name(value, ...)`. Case does not matter, nor whether words are joined by `-` or `_`. A value in double quotes, such as
-//! the path of a file, may contain what otherwise has a meaning: `,()=`.
+//! `name(value, ...)`. What all entries of a table may take besides is written by its name. Case does not matter, nor whether
+//! words are joined by `-` or `_`. A value in double quotes, such as the path of a file, may contain what otherwise has a
+//! meaning: `,()=`.
 
 use crate::fraction::Fraction;
 use std::fmt;
@@ -50,6 +51,7 @@ pub struct Parameter {
 pub struct Catalog<R: 'static> {
     subject: &'static str,
     rows: &'static [(Entry, R)],
+    common: &'static [Parameter],
 }
 
 /// Why a text is not a choice from a catalog.
@@ -182,7 +184,19 @@ impl<R: Copy> Catalog<R> {
     /// The names of `rows`, for choosing a `subject`.
     #[must_use]
     pub const fn new(subject: &'static str, rows: &'static [(Entry, R)]) -> Self {
-        Catalog { subject, rows }
+        Catalog { subject, rows, common: &[] }
+    }
+
+    /// The same, where every entry may take these too, by their names.
+    #[must_use]
+    pub const fn with_common(self, common: &'static [Parameter]) -> Self {
+        Catalog { common, ..self }
+    }
+
+    /// What every entry may take.
+    #[must_use]
+    pub const fn common(&self) -> &'static [Parameter] {
+        self.common
     }
 
     /// What is chosen: `traffic pattern`.
@@ -224,7 +238,8 @@ impl<R: Copy> Catalog<R> {
             return Err(malformed());
         }
         let (entry, read) = self.row(name).ok_or_else(|| self.unknown(name))?;
-        let mut values = vec![None; entry.parameters.len()];
+        let parameters: Vec<&Parameter> = entry.parameters.iter().chain(self.common).collect();
+        let mut values = vec![None; parameters.len()];
         let arguments = split_outside_quotes(list, &[',']);
         let is_one = arguments.len() == 1;
         for (position, argument) in arguments.into_iter().enumerate() {
@@ -232,9 +247,9 @@ impl<R: Copy> Catalog<R> {
             if argument.is_empty() && is_one {
                 continue;
             }
-            let (place, value) = entry.place(position, argument)?;
+            let (place, value) = entry.place(position, argument, &parameters)?;
             if values[place].replace(unquoted(value).to_owned()).is_some() {
-                let parameter = entry.parameters[place].name;
+                let parameter = parameters[place].name;
                 return Err(ChoiceError::Repeated { name: entry.name, parameter });
             }
         }
@@ -247,7 +262,8 @@ impl<R: Copy> Catalog<R> {
                 })?);
             }
         }
-        Ok((Choice { entry, values: values.into_iter().flatten().collect() }, *read))
+        let common = self.common.iter().zip(values.split_off(entry.parameters.len())).collect();
+        Ok((Choice { entry, values: values.into_iter().flatten().collect(), common }, *read))
     }
 
     fn unknown(&self, read: &str) -> ChoiceError {
@@ -272,13 +288,18 @@ impl Entry {
         std::iter::once(self.name).chain(self.aliases.iter().map(|alias| alias.name))
     }
 
-    /// Which parameter an argument is for, and its value.
-    fn place<'a>(&self, position: usize, argument: &'a str) -> Result<(usize, &'a str), ChoiceError> {
+    /// Which of `parameters`, its own and those of all entries, an argument is for, and its value.
+    fn place<'a>(
+        &self,
+        position: usize,
+        argument: &'a str,
+        parameters: &[&'static Parameter],
+    ) -> Result<(usize, &'a str), ChoiceError> {
         let unknown = |read: &str| ChoiceError::UnknownParameter {
             name: self.name,
             read: read.to_owned(),
-            nearest: nearest(&normal(read), self.parameters.iter().map(|parameter| parameter.name)),
-            valid: self.parameters.iter().map(|parameter| parameter.name).collect(),
+            nearest: nearest(&normal(read), parameters.iter().map(|parameter| parameter.name)),
+            valid: parameters.iter().map(|parameter| parameter.name).collect(),
         };
         let equals = split_outside_quotes(argument, &['='])[0].len();
         match argument.split_at_checked(equals).filter(|_| equals < argument.len()) {
@@ -286,7 +307,7 @@ impl Entry {
                 let value = &value[1..];
                 let key = key.trim();
                 let wanted = normal(key);
-                let place = self.parameters.iter().position(|parameter| parameter.name == wanted);
+                let place = parameters.iter().position(|parameter| parameter.name == wanted);
                 Ok((place.ok_or_else(|| unknown(key))?, value.trim()))
             }
             None if position < self.parameters.len() => Ok((position, argument)),
@@ -300,6 +321,8 @@ impl Entry {
 pub struct Choice {
     entry: &'static Entry,
     values: Vec<String>,
+    /// What every entry may take, where it is given.
+    common: Vec<(&'static Parameter, Option<String>)>,
 }
 
 impl Choice {
@@ -321,6 +344,26 @@ impl Choice {
             expected: self.entry.parameters[place].expected,
             meant: None,
         })
+    }
+
+    /// The value of the parameter at `place` of those that every entry may take, a number of bytes with its unit; `None` if
+    /// it is not given.
+    pub(crate) fn common_bytes(&self, place: usize) -> Result<Option<u16>, ChoiceError> {
+        let (parameter, text) = &self.common[place];
+        let Some(read) = text else { return Ok(None) };
+        bytes(read).filter(|&size| size > 0).map(Some).ok_or_else(|| ChoiceError::BadValue {
+            name: self.entry.name,
+            parameter: parameter.name,
+            read: read.clone(),
+            expected: parameter.expected,
+            meant: meant_bytes(read),
+        })
+    }
+
+    /// What is given of what every entry may take, as it is written: `, name=value`.
+    pub(crate) fn common_text(&self) -> String {
+        let given = self.common.iter().filter_map(|(parameter, text)| Some((parameter, text.as_ref()?)));
+        given.map(|(parameter, text)| format!(", {}={}", parameter.name, quoted(text))).collect()
     }
 
     /// The value of the parameter at `place`: a fraction of at most one.
@@ -415,6 +458,7 @@ mod tests {
         ],
     };
     const CATALOG: Catalog<()> = Catalog::new("test thing", &[(PLAIN, ()), (TWO_WORDS, ())]);
+    const ANSWER: Parameter = Parameter { name: "answer", expected: "bytes", default: None, doc: "" };
 
     fn parse(text: &str) -> Result<Choice, ChoiceError> {
         CATALOG.choose(text).map(|(choice, ())| choice)
@@ -458,6 +502,26 @@ mod tests {
             "`size` of `two-words` cannot be `3`: expected a size; did you mean `3B`?"
         );
         assert_eq!(choice.part(1), Ok(Fraction::percent(50)));
+    }
+
+    #[test]
+    fn what_every_entry_may_take_is_given_by_name_or_not_at_all() {
+        let answer = |text: &str| {
+            let (choice, ()) = CATALOG.with_common(&[ANSWER]).choose(text)?;
+            let values = choice.values.join("+");
+            Ok::<_, ChoiceError>((values, choice.common_bytes(0)?, choice.common_text()))
+        };
+        let given = |values: &str| Ok((values.to_owned(), Some(64), ", answer=64B".to_owned()));
+        assert_eq!(answer("plain"), Ok((String::new(), None, String::new())));
+        assert_eq!(answer("plain(answer=64B)"), given(""));
+        assert_eq!(answer("tw(3, answer=64B)"), given("3+1/2"));
+        let error = |text: &str| answer(text).unwrap_err().to_string();
+        assert_eq!(error("plain(64B)"), "`plain` takes no parameter `64B` (it takes: answer)");
+        assert_eq!(
+            error("plain(answer=64)"),
+            "`answer` of `plain` cannot be `64`: expected bytes; did you mean `64B`?"
+        );
+        assert_eq!(error("plain(answer=1B, answer=2B)"), "`answer` of `plain` was given twice");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use flitway_engine::window::{Shard, Window};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters, Plan, ShardModel};
 use flitway_fabric::{Endpoint, Fabric, Observer, Rate};
+use flitway_wiring::routing::Routing;
 use flitway_wiring::{NodeId, PortId};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -120,6 +121,10 @@ impl<E, O, S: ShardModel<E, O>> ShardModel<E, O> for ByteShard<S> {
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
         self.inner.queued_flits(switch, now)
+    }
+
+    fn reroute(&mut self, at: Cycle, routing: &Routing) -> bool {
+        self.inner.reroute(at, routing)
     }
 
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {

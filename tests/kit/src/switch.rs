@@ -8,19 +8,21 @@ use crate::bytes::InBytes;
 use crate::test_nic::{NicCounts, TestNic, TestNicSettings};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::headroom::Longest;
+use flitway_fabric::link::lanes::{LaneStates, RATES_MAX};
 use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{
     ANY_PAYLOAD, BarrierId, Barriers, Change, ChangeError, ChangeKind, Chip, Delivery, Endpoint, Fabric,
-    Flow, FlowKind, LinkErrors, NicPorts, Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
+    Faults, Flow, FlowKind, LinkErrors, NicPorts, Outgoing, Packet, Rate, Rates, Simulation, Up, barrier,
 };
 use flitway_nic::{NicModel, Place};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{End, StageWiring, Topology, TopologySettings};
-use flitway_wiring::{Destination, GroupId, Groups, NodeId, NodeSet, RailId, SetId};
+use flitway_wiring::{Destination, GroupId, Groups, NodeId, NodeSet, PortId, RailId, SetId, SwitchId};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -47,6 +49,9 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) -> BTreeSet<String> {
             if chip.offers().errors {
                 let errors = LinkErrors { seed: 3, flit: u64::MAX / 150, rules: Vec::new() };
                 a_loaded_network_loses_nothing::<A>(&Fabric { errors, ..fabric.clone() });
+            }
+            if chip.offers().faults {
+                kinds.append(&mut what_breaks_is_accounted_for::<A>(&fabric));
             }
             a_slow_nic_presses_back_and_loses_nothing::<A>(&fabric);
             kinds.append(&mut mail_goes_through_bytes::<A>(&fabric));
@@ -97,6 +102,7 @@ fn fabric<A: Architecture>(
         latencies,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
         groups: Groups::none(),
         barriers: Barriers::none(),
         payloads: ANY_PAYLOAD,
@@ -187,6 +193,50 @@ fn mail_goes_through_bytes<A: Architecture>(fabric: &Fabric<A::Chip>) -> BTreeSe
         kinds.extend(simulation.gather(|shard| shard.kinds().clone()).into_iter().flatten());
     }
     kinds
+}
+
+/// What breaks loses packets by name, and none besides: the link of a node is cut, another has a bad lane for a while, and the
+/// switch of a third one dies. Neither threads nor bytes change a thing. Returns the kinds of mail.
+fn what_breaks_is_accounted_for<A: Architecture>(fabric: &Fabric<A::Chip>) -> BTreeSet<String> {
+    let topology = fabric.topology();
+    let switches = fabric.rails * topology.switches();
+    let at_switch = |node: u32| {
+        let (switch, port) = topology.home(NodeId(node));
+        (switch.0, port)
+    };
+    let fault =
+        |at, (component, port), fault| Fault { at: Cycle(at), component, kind: FaultKind::Port(port, fault) };
+    let nic = |node| (switches + node, PortId(0));
+    let one_is_bad = LaneStates { works_at: [!1; RATES_MAX] };
+    let mut list = vec![
+        fault(LENGTH / 3, nic(0), PortFault::Cut),
+        fault(LENGTH / 3, at_switch(0), PortFault::Cut),
+        fault(LENGTH / 4, at_switch(1), PortFault::Lanes(one_is_bad)),
+        fault(LENGTH / 2, at_switch(1), PortFault::Lanes(LaneStates { works_at: [!0; RATES_MAX] })),
+    ];
+    if topology.switches() > 1 {
+        let (component, _) = at_switch(fabric.nodes() - 1);
+        list.push(Fault { at: Cycle(2 * LENGTH / 3), component, kind: FaultKind::Dead });
+        let neighbours = (0..topology.ports(SwitchId(component)))
+            .filter_map(|port| topology.wire(SwitchId(component), PortId(port)));
+        list.extend(neighbours.map(|(_, end)| match end {
+            End::Switch(switch, port) => fault(2 * LENGTH / 3 + 9, (switch.0, port), PortFault::Cut),
+            End::Node(node) => fault(2 * LENGTH / 3 + 9, nic(node.0), PortFault::Cut),
+        }));
+    }
+    let fabric = Fabric { faults: Faults::new(list), ..fabric.clone() };
+    let scripts = random_scripts(&fabric);
+    let sent: usize = scripts.iter().map(|script| script.packets.len()).sum();
+    let (mut simulation, deliveries) = simulation::<InBytes<A>>(&fabric, scripts.clone(), 3, &[]);
+    let counters = simulation.counters();
+    assert!(counters.lost.sum() > 0, "packets are lost: {counters:?}");
+    assert_eq!(deliveries.len() as u64 + counters.lost.sum(), sent as u64, "all others arrive");
+    for threads in [1, 2, 4] {
+        let (again, other) = run::<A>(&fabric, scripts.clone(), threads, &[Cycle(LENGTH / 2)]);
+        assert!(again == deliveries, "{threads} threads: other deliveries");
+        assert_eq!(Counters { wakes: 0, ..other }, Counters { wakes: 0, ..counters });
+    }
+    simulation.gather(|shard| shard.kinds().clone()).into_iter().flatten().collect()
 }
 
 /// A channel that is stopped carries nothing from that cycle on until it has a rate again, one of half the rate half as much,

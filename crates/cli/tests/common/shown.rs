@@ -16,7 +16,7 @@ pub fn is_accepted() -> bool {
 fn printed(folder: &Path, commands: &str) -> String {
     let mut all = String::new();
     for command in commands.lines() {
-        let words: Vec<&str> = command.split_whitespace().collect();
+        let words: Vec<&str> = command.split_whitespace().map(|word| word.trim_matches('\'')).collect();
         assert_eq!(words.first(), Some(&"flitway"), "{command}");
         let mut run = Command::new(env!("CARGO_BIN_EXE_flitway"));
         let output = run.args(&words[1..]).current_dir(folder).output().unwrap();

@@ -4,7 +4,7 @@ use super::load::Load;
 use super::traffic;
 use super::{Problem, WorkloadOptions};
 use flitway_report::session::{self, Session};
-use flitway_workload::traffic::{Traffic, TrafficChoice};
+use flitway_workload::traffic::{Traffic, TrafficChoice, destination};
 use std::sync::Arc;
 
 /// The options that say something of it; without any there is none.
@@ -67,6 +67,10 @@ pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> O
     let before = problems.len();
     let pattern = options.text("traffic");
     let destinations = traffic::destinations(pattern, problems);
+    if let Ok(Some(_)) = destination::reply(pattern) {
+        let message = "packets are answered in runs of synthetic traffic alone";
+        problems.push(Problem::new("traffic", message).help("leave out `reply`"));
+    }
     let packet = options.text("packet");
     let sizes = traffic::sizes("packet", packet).map_err(|errors| problems.extend(errors));
     let arrival = options.get("arrival").unwrap_or(traffic::arrival_of(load));
@@ -74,7 +78,11 @@ pub(super) fn check(options: &WorkloadOptions, problems: &mut Vec<Problem>) -> O
     match (destinations, sizes, arrivals, loads) {
         (Some(destinations), Ok(sizes), Some(arrivals), Some(loads)) if problems.len() == before => {
             let traffic = pattern.to_owned();
-            Some(Some(Beside { traffic, choice: TrafficChoice { destinations, sizes, arrivals }, loads }))
+            Some(Some(Beside {
+                traffic,
+                choice: TrafficChoice { destinations, sizes, arrivals, replies: None },
+                loads,
+            }))
         }
         _ => None,
     }

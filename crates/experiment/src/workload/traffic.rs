@@ -3,11 +3,13 @@
 use super::load::{Load, loads};
 use super::option::{ValueKind, WorkloadOption, default_of};
 use super::{Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions};
+use crate::faults::{self, FaultRule};
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{input, units};
+use flitway_report::faults::{FaultPlan, FaultsResult};
 use flitway_report::measure::Progress;
 use flitway_report::page::time;
-use flitway_report::point::Point;
+use flitway_report::point::{Point, ReplyPoint};
 use flitway_report::session::follow::Follow;
 use flitway_report::session::{Patience, Session};
 use flitway_report::shown::load as load_shown;
@@ -19,8 +21,9 @@ use flitway_workload::Fraction;
 use flitway_workload::catalog::{ChoiceError, quoted};
 use flitway_workload::traffic::destination::DestinationChoice;
 use flitway_workload::traffic::size::{SizeChoice, Sizes};
-use flitway_workload::traffic::{Traffic, TrafficChoice, TrafficError, arrival, destination, size};
+use flitway_workload::traffic::{Replies, Traffic, TrafficChoice, TrafficError, arrival, destination, size};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -38,7 +41,8 @@ pub(super) const KIND: Kind = Kind {
             "traffic",
             KindId::Traffic,
             ValueKind::Text("PATTERN"),
-            "To whom: {} (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`)",
+            "To whom: {} (unless given), transpose, hotspot(nodes=0+5, fraction=10%), ... (see `flitway list`); \
+             `uniform(reply=64B)` has each packet answered",
         )
         .default("uniform"),
         WorkloadOption::new(
@@ -64,6 +68,13 @@ pub(super) const KIND: Kind = Kind {
         )
         .default("0.1..0.9:0.1"),
         WorkloadOption::new(
+            "outstanding",
+            KindId::Traffic,
+            ValueKind::Count,
+            "Packets of a node that may be under way without their replies, with a pattern that is answered, such as \
+             `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply",
+        ),
+        WorkloadOption::new(
             "precision",
             KindId::Traffic,
             ValueKind::Fraction,
@@ -84,10 +95,18 @@ pub(super) const KIND: Kind = Kind {
             "Simulated time to measure after the warm-up, instead of running to the precision; without \
              --warm-up at least this long, since a warm-up is found in twenty fiftieths of it or more",
         ),
+        WorkloadOption::new(
+            "faults",
+            KindId::Traffic,
+            ValueKind::File("RULES|FILE"),
+            "What breaks when, on machines whose links retry: rules such as down(link=\"switch 5 port 7\", at=20us), \
+             joined by `;`, or a file with one a line (`flitway list faults`). Times count from the start of each \
+             point. Status 1 if packets are lost for good",
+        ),
     ],
     shares: &[],
     of_a_point: Some("load"),
-    fields: &[Point::FIELDS, Stages::FIELDS, Theory::FIELDS],
+    fields: &[Point::FIELDS, ReplyPoint::FIELDS, Stages::FIELDS, Theory::FIELDS, FaultsResult::FIELDS],
     check,
 };
 
@@ -105,8 +124,11 @@ pub struct TrafficWorkload {
     pub arrival: String,
     /// How precisely, as written.
     pub precision: String,
+    outstanding: Option<String>,
     warm_up: Option<String>,
     duration: Option<String>,
+    /// What breaks, as written and read.
+    faults: Option<(String, Vec<FaultRule>)>,
     /// The three choices.
     pub choice: TrafficChoice,
     /// The loads, one point each; never empty.
@@ -133,14 +155,24 @@ struct Common {
     first: Arc<Traffic>,
     /// What theory says of it at any load, once somebody has asked.
     theory: OnceLock<Option<Theory>>,
+    /// What breaks.
+    faults: Option<FaultPlan>,
 }
 
 impl TrafficTask {
     /// What theory says of the traffic at any load.
     #[must_use]
     pub fn theory(&self, session: &Session) -> Option<&Theory> {
-        let Common { first, theory } = &*self.common;
+        let Common { first, theory, .. } = &*self.common;
         theory.get_or_init(|| Theory::new(session.fabric(), first)).as_ref()
+    }
+
+    /// `session`, in which breaks what is to break.
+    fn with_faults<'a>(&self, session: &'a Session) -> Cow<'a, Session> {
+        match &self.common.faults {
+            Some(plan) => Cow::Owned(session.clone().with_faults(plan.clone())),
+            None => Cow::Borrowed(session),
+        }
     }
 }
 
@@ -153,16 +185,27 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
     let patience = patience(options, &precision, around.clock, &mut problems);
+    let faults = options.get("faults").map(|text| (text.to_owned(), faults::parse(text)));
+    let faults = match faults {
+        Some((_, Err(message))) => return Err([problems, vec![Problem::new("faults", message)]].concat()),
+        Some((text, Ok(rules))) => Some((text, rules)),
+        None => None,
+    };
+    let replies = replies(options, &traffic, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
-        (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience)) => {
+        (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience))
+            if problems.is_empty() =>
+        {
             Ok(Workload::Traffic(Box::new(TrafficWorkload {
                 traffic,
                 packet,
                 arrival,
                 precision,
+                outstanding: options.get("outstanding").map(str::to_owned),
                 warm_up: options.get("warm_up").map(str::to_owned),
                 duration: options.get("duration").map(str::to_owned),
-                choice: TrafficChoice { destinations, sizes, arrivals },
+                faults,
+                choice: TrafficChoice { destinations, sizes, arrivals, replies },
                 loads,
                 patience,
             })))
@@ -194,6 +237,33 @@ pub(super) fn destinations(pattern: &str, problems: &mut Vec<Problem>) -> Option
         Err(error) => problems.push(problem(error.to_string())),
     }
     None
+}
+
+/// How the packets of `pattern` are answered, if they are.
+fn replies(options: &WorkloadOptions, pattern: &str, problems: &mut Vec<Problem>) -> Option<Replies> {
+    // What is wrong with the pattern has been said.
+    let payload = match destination::reply(pattern) {
+        Ok(payload) => payload,
+        Err(error) => {
+            if problems.iter().all(|problem| problem.option != "traffic") {
+                problems.push(Problem::new("traffic", error.to_string()));
+            }
+            return None;
+        }
+    };
+    let text = options.get("outstanding");
+    let outstanding = text.and_then(|text| text.parse().ok()).filter(|&most: &u32| most > 0);
+    if let Some(text) = text {
+        if outstanding.is_none() {
+            let message = format!("`{text}`: expected a number of packets, 1 or more");
+            problems.push(Problem::new("outstanding", message));
+        } else if payload.is_none() {
+            let help = "add `reply=SIZE` to the pattern, such as `uniform(reply=64B)`, or leave it out";
+            let message = "nothing is outstanding where nothing is answered";
+            problems.push(Problem::new("outstanding", message).help(help));
+        }
+    }
+    payload.map(|payload| Replies { payload, outstanding })
 }
 
 /// When packets are created, and how many loads there are.
@@ -284,6 +354,8 @@ pub(super) fn files(options: &WorkloadOptions) -> Vec<(&'static str, PathBuf)> {
         });
         files.extend(found.into_inner().map(|path| ("traffic", path)));
     }
+    let of_faults = options.get("faults").filter(|text| !faults::are_rules(text));
+    files.extend(of_faults.map(|path| ("faults", PathBuf::from(path))));
     for option in ["packet", "multicast_packet"] {
         if let Some(Ok(SizeChoice::File(path))) = options.get(option).map(size::parse) {
             files.push((option, PathBuf::from(path)));
@@ -297,6 +369,10 @@ pub(super) fn place_files(options: &mut WorkloadOptions, folder: &Path) {
     options.change("traffic", |pattern| {
         let placed = destination::placed(pattern, |path| folder.join(path).display().to_string());
         placed.unwrap_or_else(|| pattern.to_owned())
+    });
+    options.change("faults", |text| {
+        let is_path = !faults::are_rules(text);
+        if is_path { folder.join(text).display().to_string() } else { text.to_owned() }
     });
     for packet in ["packet", "multicast_packet"] {
         options.change(packet, |packet| match size::parse(packet) {
@@ -344,7 +420,9 @@ pub(super) fn in_time(
 /// The option that is most likely at fault.
 pub(super) fn misfit(error: &TrafficError) -> Problem {
     let option = match error {
-        TrafficError::Misfit(_) | TrafficError::NobodySends { .. } => "traffic",
+        TrafficError::Misfit(_) | TrafficError::NobodySends { .. } | TrafficError::ReplyAboveMtu { .. } => {
+            "traffic"
+        }
         TrafficError::AboveMtu { .. } => "packet",
         _ => "load",
     };
@@ -364,7 +442,14 @@ impl Described for TrafficWorkload {
             "arrival": self.arrival,
             "precision": self.precision,
         });
-        for (name, text) in [("warm_up", &self.warm_up), ("duration", &self.duration)] {
+        let faults = self.faults.as_ref().map(|(text, _)| text.clone());
+        let given = [
+            ("outstanding", &self.outstanding),
+            ("warm_up", &self.warm_up),
+            ("duration", &self.duration),
+            ("faults", &faults),
+        ];
+        for (name, text) in given {
             if let Some(text) = text {
                 object[name] = json!(text);
             }
@@ -376,7 +461,12 @@ impl Described for TrafficWorkload {
         let loads: Vec<String> = self.loads.iter().map(|load| load.text()).collect();
         // Sizes and destinations too, since the text may only name the file that says them.
         let (sizes, content) = (format!("{:?}", self.choice.sizes), self.choice.destinations.content());
-        json!({ "options": self.to_json(), "loads": loads, "sizes": sizes, "destinations": content })
+        let mut identity =
+            json!({ "options": self.to_json(), "loads": loads, "sizes": sizes, "destinations": content });
+        if let Some((_, rules)) = &self.faults {
+            identity["faults"] = json!(format!("{rules:?}"));
+        }
+        identity
     }
 
     fn theory(&self, session: &Session) -> Option<Theory> {
@@ -390,12 +480,17 @@ impl Tasks for TrafficWorkload {
 
     fn tasks(&self, session: &Session) -> Result<Vec<TrafficTask>, Vec<Problem>> {
         let mut common: Option<Arc<Common>> = None;
+        let fitted = self.faults.as_ref().map(|(_, rules)| faults::fit(rules, session)).transpose();
+        let faults = fitted.map_err(|message| vec![Problem::new("faults", message)])?;
         let fit = |load: &Load| {
             let offered = load.fraction();
             let traffic = session.traffic(&self.choice, offered).map_err(|error| misfit(&error))?;
             in_time(session, "load", *load, session.packets_per_cycle(&traffic), self.patience)?;
             let traffic = Arc::new(traffic);
-            let of_first = || Arc::new(Common { first: Arc::clone(&traffic), theory: OnceLock::new() });
+            let of_first = || {
+                let (first, theory) = (Arc::clone(&traffic), OnceLock::new());
+                Arc::new(Common { first, theory, faults: faults.clone() })
+            };
             let common = Arc::clone(common.get_or_insert_with(of_first));
             Ok(TrafficTask { load: offered.as_f64(), traffic, common })
         };
@@ -409,7 +504,7 @@ impl Tasks for TrafficWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Point {
-        let point = session.point(&task.traffic, task.load, self.patience, stop, progress);
+        let point = task.with_faults(session).point(&task.traffic, task.load, self.patience, stop, progress);
         point.with_theory(task.theory(session), session.machine().clock)
     }
 
@@ -420,6 +515,6 @@ impl Tasks for TrafficWorkload {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<Vec<Watch>> {
-        Some(session.follow_traffic(&task.traffic, follow, stop))
+        Some(task.with_faults(session).follow_traffic(&task.traffic, follow, stop))
     }
 }

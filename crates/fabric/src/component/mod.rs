@@ -16,6 +16,7 @@ use crate::simulation::{Architecture, CACHES, Conservation, Counters, NodeWires,
 use crate::{BarrierId, Delivery, Fabric, Flow, Packet};
 use flitway_engine::Cycle;
 use flitway_engine::window::Mail;
+use flitway_wiring::routing::Routing;
 use flitway_wiring::{NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
 
@@ -50,6 +51,12 @@ pub trait Components: Architecture {
         mail: Self::Mail,
         passed: Cycle,
     );
+
+    /// Packets are routed by `routing` from cycle `at` on. Says whether components can change that.
+    fn reroute(shared: &mut Self::Shared, at: Cycle, routing: &Routing) -> bool {
+        let _ = (shared, at, routing);
+        false
+    }
 
     /// What is in `inbox`, for the books.
     fn audit(shared: &Self::Shared, inbox: &Self::Inbox, books: &mut Conservation);
@@ -122,6 +129,11 @@ pub enum Stage {
 
 /// A switch, driven from outside.
 pub trait SwitchModel<A: Components>: Send {
+    /// When it has something to do before anything has come; never, if it has not.
+    fn first(&self) -> Cycle {
+        Cycle::NEVER
+    }
+
     /// Takes in all that has come, before a run that begins in cycle `start`; whatever it causes comes later, at a date that
     /// it carries.
     fn receive(&mut self, shared: &mut A::Shared, inbox: &mut A::Inbox, start: Cycle);
@@ -159,6 +171,11 @@ pub trait SwitchModel<A: Components>: Send {
 
 /// A NIC port, driven by its node.
 pub trait PortModel<A: Components>: Send + Sized {
+    /// When it has something to do before anything has come; never, if it has not.
+    fn first(&self) -> Cycle {
+        Cycle::NEVER
+    }
+
     /// Takes in all that has come for the `ports` of `node`; whatever it causes comes later, at a date that it carries. Unless
     /// the endpoint `REACTS`, packets that are certain to be delivered before the window's end may be recorded at once.
     /// Returns a mask of the ports for which there was something.
@@ -215,6 +232,19 @@ pub trait PortModel<A: Components>: Send + Sized {
     /// Flits of the packets that its link has chosen since the start; `None` from an architecture that does not count them.
     fn sent_flits(&self) -> Option<u64> {
         None
+    }
+
+    /// Of a bounded one of `node`, at the end of cycle `now - 1`: the requests that have been delivered and not drained, as
+    /// [`Waiting::for_replies`], and the packets that are the first of a source queue and short of credits.
+    fn waiting(&self, shared: &A::Shared, node: NodeId, now: Cycle) -> Vec<Waiting> {
+        let _ = (shared, node, now);
+        Vec::new()
+    }
+
+    /// The same as [`SwitchModel::position`], of a bounded one.
+    fn position(&self, shared: &A::Shared, vc: u8, now: Cycle) -> u32 {
+        let _ = (shared, vc, now);
+        0
     }
 }
 

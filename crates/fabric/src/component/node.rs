@@ -30,10 +30,13 @@ struct Watch {
 }
 
 impl<P, E: Endpoint> Node<P, E> {
-    pub(super) fn new(id: NodeId, ports: Box<[P]>, endpoint: E) -> Self {
+    pub(super) fn new<A: Components<Port = P>>(id: NodeId, ports: Box<[P]>, endpoint: E) -> Self
+    where
+        P: PortModel<A>,
+    {
         let rest = Rest { next: Cycle::NEVER, waits: false };
-        let watch = Watch { next: Cycle::NEVER, rest, is_awake: false };
-        Node { id, watches: vec![watch; ports.len()].into(), ports, endpoint, wake: Cycle::ZERO }
+        let watch = |port: &P| Watch { next: port.first(), rest, is_awake: false };
+        Node { id, watches: ports.iter().map(watch).collect(), ports, endpoint, wake: Cycle::ZERO }
     }
 
     /// Asks the memory for what a run until `until` will need: see [`SwitchModel::prefetch`](super::SwitchModel::prefetch).

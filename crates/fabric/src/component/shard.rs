@@ -9,6 +9,7 @@ use crate::simulation::{Conservation, Counters, NodePart, Plan, ShardModel};
 use crate::{Endpoint, Fabric, Outgoing};
 use flitway_engine::Cycle;
 use flitway_engine::window::{Shard, Window};
+use flitway_wiring::routing::Routing;
 use flitway_wiring::{NodeId, PortId, RailId};
 
 /// A shard of switches and nodes that run one after the other, each through a whole window.
@@ -37,11 +38,17 @@ impl<A: Components, E: Endpoint, O: Observer> FabricShard<A, E, O> {
         let node = |part: NodePart<E>| {
             let wires = (0..).map(RailId).zip(part.wires);
             let ports = wires.map(|(rail, wires)| A::port(&mut shared, part.number, rail, &wires)).collect();
-            Node::new(part.id, ports, part.endpoint)
+            Node::new::<A>(part.id, ports, part.endpoint)
         };
         let nodes: Vec<_> = plan.nodes.into_iter().map(node).collect();
         let (length, sides) = (plan.window_length, plan.sides);
         let mut post = Post::new(plan.number, plan.shards, &plan.side, length, sides);
+        for (place, switch) in (0..).zip(&switches) {
+            let first = switch.first();
+            if first < Cycle::NEVER {
+                post.schedule(place, first);
+            }
+        }
         for node in switches.len()..plan.side.len() {
             post.schedule(node as u32, Cycle::ZERO);
         }
@@ -151,17 +158,35 @@ impl<A: Components, E: Endpoint, O: Observer> ShardModel<E, O> for FabricShard<A
         books
     }
 
-    fn waiting(&self, switch: u32, now: Cycle) -> Vec<Waiting> {
-        self.switches[switch as usize].waiting(&self.shared, now)
+    fn waiting(&self, place: u32, now: Cycle) -> Vec<Waiting> {
+        let place = place as usize;
+        match self.switches.get(place) {
+            Some(switch) => switch.waiting(&self.shared, now),
+            None => {
+                let node = &self.nodes[place - self.switches.len()];
+                node.ports.iter().flat_map(|port| port.waiting(&self.shared, node.id, now)).collect()
+            }
+        }
     }
 
-    fn position(&self, switch: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
-        self.switches[switch as usize].position(&self.shared, port, vc, now)
+    fn position(&self, place: u32, port: PortId, vc: u8, now: Cycle) -> u32 {
+        let place = place as usize;
+        match self.switches.get(place) {
+            Some(switch) => switch.position(&self.shared, port, vc, now),
+            None => {
+                let node = &self.nodes[place - self.switches.len()];
+                node.ports[port.index()].position(&self.shared, vc, now)
+            }
+        }
     }
 
     fn queued_flits(&self, switch: u32, now: Cycle) -> u64 {
         let place = switch as usize;
         self.switches[place].queued_flits(&self.shared, self.post.inbox_of(place), now)
+    }
+
+    fn reroute(&mut self, at: Cycle, routing: &Routing) -> bool {
+        A::reroute(&mut self.shared, at, routing)
     }
 
     fn sent_flits(&self, place: u32, port: PortId) -> Option<u64> {

@@ -4,6 +4,7 @@
 //! loop asks it here, and matches on no kind of switch.
 
 use crate::headroom::{Headroom, Longest};
+use crate::link::lanes::LaneSettings;
 use crate::{BarrierId, Fabric, PacketFormat, Rate};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::{GroupId, NodeId, NodeSet};
@@ -38,6 +39,11 @@ pub trait Chip: Debug + Send + Sync {
 
     /// What keeps packets waiting in it.
     fn waits(&self) -> Waits;
+
+    /// How its links are trained; `None` where they are not.
+    fn training(&self) -> Option<LinkTraining<'_>> {
+        None
+    }
 
     /// What it costs, counted in parts; nothing where that is not known.
     fn costs(&self) -> Vec<Cost> {
@@ -131,6 +137,17 @@ pub struct Offers {
     pub changes: bool,
     /// Links that corrupt flits and make up for it.
     pub errors: bool,
+    /// Links, lanes and switches that break during a run.
+    pub faults: bool,
+}
+
+/// How links are trained.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkTraining<'a> {
+    /// Their lanes.
+    pub lanes: &'a LaneSettings,
+    /// Cycles that a test of the lanes takes.
+    pub test: u32,
 }
 
 /// Barriers in switches.

@@ -2,7 +2,7 @@
 
 pub mod chip;
 
-use crate::{BarrierId, Barriers, LinkErrors, NicPorts, Rates};
+use crate::{BarrierId, Barriers, Faults, LinkErrors, NicPorts, Rates};
 use chip::Chip;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::Topology;
@@ -27,6 +27,8 @@ pub struct Fabric<C: ?Sized = dyn Chip> {
     pub rates: Rates,
     /// What links do to flits.
     pub errors: LinkErrors,
+    /// What breaks, and when.
+    pub faults: Faults,
     /// What the tables of the switches say of multicast groups.
     pub groups: Groups,
     /// What their registers say of barrier groups.
@@ -58,13 +60,26 @@ impl Fabric<()> {
             latencies,
             rates,
             errors,
+            faults,
             groups,
             barriers,
             payloads,
             nic_ports,
             chip: (),
         } = self;
-        Fabric { routing, rails, latencies, rates, errors, groups, barriers, payloads, nic_ports, chip }
+        Fabric {
+            routing,
+            rails,
+            latencies,
+            rates,
+            errors,
+            faults,
+            groups,
+            barriers,
+            payloads,
+            nic_ports,
+            chip,
+        }
     }
 }
 

@@ -46,8 +46,10 @@
 //!    silence, from which the ends begin again.)
 //! 4. What comes to an end that is not active is lost, for the retry protocol to send again.
 
+use serde::{Deserialize, Serialize};
+
 /// What an end says while the link is trained. `T` is what it finds out about its lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hello<T> {
     /// What it has found.
     pub found: T,

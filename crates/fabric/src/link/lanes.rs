@@ -13,10 +13,14 @@
 //! more. That is what the paper says.
 
 use super::Rate;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The most lanes of a link.
 pub const LANES_MAX: u32 = 64;
+
+/// The most rates of a lane.
+pub const RATES_MAX: usize = 4;
 
 /// The lanes of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +40,7 @@ pub enum LaneError {
     Lanes(u32),
     /// All of them may be discarded.
     AllDiscarded,
-    /// They run at no rate, or at more than 255.
+    /// They run at no rate, or at more than [`RATES_MAX`].
     Rates(usize),
     /// This rate in the list, counted from 0, is no less than the one before.
     NotDescending(usize),
@@ -49,7 +53,7 @@ impl fmt::Display for LaneError {
         match self {
             LaneError::Lanes(lanes) => write!(f, "a link has 1 to {LANES_MAX} lanes, not {lanes}"),
             LaneError::AllDiscarded => write!(f, "a link has to keep a lane"),
-            LaneError::Rates(rates) => write!(f, "a lane has 1 to 255 rates, not {rates}"),
+            LaneError::Rates(rates) => write!(f, "a lane has 1 to {RATES_MAX} rates, not {rates}"),
             LaneError::NotDescending(rate) => write!(f, "rate {} is no lower than the one before", rate + 1),
             LaneError::TooFine(rate) => {
                 write!(f, "rate {} is too fine a ratio to be shared by lanes", rate + 1)
@@ -90,6 +94,25 @@ impl LaneState {
     }
 }
 
+/// The lanes of a link as training at one end finds them. The default is that none works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LaneStates {
+    /// By the place of a rate in the list, a bit for each lane that works at it.
+    pub works_at: [u64; RATES_MAX],
+}
+
+impl LaneStates {
+    /// These, of the lanes from 0 on.
+    #[must_use]
+    pub fn new(states: &[LaneState]) -> Self {
+        let lanes_at = |rate: usize| {
+            let works = states.iter().enumerate().filter(|(_, state)| state.works_at(rate as u8));
+            works.fold(0, |mask, (lane, _)| mask | 1 << lane)
+        };
+        LaneStates { works_at: std::array::from_fn(lanes_at) }
+    }
+}
+
 /// What the two ends of a link agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
@@ -120,7 +143,7 @@ impl LaneSettings {
         if discarded_max >= lanes {
             return Err(LaneError::AllDiscarded);
         }
-        if !(1..=255).contains(&rates.len()) {
+        if !(1..=RATES_MAX).contains(&rates.len()) {
             return Err(LaneError::Rates(rates.len()));
         }
         if let Some(place) = (1..rates.len()).find(|&place| !is_less(rates[place], rates[place - 1])) {
@@ -154,21 +177,13 @@ impl Lanes {
     }
 
     /// What the ends agree on that have found their lanes to be so; `None` if the link is down. It is the same at both ends.
-    ///
-    /// # Panics
-    /// If an end has not as many lanes as the link.
     #[must_use]
-    pub fn agree(&self, here: &[LaneState], there: &[LaneState]) -> Option<Agreement> {
+    pub fn agree(&self, here: &LaneStates, there: &LaneStates) -> Option<Agreement> {
         let LaneSettings { lanes, discarded_max, rates } = &self.settings;
-        let count = *lanes as usize;
-        assert!(here.len() == count && there.len() == count, "both ends know every lane");
-        let good_at = |rate: u8| {
-            let pairs = here.iter().zip(there).enumerate();
-            let good = pairs.filter(|(_, (here, there))| here.works_at(rate) && there.works_at(rate));
-            good.fold(0_u64, |mask, (lane, _)| mask | 1 << lane)
-        };
+        let all = u64::MAX >> (LANES_MAX - lanes);
         (0..).zip(rates).find_map(|(lane_rate, rate)| {
-            let used = good_at(lane_rate);
+            let place = usize::from(lane_rate);
+            let used = here.works_at[place] & there.works_at[place] & all;
             let (flits, cycles) = rate.ratio();
             let rate = Rate::new(flits * used.count_ones(), cycles * lanes)?;
             (lanes - used.count_ones() <= *discarded_max).then_some(Agreement {
@@ -219,9 +234,13 @@ mod tests {
         (0..3).find_map(|rate| sets_at(rate).max_by_key(|set| set.count_ones()).map(|set| (set, rate)))
     }
 
+    fn agree(count: u32, here: &[LaneState], there: &[LaneState]) -> Option<Agreement> {
+        lanes(count).agree(&LaneStates::new(here), &LaneStates::new(there))
+    }
+
     fn check(count: u32, here: &[LaneState], there: &[LaneState]) {
-        let found = lanes(count).agree(here, there);
-        assert_eq!(found, lanes(count).agree(there, here), "both ends agree");
+        let found = agree(count, here, there);
+        assert_eq!(found, agree(count, there, here), "both ends agree");
         let expected = plain(count, here, there);
         assert_eq!(found.map(|it| (it.lanes, it.lane_rate)), expected, "{here:?} {there:?}");
         if let Some(Agreement { lanes, lane_rate, rate }) = found {
@@ -250,17 +269,17 @@ mod tests {
     #[test]
     fn four_lanes_are_discarded_and_with_a_fifth_the_whole_port_goes_to_the_next_rate() {
         let (full, slow) = (LaneState::default(), LaneState::at(1));
-        let agree = |bad: usize, state| {
+        let agreed_with = |bad: usize, state| {
             let ends: Vec<LaneState> = (0..8).map(|lane| if lane < bad { state } else { full }).collect();
-            lanes(8).agree(&ends, &[full; 8])
+            agree(8, &ends, &[full; 8])
         };
         let agreed = |lanes, lane_rate, rate| Some(Agreement { lanes, lane_rate, rate });
-        assert_eq!(agree(0, slow), agreed(0xff, 0, Rate::FULL));
-        assert_eq!(agree(1, slow), agreed(0xfe, 0, rate(7, 8)));
-        assert_eq!(agree(4, slow), agreed(0xf0, 0, rate(1, 2)));
-        assert_eq!(agree(5, slow), agreed(0xff, 1, rate(10, 14)));
-        assert_eq!(agree(8, LaneState::at(2)), agreed(0xff, 2, rate(5, 14)));
-        assert_eq!(agree(5, LaneState::DEAD), None);
+        assert_eq!(agreed_with(0, slow), agreed(0xff, 0, Rate::FULL));
+        assert_eq!(agreed_with(1, slow), agreed(0xfe, 0, rate(7, 8)));
+        assert_eq!(agreed_with(4, slow), agreed(0xf0, 0, rate(1, 2)));
+        assert_eq!(agreed_with(5, slow), agreed(0xff, 1, rate(10, 14)));
+        assert_eq!(agreed_with(8, LaneState::at(2)), agreed(0xff, 2, rate(5, 14)));
+        assert_eq!(agreed_with(5, LaneState::DEAD), None);
     }
 
     #[test]

@@ -9,6 +9,6 @@ mod rate;
 pub mod retry;
 
 pub use errors::{ChannelErrors, ErrorRule, LinkErrors, SentKind};
-pub use lane::LaneChoice;
+pub use lane::{LaneChoice, ReplyLanes};
 pub use pace::Pace;
 pub use rate::{Rate, Rates};

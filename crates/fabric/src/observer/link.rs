@@ -1,9 +1,11 @@
 //! What happens on links.
 
 use crate::barrier::{self, BarrierId};
+use crate::faults::LossCause;
+use crate::link::lanes::Agreement;
 use crate::name::{ComponentNumber, PacketName};
 use flitway_engine::Cycle;
-use flitway_wiring::PortId;
+use flitway_wiring::{NodeId, PortId};
 
 /// A link has chosen a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +79,60 @@ pub struct BarrierLoss {
     pub reason: LossReason,
 }
 
+/// A packet is lost for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Loss {
+    /// When that is certain.
+    pub at: Cycle,
+    /// In which component.
+    pub component: ComponentNumber,
+    /// Who sent it.
+    pub source: NodeId,
+    /// To whom.
+    pub destination: NodeId,
+    /// When it was created.
+    pub created: Cycle,
+    /// Why.
+    pub cause: LossCause,
+}
+
+/// The link of a port has another state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkChange {
+    /// From which cycle on.
+    pub at: Cycle,
+    /// Of which component.
+    pub component: ComponentNumber,
+    /// At which of its ports (of a node: the rail).
+    pub port: PortId,
+    /// What it is now.
+    pub state: LinkState,
+}
+
+/// The state of a link, as one of its ends knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// It is trained, for this reason.
+    Trains(TrainingReason),
+    /// It carries packets, at the rate on which both ends have agreed.
+    Active(Agreement),
+    /// It is down.
+    Down,
+}
+
+/// Why an end trains its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrainingReason {
+    /// No heartbeats come.
+    Silent,
+    /// Its lanes have changed.
+    Lanes,
+    /// There is a signal again.
+    Signal,
+    /// The other end trains it.
+    OtherEnd,
+}
+
 /// Why a barrier packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossReason {
@@ -112,6 +168,16 @@ pub trait LinkObserver {
     /// A link has chosen a barrier packet.
     fn barrier_departed(&mut self, departure: &BarrierDeparture) {
         let _ = departure;
+    }
+
+    /// A packet is lost for good.
+    fn lost(&mut self, loss: &Loss) {
+        let _ = loss;
+    }
+
+    /// The link of a port has another state.
+    fn link_changed(&mut self, change: &LinkChange) {
+        let _ = change;
     }
 
     /// A barrier packet is lost.

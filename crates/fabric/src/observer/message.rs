@@ -1,6 +1,6 @@
 //! What processes report.
 
-use crate::message::{BarrierPassage, MessageEvent, Receipt};
+use crate::message::{BarrierPassage, MessageEvent, Receipt, Request};
 use flitway_wiring::NodeId;
 
 /// Is told what processes report.
@@ -15,11 +15,17 @@ pub trait MessageObserver {
         let _ = (node, passage);
     }
 
+    /// A process of `node` has a request to send, now or later.
+    fn requested(&mut self, node: NodeId, request: &Request) {
+        let _ = (node, request);
+    }
+
     /// Sorts what a process of `node` reports.
     fn reported(&mut self, node: NodeId, event: &MessageEvent) {
         match event {
             MessageEvent::Received(receipt) => self.received(node, receipt),
             MessageEvent::Synchronised(passage) => self.synchronised(node, passage),
+            MessageEvent::Requested(request) => self.requested(node, request),
         }
     }
 }

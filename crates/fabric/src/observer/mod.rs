@@ -10,9 +10,12 @@ mod message;
 mod nic;
 mod switch;
 
-pub use crate::message::{BarrierPassage, MessageEvent, Receipt};
+pub use crate::message::{BarrierPassage, MessageEvent, Receipt, Request};
 pub use crate::name::{ComponentNumber, PacketName};
-pub use link::{Advert, BarrierDeparture, BarrierLoss, Departure, LinkObserver, LossReason};
+pub use link::{
+    Advert, BarrierDeparture, BarrierLoss, Departure, LinkChange, LinkObserver, LinkState, Loss, LossReason,
+    TrainingReason,
+};
 pub use message::MessageObserver;
 pub use nic::NicObserver;
 pub use switch::{BarrierNote, Grant, Miss, Passage, SwitchObserver};

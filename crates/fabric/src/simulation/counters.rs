@@ -1,7 +1,7 @@
 //! Totals of a run, and its books.
 
-use crate::Delivery;
-use crate::observer::Observer;
+use crate::observer::{Loss, Observer};
+use crate::{Delivery, LossCause};
 
 /// Totals since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Counters {
     pub adverts: u64,
     /// Of links that make up for errors.
     pub link: LinkCounters,
+    /// Packets that are lost for good.
+    pub lost: LostCounters,
     /// Of barrier packets.
     pub barrier: BarrierCounters,
 }
@@ -41,6 +43,12 @@ impl Counters {
         self.packets_delivered += 1;
         self.flits_delivered += u64::from(delivery.flits);
         observer.delivered(delivery);
+    }
+
+    /// Counts a packet that is lost, and tells the observer of it.
+    pub fn lose<O: Observer>(&mut self, loss: &Loss, observer: &mut O) {
+        *self.lost.of(loss.cause) += 1;
+        observer.lost(loss);
     }
 }
 
@@ -57,6 +65,36 @@ pub struct LinkCounters {
     pub nacks: u64,
     /// Times that a timer has expired.
     pub timeouts: u64,
+}
+
+/// Packets that are lost for good, by [cause](LossCause).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostCounters {
+    /// See [`LossCause::InDeadSwitch`].
+    pub in_dead_switch: u64,
+    /// See [`LossCause::LinkDown`].
+    pub link_down: u64,
+    /// See [`LossCause::Unacknowledged`].
+    pub unacknowledged: u64,
+    /// See [`LossCause::NoRoute`].
+    pub no_route: u64,
+}
+
+impl LostCounters {
+    /// All of them.
+    #[must_use]
+    pub const fn sum(&self) -> u64 {
+        self.in_dead_switch + self.link_down + self.unacknowledged + self.no_route
+    }
+
+    fn of(&mut self, cause: LossCause) -> &mut u64 {
+        match cause {
+            LossCause::InDeadSwitch => &mut self.in_dead_switch,
+            LossCause::LinkDown => &mut self.link_down,
+            LossCause::Unacknowledged => &mut self.unacknowledged,
+            LossCause::NoRoute => &mut self.no_route,
+        }
+    }
 }
 
 /// Totals of barrier packets.
@@ -77,6 +115,8 @@ pub struct BarrierCounters {
     /// Duns.
     pub duns: u64,
 }
+
+flitway_engine::add_fields!(LostCounters { in_dead_switch, link_down, unacknowledged, no_route });
 
 flitway_engine::add_fields!(LinkCounters { corrupted, dropped, repeated, nacks, timeouts });
 
@@ -102,6 +142,7 @@ flitway_engine::add_fields!(Counters {
     flit_hops,
     adverts,
     link,
+    lost,
     barrier
 });
 
@@ -110,16 +151,21 @@ flitway_engine::add_fields!(Counters {
 pub struct Conservation {
     /// Packets handed to NIC ports, and copies made of them.
     pub created: u64,
-    /// Packets that have reached their destination or have been discarded.
+    /// Packets that have reached their destination, have been discarded, or are lost.
     pub delivered: u64,
     /// Packets in source queues, FIFOs and on links.
     pub in_network: u64,
+    /// Packets on links that lose some: those that senders have begun, less those that receivers have accepted, or know to be
+    /// lost for good.
+    pub on_links: i64,
     /// Credit units that senders have taken since the start.
     pub units_sent: u64,
     /// Credit units that receivers have given back since the start.
     pub units_freed: u64,
     /// Credit units of packets that are on a link or in a receiver's FIFO.
     pub units_held: u64,
+    /// The same of packets on links that lose some, as [`on_links`](Self::on_links).
+    pub units_on_links: i64,
     /// Barrier packets that have been made.
     pub barrier_made: u64,
     /// Barrier packets that have been acted on or lost.
@@ -134,7 +180,7 @@ impl Conservation {
         let barrier = &counters.barrier;
         Conservation {
             created: counters.packets_created + counters.packets_copied,
-            delivered: counters.packets_delivered + counters.packets_missed,
+            delivered: counters.packets_delivered + counters.packets_missed + counters.lost.sum(),
             barrier_made: barrier.made,
             barrier_gone: barrier.handled + barrier.lost_by_fault + barrier.lost_by_full_queue,
             ..Conservation::default()
@@ -145,8 +191,10 @@ impl Conservation {
     #[must_use]
     pub fn holds(&self) -> bool {
         // Positions are counted modulo 2^32, so their sums are compared so.
-        let balance = self.units_sent.wrapping_sub(self.units_freed).wrapping_sub(self.units_held) as u32;
-        self.created == self.delivered + self.in_network
+        let held = self.units_held.wrapping_add_signed(self.units_on_links);
+        let balance = self.units_sent.wrapping_sub(self.units_freed).wrapping_sub(held) as u32;
+        let in_network = self.in_network.wrapping_add_signed(self.on_links);
+        self.created == self.delivered.wrapping_add(in_network)
             && balance == 0
             && self.barrier_made == self.barrier_gone + self.barrier_in_network
     }
@@ -156,9 +204,11 @@ flitway_engine::add_fields!(Conservation {
     created,
     delivered,
     in_network,
+    on_links,
     units_sent,
     units_freed,
     units_held,
+    units_on_links,
     barrier_made,
     barrier_gone,
     barrier_in_network

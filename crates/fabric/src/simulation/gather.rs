@@ -113,15 +113,18 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     #[must_use]
     pub fn deadlock(&mut self) -> Option<Deadlock> {
         let now = self.now();
+        // Nodes that take everything are not asked.
+        let nodes = if E::KEEPS_FOR_REPLIES { &self.nodes[..] } else { &[] };
+        let places: Vec<Address> = self.switches.iter().chain(nodes).copied().collect();
         let shards = self.windows.shards_mut();
-        let waiting = ask_places(shards, &self.switches, |at| *at, |shard, at| shard.waiting(at.place, now));
+        let waiting = ask_places(shards, &places, |at| *at, |shard, at| shard.waiting(at.place, now));
         let waiting: Vec<Waiting> = waiting.into_iter().flatten().collect();
         let of_packet = |packet: &Waiting| {
             let needs = packet.needs.iter().chain(&packet.alternatives);
             needs.filter_map(|need| self.question(packet, need)).collect::<Vec<_>>()
         };
         let questions: Vec<Question> = waiting.iter().flat_map(of_packet).collect();
-        let address = |question: &Question| self.switches[question.switch as usize];
+        let address = |question: &Question| places[question.switch as usize];
         let answers = ask_places(self.windows.shards_mut(), &questions, address, |shard, question| {
             let place = address(question).place;
             match question.about {
@@ -161,14 +164,29 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
     /// What has to be known of another switch to tell who has what `packet` needs.
     fn question(&self, packet: &Waiting, need: &Need) -> Option<Question> {
         let switches = self.topology.switches();
+        let node = packet.fifo.switch.checked_sub(self.switches.len() as u32);
+        if let Some(node) = node.map(NodeId) {
+            let Need::Space { output, vc, .. } = *need else { return None };
+            let (home, port) = self.topology.home(node);
+            let switch = output.0 * switches + home.0;
+            return Some(Question { switch, port, about: About::Position(vc) });
+        }
         let (rail, here) = (packet.fifo.switch / switches, SwitchId(packet.fifo.switch % switches));
         let (end, about) = match *need {
             Need::Space { output, vc, .. } => (self.topology.wire(here, output), About::Position(vc)),
             Need::Flits { input, .. } => (self.topology.feeder(here, input), About::Sent),
             Need::Output { .. } | Need::Queue { .. } | Need::Room { .. } => return None,
         };
-        let (_, End::Switch(other, port)) = end? else { return None };
-        Some(Question { switch: rail * switches + other.0, port, about })
+        match end? {
+            (_, End::Switch(other, port)) => {
+                Some(Question { switch: rail * switches + other.0, port, about })
+            }
+            (_, End::Node(NodeId(node))) => {
+                let is_asked = E::KEEPS_FOR_REPLIES && matches!(about, About::Position(_));
+                let switch = self.switches.len() as u32 + node;
+                is_asked.then_some(Question { switch, port: PortId(rail), about })
+            }
+        }
     }
 }
 
@@ -187,7 +205,7 @@ fn ask_places<S, P, T: Send + 'static>(
     places.iter().filter_map(|place| of_shards[address(place).shard as usize].next()).collect()
 }
 
-/// Something that has to be known of a port of a switch.
+/// Something that has to be known of a port of a switch, or of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     switch: ComponentNumber,

@@ -1,10 +1,11 @@
 //! Changes of a running fabric, on their way to the components that they are for.
 
-use super::{Architecture, Simulation};
+use super::{Architecture, ShardModel, Simulation};
 use crate::observer::Observer;
 use crate::{Change, ChangeError, ChangeKind, Endpoint};
 use flitway_engine::Cycle;
 use flitway_engine::window::Shard;
+use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, RailId};
 
@@ -58,6 +59,18 @@ impl<A: Architecture, E: Endpoint, O: Observer> Simulation<A, E, O> {
     pub fn change_lead(&self) -> u64 {
         // Components on one side may be a window ahead of the others.
         2 * self.window_length() + self.decides_ahead
+    }
+
+    /// Has all switches and NIC ports route by `routing`, which is on the same topology, from cycle `at` on.
+    ///
+    /// # Errors
+    /// If that comes too early, or the switches do not offer changes.
+    pub fn reroute(&mut self, at: Cycle, routing: &Routing) -> Result<(), ChangeError> {
+        if at < self.earliest_change() {
+            return Err(ChangeError::TooEarly(self.earliest_change()));
+        }
+        let mut shards = self.windows.shards_mut().iter_mut();
+        if shards.all(|shard| shard.reroute(at, routing)) { Ok(()) } else { Err(ChangeError::NotOffered) }
     }
 
     /// Makes a change at its date.

@@ -266,7 +266,8 @@ fn unknown_class(class: &str, topology: Option<&Topology>, at: Option<&Location>
 
 /// The probability that one of so many bits is wrong, in units of 2^-64, as many of which as there are bits may be missing:
 /// the power is rounded down in each step.
-pub(crate) fn probability_of_error(errors_per_petabit: u64, bits: u32) -> u64 {
+#[must_use]
+pub fn probability_of_error(errors_per_petabit: u64, bits: u32) -> u64 {
     if errors_per_petabit == 0 {
         return 0;
     }

@@ -95,7 +95,9 @@ fn a_copy_has_been_received_when_the_processor_has_taken_it_in() {
         let (_, events) = run_observed(&mut nodes, &[50, 50], 30_000);
         let receipts = events.into_iter().map(|event| match event {
             MessageEvent::Received(receipt) => receipt,
-            MessageEvent::Synchronised(_) => panic!("there are no barriers"),
+            MessageEvent::Synchronised(_) | MessageEvent::Requested(_) => {
+                panic!("there are neither barriers nor requests")
+            }
         });
         receipts.collect::<Vec<_>>()
     };

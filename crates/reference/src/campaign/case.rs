@@ -4,6 +4,7 @@ use super::tables::routing;
 use crate::script::{ASKS, Arrivals, Script, Scripted};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
+use flitway_fabric::faults::Fault;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, LinkErrors, NicPorts, Outgoing, Packet,
     Rate, Rates, Up,
@@ -12,9 +13,9 @@ use flitway_nic::{NicModel, Place};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_test_kit::test_nic::{TestNic, TestNicSettings};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{End, Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeId, NodeSet, RailId};
+use flitway_wiring::routing::{Down, Routing, RoutingKind};
+use flitway_wiring::topology::{End, LinkId, Topology, TopologySettings};
+use flitway_wiring::{Groups, NodeId, NodeSet, RailId, SwitchId};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -49,6 +50,10 @@ pub struct Case {
     pub faults: Faults,
     /// What links do to flits.
     pub errors: LinkErrors,
+    /// What breaks.
+    pub broken: Vec<Fault>,
+    /// What a manager writes, by date.
+    pub tables: Vec<Written>,
     /// When each node arrives at which barriers.
     pub arrivals: Vec<Vec<Arrivals>>,
     /// Whether the fast engine is promised that packets are as long as they are.
@@ -74,6 +79,17 @@ pub struct Slow {
     pub flits: u32,
     /// Cycles.
     pub cycles: u32,
+}
+
+/// Tables around what is down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The first cycle in which they count.
+    pub at: Cycle,
+    /// Switches that they avoid.
+    pub switches: Vec<SwitchId>,
+    /// Links, by number.
+    pub links: Vec<u32>,
 }
 
 /// A channel of one rail that carries so many flits in so many cycles from a cycle on.
@@ -115,6 +131,8 @@ impl Case {
             barriers: Vec::new(),
             faults: Faults::default(),
             errors: LinkErrors::default(),
+            broken: Vec::new(),
+            tables: Vec::new(),
             arrivals: vec![Vec::new(); nodes],
             promises: false,
             threads: 1,
@@ -134,7 +152,9 @@ impl Case {
             && self.arrivals.len() == self.scripts.len()
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= chip.ports()
-            && (self.errors.are_none() || chip.offers().errors);
+            && (self.errors.are_none() || chip.offers().errors)
+            && (self.tables.is_empty() || chip.offers().faults)
+            && (self.broken.is_empty() || chip.offers().faults && self.rates.is_empty());
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
@@ -147,6 +167,7 @@ impl Case {
             latencies: self.latencies.clone(),
             rates: self.rates()?,
             errors: self.errors.clone(),
+            faults: flitway_fabric::Faults::new(self.broken.clone()),
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },
@@ -172,6 +193,17 @@ impl Case {
             Change { at, rail, kind: ChangeKind::Rate { sender, rate: Rate::new(flits, cycles) } }
         };
         self.changes.iter().map(change).collect()
+    }
+
+    /// The routing of the tables that are written, each with its date.
+    #[must_use]
+    pub fn written(&self, routing: &Routing) -> Vec<(Cycle, Routing)> {
+        let around = |written: &Written| {
+            let links = written.links.iter().copied().map(LinkId).collect();
+            let down = Down { switches: written.switches.clone(), links };
+            Some((written.at, routing.around(&down).ok()?.0))
+        };
+        self.tables.iter().filter_map(around).collect()
     }
 
     /// Bytes of the packets. Replies are as long as what asks for them, answers of NICs a byte.

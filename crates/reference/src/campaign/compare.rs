@@ -90,6 +90,10 @@ pub struct Coverage {
     pub losses: u64,
     /// Combines sent again, and duns.
     pub repeats: u64,
+    /// Packets lost for good because something broke.
+    pub packets_lost: u64,
+    /// Links that have become active again.
+    pub links_trained: u64,
 }
 
 flitway_engine::add_fields!(Coverage {
@@ -102,7 +106,9 @@ flitway_engine::add_fields!(Coverage {
     cycles,
     releases,
     losses,
-    repeats
+    repeats,
+    packets_lost,
+    links_trained
 });
 
 /// Runs `case` on both engines.
@@ -118,7 +124,7 @@ fn compare_on<A: Architecture<Chip: Tested>>(
     case: &Case,
     fabric: &Fabric<A::Chip>,
 ) -> Result<Coverage, Failure> {
-    let model = A::Chip::model(fabric, &case.changes());
+    let model = A::Chip::model(fabric, &case.changes(), &case.written(&fabric.routing));
     let mut coverage = if let Some(nics) = case.nics() {
         compare_runs::<A, _>(case, fabric, Reference::new(model, case.rails, nics.clone()), nics)?
     } else {
@@ -161,6 +167,8 @@ fn compare_runs<A: Architecture<Chip: Tested>, E: Endpoint>(
         releases: reference.record().releases.len() as u64,
         losses: ours.barrier.lost_by_fault + ours.barrier.lost_by_full_queue,
         repeats: ours.barrier.retransmissions + ours.barrier.duns,
+        packets_lost: ours.lost.sum(),
+        links_trained: reference.record().links_trained(),
         ..Coverage::default()
     })
 }
@@ -181,11 +189,15 @@ fn run_engine<A: Architecture<Chip: Tested>, E: Endpoint>(
     let stop = AtomicBool::new(false);
     let mut simulation = Simulation::<A, _, _>::new(fabric, endpoints, case.threads, Record::default);
     let mut changes = case.changes();
+    let mut tables = case.written(&fabric.routing);
     for until in case.pauses.iter().copied().chain([end]) {
         // What can be told later is told later.
         let certain = until + simulation.change_lead() + simulation.window_length();
         for change in changes.extract_if(.., |change| change.at <= certain) {
             simulation.change(&change).expect("a case changes what the switches can change");
+        }
+        for (at, routing) in tables.extract_if(.., |(at, _)| *at <= certain) {
+            simulation.reroute(at, &routing).expect("a case writes tables that switches have");
         }
         simulation.run_until(until.min(end), &stop);
         simulation.settle();

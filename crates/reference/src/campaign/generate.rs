@@ -92,9 +92,9 @@ pub(super) fn latencies(dice: &mut Dice, links: usize) -> Vec<u32> {
 mod tests {
     use super::super::text::{Choice, Data, Tree};
     use super::*;
-    use flitway_fabric::LaneChoice;
     use flitway_fabric::arbiter::ArbiterKind;
     use flitway_fabric::barrier::{DunStart, PacketKind, Root};
+    use flitway_fabric::{LaneChoice, ReplyLanes};
     use flitway_switch::SwitchSettings;
     use flitway_switch::hpp::Gathering;
     use flitway_switch::sp::{NextPacket, Organisation, Replication, SpAscent, Store};
@@ -126,11 +126,12 @@ mod tests {
             case.write().visit("", &mut |field, name| _ = drawn.insert((field.to_owned(), name.to_owned())));
         }
         let arbiters: Vec<&str> = ArbiterKind::ALL.iter().map(|kind| kind.name()).collect();
-        let choices: [(&str, &[&str]); 15] = [
+        let choices: [(&str, &[&str]); 16] = [
             ("arbiter", &arbiters),
             ("gathering", Gathering::NAMES),
             ("dun_start", DunStart::NAMES),
             ("lanes", LaneChoice::NAMES),
+            ("reply_lanes", ReplyLanes::NAMES),
             ("store", Store::NAMES),
             ("store", Organisation::NAMES),
             ("next_packet", NextPacket::NAMES),

@@ -103,7 +103,10 @@ impl World {
     /// The virtual channel on which the NIC of `source` sends `packet`.
     fn label(&self, source: NodeId, packet: &Packet) -> usize {
         match packet.destination {
-            Destination::Node(node) => lane(self.settings.lanes, source, node, packet, self.lanes()),
+            Destination::Node(node) => {
+                let choice = (self.settings.lanes, self.settings.reply_lanes);
+                lane(choice, source, node, packet, self.lanes())
+            }
             Destination::Group(..) => self.settings.multicast.vc as usize,
             Destination::Nodes(_) => panic!("HPP Switches have no reachability strings"),
         }

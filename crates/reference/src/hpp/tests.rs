@@ -4,11 +4,12 @@ use super::*;
 use crate::driver::Reference;
 use crate::script::Script;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::Advert;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Delivery, Flow, LinkErrors, NicPorts, Rates};
+use flitway_fabric::{
+    ANY_PAYLOAD, Barriers, Delivery, Faults, Flow, LaneChoice, LinkErrors, NicPorts, Rates, ReplyLanes,
+};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -35,6 +36,7 @@ fn hpp() -> HppSettings {
         multicast: MulticastSettings::published(0),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     }
 }
 
@@ -53,6 +55,7 @@ fn fabric(topology: &TopologySettings, routing: RoutingKind, settings: HppSettin
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
     }
 }
 

@@ -1,104 +1,17 @@
-//! Links: channels as shift registers, and the port at each end, which sends on one and receives from the other.
+//! The port at each end of a link, which sends on one channel and receives from the other.
 
+use super::channel::{Ack, Ratio, Signal, Symbol, Tail, is_slot};
 use super::room::{Room, Store};
+use super::training::{Deed, Training};
 use super::{Flit, World};
 use flitway_engine::Cycle;
+use flitway_fabric::LossCause;
 use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Numbers, Reception, Sequence};
 use flitway_fabric::link::{ChannelErrors, SentKind};
-use flitway_fabric::observer::{ComponentNumber, Departure};
+use flitway_fabric::observer::{ComponentNumber, Departure, LinkChange, LinkObserver, LinkState};
 use flitway_switch::tiled::{BufferSettings, TiledSettings};
 use flitway_wiring::PortId;
 use std::collections::VecDeque;
-
-/// Flits of a channel in so many cycles.
-type Ratio = (u32, u32);
-
-/// Whether cycle `at` is a slot: one flit more has had its time by the end of it than before.
-fn is_slot((flits, cycles): Ratio, at: u64) -> bool {
-    let done = |at: u64| u128::from(at) * u128::from(flits) / u128::from(cycles);
-    done(at + 1) > done(at)
-}
-
-/// What an acknowledgement says: absolute numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ack {
-    /// Packets.
-    accepted: u64,
-    /// Flits of each virtual channel that have given back their room.
-    returned: Vec<u64>,
-    /// The number of the packet that is expected next, and whether it has been missed.
-    expected: Sequence,
-    is_nack: bool,
-}
-
-/// What comes with the last flit of a packet.
-#[derive(Clone, Debug)]
-struct Tail {
-    ack: Ack,
-    sequence: Sequence,
-    is_corrupt: bool,
-}
-
-/// What is on a wire in one cycle.
-#[derive(Clone, Debug)]
-enum Symbol {
-    /// A flit of a packet, with its virtual channel; the cycles until the last one, which the first one tells; and what comes
-    /// with the last one.
-    Flit(Flit, usize, Option<u64>, Option<Tail>),
-    /// An acknowledgement alone, unless it is corrupt.
-    Ack(Option<Ack>),
-}
-
-/// The sender's pipeline, the cable and the receiver's wire, as one shift register.
-#[derive(Debug)]
-pub(super) struct Channel {
-    /// `line[k]` is on the receiver's wire in `k` cycles.
-    line: VecDeque<Option<Symbol>>,
-    /// What it carries, each from a cycle on; nothing while it is stopped.
-    rates: Vec<(u64, Option<Ratio>)>,
-    /// The packets that have begun and not arrived, by virtual channel: they keep their order.
-    begun: Vec<VecDeque<usize>>,
-}
-
-impl Channel {
-    /// So many cycles after the decision a flit is on the receiver's wire.
-    pub(super) fn new(cycles: u32, vcs: usize, rate: Ratio) -> Self {
-        let line = vec![None; cycles as usize + 1].into();
-        Channel { line, rates: vec![(0, Some(rate))], begun: vec![VecDeque::new(); vcs] }
-    }
-
-    pub(super) fn change(&mut self, from: u64, rate: Option<Ratio>) {
-        self.rates.push((from, rate));
-    }
-
-    /// The rate of what begins in cycle `now`.
-    fn rate(&self, now: u64) -> Option<Ratio> {
-        let so_far = self.rates.iter().filter(|(from, _)| *from <= now);
-        so_far.max_by_key(|(from, _)| *from).and_then(|(_, rate)| *rate)
-    }
-
-    fn send(&mut self, symbol: Symbol) {
-        let place = self.line.back_mut().expect("a channel has places");
-        assert!(place.is_none(), "a wire carries one flit a cycle");
-        *place = Some(symbol);
-    }
-
-    pub(super) fn shift(&mut self) {
-        self.line.pop_front();
-        self.line.push_back(None);
-    }
-
-    /// By virtual channel: flits that are not yet on the receiver's wire.
-    fn flits(&self) -> Vec<u64> {
-        let mut flits = vec![0; self.begun.len()];
-        for symbol in self.line.iter().skip(1).flatten() {
-            if let Symbol::Flit(_, vc, ..) = symbol {
-                flits[*vc] += 1;
-            }
-        }
-        flits
-    }
-}
 
 /// A packet that has come.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +22,9 @@ pub(super) struct Arrived {
     pub(super) first: u64,
     /// When it is received.
     pub(super) at: u64,
+    /// When it has come through the receiving side, and whether that was in vain.
+    received: u64,
+    is_lost: bool,
     sequence: Sequence,
     is_corrupt: bool,
 }
@@ -168,12 +84,19 @@ pub(super) struct Port {
     /// What has happened here.
     done: Ack,
     news: News,
+    /// Where something breaks.
+    pub(super) training: Option<Training>,
+    deeds: Vec<Deed>,
+    given_up: Vec<(Sequence, Vec<usize>)>,
+    has_given_up: bool,
+    /// By virtual channel: flits that were begun, given up and never accepted.
+    written_off: Vec<u64>,
 }
 
 /// What a port has to make up for errors.
 #[derive(Debug)]
 pub(super) struct Retry {
-    sender: retry::Sender<0>,
+    pub(super) sender: retry::Sender<0>,
     receiver: retry::Receiver<0>,
     numbers: Numbers,
     /// Packets that are kept, each with its virtual channel.
@@ -246,6 +169,11 @@ impl Port {
             arrived: VecDeque::new(),
             done: nothing,
             news: News::default(),
+            training: None,
+            deeds: Vec::new(),
+            given_up: Vec::new(),
+            has_given_up: false,
+            written_off: vec![0; vcs],
         }
     }
 
@@ -258,7 +186,7 @@ impl Port {
             Some(Symbol::Ack(ack)) => self.to_hear.extend(ack.map(|ack| (now + receive, ack))),
             Some(Symbol::Flit(flit, vc, rest, tail)) => {
                 let ready = receive + u64::from(input);
-                if world.errors.are_none() {
+                if !world.is_unreliable {
                     self.store.put(vc, flit, now + ready);
                 }
                 let n = u64::from(world.flits_of(flit.packet));
@@ -271,9 +199,16 @@ impl Port {
                     if !waits {
                         let at = now.max(last - (n - 1)) + ready;
                         let (sequence, is_corrupt) = (Sequence(0), false);
-                        let arrived =
-                            Arrived { packet: flit.packet, vc, first: now, at, sequence, is_corrupt };
-                        self.arrived.push_back(arrived);
+                        self.arrived.push_back(Arrived {
+                            packet: flit.packet,
+                            vc,
+                            first: now,
+                            at,
+                            received: at - u64::from(input),
+                            is_lost: false,
+                            sequence,
+                            is_corrupt,
+                        });
                     }
                 }
                 let coming = self.coming.as_mut().expect("a packet begins with its first flit");
@@ -289,8 +224,16 @@ impl Port {
                     }
                     if waits {
                         let at = now + ready;
-                        let arrived = Arrived { packet: flit.packet, vc, first, at, sequence, is_corrupt };
-                        self.arrived.push_back(arrived);
+                        self.arrived.push_back(Arrived {
+                            packet: flit.packet,
+                            vc,
+                            first,
+                            at,
+                            received: now + receive,
+                            is_lost: false,
+                            sequence,
+                            is_corrupt,
+                        });
                     }
                 }
             }
@@ -304,25 +247,13 @@ impl Port {
         let mut returned = vec![0; self.gone.len()];
         while self.to_hear.front().is_some_and(|(at, _)| *at <= now) {
             let (_, ack) = self.to_hear.pop_front().expect("it is the first");
-            assert!(
-                (self.heard.accepted..=self.begun).contains(&ack.accepted),
-                "acknowledgements are of packets"
-            );
-            for (vc, returned) in returned.iter_mut().enumerate() {
-                let flits = (ack.returned[vc] - self.heard.returned[vc]) as u32;
-                self.room.give_back(vc, flits);
-                *returned += flits;
+            if !self.training.as_ref().is_none_or(Training::hears) {
+                continue;
             }
-            let told = Acknowledgement { expected: ack.expected, is_nack: ack.is_nack, returned: [] };
-            let heard = self.retry.sender.hear(&self.retry.numbers, &told);
-            self.retry.replay.drain(..heard.released as usize);
-            if heard.released > 0 {
-                self.retry.deadline = now + timeout;
-            }
-            self.heard = ack;
+            self.hear_one(ack, timeout, &mut returned, now);
         }
-        if !self.retry.replay.is_empty() && self.retry.deadline <= now {
-            if !world.errors.are_none() {
+        if !self.retry.replay.is_empty() && self.retry.deadline <= now && self.is_active() {
+            if world.is_unreliable {
                 self.retry.sender.go_back();
                 world.counters.link.timeouts += 1;
             }
@@ -331,12 +262,138 @@ impl Port {
         returned
     }
 
+    /// An acknowledgement is heard; what gives back its room is added to `returned`.
+    fn hear_one(&mut self, ack: Ack, timeout: u64, returned: &mut [u32], now: u64) {
+        assert!(
+            (self.heard.accepted..=self.begun).contains(&ack.accepted),
+            "acknowledgements are of packets"
+        );
+        for (vc, returned) in returned.iter_mut().enumerate() {
+            let flits = (ack.returned[vc] - self.heard.returned[vc]) as u32;
+            self.room.give_back(vc, flits);
+            *returned += flits;
+        }
+        let told = Acknowledgement { expected: ack.expected, is_nack: ack.is_nack, returned: [] };
+        let heard = self.retry.sender.hear(&self.retry.numbers, &told);
+        self.retry.replay.drain(..heard.released as usize);
+        if heard.released > 0 {
+            self.retry.deadline = now + timeout;
+        }
+        self.heard = ack;
+    }
+
+    /// What the paragraph on faults says of cycle `now`: the state of the link, and what is lost on the way here. What follows
+    /// for the port is done later in the cycle.
+    pub(super) fn train(&mut self, world: &mut World) {
+        let (now, receive) = (world.now, u64::from(world.settings.pipeline.receive));
+        let Some(training) = self.training.as_mut().filter(|it| it.has_to_step(now)) else { return };
+        let coming = &mut world.channels[self.back].signals;
+        let mut signals = Vec::new();
+        while coming.front().is_some_and(|(at, _)| at + receive <= now) {
+            signals.extend(coming.pop_front().map(|it| it.1));
+        }
+        for signal in &signals {
+            if let Signal::GivenUp(first, packets) = signal {
+                self.given_up.push((*first, packets.clone()));
+            }
+        }
+        self.deeds.extend(training.step(now, signals));
+        let hears = training.hears();
+        for arrived in self.arrived.iter_mut().filter(|arrived| arrived.received == now) {
+            arrived.is_lost |= !hears;
+        }
+    }
+
+    /// Does it. The flits of each virtual channel whose room comes back are added to `returned`.
+    pub(super) fn act(&mut self, returned: &mut [u32], world: &mut World) {
+        let now = world.now;
+        for (first, packets) in std::mem::take(&mut self.given_up) {
+            let accepted = self.retry.numbers.since(self.retry.receiver.expected, first);
+            for &packet in packets.iter().skip(accepted.into()) {
+                world.lose(packet, self.name.0, LossCause::Unacknowledged);
+            }
+        }
+        for deed in std::mem::take(&mut self.deeds) {
+            let state = match deed {
+                Deed::Test(reason) => {
+                    world.channels[self.out].signal(now, Signal::Test);
+                    LinkState::Trains(reason)
+                }
+                Deed::Hello(hello) => {
+                    let receiver = &self.retry.receiver;
+                    let is_nack = receiver.gap == Gap::Found;
+                    let ack = Ack { expected: receiver.expected, is_nack, ..self.done.clone() };
+                    world.channels[self.out].signal(now, Signal::Hello(hello, ack));
+                    continue;
+                }
+                Deed::Resume(ack, agreement) => {
+                    world.channels[self.out].change(now, Some(agreement.rate.ratio()));
+                    self.resume(ack, returned, world);
+                    LinkState::Active(agreement)
+                }
+                Deed::GiveUp => {
+                    self.has_given_up = true;
+                    let kept: Vec<usize> = self.retry.replay.iter().map(|(packet, _)| *packet).collect();
+                    if !kept.is_empty() {
+                        let given_up = Signal::GivenUp(self.retry.sender.base, kept);
+                        world.channels[self.out].signal(now, given_up);
+                    }
+                    LinkState::Down
+                }
+            };
+            let (component, port) = self.name;
+            world.record.link_changed(&LinkChange { at: Cycle(now), component, port, state });
+        }
+    }
+
+    /// The link is active again; the other end says what has come.
+    fn resume(&mut self, ack: Ack, returned: &mut [u32], world: &World) {
+        let timeout = world.settings.retry.map_or(0, |retry| u64::from(retry.timeout));
+        self.hear_one(ack, timeout, returned, world.now);
+        self.retry.sender.go_back();
+        if std::mem::take(&mut self.has_given_up) {
+            for (packet, vc) in self.retry.replay.drain(..) {
+                let flits = world.flits_of(packet);
+                self.room.give_back(vc, flits);
+                self.written_off[vc] += u64::from(flits);
+                returned[vc] += flits;
+            }
+            self.retry.sender.forget();
+        }
+        self.retry.deadline = world.now + timeout;
+        self.retry.receiver.resume();
+        self.news.oldest.get_or_insert(world.now);
+    }
+
+    /// A packet of so many flits is discarded from this cycle on: the link is down.
+    pub(super) fn discard(&mut self, flits: u32, now: u64) {
+        self.free = now + u64::from(flits);
+    }
+
+    /// Whether nothing is sent or discarded.
+    pub(super) fn is_done(&self, now: u64) -> bool {
+        self.sending.is_none() && self.free <= now
+    }
+
+    /// Whether the link carries packets.
+    pub(super) fn is_active(&self) -> bool {
+        self.training.as_ref().is_none_or(|training| training.is_active)
+    }
+
+    /// Whether it has been given up.
+    pub(super) fn is_down(&self) -> bool {
+        self.training.as_ref().is_some_and(|training| training.is_down)
+    }
+
     /// The packet that is accepted in cycle `now`, if one is; what is received and not accepted is dropped.
     pub(super) fn accept(&mut self, world: &mut World) -> Option<Arrived> {
         loop {
             let arrived = *self.arrived.front().filter(|arrived| arrived.at <= world.now)?;
             self.arrived.pop_front();
             assert_eq!(arrived.at, world.now, "what has come is received when it should");
+            if arrived.is_lost {
+                continue;
+            }
             if world.settings.retry.is_none() {
                 self.done.accepted += 1;
                 return Some(arrived);
@@ -347,7 +404,7 @@ impl Port {
                     self.done.accepted += 1;
                     self.news.accepted += 1;
                     self.news.oldest.get_or_insert(world.now);
-                    if !world.errors.are_none() {
+                    if world.is_unreliable {
                         for index in 0..world.flits_of(arrived.packet) {
                             self.store.put(arrived.vc, Flit { packet: arrived.packet, index }, world.now);
                         }
@@ -377,7 +434,7 @@ impl Port {
     /// Whether this is a slot in which the link is free.
     pub(super) fn is_free(&self, world: &World) -> bool {
         let rate = world.channels[self.out].rate(world.now);
-        self.sending.is_none() && rate.is_some_and(|rate| is_slot(rate, world.now))
+        self.is_active() && self.is_done(world.now) && rate.is_some_and(|rate| is_slot(rate, world.now))
     }
 
     /// Whether a packet of so many flits may begin: there is room for it, and the window is open.
@@ -524,8 +581,8 @@ impl Port {
             let stored = other.store.len(vc) as u64;
             // What is dropped and sent again is not counted here.
             let all = unsent + on_channel + stored + other.gone[vc];
-            assert!(!world.errors.are_none() || self.begun_flits[vc] == all, "flits of VC {vc}");
-            let held = self.begun_flits[vc] - self.heard.returned[vc];
+            assert!(world.is_unreliable || self.begun_flits[vc] == all, "flits of VC {vc}");
+            let held = self.begun_flits[vc] - self.written_off[vc] - self.heard.returned[vc];
             assert_eq!(u64::from(self.room.held(vc)), held, "flits that take room");
             let order = [self.heard.returned[vc], other.done.returned[vc], other.gone[vc]];
             assert!(order.is_sorted(), "room is given back when flits have left: {order:?}");

@@ -28,29 +28,33 @@
 //! column, and what leads out of a row buffer. Flits follow each other, packets of a virtual channel keep their order on a
 //! link and in row and column buffers, and a flit is never read before it is there.
 
+mod channel;
 mod link;
 mod nic;
 mod room;
 mod switch;
+mod training;
 
 use crate::driver::Model;
 use crate::lanes::draw;
 use crate::record::Record;
+use channel::Channel;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::PacketName;
+use flitway_fabric::observer::{ComponentNumber, Loss, PacketName};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{
-    BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, LinkErrors, Packet, Rate, Ticket,
+    BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, LossCause, Packet, Rate, Ticket,
 };
 use flitway_switch::tiled::TiledSettings;
 use flitway_wiring::routing::{Header, Routing};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
-use link::{Channel, Port, Retry};
+use link::{Port, Retry};
 use nic::Nic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use switch::Switch;
+use training::Training;
 
 /// The model of a fabric of tiled switches.
 #[derive(Debug)]
@@ -68,7 +72,10 @@ pub struct Tiled {
 struct World {
     settings: TiledSettings,
     routing: Routing,
-    errors: LinkErrors,
+    /// Tables that are written later, by date.
+    later: Vec<(u64, Routing)>,
+    /// Links corrupt flits, or something breaks.
+    is_unreliable: bool,
     now: u64,
     /// All packets ever created.
     packets: Vec<Travelling>,
@@ -107,8 +114,22 @@ impl World {
         self.packets[packet].flits
     }
 
+    /// A packet is lost at `component`.
+    fn lose(&mut self, packet: usize, component: ComponentNumber, cause: LossCause) {
+        let Travelling { source, ref packet, .. } = self.packets[packet];
+        let (at, destination, created) = (Cycle(self.now), destination(packet), packet.created);
+        let loss = Loss { at, component, source, destination, created, cause };
+        self.counters.lose(&loss, &mut self.record);
+    }
+
     fn is_last(&self, flit: Flit) -> bool {
         flit.index + 1 == self.flits_of(flit.packet)
+    }
+
+    /// The tables of this cycle.
+    fn routing(&self) -> &Routing {
+        let written = self.later.iter().rfind(|(at, _)| *at <= self.now);
+        written.map_or(&self.routing, |(_, routing)| routing)
     }
 
     fn vcs(&self) -> usize {
@@ -124,7 +145,7 @@ impl World {
     fn create(&mut self, source: NodeId, packet: Packet) -> usize {
         let format = &self.settings.format;
         let payload = u32::from(packet.payload).div_ceil(format.flit_bytes);
-        let header = self.routing.header(source, destination(&packet), draw(self.settings.lanes, &packet));
+        let header = self.routing().header(source, destination(&packet), draw(self.settings.lanes, &packet));
         self.packets.push(Travelling {
             source,
             packet,
@@ -204,7 +225,8 @@ impl Tiled {
         let mut world = World {
             settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
-            errors: fabric.errors.clone(),
+            later: Vec::new(),
+            is_unreliable: !(fabric.errors.are_none() && fabric.faults.are_none()),
             now: 0,
             packets: Vec::new(),
             channels: Vec::new(),
@@ -229,6 +251,13 @@ impl Tiled {
             };
             self.world.channels[out].change(change.at.0, rate.map(Rate::ratio));
         }
+        self
+    }
+
+    /// The same with tables that are written later, by date.
+    #[must_use]
+    pub fn with_tables(mut self, tables: &[(Cycle, Routing)]) -> Self {
+        self.world.later = tables.iter().map(|(at, routing)| (at.0, routing.clone())).collect();
         self
     }
 
@@ -285,17 +314,24 @@ fn wire(fabric: &Fabric<TiledSettings>, world: &mut World) -> (Vec<Switch>, Vec<
             End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
         };
         let retry = Retry::new(settings, fabric.errors.of(name.0, name.1));
-        Some(Port::new(name, (half.out?, half.back?), settings.buffers.input, vcs, retry))
+        let mut port = Port::new(name, (half.out?, half.back?), settings.buffers.input, vcs, retry);
+        if !fabric.faults.are_none() {
+            let faults = fabric.faults.of_port(name.0, name.1);
+            let faults = faults.into_iter().map(|(at, fault)| (at.0, fault)).collect();
+            port.training = Some(Training::new(settings, faults));
+        }
+        Some(port)
     };
     let switch = |number: u32| {
         let (rail, here) = (number / topology.switches(), SwitchId(number % topology.switches()));
         let wired = |place: u32| port(rail, End::Switch(here, PortId(place)));
-        Switch::new(settings, number, here, (0..settings.ports()).map(wired).collect())
+        let death = fabric.faults.death(number).0;
+        Switch::new(settings, number, here, death, (0..settings.ports()).map(wired).collect())
     };
     let nic = |number: u32| {
         let (rail, node) = (number % rails, NodeId(number / rails));
         let port = port(rail, End::Node(node)).expect("every node is wired");
-        Nic::new(settings, RailId(rail), port, fabric.nic_ports)
+        Nic::new(settings, rails * topology.switches() + node.0, RailId(rail), port, fabric.nic_ports)
     };
     let switches = (0..rails * topology.switches()).map(switch).collect();
     (switches, (0..rails * topology.nodes()).map(nic).collect())

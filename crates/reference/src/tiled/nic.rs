@@ -5,7 +5,8 @@ use super::{Flit, World, destination};
 use crate::arbiter::Arbiter;
 use crate::lanes::lane;
 use flitway_engine::Cycle;
-use flitway_fabric::{Delivery, NicPorts, Packet};
+use flitway_fabric::observer::ComponentNumber;
+use flitway_fabric::{Delivery, LossCause, NicPorts, Packet};
 use flitway_switch::tiled::TiledSettings;
 use flitway_wiring::{NodeId, RailId};
 use std::collections::VecDeque;
@@ -24,6 +25,10 @@ pub(super) struct Nic {
     is_bounded: bool,
     /// Packets whose last flit has left the buffer in the cycle before.
     returns: Vec<(usize, u32)>,
+    /// A packet that is discarded, and the cycle of its last flit.
+    discarded: Option<(usize, u64)>,
+    /// The node among the components.
+    number: ComponentNumber,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -35,7 +40,13 @@ struct Kept {
 }
 
 impl Nic {
-    pub(super) fn new(settings: &TiledSettings, rail: RailId, port: Port, nic_ports: NicPorts) -> Self {
+    pub(super) fn new(
+        settings: &TiledSettings,
+        number: ComponentNumber,
+        rail: RailId,
+        port: Port,
+        nic_ports: NicPorts,
+    ) -> Self {
         let vcs = settings.vcs as usize;
         Nic {
             rail,
@@ -46,12 +57,15 @@ impl Nic {
             kept: vec![Kept::default(); vcs],
             is_bounded: nic_ports == NicPorts::Bounded,
             returns: Vec::new(),
+            discarded: None,
+            number,
         }
     }
 
     /// An endpoint hands over `packet`. "A NIC sends in class 0."
     pub(super) fn submit(&mut self, source: NodeId, packet: Packet, world: &mut World) {
-        let vc = lane(world.settings.lanes, source, destination(&packet), &packet, world.lanes());
+        let choice = (world.settings.lanes, world.settings.reply_lanes);
+        let vc = lane(choice, source, destination(&packet), &packet, world.lanes());
         let number = world.create(source, packet);
         self.waiting[vc].push_back(number);
     }
@@ -61,6 +75,7 @@ impl Nic {
         for (vc, flits) in std::mem::take(&mut self.returns) {
             self.port.give_back(vc, flits, world.now);
         }
+        self.port.train(world);
         while let Some(Arrived { packet, vc, .. }) = self.port.accept(world) {
             self.kept[vc].packets.push_back(packet);
         }
@@ -103,8 +118,11 @@ impl Nic {
 
     pub(super) fn cycle(&mut self, world: &mut World) {
         self.port.receive(0, true, world);
+        self.port.train(world);
+        self.port.act(&mut vec![0; world.vcs()], world);
         self.port.hear(world);
         self.empty(world);
+        self.discard(world);
         let was_free = self.port.is_free(world);
         let replays = self.port.is_replaying();
         let begins = was_free && (replays || self.begin(world));
@@ -117,6 +135,24 @@ impl Nic {
             self.sent.push(flit.packet);
         }
         self.port.acknowledge(was_free && !begins, world);
+    }
+
+    /// "An end that is down takes the packets that its link would take."
+    fn discard(&mut self, world: &mut World) {
+        if self.port.is_down() && self.port.is_done(world.now) {
+            let is_created = |&packet: &usize| world.packets[packet].packet.created.0 <= world.now;
+            let requests: Vec<bool> =
+                self.waiting.iter().map(|waiting| waiting.front().is_some_and(is_created)).collect();
+            if let Some(vc) = self.arbiter.grant(&requests) {
+                let packet = self.waiting[vc].pop_front().expect("who requests has a packet");
+                self.port.discard(world.flits_of(packet), world.now);
+                world.lose(packet, self.number, LossCause::LinkDown);
+                self.discarded = Some((packet, world.now + u64::from(world.flits_of(packet)) - 1));
+            }
+        }
+        if let Some((packet, _)) = self.discarded.take_if(|(_, last)| *last == world.now) {
+            self.sent.push(packet);
+        }
     }
 
     /// "From the cycle in which it does, the packet's flits leave the buffer, one a cycle."

@@ -2,10 +2,11 @@
 
 mod tile;
 
-use super::World;
 use super::link::{Arrived, Port};
+use super::{Flit, World};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Grant, Passage, SwitchObserver};
+use flitway_fabric::{LossCause, ReplyLanes};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
 use flitway_wiring::routing::{Arrival, Candidate};
 use flitway_wiring::{PortId, SwitchId};
@@ -20,6 +21,8 @@ pub(super) struct Switch {
     tiles: Vec<Tile>,
     /// What gives back its room in the next cycle.
     returns: Vec<Return>,
+    /// When it dies.
+    death: u64,
 }
 
 /// A packet whose last flit has left a buffer.
@@ -45,10 +48,11 @@ impl Switch {
         settings: &TiledSettings,
         number: u32,
         here: SwitchId,
+        death: u64,
         ports: Vec<Option<Port>>,
     ) -> Self {
         let tiles = ports.into_iter().map(|port| Tile::new(settings, port)).collect();
-        Switch { number, here, tiles, returns: Vec::new() }
+        Switch { number, here, tiles, returns: Vec::new(), death }
     }
 
     /// The channel that a port sends on.
@@ -73,6 +77,12 @@ impl Switch {
 
     /// One cycle.
     pub(super) fn cycle(&mut self, world: &mut World) {
+        if world.now == self.death {
+            self.die(world);
+        }
+        if world.now >= self.death {
+            return self.be_dead(world);
+        }
         let has_retry = world.settings.retry.is_some();
         let input = world.settings.pipeline.input;
         for tile in &mut self.tiles {
@@ -85,6 +95,29 @@ impl Switch {
         self.step_row_buses(world);
         self.step_subswitches(world);
         self.step_outputs(world);
+    }
+
+    /// "All packets in it are lost in that cycle."
+    fn die(&mut self, world: &mut World) {
+        for tile in &mut self.tiles {
+            let lost: Vec<usize> = tile.packets().collect();
+            lost.into_iter().for_each(|packet| world.lose(packet, self.number, LossCause::InDeadSwitch));
+            let port = tile.port.take();
+            *tile = Tile::new(&world.settings, port);
+            if let Some(training) = tile.port.as_mut().and_then(|port| port.training.as_mut()) {
+                training.die(world.now);
+            }
+        }
+        self.returns.clear();
+    }
+
+    /// "What its links have begun goes on. They give up as others do."
+    fn be_dead(&mut self, world: &mut World) {
+        for port in self.tiles.iter_mut().filter_map(|tile| tile.port.as_mut()) {
+            port.train(world);
+            port.act(&mut vec![0; world.vcs()], world);
+            port.send(world);
+        }
     }
 
     /// Step 1.
@@ -100,8 +133,12 @@ impl Switch {
         }
         for tile in &mut self.tiles {
             let Some(port) = &mut tile.port else { continue };
-            for (load, returned) in tile.loads.iter_mut().zip(port.hear(world)) {
-                *load -= returned;
+            let mut returned = vec![0; world.vcs()];
+            port.train(world);
+            port.act(&mut returned, world);
+            let heard = port.hear(world);
+            for (load, (one, other)) in tile.loads.iter_mut().zip(returned.into_iter().zip(heard)) {
+                *load -= one + other;
             }
         }
     }
@@ -116,7 +153,14 @@ impl Switch {
             let Some(port) = &mut self.tiles[input].port else { continue };
             let Some(Arrived { packet, vc, first, .. }) = port.accept(world) else { continue };
             assert!(port.accept(world).is_none(), "a port accepts one packet a cycle");
-            let (output, leaves) = self.route(input, vc, packet, world);
+            let Some((output, leaves)) = self.route(input, vc, packet, world) else {
+                let flits = world.flits_of(packet);
+                world.lose(packet, self.number, LossCause::NoRoute);
+                let port = self.port(input);
+                (0..flits).for_each(|index| port.leave(vc, Flit { packet, index }, world.now));
+                port.give_back(vc, flits, world.now);
+                continue;
+            };
             self.tiles[output].loads[leaves] += world.flits_of(packet);
             let column = output % world.settings.columns as usize;
             let (arrived, since) = (first, world.now);
@@ -125,28 +169,39 @@ impl Switch {
         }
     }
 
-    /// The output that a packet takes, and the virtual channel by which it leaves.
-    fn route(&self, input: usize, came: usize, packet: usize, world: &mut World) -> (usize, usize) {
+    /// The output that a packet takes, and the virtual channel by which it leaves; `None` if it has nowhere to go.
+    fn route(&self, input: usize, came: usize, packet: usize, world: &mut World) -> Option<(usize, usize)> {
         let lanes = world.lanes();
         let arrival = Arrival { port: PortId::new(input), class: (came / lanes) as u8 };
         let mut candidates: Vec<Candidate> = Vec::new();
         let header = world.packets[packet].header;
         // It names the first one only, where switches do not select by load.
-        world.routing.candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
-        let load = |candidate: &&Candidate| self.tiles[candidate.hop.port.index()].loads.iter().sum::<u32>();
-        let chosen = candidates.iter().min_by_key(load).expect("a packet has somewhere to go");
+        world.routing().candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
+        candidates.retain(|candidate| {
+            self.tiles.get(candidate.hop.port.index()).is_some_and(|tile| tile.port.is_some())
+        });
+        let load = |candidate: &&Candidate| {
+            let tile = &self.tiles[candidate.hop.port.index()];
+            let is_active = tile.port.as_ref().is_some_and(Port::is_active);
+            (!is_active, tile.loads.iter().sum::<u32>())
+        };
+        let chosen = candidates.iter().min_by_key(load)?;
         world.packets[packet].header = chosen.header;
         let (output, class) = (chosen.hop.port.index(), usize::from(chosen.hop.class));
         let lane = came % lanes;
         let lane = match world.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
-                let turns = (0..lanes).map(|place| (lane + place) % lanes);
+                let shares = |other: &usize| match world.settings.reply_lanes {
+                    ReplyLanes::Shared => true,
+                    ReplyLanes::Own => (*other < lanes.div_ceil(2)) == (lane < lanes.div_ceil(2)),
+                };
+                let turns = (0..lanes).map(|place| (lane + place) % lanes).filter(shares);
                 let load = |lane: &usize| self.tiles[output].loads[class * lanes + lane];
                 turns.min_by_key(load).expect("there is a lane")
             }
         };
-        (output, class * lanes + lane)
+        Some((output, class * lanes + lane))
     }
 
     /// Step 3.
@@ -314,6 +369,19 @@ impl Switch {
     /// Steps 5 and 6.
     fn step_outputs(&mut self, world: &mut World) {
         for output in 0..self.tiles.len() {
+            let tile = &mut self.tiles[output];
+            let Some(port) = &tile.port else { continue };
+            if port.is_down() && port.is_done(world.now) {
+                tile.begin_discard(self.number, world);
+            }
+            if let Some((row, vc, moving)) = tile.discards {
+                tile.column_buffers[row].store.take_first(vc, moving.flit(), world.now);
+                let next = moving.next(world);
+                tile.discards = next.map(|moving| (row, vc, moving));
+                if next.is_none() {
+                    self.gives_back(Buffer::Column(output, row), vc, moving.packet.packet, world);
+                }
+            }
             let tile = &mut self.tiles[output];
             let Some(port) = &tile.port else { continue };
             let was_free = port.is_free(world);

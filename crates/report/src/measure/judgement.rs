@@ -36,6 +36,7 @@ impl Aim {
     fn latency(self, batch: &Batch) -> f64 {
         match self {
             Aim::Packets => batch.mean_packet_latency(),
+            Aim::RoundTrips => batch.replies.round_trip.mean(),
             Aim::LastCopies => batch.operations.last.mean(),
             Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.mean(),
         }
@@ -51,7 +52,9 @@ impl Series<'_> {
     /// Whether it is time to look for packets that wait for each other: when less was delivered than created, in batches of
     /// which there are ever fewer.
     pub(super) fn asks_for_deadlock(&self) -> bool {
-        let last = self.batches.last().is_some_and(|batch| batch.delivered_flits < batch.created_flits);
+        // Where each packet waits for another to be answered nothing is created either.
+        let lags = |batch: &Batch| batch.delivered_flits < batch.created_flits || batch.delivered_flits == 0;
+        let last = self.batches.last().is_some_and(lags);
         last && is_time_to_look(self.batches.len())
     }
 
@@ -196,6 +199,7 @@ impl Series<'_> {
     fn counted(&self, batch: &Batch) -> u64 {
         match self.aim() {
             Aim::Packets => batch.packets,
+            Aim::RoundTrips => batch.replies.round_trip.count,
             Aim::LastCopies => batch.operations.last.count,
             Aim::Barriers | Aim::MessageBarriers => batch.barriers.last.count,
         }

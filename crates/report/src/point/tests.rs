@@ -76,6 +76,8 @@ fn measurement() -> Measurement {
         packet_latency: estimate(1_401.0, 41.0),
         network_latency: estimate(1_202.0, 42.0),
         accepted: estimate(6.0, 0.4),
+        reply_latency: estimate(0.0, 46.0),
+        round_trip: estimate(0.0, 47.0),
         last_copy_latency: estimate(0.0, 43.0),
         mean_copy_latency: estimate(0.0, 44.0),
         barrier_latency: estimate(0.0, 45.0),

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::barrier::BarrierRun;
-use super::job::{Injectors, Job};
+use super::job::{Injectors, Job, Requesters};
 use super::multicast::MulticastRun;
 use super::nodes::on_kinds;
 use super::operations::{Operations, OperationsRun};
@@ -26,6 +26,9 @@ impl Session {
     /// What the shards have watched of a run of `traffic`.
     #[must_use]
     pub fn follow_traffic(&self, traffic: &Arc<Traffic>, follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
+        if traffic.replies().is_some() {
+            return self.follow(&Requesters::new(self, traffic), follow, stop);
+        }
         self.follow(&Injectors::new(self, traffic), follow, stop)
     }
 

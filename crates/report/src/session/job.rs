@@ -2,7 +2,8 @@
 
 use super::nodes::{Kinds, on_kinds};
 use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
-use crate::measure::{Course, Measurement, Plain, Plan, Progress, measure};
+use crate::fault_record::FaultRecord;
+use crate::measure::{Aim, Course, Measurement, Plain, Plan, Progress, measure};
 use crate::point::Point;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -10,7 +11,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Simulation};
 use flitway_nic::{Nic, NicModel};
-use flitway_process::Injector;
+use flitway_process::{Injector, Requester};
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
@@ -74,6 +75,54 @@ impl Job for Injectors<'_> {
     }
 }
 
+/// Synthetic traffic on every node whose packets are answered.
+pub(super) struct Requesters<'a> {
+    session: &'a Session,
+    traffic: &'a Arc<Traffic>,
+    fabric: AnyFabric,
+}
+
+impl<'a> Requesters<'a> {
+    pub(super) fn new(session: &'a Session, traffic: &'a Arc<Traffic>) -> Self {
+        Requesters { session, traffic, fabric: session.fabric_for(traffic) }
+    }
+}
+
+impl Job for Requesters<'_> {
+    type Process = Requester;
+
+    fn fabric(&self) -> &AnyFabric {
+        &self.fabric
+    }
+
+    fn process(&self, node: NodeId) -> Requester {
+        let Session { machine, fabric, seed, .. } = self.session;
+        let requester = Requester::new(self.traffic, machine.packet, node, fabric.rails, *seed);
+        requester.expect("somebody answers its packets")
+    }
+
+    fn traffic(&self) -> Option<&Traffic> {
+        Some(self.traffic)
+    }
+
+    fn instruct(&self, recorder: Recorder) -> Recorder {
+        recorder
+    }
+
+    fn course<A: Architecture, N: Nic<Process = Requester>>(&self) -> impl Course<A, N> {
+        Answered
+    }
+}
+
+/// The course of a run in which packets are answered.
+struct Answered;
+
+impl<A: Architecture, N: Nic<Process = Requester>> Course<A, N> for Answered {
+    fn aims(&self) -> Vec<Aim> {
+        vec![Aim::Packets, Aim::RoundTrips]
+    }
+}
+
 /// The traffic beside operations, with its offered load.
 pub type Background<'a> = Option<(&'a Arc<Traffic>, f64)>;
 
@@ -88,9 +137,13 @@ impl Session {
         progress: impl FnMut(Progress),
     ) -> (Point, Measurement) {
         on_kinds!(self, job.fabric(), kinds => {
-            let mut simulation = self.simulation_of(job, kinds, &Watch::slowest(self.has_details));
-            let measurement = measure(&mut simulation, plan, &mut job.course(), stop, progress);
+            let mut simulation =
+                self.simulation_of(job, kinds, &Watch::slowest(self.has_details), self.fault_record(plan));
+            let mut course = self.managed(job.course());
+            let measurement = measure(&mut simulation, plan, &mut course, stop, progress);
+            let faults = self.faults_result(&mut simulation, &course, &measurement.counters);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+            let point = Point { faults, ..point };
             let details = self.has_details.then(|| {
                 self.details(job, &measurement, |watch, until| self.again(job, &watch, until, stop))
             });
@@ -107,8 +160,10 @@ impl Session {
         stop: &AtomicBool,
     ) -> Vec<Watch> {
         on_kinds!(self, job.fabric(), kinds => {
-            let mut again = self.simulation_of(job, kinds, watch);
-            job.course().advance(&mut again, until, stop);
+            // The manager reads what recorders see.
+            let record = self.faults.as_ref().map(|_| FaultRecord::new(u64::MAX));
+            let mut again = self.simulation_of(job, kinds, watch, record);
+            self.managed(job.course()).advance(&mut again, until, stop);
             again.gather_observers(|recorder| std::mem::take(recorder.watch_mut()))
         })
     }
@@ -119,8 +174,12 @@ impl Session {
         job: &J,
         kinds: Kinds<'_, A, M>,
         watch: &Watch,
+        faults: Option<FaultRecord>,
     ) -> Simulation<A, M::Nic<J::Process>, Recorder> {
-        let recorder = || job.instruct(Recorder::new(self.fabric.nodes()).with_watch(watch.clone()));
+        let recorder = || {
+            let recorder = Recorder::new(self.fabric.nodes()).with_watch(watch.clone());
+            job.instruct(recorder.with_faults(faults.clone()))
+        };
         self.simulation(kinds, |node| job.process(node), recorder)
     }
 

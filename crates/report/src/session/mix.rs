@@ -111,7 +111,7 @@ impl Session {
     pub fn mix(&self, mix: Mix<'_>, stop: &AtomicBool, progress: impl FnMut(Progress)) -> MixResult {
         let job = mix.job(self);
         on_kinds!(self, job.fabric(), kinds => {
-            let mut simulation = self.simulation_of(&job, kinds, &Watch::slowest(self.has_details));
+            let mut simulation = self.simulation_of(&job, kinds, &Watch::slowest(self.has_details), None);
             self.run_mix(mix, &job, &mut simulation, (stop, progress))
         })
     }

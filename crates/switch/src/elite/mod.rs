@@ -154,6 +154,7 @@ impl Components for Elite {
             "credits are back before the answer"
         );
         assert!(fabric.errors.are_none(), "links of Elite4s send nothing again");
+        assert!(fabric.faults.are_none(), "links of Elite4s are not trained");
         Shared {
             vcs: vcs as usize,
             lanes: (vcs / classes) as usize,

@@ -36,6 +36,7 @@ impl Chip for EliteSettings {
             rates: true,
             changes: true,
             errors: false,
+            faults: false,
         }
     }
 

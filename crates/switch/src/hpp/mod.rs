@@ -35,7 +35,9 @@
 //! ([`LaneChoice::ByFlow`](flitway_fabric::LaneChoice::ByFlow)) it is a lane of the pair instead: with
 //! `e = (s * g + d) mod 2^32` of the node `s` that sends, `f = (e xor (e >> 15)) * g mod 2^32` and `g = 0x9E3779B1`, the
 //! number `f >> 16` modulo the number of lanes. Then packets of
-//! a pair keep their order in a rail.
+//! a pair keep their order in a rail. If replies have lanes of their own ([`ReplyLanes`](flitway_fabric::ReplyLanes)), of `n`
+//! lanes, two or more, a reply takes one of the last `floor(n / 2)`, and any other packet for a node one of the others, each
+//! counted from the first of them.
 //!
 //! **Ways.** The source writes the way of a packet into its header. Where the routing draws a way for each packet, a packet
 //! draws by the number that it names for its lane ([`Routing::way_drawn`]), or all of a pair by 0 where lanes are by flow.
@@ -248,6 +250,7 @@ impl Architecture for Hpp {
 
     fn shard<E: Endpoint, O: Observer>(fabric: &Fabric<HppSettings>, plan: Plan<E, O>) -> HppShard<E, O> {
         assert!(fabric.errors.are_none(), "links of HPP Switches send nothing again");
+        assert!(fabric.faults.are_none(), "links of HPP Switches are not trained");
         assert!(fabric.rates.are_full(), "a link of an HPP Switch carries a flit in every cycle");
         HppShard::new(fabric, plan)
     }

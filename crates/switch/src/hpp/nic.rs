@@ -13,6 +13,7 @@ use bounded::Bounded;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
+use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::{Conservation, Wire};
@@ -544,7 +545,7 @@ impl PortModel<Hpp> for Port {
         let (flits, units) = shared.lengths[usize::from(packet.payload)];
         let (route, to, vc, kind) = match packet.destination {
             Destination::Node(node) => {
-                let vc = timing.lane_choice.lane(source, node, packet.lane, timing.lanes);
+                let vc = timing.lane_choice.lane(timing.reply_lanes, source, node, packet, timing.lanes);
                 let draw = timing.lane_choice.draw(packet.lane);
                 (shared.routing.way_drawn(source, node, draw), node.0, vc, Kind::Single)
             }
@@ -652,6 +653,14 @@ impl PortModel<Hpp> for Port {
         for vc in 0..self.lanes.len() {
             self.send_adverts_with(vc, last, cx);
         }
+    }
+
+    fn waiting(&self, shared: &Shared, node: NodeId, now: Cycle) -> Vec<Waiting> {
+        self.stuck(shared, node, now)
+    }
+
+    fn position(&self, shared: &Shared, vc: u8, now: Cycle) -> u32 {
+        self.lanes[usize::from(vc)].receiver.position(&shared.timing, now)
     }
 
     fn sent_flits(&self) -> Option<u64> {

@@ -1,9 +1,9 @@
 //! Settings of the HPP Switch, in cycles and flits. Physical units are the machine crate's business.
 
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::DunStart;
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 
 /// One HPP Switch and the link layer of the NIC ports that talk to it.
 ///
@@ -36,6 +36,8 @@ pub struct HppSettings {
     pub barrier: BarrierSettings,
     /// Which lane a packet for a node takes.
     pub lanes: LaneChoice,
+    /// Which of them replies have.
+    pub reply_lanes: ReplyLanes,
 }
 
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency in cycles.

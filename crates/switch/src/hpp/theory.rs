@@ -43,6 +43,7 @@ impl Chip for HppSettings {
             rates: false,
             changes: false,
             errors: false,
+            faults: false,
         }
     }
 

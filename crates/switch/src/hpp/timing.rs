@@ -5,8 +5,8 @@ use super::{Hpp, HppSettings, rules};
 use flitway_engine::Cycle;
 use flitway_engine::time32::Time;
 use flitway_fabric::Fabric;
-use flitway_fabric::LaneChoice;
 use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 
 /// Longer than any simulation, and far from overflow.
 pub(super) const NO_REFRESH: u64 = 1 << 62;
@@ -22,6 +22,7 @@ pub(super) struct Timing {
     pub(super) lanes: usize,
     /// Which of them a packet for a node takes.
     pub(super) lane_choice: LaneChoice,
+    pub(super) reply_lanes: ReplyLanes,
     /// From the first flit on the input wire to the first cycle in which it can cross.
     pub(super) to_crossbar: u64,
     pub(super) receive: u64,
@@ -76,6 +77,7 @@ impl Timing {
             vcs: settings.vcs as usize,
             lanes: (settings.vcs / classes) as usize,
             lane_choice: settings.lanes,
+            reply_lanes: settings.reply_lanes,
             to_crossbar: u64::from(pipeline.receive + pipeline.queue + pipeline.route),
             receive: u64::from(pipeline.receive),
             transmit_buffer: u64::from(pipeline.transmit_buffer),

@@ -218,6 +218,7 @@ impl Components for Sp {
         let selection = fabric.routing.selection();
         assert_eq!(selection, settings.selection(), "switches select as their settings say");
         assert!(fabric.errors.are_none(), "links of SP Switches send nothing again");
+        assert!(fabric.faults.are_none(), "links of SP Switches are not trained");
         assert!(fabric.routing.is_plain(), "packets in SP Switches know their destination only");
         let reach = Reach::new(&fabric.routing).map(Arc::new);
         Shared {

@@ -8,9 +8,10 @@ use super::{Cx, Shared, Sp};
 use bounded::Bounded;
 use flitway_engine::Cycle;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
+use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{BarrierId, Delivery, Pace, Packet};
+use flitway_fabric::{BarrierId, Delivery, FlowKind, Pace, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -155,7 +156,7 @@ impl PortModel<Sp> for Port {
         }
         let (_, state) = self.whole.pop_front()?;
         if let Some(bounded) = &mut self.bounded {
-            bounded.deliver(state.flits);
+            bounded.deliver(&state);
         }
         Some(state.delivery(node, self.rail, now))
     }
@@ -229,6 +230,28 @@ impl PortModel<Sp> for Port {
 
     fn sent_flits(&self) -> Option<u64> {
         Some(self.sent)
+    }
+
+    fn waiting(&self, _: &Shared, node: NodeId, _: Cycle) -> Vec<Waiting> {
+        let output = PortId(self.rail.0);
+        let input = Fifo { switch: self.number, port: output, vc: 0, side: Side::Input };
+        let has_reply = self.source.iter().any(|state| state.flow().is(FlowKind::Reply));
+        let source = self.bounded.as_ref().and_then(|bounded| bounded.kept_request());
+        let kept = source.map(|source| Waiting::for_replies(input, source, node, has_reply.then_some(0)));
+        let first = self.source.front().filter(|_| self.credits.total() == 0).map(|state| Waiting {
+            fifo: Fifo { side: Side::Output, ..input },
+            source: node,
+            destination: state.destination(),
+            feeds: 0,
+            needs: vec![Need::Space { output, vc: 0, units: 1, sent: self.sent as u32 }],
+            alternatives: Vec::new(),
+        });
+        kept.into_iter().chain(first).collect()
+    }
+
+    fn position(&self, shared: &Shared, _: u8, _: Cycle) -> u32 {
+        let freed = self.bounded.as_ref().map_or(0, |bounded| bounded.freed());
+        shared.settings.nic_buffer_flits().wrapping_add(freed)
     }
 
     fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {

@@ -35,6 +35,7 @@ impl Chip for SpSettings {
             rates: true,
             changes: true,
             errors: false,
+            faults: false,
         }
     }
 

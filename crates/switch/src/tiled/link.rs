@@ -1,18 +1,19 @@
 //! The two halves of a port at its link: one sends packets and hears acknowledgements, the other has news and tells it. Both
 //! run the protocol of [`flitway_fabric::link::retry`].
 
-use super::packet_state::{self, Ack, Pools};
+use super::packet_state::{self, Ack, GivenUp, Pools, Rare};
 use super::room::{Parts, Room};
 use super::settings::VCS_MAX;
-use super::unreliable::{Fate, Unreliable};
+use super::training::{Action, Signal, SignalKind, Training};
+use super::unreliable::Unreliable;
 use super::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::link::SentKind;
 use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Reception, Sequence};
-use flitway_fabric::observer::ComponentNumber;
+use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Address, Wire};
-use flitway_fabric::{Pace, Rate};
+use flitway_fabric::{LossCause, Pace, Rate};
 use flitway_wiring::PortId;
 
 /// The sending half.
@@ -113,6 +114,148 @@ impl Sender {
         pools.acks.append(&mut self.acks, slot);
     }
 
+    /// The state of its link, where something breaks.
+    pub(super) fn training(&mut self) -> Option<&mut Training> {
+        self.unreliable()?.training.as_deref_mut()
+    }
+
+    /// The same, to read.
+    #[inline]
+    fn as_training(&self) -> Option<&Training> {
+        self.as_unreliable()?.training.as_deref()
+    }
+
+    /// Whether its link carries packets.
+    pub(super) fn is_active(&self) -> bool {
+        self.as_training().is_none_or(Training::is_active)
+    }
+
+    /// Whether its link has been given up.
+    #[inline]
+    pub(super) fn is_down(&self) -> bool {
+        self.as_training().is_some_and(Training::is_down)
+    }
+
+    /// Whether what the port receives in cycle `at` is heard.
+    #[inline]
+    pub(super) fn hears(&self, at: Cycle) -> bool {
+        self.as_training().is_none_or(|training| training.hears(at))
+    }
+
+    /// Does what the state of the link asks for in cycle `now`. Tells `back` how many flits of which virtual channel give back
+    /// their room. Says whether something has been done.
+    #[cold]
+    pub(super) fn train<O: Observer>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        receiver: &mut Receiver,
+        mut back: impl FnMut(usize, u32),
+    ) -> bool {
+        let Some(training) = self.training() else { return false };
+        training.process(now);
+        let actions = training.take_actions();
+        let is_any = !actions.is_empty();
+        while let Some(given_up) = self.training().and_then(|training| training.take_given_up(now)) {
+            self.lose(cx, given_up, receiver);
+        }
+        for action in actions {
+            match action {
+                Action::Test(reason) => {
+                    self.stop(now);
+                    self.signal(cx, now, SignalKind::Test);
+                    self.observe(cx, now, LinkState::Trains(reason));
+                }
+                Action::Hello(hello) => {
+                    let told = Ack::new(now, self.port, receiver.retry.acknowledgement());
+                    self.signal(cx, now, SignalKind::Hello(hello, told));
+                }
+                Action::Resume(ack, agreement) => {
+                    self.resume(cx, now, &ack, agreement.rate, &mut back);
+                    receiver.resume(now);
+                    self.observe(cx, now, LinkState::Active(agreement));
+                }
+                Action::GiveUp => {
+                    self.give_up(cx, now);
+                    self.observe(cx, now, LinkState::Down);
+                }
+            }
+        }
+        is_any
+    }
+
+    fn observe<O: Observer>(&self, cx: &mut Cx<'_, O>, at: Cycle, state: LinkState) {
+        let Some(Unreliable { component, port, .. }) = self.as_unreliable() else { return };
+        cx.observer.link_changed(&LinkChange { at, component: *component, port: *port, state });
+    }
+
+    /// The link begins nothing from cycle `now` on.
+    pub(super) fn stop(&mut self, now: Cycle) {
+        self.change(now, None);
+        if let Some(unreliable) = self.unreliable() {
+            unreliable.stop();
+        }
+    }
+
+    fn signal<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, kind: SignalKind) {
+        let at = now + u64::from(self.depth + cx.shared.settings.pipeline.receive);
+        let signal = Rare::Signal(self.port, Box::new(Signal { at, kind }));
+        packet_state::post_rare(cx, self.peer, at, signal);
+    }
+
+    fn resume<O>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        ack: &Ack,
+        rate: Rate,
+        back: &mut impl FnMut(usize, u32),
+    ) {
+        self.change(now, Some(rate));
+        self.hear_one(cx.shared, now, ack, &mut *back);
+        let Some(unreliable) = self.unreliable() else { return };
+        let lost = unreliable.resume(now);
+        if lost.is_empty() {
+            self.retry.go_back();
+        } else {
+            self.retry.forget();
+        }
+        for state in lost {
+            let (vc, flits) = (usize::from(state.vc), u32::from(state.flits));
+            self.room.give_back(cx.shared.parts.input, vc, flits);
+            back(vc, flits);
+        }
+    }
+
+    /// What is kept will not be sent again; the other end is told, which knows what has come.
+    fn give_up<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let first = self.retry.base;
+        let Some(unreliable) = self.unreliable() else { return };
+        let packets = unreliable.give_up();
+        if !packets.is_empty() {
+            let at = now + u64::from(self.depth + cx.shared.settings.pipeline.receive);
+            let given_up = Rare::GivenUp(self.port, Box::new(GivenUp { at, first, packets }));
+            packet_state::post_rare(cx, self.peer, at, given_up);
+        }
+    }
+
+    /// The other end has given up some packets: those that have not come are lost.
+    fn lose<O: Observer>(&mut self, cx: &mut Cx<'_, O>, given_up: GivenUp, receiver: &Receiver) {
+        let Some(unreliable) = self.unreliable() else { return };
+        let (at, component) = (given_up.at, unreliable.component);
+        for state in unreliable.lost_of(&cx.shared.numbers, given_up, receiver.retry.expected) {
+            cx.counters.lose(&state.loss(at, component, LossCause::Unacknowledged), cx.observer);
+        }
+    }
+
+    /// The switch dies in cycle `now`.
+    pub(super) fn die(&mut self, now: Cycle) {
+        self.stop(now);
+        if let Some(training) = self.training() {
+            training.die(now);
+        }
+    }
+
     /// Hears what is heard in cycle `now` or before. Tells `back` how many flits of which virtual channel give back their
     /// room.
     #[inline]
@@ -122,16 +265,25 @@ impl Sender {
         {
             let slot = shared.pools.acks.unlink(&mut self.acks);
             let ack = shared.pools.acks.take(slot);
-            let heard = self.retry.hear(&shared.numbers, &ack.says());
-            for (vc, &flits) in heard.returned.iter().enumerate().take(shared.vcs) {
-                if flits > 0 {
-                    self.room.give_back(shared.parts.input, vc, flits);
-                    back(vc, flits);
-                }
+            if !self.as_training().is_none_or(|training| training.hears(ack.at)) {
+                continue;
             }
-            if let Some(unreliable) = self.special.as_mut().and_then(|it| it.unreliable.as_mut()) {
-                unreliable.note_heard(ack.at, &heard);
+            self.hear_one(shared, ack.at, &ack, &mut back);
+        }
+    }
+
+    /// Hears `ack` in cycle `at`.
+    #[inline]
+    fn hear_one(&mut self, shared: &Shared, at: Cycle, ack: &Ack, mut back: impl FnMut(usize, u32)) {
+        let heard = self.retry.hear(&shared.numbers, &ack.says());
+        for (vc, &flits) in heard.returned.iter().enumerate().take(shared.vcs) {
+            if flits > 0 {
+                self.room.give_back(shared.parts.input, vc, flits);
+                back(vc, flits);
             }
+        }
+        if let Some(unreliable) = self.special.as_mut().and_then(|it| it.unreliable.as_mut()) {
+            unreliable.note_heard(at, &heard);
         }
     }
 
@@ -218,12 +370,12 @@ impl Sender {
         };
         let mut is_lost = false;
         let state = &mut shared.pools.states[slot];
-        (state.at, state.port, state.out_vc) = (at, self.port, Fate::Accepted as u8);
+        (state.at, state.port, state.out_vc) = (at, self.port, 0);
         state.ready_after = at.since(arrives) as u32;
         if let Some(Special { pace, unreliable: Some(unreliable) }) = special {
             let slots = (0..flits).map(|flit| pace.slot_after(now, flit));
             is_lost = unreliable.errors.corrupts(SentKind::Packet, slots);
-            state.out_vc = unreliable.fate(&shared.numbers, sequence, is_lost) as u8;
+            state.out_vc = u8::from(is_lost);
             cx.counters.link.corrupted += u64::from(is_lost);
         }
         self.free_at = last + 1;
@@ -291,11 +443,11 @@ impl Sender {
         self.flits
     }
 
-    /// Enters the packets that it has sent and that the other end will not accept before it sends them again into the books.
-    pub(super) fn audit(&self, shared: &Shared, books: &mut flitway_fabric::simulation::Conservation) {
-        books.units_sent += u64::from(self.flits as u32);
-        if let Some(unreliable) = self.as_unreliable() {
-            unreliable.audit(&shared.numbers, &self.retry, books);
+    /// Enters what it has sent into the books, and where links lose packets those on the link.
+    pub(super) fn audit(&self, books: &mut flitway_fabric::simulation::Conservation) {
+        match self.as_unreliable() {
+            Some(unreliable) => unreliable.audit(self.flits, books),
+            None => books.units_sent += u64::from(self.flits as u32),
         }
     }
 
@@ -346,6 +498,14 @@ impl Receiver {
             self.oldest = now;
         }
         reception == Reception::Accept
+    }
+
+    /// The link is back in cycle `now`: it says what has come.
+    fn resume(&mut self, now: Cycle) {
+        if !self.has_news() {
+            self.oldest = now;
+        }
+        self.retry.resume();
     }
 
     /// A packet of so many flits has given back its room on `vc` in cycle `at`, or before now and after all other news.

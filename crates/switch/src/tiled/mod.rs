@@ -20,9 +20,10 @@
 //! first.
 //!
 //! **Virtual channels.** With `V` VCs and `c` classes (which divide `V`), VC `k (V / c) + l` is lane `l` of class `k`. A NIC
-//! sends in class 0, on the lane of [`LaneChoice`](flitway_fabric::LaneChoice). A packet is in the VC by which it came in the
-//! input buffer and in the row buffer, and in that by which it leaves in the column buffer: so it waits for no VC that the
-//! routing does not have it wait for.
+//! sends in class 0, on the lane of [`LaneChoice`](flitway_fabric::LaneChoice), among those that
+//! [`ReplyLanes`](flitway_fabric::ReplyLanes) leave it; where a switch chooses the lane, it does among the same. A packet is in
+//! the VC by which it came in the input buffer and in the row buffer, and in that by which it leaves in the column buffer: so
+//! it waits for no VC that the routing does not have it wait for.
 //!
 //! **Buffers.** A buffer of `flits` flits has `private` ones for each VC, and what is left is *shared* by all. A VC that
 //! holds `u` flits takes `max(0, u - private)` of the shared part. A packet *has room* if with all of its flits in its VC no
@@ -67,16 +68,54 @@
 //! free, has begun nothing in this cycle and none in `heartbeat` cycles before, it says its last acknowledgement again,
 //! alone, but that it is no NACK. What was heard says nothing new: such heartbeats are left out, of rules and totals too.
 //!
+//! **Faults** ([`Faults`]). Each end of a link runs the protocol of [`flitway_fabric::link::handshake`], whose text is part of
+//! this one. At the start all ends are *active*. One that is not begins nothing, neither packets nor acknowledgements; what it
+//! has begun goes on to its end. What an end would hear or receive (a packet in cycle `b + receive`) in a cycle in which it is
+//! not active, or in which the channel to it is cut, is lost; it is no gap. Frames of a test and hellos take no slots, are not
+//! corrupted, and are on the wire like flits of that cycle; an end hears them `receive` cycles later, also when it is not
+//! active, unless the channel is cut then. The frames of a test are heard once, when they begin.
+//! In cycle `t`, in this order:
+//!
+//! * What breaks or is mended in cycle `t`. The lanes of the channel to an end have other states, or that channel is mended:
+//!   the end *tests*. It is cut: nothing, but heartbeats are missed from then on.
+//! * Frames of a test, and hellos.
+//! * It has been cut for `training.misses` times `heartbeat` cycles: the end tests. (The last heartbeat is taken to have come
+//!   just before the cut.)
+//! * The last test began `training.test` cycles ago: it is over. What was found are the states of the lanes of the channel to
+//!   this end, of which none works if it is cut.
+//! * The end has not been active for `training.give_up` cycles: it is *down*. So is one that has become active by the
+//!   handshake where no rate comes of the lanes of both ends.
+//!
+//! An end that becomes active in cycle `t`, and whose lanes give a rate, is not down any more. Its channel has that rate. The
+//! hello that it was made active by says what an acknowledgement of the cycle in which it was sent would have said: that is
+//! heard. Then it goes back, the timer is set, and there is news, as if a duplicate had come. While an end is not active its
+//! timer does not run.
+//!
+//! An end that is down takes the packets that its link would take, whatever room and window there are, as if its link were of
+//! full rate, and they are lost: they leave their column buffer or source queue, and their load is gone, at once. What it has
+//! sent and what is not acknowledged is *given up*. When the link is up again the first hello says how much of that had been
+//! accepted; the room of the rest comes back. (That is counted at the other end, as many cycles later as a frame of a test
+//! takes, and says which of it is lost.)
+//!
+//! A switch that is *dead* does nothing from that cycle on. All packets in it are lost in that cycle; what its links have
+//! begun goes on. Its ends are not active; they give up as others do.
+//!
+//! **Tables** may be written while a fabric runs, with `retry`: all switches and NIC ports have the new ones in the same cycle.
+//! A packet is routed by those of the cycle in which it is accepted, and gets its header by those of the cycle in which it is
+//! created.
+//!
 //! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
 //!
-//! 1. *Acknowledgements* are heard, and then timers expire. Room that is given back in cycle `t` counts.
-//! 2. *Packets received*, from the lowest input on; those that are accepted go on. The routing gives one or more outputs,
-//!    each with a class. With `selection` by load the packet takes the output of the least load, the first in the order of
-//!    the routing among equals, else the first one. The load of an output and VC are the flits of the packets that have taken
-//!    it and have not, as far as acknowledgements say, given back their room at the other end of its link; that of an output
-//!    is the sum over its VCs. With `lane` kept the packet goes out on the lane on which it came; by load on the lane of the
-//!    output and class that has the least load, of equals the first from the lane on which it came on, going round. Then it
-//!    waits in its input buffer, in the queue of its VC and of the column of its output.
+//! 1. What the paragraph on *faults* says. *Acknowledgements* are heard, and then timers expire. Room that is given back in
+//!    cycle `t` counts.
+//! 2. *Packets received*, from the lowest input on; those that are accepted go on. The routing gives one or more outputs, each
+//!    with a class. With `selection` by load the packet takes the output of the least load, the first in the order of the
+//!    routing among equals, else the first one; outputs whose link is not active come after all others. A packet for which the
+//!    routing names no port that is wired is lost, and gives back its room in cycle `t`. The load of an output and VC are the
+//!    flits of the packets that have taken it and have not, as far as acknowledgements say, given back their room at the other
+//!    end of its link; that of an output is the sum over its VCs. With `lane` kept the packet goes out on the lane on which it
+//!    came; by load on the lane of the output and class that has the least load, of equals the first from the lane on which it
+//!    came on, going round. Then it waits in its input buffer, in the queue of its VC and of the column of its output.
 //! 3. *Row buses.* That of input `i` is free if no flit goes over it in cycle `t`. A queue requests if the first packet in it
 //!    has room in its row buffer. An arbiter of the input chooses among the VCs of which a queue requests, then one of that
 //!    VC among the columns. The packet goes over the bus from cycle `t` on, its row buffer has it in cycle `t + row`.
@@ -111,10 +150,12 @@ mod room;
 pub mod settings;
 mod switch;
 mod theory;
+mod training;
 mod unreliable;
 
 pub use settings::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
+    TrainingSettings,
 };
 
 use flitway_engine::Cycle;
@@ -122,7 +163,7 @@ use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::link::retry::Numbers;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, LinkErrors, NicPorts, Rate};
+use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
@@ -147,9 +188,14 @@ pub struct Shared {
     /// Whether links acknowledge packets, and how they count.
     retries: bool,
     numbers: Numbers,
+    /// Something corrupts flits or breaks.
+    is_unreliable: bool,
     errors: LinkErrors,
+    faults: Faults,
     nic_ports: NicPorts,
     routing: Routing,
+    /// Those of later, each from a cycle on, by date.
+    later: Vec<(Cycle, Routing)>,
     pools: Pools,
 }
 
@@ -162,10 +208,22 @@ struct BufferParts {
 }
 
 impl Shared {
-    /// Whether links corrupt flits.
+    /// The routing in cycle `now`.
+    #[inline]
+    fn routing(&self, now: Cycle) -> &Routing {
+        if self.later.is_empty() { &self.routing } else { self.later_routing(now) }
+    }
+
+    #[cold]
+    fn later_routing(&self, now: Cycle) -> &Routing {
+        let past = self.later.partition_point(|(at, _)| *at <= now);
+        past.checked_sub(1).map_or(&self.routing, |last| &self.later[last].1)
+    }
+
+    /// Whether links lose packets.
     #[inline]
     fn is_unreliable(&self) -> bool {
-        !self.errors.are_none()
+        self.is_unreliable
     }
 
     /// When a switch accepts a packet whose flits, so many, are on its wire from cycle `first` to cycle `last`.
@@ -213,6 +271,7 @@ impl Components for Tiled {
 
     fn shared(fabric: &Fabric<TiledSettings>) -> Shared {
         let settings = &fabric.chip;
+        let is_unreliable = !(fabric.errors.are_none() && fabric.faults.are_none());
         assert!(
             fabric.groups.is_empty() && fabric.barriers.is_empty(),
             "tiled switches have tables for no groups"
@@ -222,9 +281,10 @@ impl Components for Tiled {
             vcs.is_multiple_of(classes),
             "{vcs} virtual channels are not {classes} classes of equal size"
         );
+        assert!(!is_unreliable || settings.retry.is_some(), "links without retry send nothing again");
         assert!(
-            fabric.errors.are_none() || settings.retry.is_some(),
-            "links without retry send nothing again"
+            fabric.faults.are_none() || fabric.rates.are_full(),
+            "where links are trained the rate is what their ends agree on"
         );
         let selection = fabric.routing.selection();
         assert_eq!(selection, settings.selection, "switches select as their settings say");
@@ -236,9 +296,12 @@ impl Components for Tiled {
             parts: BufferParts { input: parts(input), row: parts(row), column: parts(column) },
             retries: settings.retry.is_some(),
             numbers: settings.numbers(),
+            is_unreliable,
             errors: fabric.errors.clone(),
+            faults: fabric.faults.clone(),
             nic_ports: fabric.nic_ports,
             routing: fabric.routing.clone(),
+            later: Vec::new(),
             pools: Pools::default(),
             settings: settings.clone(),
         }
@@ -256,7 +319,15 @@ impl Components for Tiled {
         inbox.accept(&mut shared.pools, mail);
     }
 
+    fn reroute(shared: &mut Shared, at: Cycle, routing: &Routing) -> bool {
+        if shared.retries {
+            let place = shared.later.partition_point(|(date, _)| *date <= at);
+            shared.later.insert(place, (at, routing.clone()));
+        }
+        shared.retries
+    }
+
     fn audit(shared: &Shared, inbox: &Inbox, books: &mut Conservation) {
-        inbox.audit(&shared.pools, books);
+        inbox.audit(shared, books);
     }
 }

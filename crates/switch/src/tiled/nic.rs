@@ -3,17 +3,18 @@
 mod bounded;
 
 use super::link::{Out, Receiver, Sender};
-use super::packet_state::{self, Arrival, Inbox, PacketState};
+use super::packet_state::{self, Arrival, Inbox, PacketState, Rare};
 use super::{Cx, Shared, Tiled};
 use bounded::Bounded;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
+use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Conservation, NodeWires};
-use flitway_fabric::{BarrierId, Delivery, Packet};
+use flitway_fabric::{BarrierId, Delivery, FlowKind, LossCause, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::sync::Arc;
 
@@ -62,10 +63,12 @@ impl Port {
             to_wire: shared.settings.pipeline.nic_to_wire(),
             leads_to_node: false,
         };
+        let mut sender = Sender::new(shared, out);
+        let due = sender.training().map_or(Cycle::NEVER, |training| training.next());
         Port {
             number,
             rail,
-            sender: Sender::new(shared, out),
+            sender,
             receiver: Receiver::default(),
             queues: vec![List::default(); shared.vcs].into(),
             waiting: 0,
@@ -73,7 +76,7 @@ impl Port {
             coming: List::default(),
             receives_at: Cycle::NEVER,
             from: Cycle::ZERO,
-            due: Cycle::NEVER,
+            due,
             expires_at: Cycle::NEVER,
             dropped: 0,
             is_starved: false,
@@ -108,18 +111,32 @@ impl Port {
         let ack = if ack == Cycle::NEVER { ack } else { slot(ack) };
         self.due = packet.min(ack);
         if shared.is_unreliable() {
-            self.due = self.due.min(self.sender.hears_at(&shared.pools)).min(self.expires_at);
+            let link = self.sender.training().map_or(Cycle::NEVER, |training| training.next());
+            self.due = self.due.min(self.sender.hears_at(&shared.pools)).min(self.expires_at).min(link);
+            if self.sender.is_down() && self.waiting != 0 {
+                self.due = self.due.min(self.sender.free_at.max(self.from));
+            }
         }
     }
 
     /// The next packet that is accepted by cycle `now`, if there is one; those before it are dropped.
     fn take_received(&mut self, shared: &mut Shared, now: Cycle) -> Option<Slot> {
+        if let Some(training) = self.sender.training() {
+            training.process(now);
+        }
         while self.receives_at <= now {
             let states = &mut shared.pools.states;
             let slot = states.unlink(&mut self.coming);
             self.receives_at = states.first(&self.coming).map_or(Cycle::NEVER, |next| next.at);
-            let stamp = states[slot].stamp();
+            let (stamp, at, flits) = (states[slot].stamp(), states[slot].at, states[slot].flits);
+            if !self.sender.hears(at) {
+                states.free(slot);
+                continue;
+            }
             if self.receiver.receive(shared, now, stamp) {
+                if let Some(unreliable) = self.sender.unreliable() {
+                    unreliable.note_accepted(flits.into());
+                }
                 return Some(slot);
             }
             shared.pools.states.free(slot);
@@ -141,15 +158,52 @@ impl Port {
         mail
     }
 
-    /// The link begins the first packet of an arbiter's choice among `vcs`.
-    fn send<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vcs: u64) {
-        let vc = self.arbiter.grant(0, vcs);
-        let states = &mut cx.shared.pools.states;
-        let slot = states.unlink(&mut self.queues[vc]);
+    /// Takes in what is rare.
+    #[cold]
+    fn receive_rare(ports: &mut [Self], shared: &Shared, inbox: &mut Inbox, start: Cycle) -> u64 {
+        let mut mail = 0;
+        for rare in inbox.rare.drain(..) {
+            let (Rare::Signal(rail, _) | Rare::GivenUp(rail, _)) = rare;
+            let port = &mut ports[usize::from(rail)];
+            if let Some(training) = port.sender.training() {
+                match rare {
+                    Rare::Signal(_, signal) => training.expect(*signal),
+                    Rare::GivenUp(_, given_up) => training.expect_given_up(given_up),
+                }
+            }
+            port.look(shared, start);
+            mail |= 1 << rail;
+        }
+        mail
+    }
+
+    /// The link is down: a packet that it would take is lost.
+    #[cold]
+    fn discard<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let vc = self.arbiter.grant(0, self.waiting);
+        let slot = self.take_first(cx.shared, vc);
+        let state = cx.shared.pools.states.take(slot);
+        self.sender.free_at = now + u64::from(state.flits);
+        cx.counters.lose(&state.loss(now, self.number, LossCause::LinkDown), cx.observer);
+        if let Some(bounded) = &mut self.bounded {
+            bounded.leave(self.sender.free_at, state.flow());
+        }
+    }
+
+    /// Takes the first packet of `vc` out of its queue.
+    fn take_first(&mut self, shared: &mut Shared, vc: usize) -> Slot {
+        let slot = shared.pools.states.unlink(&mut self.queues[vc]);
         if self.queues[vc].is_empty() {
             self.waiting &= !(1 << vc);
         }
-        let state = &mut states[slot];
+        slot
+    }
+
+    /// The link begins the first packet of an arbiter's choice among `vcs`.
+    fn send<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vcs: u64) {
+        let vc = self.arbiter.grant(0, vcs);
+        let slot = self.take_first(cx.shared, vc);
+        let state = &mut cx.shared.pools.states[slot];
         state.injected = now + u64::from(cx.shared.settings.pipeline.nic_to_wire());
         let (packet, flits, created, flow) = (state.name(), state.flits, state.created, state.flow());
         let free = self.sender.free_at;
@@ -172,6 +226,10 @@ impl Port {
 }
 
 impl PortModel<Tiled> for Port {
+    fn first(&self) -> Cycle {
+        self.due
+    }
+
     fn receive<const REACTS: bool, O: Observer>(
         ports: &mut [Self],
         cx: &mut Cx<'_, O>,
@@ -196,6 +254,9 @@ impl PortModel<Tiled> for Port {
         }
         if !inbox.paces.is_empty() {
             mail |= Self::receive_paces(ports, cx.shared, inbox, start);
+        }
+        if !inbox.rare.is_empty() {
+            mail |= Self::receive_rare(ports, cx.shared, inbox, start);
         }
         for port in ports.iter_mut().filter(|port| port.is_starved || is_unreliable) {
             port.look(cx.shared, start);
@@ -236,8 +297,8 @@ impl PortModel<Tiled> for Port {
             panic!("tiled switches have tables for no groups")
         };
         let settings = &shared.settings;
-        let lane = settings.lanes.lane(source, node, packet.lane, shared.lanes);
-        let header = shared.routing.header(source, node, settings.lanes.draw(packet.lane));
+        let lane = settings.lanes.lane(settings.reply_lanes, source, node, packet, shared.lanes);
+        let header = shared.routing(now).header(source, node, settings.lanes.draw(packet.lane));
         let flits = settings.format.packet_flits(packet.payload.into());
         let slot = shared.pools.states.put(PacketState::new(source, header, packet, flits));
         shared.pools.states.append(&mut self.queues[lane], slot);
@@ -279,6 +340,14 @@ impl PortModel<Tiled> for Port {
             bounded.settle(cx.shared, now, &mut self.receiver);
         }
         cx.counters.link.dropped += std::mem::take(&mut self.dropped);
+        self.sender.train(cx, now, &mut self.receiver, |_, _| ());
+        if self.sender.is_down() {
+            if self.waiting != 0 && now >= self.from.max(self.sender.free_at) {
+                self.discard(cx, now);
+                self.from = now + 1;
+            }
+            return self.look(cx.shared, now);
+        }
         self.sender.hear(cx.shared, now, |_, _| ());
         self.expires_at = self.sender.expire(cx, now);
         if now >= self.from && self.sender.slot_from(now) == now {
@@ -311,12 +380,45 @@ impl PortModel<Tiled> for Port {
         Some(self.sender.flits())
     }
 
+    fn waiting(&self, shared: &Shared, node: NodeId, _: Cycle) -> Vec<Waiting> {
+        let states = &shared.pools.states;
+        let (switch, port) = (self.number, PortId(self.rail.0));
+        let is_reply = |state: &PacketState| state.flow().is(FlowKind::Reply);
+        let replies: Vec<usize> =
+            (0..shared.vcs).filter(|&vc| states.iter(&self.queues[vc]).any(is_reply)).collect();
+        let input = |vc: usize| Fifo { switch, port, vc: vc as u8, side: Side::Input };
+        let kept = self.bounded.as_ref().map(|bounded| bounded.stuck(states, node, input, &replies));
+        let firsts = bits(self.waiting).filter_map(|vc| {
+            let state = states.first(&self.queues[vc])?;
+            let need = |vc: usize| Need::Space {
+                output: port,
+                vc: vc as u8,
+                units: 1,
+                sent: self.sender.heard(vc).into(),
+            };
+            (!self.sender.takes(shared, vc, state.flits.into())).then(|| Waiting {
+                fifo: Fifo { side: Side::Output, ..input(vc) },
+                source: node,
+                destination: Destination::Node(state.header.destination()),
+                feeds: 0,
+                needs: Vec::new(),
+                alternatives: self.sender.lacks_of(shared.parts.input, vc).map(need).collect(),
+            })
+        });
+        kept.into_iter().flatten().chain(firsts).collect()
+    }
+
+    fn position(&self, _: &Shared, vc: u8, _: Cycle) -> u32 {
+        let leaving = self.bounded.as_ref().map_or(0, |bounded| bounded.leaving(vc.into()));
+        self.receiver.returned(vc.into()).wrapping_add(leaving).into()
+    }
+
     fn audit(&self, shared: &Shared, _: Cycle, books: &mut Conservation) {
         let states = &shared.pools.states;
         let queued: usize = self.queues.iter().map(|queue| states.iter(queue).count()).sum();
         books.in_network += queued as u64;
-        packet_state::audit(states, &self.coming, books);
-        self.sender.audit(shared, books);
+        packet_state::audit(shared, &self.coming, books);
+        self.sender.audit(books);
         books.units_freed += u64::from(self.receiver.freed());
         if let Some(bounded) = &self.bounded {
             bounded.audit(states, books);

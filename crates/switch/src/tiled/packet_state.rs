@@ -2,15 +2,15 @@
 
 use super::link::Stamp;
 use super::settings::VCS_MAX;
-use super::unreliable::Fate;
-use super::{Cx, Tiled};
+use super::training::Signal;
+use super::{Cx, Shared, Tiled};
 use flitway_engine::Cycle;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::link::retry::{Acknowledgement, Sequence};
-use flitway_fabric::observer::PacketName;
+use flitway_fabric::observer::{ComponentNumber, Loss, PacketName};
 use flitway_fabric::pool::{List, Pool, Slot, linked};
 use flitway_fabric::simulation::{Address, Conservation};
-use flitway_fabric::{Delivery, Flow, Rate};
+use flitway_fabric::{Delivery, Flow, LossCause, Rate};
 use flitway_wiring::routing::Header;
 use flitway_wiring::{NodeId, RailId};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct PacketState {
     pub(super) port: u16,
     /// The virtual channel by which it came.
     pub(super) vc: u8,
-    /// That by which it leaves the switch; on a link its [`Fate`].
+    /// That by which it leaves the switch; on a link whether it is corrupt.
     pub(super) out_vc: u8,
     /// Kind and process of its flow.
     flow_bits: u8,
@@ -93,7 +93,13 @@ impl PacketState {
 
     /// Its number and whether it is corrupt, when it has come and has not been accepted.
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp { sequence: Sequence(self.port), is_corrupt: self.out_vc == Fate::Corrupt as u8 }
+        Stamp { sequence: Sequence(self.port), is_corrupt: self.out_vc != 0 }
+    }
+
+    /// That it is lost at `component` in cycle `at`.
+    pub(super) fn loss(&self, at: Cycle, component: ComponentNumber, cause: LossCause) -> Loss {
+        let (source, destination, created) = (self.source, self.header.destination(), self.created);
+        Loss { at, component, source, destination, created, cause }
     }
 
     /// What it is part of.
@@ -145,6 +151,20 @@ pub enum Mail {
     Ack(Ack),
     /// The channel of that port has another rate from that cycle on, or is stopped.
     Pace(u16, Cycle, Option<Rate>),
+    /// The other end of that port's link tells it something while they train it.
+    Signal(u16, Box<Signal>),
+    /// It has given up the packets from this number on, which have not been acknowledged.
+    GivenUp(u16, Box<GivenUp>),
+}
+
+/// Packets that will never be sent again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GivenUp {
+    /// When that is so.
+    pub(super) at: Cycle,
+    /// The number of the first.
+    pub(super) first: Sequence,
+    pub(super) packets: Vec<PacketState>,
 }
 
 /// Packets and acknowledgements of a shard.
@@ -168,6 +188,14 @@ pub struct Inbox {
     pub(super) packets: Vec<Arrival>,
     pub(super) acks: Vec<Ack>,
     pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
+    pub(super) rare: Vec<Rare>,
+}
+
+/// What comes only where something breaks.
+#[derive(Debug)]
+pub(super) enum Rare {
+    Signal(u16, Box<Signal>),
+    GivenUp(u16, Box<GivenUp>),
 }
 
 impl Inbox {
@@ -178,23 +206,21 @@ impl Inbox {
             }
             Mail::Ack(ack) => self.acks.push(ack),
             Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
+            Mail::Signal(port, signal) => self.rare.push(Rare::Signal(port, signal)),
+            Mail::GivenUp(port, packets) => self.rare.push(Rare::GivenUp(port, packets)),
         }
     }
 
-    pub(super) fn audit(&self, pools: &Pools, books: &mut Conservation) {
-        self.packets.iter().for_each(|it| enter_coming(&pools.states[it.slot], books));
+    pub(super) fn audit(&self, shared: &Shared, books: &mut Conservation) {
+        let on_links = self.packets.iter().filter(|_| !shared.is_unreliable());
+        on_links.for_each(|it| enter(&shared.pools.states[it.slot], books));
     }
 }
 
-/// Enters the packets of `list`, which are on a link, into the books.
-pub(super) fn audit(states: &Pool<PacketState>, list: &List, books: &mut Conservation) {
-    states.iter(list).for_each(|state| enter_coming(state, books));
-}
-
-/// Enters one of them: the sender has those that will come again.
-fn enter_coming(state: &PacketState, books: &mut Conservation) {
-    if state.out_vc == Fate::Accepted as u8 {
-        enter(state, books);
+/// Enters the packets of `list`, which are on a link, into the books. Where links lose some, its two ends count them.
+pub(super) fn audit(shared: &Shared, list: &List, books: &mut Conservation) {
+    if !shared.is_unreliable() {
+        shared.pools.states.iter(list).for_each(|state| enter(state, books));
     }
 }
 
@@ -212,6 +238,20 @@ pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot, sequ
         None => {
             let state = cx.shared.pools.states.take(slot);
             cx.post.send_away(peer, by, Mail::Packet(state, sequence));
+        }
+    }
+}
+
+/// Puts what comes only where something breaks into the inbox of `peer`, which reads it by cycle `by`.
+pub(super) fn post_rare<O>(cx: &mut Cx<'_, O>, peer: Address, by: Cycle, rare: Rare) {
+    match cx.post.inbox(peer, by) {
+        Some(inbox) => inbox.rare.push(rare),
+        None => {
+            let mail = match rare {
+                Rare::Signal(port, signal) => Mail::Signal(port, signal),
+                Rare::GivenUp(port, packets) => Mail::GivenUp(port, packets),
+            };
+            cx.post.send_away(peer, by, mail);
         }
     }
 }

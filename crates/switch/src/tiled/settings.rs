@@ -1,9 +1,10 @@
 //! Settings of the tiled switch, in cycles and flits. Physical units are the machine crate's business.
 
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::link::retry::{self, Numbers};
 use flitway_fabric::packet::PacketFormat;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_wiring::routing::Selection;
 
 /// The most virtual channels of a link.
@@ -30,12 +31,16 @@ pub struct TiledSettings {
     pub lane: LaneOut,
     /// The lane that a packet takes at its source.
     pub lanes: LaneChoice,
+    /// Which of them replies have.
+    pub reply_lanes: ReplyLanes,
     /// Depth of each part of the pipeline.
     pub pipeline: TiledPipeline,
     /// How links are kept reliable.
     pub retry: Option<RetrySettings>,
     /// When links tell what they have received.
     pub ack: AckSettings,
+    /// How links are trained.
+    pub training: TrainingSettings,
     /// The packet format.
     pub format: PacketFormat,
 }
@@ -154,6 +159,20 @@ pub struct RetrySettings {
     pub timeout: u32,
     /// Cycles in which nothing is begun after which the last acknowledgement is said again; at least 1.
     pub heartbeat: u32,
+}
+
+/// How a link that breaks is trained again, and when it is given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrainingSettings {
+    /// Cycles that a test of the lanes takes: more than the round trip of any link and than the longest packet at the lowest
+    /// rate.
+    pub test: u32,
+    /// Heartbeats that are missed until a link counts as silent; at least 1.
+    pub misses: u32,
+    /// Cycles after which an end that has been active gives up.
+    pub give_up: u32,
+    /// The lanes of a link.
+    pub lanes: LaneSettings,
 }
 
 /// When a receiver tells the sender what it has received.

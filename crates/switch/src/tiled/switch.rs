@@ -7,6 +7,7 @@
 
 mod accept;
 mod deadlock;
+mod links;
 mod output;
 mod row;
 mod subswitch;
@@ -32,6 +33,7 @@ use subswitch::Offers;
 /// The steps of a cycle, each with a slot for every port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
+    Link,
     Accept,
     Row,
     Subswitch,
@@ -40,7 +42,7 @@ enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 5] = [Step::Accept, Step::Row, Step::Subswitch, Step::Output, Step::Ack];
+    const ALL: [Step; 6] = [Step::Link, Step::Accept, Step::Row, Step::Subswitch, Step::Output, Step::Ack];
 }
 
 /// The input buffer of a port, with its row bus; a cache line.
@@ -171,6 +173,9 @@ pub struct Switch {
     inside: u64,
     /// Packets in column buffers.
     at_outputs: u32,
+    /// When it dies, and whether it has.
+    death: Cycle,
+    is_dead: bool,
 }
 
 /// The arbiters of a switch.
@@ -215,7 +220,7 @@ impl Switch {
         };
         let bank = |arbiters, inputs| ArbiterBank::new(settings.arbiter, arbiters, inputs);
         let step_bits = ports.next_power_of_two().trailing_zeros();
-        Switch {
+        let mut it = Switch {
             number,
             here,
             rows,
@@ -242,7 +247,11 @@ impl Switch {
             offers: Offers::new(rows, columns),
             inside: 0,
             at_outputs: 0,
-        }
+            death: shared.faults.death(number),
+            is_dead: false,
+        };
+        it.expect_faults();
+        it
     }
 
     /// Whether packets wait for the row bus of `input`.
@@ -288,6 +297,7 @@ impl Switch {
     fn prefetch_for(&self, slot: usize) {
         let (step, port) = self.step_of(slot);
         match step {
+            Step::Link => {}
             Step::Accept | Step::Row => {
                 prefetch::element(&self.inputs, port);
                 let queues = port * self.vcs * self.columns;
@@ -321,7 +331,7 @@ impl Switch {
             Step::Accept => states.prefetch(self.inputs[port].coming.head()),
             Step::Subswitch => of_buffers(self.row_buffers(port)),
             Step::Output => of_buffers(self.column_buffers(port)),
-            Step::Row | Step::Ack => {}
+            Step::Link | Step::Row | Step::Ack => {}
         }
     }
 
@@ -340,6 +350,10 @@ impl Switch {
 }
 
 impl SwitchModel<Tiled> for Switch {
+    fn first(&self) -> Cycle {
+        self.agenda.next().unwrap_or(Cycle::NEVER)
+    }
+
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         self.agenda.pass(start);
         for ack in inbox.acks.drain(..) {
@@ -360,6 +374,9 @@ impl SwitchModel<Tiled> for Switch {
         }
         if !inbox.paces.is_empty() {
             self.receive_paces(inbox, start);
+        }
+        if !inbox.rare.is_empty() {
+            self.receive_rare(inbox, start);
         }
     }
 
@@ -405,6 +422,8 @@ impl SwitchModel<Tiled> for Switch {
         while let Some((now, slot)) = self.agenda.pop(until) {
             let (step, port) = self.step_of(slot);
             match step {
+                Step::Link => self.train(cx, now, port),
+                _ if self.is_dead => {}
                 Step::Accept => self.accept(cx, now, port),
                 Step::Row => self.go_over_row(cx, now, port),
                 Step::Subswitch => self.cross(cx, now, port),
@@ -420,7 +439,7 @@ impl SwitchModel<Tiled> for Switch {
     fn audit(&self, shared: &Shared, _: Cycle, books: &mut Conservation) {
         let states = &shared.pools.states;
         for input in &self.inputs {
-            packet_state::audit(states, &input.coming, books);
+            packet_state::audit(shared, &input.coming, books);
             books.units_freed += u64::from(input.receiver.freed());
             books.units_held += u64::from(input.receiver.leaving().0);
         }
@@ -432,7 +451,7 @@ impl SwitchModel<Tiled> for Switch {
             books.in_network += queues.map(|queue| states.iter_ring(queue).count() as u64).sum::<u64>();
         }
         for sender in self.outputs.iter().filter_map(|output| output.sender.as_ref()) {
-            sender.audit(shared, books);
+            sender.audit(books);
         }
     }
 

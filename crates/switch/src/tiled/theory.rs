@@ -1,8 +1,8 @@
 //! What the tiled switch says of itself, and its closed forms.
 
-use super::settings::TiledSettings;
+use super::settings::{TiledSettings, TrainingSettings};
 use super::{nic, switch};
-use flitway_fabric::chip::{Chip, Offers, Waits};
+use flitway_fabric::chip::{Chip, LinkTraining, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::routing::Selection;
@@ -32,7 +32,13 @@ impl Chip for TiledSettings {
             rates: true,
             changes: true,
             errors: self.retry.is_some(),
+            faults: self.retry.is_some(),
         }
+    }
+
+    fn training(&self) -> Option<LinkTraining<'_>> {
+        let TrainingSettings { ref lanes, test, .. } = self.training;
+        self.retry.map(|_| LinkTraining { lanes, test })
     }
 
     fn selection(&self) -> Selection {

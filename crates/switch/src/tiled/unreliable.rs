@@ -1,8 +1,9 @@
 //! What a port has beside others where links corrupt flits: its replay buffer and timer, and what was told and not heard.
 
 use super::Shared;
-use super::packet_state::PacketState;
+use super::packet_state::{GivenUp, PacketState};
 use super::settings::{RetrySettings, VCS_MAX};
+use super::training::Training;
 use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
 use flitway_fabric::link::ChannelErrors;
@@ -12,28 +13,28 @@ use flitway_fabric::simulation::Conservation;
 use flitway_wiring::PortId;
 use std::collections::VecDeque;
 
-/// What becomes of a packet that is sent, which the sender can tell: the channel keeps the order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It is accepted.
-    Accepted,
-    /// It comes corrupt.
-    Corrupt,
-    /// It comes again, or behind one that is lost.
-    Dropped,
-}
-
 /// The part of a port that makes up for errors.
 #[derive(Debug)]
 pub(super) struct Unreliable {
+    pub(super) component: ComponentNumber,
+    pub(super) port: PortId,
     settings: RetrySettings,
     pub(super) errors: ChannelErrors,
     /// Packets that are not acknowledged, as they were sent.
     replay: VecDeque<PacketState>,
     /// When the timer expires, if a packet is kept.
     deadline: Cycle,
-    /// The number that the other end will expect when all that is on the link has come.
-    expected: Sequence,
+    /// Packets that the link has begun first, and those that have been accepted here or are known to be lost on the way here.
+    begun_packets: u64,
+    ended_packets: u64,
+    /// Flits of those that have been accepted here.
+    accepted_flits: u64,
+    /// Flits of packets that were sent, and never accepted.
+    written_off: u64,
+    /// Of what has been given up nothing is sent again.
+    has_given_up: bool,
+    /// The state of the link, where something breaks.
+    pub(super) training: Option<Box<Training>>,
     /// When the link has begun something last.
     pub(super) begun: Cycle,
     /// What was told last, and whether it was corrupted.
@@ -47,11 +48,18 @@ impl Unreliable {
     pub(super) fn new(shared: &Shared, component: ComponentNumber, port: PortId) -> Option<Self> {
         let settings = shared.settings.retry.filter(|_| shared.is_unreliable())?;
         Some(Unreliable {
+            component,
+            port,
             settings,
             errors: shared.errors.of(component, port),
             replay: VecDeque::new(),
             deadline: Cycle::NEVER,
-            expected: Sequence::default(),
+            begun_packets: 0,
+            ended_packets: 0,
+            accepted_flits: 0,
+            written_off: 0,
+            has_given_up: false,
+            training: Training::new(&shared.settings, &shared.faults, component, port),
             begun: Cycle::ZERO,
             told: retry::Receiver::default().acknowledgement(),
             is_unheard: false,
@@ -66,6 +74,7 @@ impl Unreliable {
     /// Keeps `state`, which is begun in cycle `now`; `is_first` if nothing else is kept.
     pub(super) fn keep(&mut self, now: Cycle, state: PacketState, is_first: bool) {
         self.replay.push_back(state);
+        self.begun_packets += 1;
         if is_first {
             self.restart(now);
         }
@@ -99,16 +108,44 @@ impl Unreliable {
         if self.replay.is_empty() { Cycle::NEVER } else { self.deadline }
     }
 
-    /// What becomes of the packet with number `sequence`, which is sent now.
-    pub(super) fn fate(&mut self, numbers: &Numbers, sequence: Sequence, is_corrupt: bool) -> Fate {
-        if is_corrupt {
-            Fate::Corrupt
-        } else if sequence == self.expected {
-            self.expected = numbers.after(sequence, 1);
-            Fate::Accepted
-        } else {
-            Fate::Dropped
+    /// A packet of so many flits is accepted here.
+    pub(super) fn note_accepted(&mut self, flits: u32) {
+        self.ended_packets += 1;
+        self.accepted_flits += u64::from(flits);
+    }
+
+    /// Of the packets that the other end has given up those that were not accepted here, where number `expected` is next.
+    pub(super) fn lost_of(
+        &mut self,
+        numbers: &Numbers,
+        given_up: GivenUp,
+        expected: Sequence,
+    ) -> impl Iterator<Item = PacketState> + use<> {
+        let accepted = usize::from(numbers.since(expected, given_up.first));
+        self.ended_packets += given_up.packets.len().saturating_sub(accepted) as u64;
+        given_up.packets.into_iter().skip(accepted)
+    }
+
+    /// The link stops: the timer does not run.
+    pub(super) fn stop(&mut self) {
+        self.deadline = Cycle::NEVER;
+    }
+
+    /// What is kept is given up. Returns it.
+    pub(super) fn give_up(&mut self) -> Vec<PacketState> {
+        self.has_given_up = true;
+        self.replay.iter().copied().collect()
+    }
+
+    /// The link is back in cycle `now`. Returns what was given up and was not accepted at the other end: its room comes back.
+    pub(super) fn resume(&mut self, now: Cycle) -> Vec<PacketState> {
+        self.restart(now);
+        if !std::mem::take(&mut self.has_given_up) {
+            return Vec::new();
         }
+        let lost: Vec<PacketState> = self.replay.drain(..).collect();
+        self.written_off += lost.iter().map(|state| u64::from(state.flits)).sum::<u64>();
+        lost
     }
 
     /// `told` goes with what is begun in cycle `now`.
@@ -128,11 +165,11 @@ impl Unreliable {
         if self.is_unheard { self.begun + u64::from(heartbeat) } else { Cycle::NEVER }
     }
 
-    /// Enters the packets that have been sent, and of which none on the link will be accepted, into the books.
-    pub(super) fn audit(&self, numbers: &Numbers, sender: &retry::Sender<VCS_MAX>, books: &mut Conservation) {
-        let accepted = numbers.since(self.expected, sender.base);
-        for state in self.replay.iter().skip(accepted.into()) {
-            super::packet_state::enter(state, books);
-        }
+    /// Enters the packets on the link into the books, of whose flits so many have been sent: as far as this end knows of them.
+    pub(super) fn audit(&self, flits: u64, books: &mut Conservation) {
+        let sent = flits - self.written_off;
+        books.units_sent += u64::from(sent as u32);
+        books.on_links += self.begun_packets as i64 - self.ended_packets as i64;
+        books.units_on_links += sent as i64 - self.accepted_flits as i64;
     }
 }

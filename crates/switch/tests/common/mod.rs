@@ -8,8 +8,8 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::{LinkObserver, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Flow, LaneChoice, LinkErrors, NicPorts, Outgoing,
-    Packet, Rates, Up,
+    ANY_PAYLOAD, Barriers, Delivery, Endpoint, Fabric, Faults, Flow, LaneChoice, LinkErrors, NicPorts,
+    Outgoing, Packet, Rates, ReplyLanes, Up,
 };
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -40,6 +40,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         multicast: MulticastSettings::published(2),
         barrier: BarrierSettings::published(),
         lanes: LaneChoice::ByPacket,
+        reply_lanes: ReplyLanes::Shared,
     }
 }
 
@@ -63,6 +64,7 @@ pub(crate) fn fabric<C>(
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: Faults::default(),
     }
 }
 

@@ -50,6 +50,30 @@ fn is_certified(dependencies: &Dependencies) {
     }
 }
 
+/// Two nodes that ask each other are enough, on any routing; and every witness takes its two channels.
+#[test]
+fn packets_that_are_answered_on_the_same_channels_close_a_cycle() {
+    let tree = TopologySettings::FatTree { ports: 4, levels: 3 };
+    let mesh = TopologySettings::Mesh { dimensions: vec![3, 3], nodes_per_switch: 2 };
+    for (kind, settings) in [
+        (RoutingKind::UpDown, TopologySettings::Single { nodes: 2 }),
+        (RoutingKind::DModK, tree),
+        (RoutingKind::DimensionOrder, mesh),
+    ] {
+        let routing = routing(kind, &settings);
+        is_free(&routing);
+        let cycle = cycle(&Dependencies::with_replies(&routing));
+        // There, in, out, back, in, out.
+        assert_eq!((cycle.dependencies.len(), cycle.is_smallest), (4, true), "{cycle:?}");
+        for Dependency { from, to, witness } in cycle.dependencies {
+            let Destination::Node(node) = witness.destination else { panic!("there are no groups") };
+            let mut way = channels(&routing, witness.source, node).remove(0);
+            way.push(Channel { sender: End::Node(node), class: 0 });
+            assert!(way.windows(2).any(|pair| pair == [from, to]), "{from:?} {to:?} {witness:?}: {way:?}");
+        }
+    }
+}
+
 fn cycle(dependencies: &Dependencies) -> Cycle {
     let Verdict::Cyclic(cycle) = dependencies.verdict() else { panic!("free of cyclic dependence") };
     let next = cycle.dependencies.iter().cycle().skip(1);

@@ -116,6 +116,14 @@ impl Map {
         }
     }
 
+    /// The node that `vertex` leads to; `None` for a switch.
+    pub(super) fn node_after(&self, vertex: u32) -> Option<NodeId> {
+        match self.ends.get((vertex / self.classes) as usize) {
+            Some(Some(End::Node(node))) => Some(*node),
+            _ => None,
+        }
+    }
+
     /// No turns yet.
     pub(super) fn turns(&self) -> Turns {
         let widest = self.first.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);

@@ -59,7 +59,16 @@ impl fmt::Debug for Injection<'_> {
     }
 }
 
-/// The three choices.
+/// How the packets of traffic are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replies {
+    /// Payload of a reply in bytes.
+    pub payload: u16,
+    /// Requests of a node that may be under way without their replies; `None` for any number.
+    pub outstanding: Option<u32>,
+}
+
+/// The three choices, and whether packets are answered.
 #[derive(Clone, Debug)]
 pub struct TrafficChoice {
     /// To whom.
@@ -68,6 +77,8 @@ pub struct TrafficChoice {
     pub sizes: Sizes,
     /// When.
     pub arrivals: ArrivalChoice,
+    /// How packets are answered, if they are.
+    pub replies: Option<Replies>,
 }
 
 /// Packets a cycle, exactly.
@@ -142,6 +153,13 @@ pub enum TrafficError {
         /// The largest payload that the machine takes, in bytes.
         mtu: u16,
     },
+    /// Replies are larger than the MTU.
+    ReplyAboveMtu {
+        /// Their payload in bytes.
+        payload: u16,
+        /// The largest payload that the machine takes, in bytes.
+        mtu: u16,
+    },
     /// The load, the sizes and the arrivals together have more digits than exact arithmetic holds.
     TooManyDigits,
     /// The load is so low that on-off bursts would almost all be empty.
@@ -161,6 +179,9 @@ impl fmt::Display for TrafficError {
             TrafficError::Misfit(misfit) => misfit.fmt(f),
             TrafficError::AboveMtu { largest, mtu } => {
                 write!(f, "packets of {largest} B exceed the MTU of {mtu} B (`packet.mtu` of the machine)")
+            }
+            TrafficError::ReplyAboveMtu { payload, mtu } => {
+                write!(f, "replies of {payload} B exceed the MTU of {mtu} B (`packet.mtu` of the machine)")
             }
             TrafficError::TooManyDigits => {
                 f.write_str("the packet rate has too many digits: write loads and fractions with fewer")
@@ -187,6 +208,9 @@ pub struct Traffic {
     arrivals: Arrivals,
     rate: Rate,
     mean_flits: f64,
+    replies: Option<Replies>,
+    /// Flits of a reply for each flit of a request, in the mean.
+    reply_share: f64,
     seed: u64,
 }
 
@@ -213,6 +237,10 @@ impl Traffic {
         if sizes.largest() > injection.mtu {
             return Err(TrafficError::AboveMtu { largest: sizes.largest(), mtu: injection.mtu });
         }
+        let replies = choice.replies;
+        if let Some(Replies { payload, .. }) = replies.filter(|replies| replies.payload > injection.mtu) {
+            return Err(TrafficError::ReplyAboveMtu { payload, mtu: injection.mtu });
+        }
         let (flits, weight) =
             sizes.total(|payload| (injection.flits)(payload).into()).ok_or(TrafficError::TooManyDigits)?;
         let load = if choice.arrivals.ignores_load() { Fraction::ONE } else { injection.load };
@@ -223,7 +251,9 @@ impl Traffic {
         .ok_or(TrafficError::TooManyDigits)?;
         let arrivals = choice.arrivals.fit(rate)?;
         let mean_flits = flits as f64 / weight as f64;
-        Ok(Traffic { destinations, sizes, arrivals, rate, mean_flits, seed })
+        let reply_flits = replies.map_or(0, |replies| (injection.flits)(replies.payload));
+        let reply_share = f64::from(reply_flits) / mean_flits;
+        Ok(Traffic { destinations, sizes, arrivals, rate, mean_flits, replies, reply_share, seed })
     }
 
     /// To whom.
@@ -249,6 +279,29 @@ impl Traffic {
     pub fn mean_flits(&self) -> f64 {
         self.mean_flits
     }
+
+    /// How packets are answered, if they are.
+    #[must_use]
+    pub fn replies(&self) -> Option<Replies> {
+        self.replies
+    }
+
+    /// What part of the load of a source goes to `destination`: of what it is asked it answers as many flits as are in
+    /// replies for each flit of a request.
+    #[must_use]
+    pub fn weight(&self, source: NodeId, destination: NodeId) -> f64 {
+        let asked = self.destinations.weight(source, destination);
+        if self.replies.is_none() {
+            return asked;
+        }
+        asked + self.reply_share * self.destinations.weight(destination, source)
+    }
+
+    /// Whether packets are created by need: as many are under way as may be, and a new one follows each reply.
+    #[must_use]
+    pub fn is_closed_loop(&self) -> bool {
+        self.arrivals.is_saturating() && self.replies.is_some_and(|replies| replies.outstanding.is_some())
+    }
 }
 
 #[cfg(test)]
@@ -262,6 +315,7 @@ mod tests {
             destinations: destination::parse(pattern).unwrap(),
             sizes: size::fixed(size),
             arrivals: arrival::parse(arrival).unwrap(),
+            replies: None,
         };
         let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16] };
         // A header and a trailer flit, two bytes a flit.
@@ -314,6 +368,7 @@ mod tests {
                 destinations: destination::parse(pattern).unwrap(),
                 sizes: size::fixed("64B"),
                 arrivals: arrival::parse("bernoulli").unwrap(),
+                replies: None,
             };
             let side = if nodes == 4 { vec![2, 2] } else { vec![nodes] };
             let shape = Shape { nodes, dimensions: side, leaf: vec![0; nodes as usize] };
@@ -335,6 +390,27 @@ mod tests {
         assert!((traffic.rate().as_f64() * 8.0 - 0.123_456_789_012_345_68).abs() < 1e-15);
         assert_eq!(Rate::new(&[u128::MAX, 3], &[1, 2]), None);
         assert_eq!(Rate::new(&[1], &[0]), None);
+    }
+
+    #[test]
+    fn replies_load_the_way_back() {
+        let choice = TrafficChoice {
+            destinations: destination::parse("tornado").unwrap(),
+            sizes: size::fixed("20B"),
+            arrivals: arrival::parse("saturating").unwrap(),
+            replies: Some(Replies { payload: 60, outstanding: Some(4) }),
+        };
+        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8] };
+        let flits = |payload: u16| 2 + payload.div_ceil(2);
+        let injection = Injection { rails: 1, mtu: 1024, flits: &flits, load: Fraction::ONE };
+        let traffic = Traffic::build(&choice, &shape, &injection, 1).unwrap();
+        // 12 flits to the node three on, and 32 flits back for each 12.
+        let [there, back] = [(0, 3), (3, 0)].map(|(a, b)| traffic.weight(NodeId(a), NodeId(b)));
+        assert!((there - 1.0).abs() < 1e-12 && (back - 32.0 / 12.0).abs() < 1e-12, "{there} {back}");
+        assert!(traffic.is_closed_loop());
+        let large = TrafficChoice { replies: Some(Replies { payload: 1025, outstanding: None }), ..choice };
+        let error = Traffic::build(&large, &shape, &injection, 1).unwrap_err();
+        assert_eq!(error, TrafficError::ReplyAboveMtu { payload: 1025, mtu: 1024 });
     }
 
     #[test]

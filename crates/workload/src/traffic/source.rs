@@ -106,6 +106,7 @@ mod tests {
             destinations: destination::parse(pattern).unwrap(),
             sizes: size::fixed("64B"),
             arrivals: arrival::parse(arrival).unwrap(),
+            replies: None,
         };
         let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16] };
         let injection = Injection { rails: 1, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };

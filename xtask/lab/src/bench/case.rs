@@ -152,7 +152,7 @@ impl Case {
         let sizes = Sizes::Fixed(u16::try_from(payload).map_err(|error| error.to_string())?);
         let destinations = destination::parse("uniform").map_err(|error| error.to_string())?;
         let arrivals = arrival::parse("bernoulli").map_err(|error| error.to_string())?;
-        let choice = TrafficChoice { destinations, sizes, arrivals };
+        let choice = TrafficChoice { destinations, sizes, arrivals, replies: None };
         session
             .traffic(&choice, Fraction::percent(self.load))
             .map(Arc::new)

@@ -5,13 +5,13 @@ use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::calendar::Calendar;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::{ArbiterBank, ArbiterKind};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Endpoint, Fabric, Flow, LinkErrors, NicPorts, Outgoing, Packet, Rates, Simulation,
     Unobserved, Up,
 };
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -154,6 +154,7 @@ fn credits() -> Part {
         nic_ports: NicPorts::Ideal,
         rates: Rates::full(),
         errors: LinkErrors::default(),
+        faults: flitway_fabric::Faults::default(),
         chip: HppSettings {
             ports: 2,
             vcs: 1,
@@ -174,6 +175,7 @@ fn credits() -> Part {
             multicast: MulticastSettings::published(0),
             barrier: BarrierSettings::published(),
             lanes: LaneChoice::ByPacket,
+            reply_lanes: ReplyLanes::Shared,
         },
     };
     let sources = [1, 0].map(|other| Steady { destination: NodeId(other), next: 0 });

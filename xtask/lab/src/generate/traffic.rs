@@ -18,6 +18,12 @@ matter, nor whether words are joined by `-` or `_`. Names that other tools use a
 pub(super) fn reference() -> String {
     let mut page = String::from(HEAD);
     section(&mut page, "To whom", "--traffic", destination::CATALOG.entries());
+    let common = destination::CATALOG
+        .common()
+        .iter()
+        .map(|it| format!("* `{}=`: {} Value: {}; without default.", it.name, it.doc, it.expected));
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "\n### Every pattern\n\n{}", common.collect::<Vec<_>>().join("\n"));
     section(&mut page, "How large", "--packet", size::CATALOG.entries());
     section(&mut page, "When", "--arrival", arrival::CATALOG.entries());
     page

@@ -121,6 +121,7 @@ fn choice(pattern: &str) -> Outcome<TrafficChoice> {
         destinations: destination::parse(pattern).map_err(|error| error.to_string())?,
         sizes: Sizes::Fixed(256),
         arrivals: arrival::parse("bernoulli").map_err(|error| error.to_string())?,
+        replies: None,
     })
 }
 

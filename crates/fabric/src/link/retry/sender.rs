@@ -105,6 +105,13 @@ impl<const VCS: usize> Sender<VCS> {
         std::mem::take(&mut self.cursor).into()
     }
 
+    /// What is not acknowledged will never be sent again: the other end, which is known not to have it, takes what comes next
+    /// in its place.
+    #[inline]
+    pub fn forget(&mut self) {
+        (self.held, self.cursor) = (0, 0);
+    }
+
     /// Packets that are not acknowledged. While there are any, the timer runs.
     #[inline]
     #[must_use]

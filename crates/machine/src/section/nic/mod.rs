@@ -2,9 +2,11 @@
 //!
 //! Each NIC has one file here with its settings and its checks, and one line in [`MODELS`].
 
+pub(crate) mod bounded;
 pub(crate) mod ideal;
 
 use flitway_engine::Picos;
+use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_nic::NicSettings;
 
 use crate::diagnostic::Diagnostics;
@@ -51,6 +53,18 @@ settings! {
         pub(crate) BY_FLOW = "by-flow",
     }, default("by-packet"), for OF_VCS, example("by-flow"),
         source("OQ-H12: hpp-switch.txt section 3.1 draws them; by-flow [assumed]");
+
+    /// Which virtual channels replies have, in traffic that is answered. A NIC that has no room for more replies keeps requests
+    /// in its receive buffer, and what comes after them waits; if replies wait behind them packets can wait for each other for
+    /// ever.
+    pub(crate) REPLY_VCS = "nic.reply_vcs", one of {
+        /// Those of all other packets.
+        SHARED_VCS = "shared",
+        /// The upper half of each class of virtual channels, the smaller one if they are odd; other packets have the lower
+        /// half.
+        pub(crate) OWN_VCS = "own",
+    }, default("shared"), for OF_VCS, example("own"),
+        source("Dally and Towles, *Principles and Practices of Interconnection Networks*, 2004, section 14.1.5");
 }
 
 /// A NIC.
@@ -63,7 +77,7 @@ pub(crate) struct Model {
 }
 
 /// Every NIC.
-pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL];
+pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL, &bounded::MODEL];
 
 /// The NIC of a node, and what the node does around its packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +88,22 @@ pub struct NodeSettings {
     pub send_overhead: Picos,
     /// Time that a rank is busy for each message it receives.
     pub receive_overhead: Picos,
+    /// Which virtual channels replies have.
+    pub reply_lanes: ReplyLanes,
     /// Up to this size a message travels on one rail.
     pub stripe_threshold_bytes: u64,
+}
+
+/// On which of the virtual channels that are left free packets travel.
+pub(crate) fn lanes(values: &Values) -> Option<LaneChoice> {
+    let by_flow = values.choice(&VC)? == BY_FLOW;
+    Some(if by_flow { LaneChoice::ByFlow } else { LaneChoice::ByPacket })
+}
+
+/// Which of them replies have.
+pub(crate) fn reply_lanes(values: &Values) -> Option<ReplyLanes> {
+    let has_own = values.choice(&REPLY_VCS)? == OWN_VCS;
+    Some(if has_own { ReplyLanes::Own } else { ReplyLanes::Shared })
 }
 
 pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<NodeSettings> {
@@ -84,6 +112,8 @@ pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<NodeS
     let (send, receive) = (values.quantity(&SEND_OVERHEAD), values.quantity(&RECEIVE_OVERHEAD));
     Some(NodeSettings {
         model: model?,
+        // A switch whose links are one virtual channel has no such setting.
+        reply_lanes: reply_lanes(values).unwrap_or(ReplyLanes::Shared),
         stripe_threshold_bytes: values.quantity(&STRIPE_THRESHOLD)?,
         send_overhead: Picos(send?),
         receive_overhead: Picos(receive?),

@@ -4,7 +4,6 @@ mod barrier;
 mod multicast;
 
 use flitway_engine::{Clock, Picos};
-use flitway_fabric::LaneChoice;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
@@ -135,7 +134,6 @@ fn build(
     let advert = advert(values, surroundings.clock, units.as_ref(), findings);
     let multicast = multicast::build(values, surroundings.clock, vcs, findings);
     let barrier = barrier::build(values, surroundings.clock, findings);
-    let by_flow = values.choice(&nic::VC).map(|choice| choice == nic::BY_FLOW);
     let format = surroundings.format?;
     let units = units?;
     let settings = HppSettings {
@@ -151,7 +149,8 @@ fn build(
         advert: advert?,
         multicast: multicast?,
         barrier: barrier?,
-        lanes: if by_flow? { LaneChoice::ByFlow } else { LaneChoice::ByPacket },
+        lanes: nic::lanes(values)?,
+        reply_lanes: nic::reply_lanes(values)?,
     };
     check_refresh(values, &settings, findings);
     check_headroom(values, &settings, surroundings, findings);

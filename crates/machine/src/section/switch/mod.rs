@@ -8,6 +8,7 @@ pub(crate) mod sp;
 pub(crate) mod tiled;
 
 use flitway_engine::Clock;
+use flitway_fabric::ReplyLanes;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_wiring::routing::RoutingKind;
@@ -15,6 +16,7 @@ use flitway_wiring::routing::RoutingKind;
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::link::LinkSettings;
+use crate::section::nic;
 use crate::section::routing;
 use crate::section::topology::{self, Topology};
 use crate::setting::{Choice, Kind, Setting, choices_of, settings};
@@ -149,5 +151,13 @@ fn check_vcs(
             let help = values.fix(setting, &fitting.to_string());
             conflict(message).expected(expected).help(help)
         });
+        return;
+    }
+    if nic::reply_lanes(values) == Some(ReplyLanes::Own) && vcs < 2 * classes {
+        let message =
+            format!("replies cannot have virtual channels of their own: {vcs} of {classes} classes");
+        let problem = values.conflict(Code::TooFewVcs, &[setting, &nic::REPLY_VCS], message);
+        let expected = format!("{} or more, of which replies have some of each class", 2 * classes);
+        findings.push(problem.expected(expected).help(values.fix(setting, &(2 * classes).to_string())));
     }
 }

@@ -1,14 +1,17 @@
 //! The tiled switch of TH Express-2: its settings and checks. Source: th-express-2.txt sections 2.1 and 4.3.
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::Chip;
+use flitway_fabric::Rate;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
+use flitway_fabric::link::lanes::{LANES_MAX, LaneError, LaneSettings, RATES_MAX};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Chip, LaneChoice};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::settings::VCS_MAX;
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
+    TrainingSettings,
 };
 use flitway_wiring::routing::Selection;
 
@@ -165,6 +168,30 @@ settings! {
     HEARTBEAT = "switch.link.heartbeat", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
         default("1 us"), for TILED, source("OQ-T12");
 
+    /// Heartbeats that do not come until a link counts as silent, and is trained again.
+    MISSES = "switch.link.misses", Kind::Count { min: 1, max: 1_000 }, default(16), for TILED, source("OQ-T12");
+
+    /// Time in which a link tests its lanes when it is trained: longer than a round trip, so that all that was on the way is
+    /// over. Links are trained when something breaks (`--faults`).
+    TRAINING = "switch.link.training", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
+        default("10 us"), for TILED, source("th-express-2.txt section 4.3.1: that lanes are tested; the time [assumed]");
+
+    /// Time after which an end of a link that carries nothing gives up: packets for it are lost from then on.
+    GIVE_UP = "switch.link.give_up", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
+        default("50 us"), for TILED, source("[assumed]");
+
+    /// Lanes of a link in each direction; its rate is that of all of them.
+    LANES = "switch.link.lanes", Kind::Count { min: 1, max: LANES_MAX }, default(8), for TILED,
+        source("th-express-2.txt section 2.1.1 (P-TH-012)");
+
+    /// Lanes that a link can do without at the rate that the others have; with more bad ones all take the next lower rate.
+    DISCARDED_LANES = "switch.link.discarded_lanes", Kind::Count { min: 0, max: LANES_MAX - 1 }, default(4), for TILED,
+        source("th-express-2.txt section 4.3.1 (P-TH-099)");
+
+    /// Rates of a lane in Gbit/s, from the highest, which is that of a link in order, to the lowest.
+    LANE_RATES = "switch.link.lane_rates", Kind::Counts { min: 1, max: 10_000, longest: RATES_MAX }, default([14, 10, 5]),
+        for TILED, source("th-express-2.txt sections 2.1.1 and 4.3.1 (P-TH-013, P-TH-098)");
+
     /// An acknowledgement goes alone when so many packets have been received since the last one, ...
     ACK_PACKETS = "switch.link.ack_packets", Kind::Count { min: 1, max: 65_535 }, default(8), for TILED, source("OQ-T11");
 
@@ -201,7 +228,6 @@ fn build(
         check_vcs(values, &VCS, vcs, limit, surroundings, findings);
     }
     let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
-    let by_flow = values.choice(&nic::VC).map(|choice| choice == nic::BY_FLOW);
     let selection = match values.choice(&SELECTION)? {
         LEAST_LOADED => Selection::LeastLoaded,
         _ => Selection::First,
@@ -217,7 +243,8 @@ fn build(
         arbiter: arbiter?,
         selection,
         lane,
-        lanes: if by_flow? { LaneChoice::ByFlow } else { LaneChoice::ByPacket },
+        lanes: nic::lanes(values)?,
+        reply_lanes: nic::reply_lanes(values)?,
         pipeline: TiledPipeline {
             receive: values.quantity_u32(&RECEIVE)?,
             input: values.quantity_u32(&INPUT)?,
@@ -228,6 +255,7 @@ fn build(
             link: values.quantity_u32(&LINK)?,
             transmit: values.quantity_u32(&TRANSMIT)?,
         },
+        training: training(values, surroundings.clock?, findings)?,
         retry: values.flag(&RETRY)?.then_some(retry(values, surroundings.clock?)?),
         ack: AckSettings {
             packets: values.count(&ACK_PACKETS)?,
@@ -248,6 +276,33 @@ fn retry(values: &Values, clock: Clock) -> Option<RetrySettings> {
         sequence_bits: values.count(&SEQUENCE_BITS)?,
         timeout: cycles(values.quantity(&TIMEOUT)?, clock).max(1),
         heartbeat: cycles(values.quantity(&HEARTBEAT)?, clock).max(1),
+    })
+}
+
+/// How links are trained. The lanes are checked.
+fn training(values: &Values, clock: Clock, findings: &mut Diagnostics) -> Option<TrainingSettings> {
+    let rates = values.counts(&LANE_RATES)?;
+    let of_highest = |&rate: &u32| Rate::new(rate, rates[0]);
+    let lanes = LaneSettings {
+        lanes: values.count(&LANES)?,
+        discarded_max: values.count(&DISCARDED_LANES)?,
+        // A rate above the first is refused below, as one that does not descend.
+        rates: rates.iter().map(|rate| of_highest(rate).unwrap_or(Rate::FULL)).collect(),
+    };
+    if let Err(error) = lanes.clone().check() {
+        let involved: &[&'static Setting] = match error {
+            LaneError::Lanes(_) | LaneError::AllDiscarded => &[&LANES, &DISCARDED_LANES],
+            LaneError::Rates(_) | LaneError::NotDescending(_) | LaneError::TooFine(_) => &[&LANE_RATES],
+        };
+        let problem = values.conflict(Code::OutOfRange, involved, error.to_string());
+        findings.push(problem.expected("rates from the highest to the lowest, and lanes that are left"));
+        return None;
+    }
+    Some(TrainingSettings {
+        test: cycles(values.quantity(&TRAINING)?, clock).max(1),
+        misses: values.count(&MISSES)?,
+        give_up: cycles(values.quantity(&GIVE_UP)?, clock).max(1),
+        lanes,
     })
 }
 

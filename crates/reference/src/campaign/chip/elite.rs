@@ -16,7 +16,7 @@ use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings};
-use flitway_wiring::routing::Selection;
+use flitway_wiring::routing::{Routing, Selection};
 use flitway_wiring::topology::Topology;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Tested for EliteSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Elite {
+    fn model(fabric: &Fabric<Self>, changes: &[Change], _: &[(Cycle, Routing)]) -> Elite {
         Elite::new(fabric).with_changes(changes)
     }
 

@@ -14,14 +14,14 @@ use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::DunStart;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, Fabric, LaneChoice};
+use flitway_fabric::{Change, Fabric, LaneChoice, ReplyLanes};
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::{
     AdvertSettings, BarrierSettings, Gathering, HppSettings, MulticastSettings, Pipeline, posts_adverts,
     works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Shape, Topology, TopologySettings};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Tested for HppSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Hpp {
+    fn model(fabric: &Fabric<Self>, changes: &[Change], _: &[(Cycle, Routing)]) -> Hpp {
         assert!(changes.is_empty(), "HPP Switches offer no changes");
         Hpp::new(fabric)
     }
@@ -59,6 +59,7 @@ record!(HppSettings {
     multicast,
     barrier,
     lanes,
+    reply_lanes,
 });
 record!(Pipeline { receive, queue, route, transmit_buffer, transmit });
 record!(AdvertSettings { flits, refresh, position_bits });
@@ -77,6 +78,7 @@ record!(BarrierSettings {
 });
 choice!(DunStart { AtAck, AtCombine });
 choice!(LaneChoice { ByPacket, ByFlow });
+choice!(ReplyLanes { Shared, Own });
 
 /// Its name in machine files.
 impl Data for ArbiterKind {
@@ -210,6 +212,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         multicast: multicast(dice, vcs),
         barrier: barrier(dice),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
+        reply_lanes: dice.pick(&[ReplyLanes::Shared, ReplyLanes::Shared, ReplyLanes::Own]),
     }
 }
 
@@ -344,6 +347,7 @@ const CHANGES: &[fn(&mut HppSettings)] = &[
     |it| it.barrier.engine = 0,
     |it| it.barrier.together = false,
     |it| it.lanes = LaneChoice::ByPacket,
+    |it| it.reply_lanes = ReplyLanes::Shared,
     |it| it.barrier.buffer_packets = 12,
     |it| it.barrier.retransmit = 10_000,
     |it| it.barrier.dun = 10_000,

@@ -9,12 +9,14 @@ use super::case::Case;
 use super::compare::Coverage;
 use super::text::choice;
 use crate::driver::Model;
+use flitway_engine::Cycle;
 use flitway_fabric::{Change, Fabric};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::EliteSettings;
 use flitway_switch::hpp::HppSettings;
 use flitway_switch::sp::SpSettings;
 use flitway_switch::tiled::TiledSettings;
+use flitway_wiring::routing::Routing;
 
 /// The settings of a switch that campaigns try.
 pub(super) trait Tested: Sized + 'static {
@@ -30,8 +32,8 @@ pub(super) trait Tested: Sized + 'static {
     /// The case of a seed.
     fn case(seed: u64) -> Case;
 
-    /// The model of `fabric`, with these changes during the run.
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Self::Model;
+    /// The model of `fabric`, with these changes during the run, and these tables written.
+    fn model(fabric: &Fabric<Self>, changes: &[Change], tables: &[(Cycle, Routing)]) -> Self::Model;
 
     /// Counts the ways in which it can work, of which `fabric` takes some.
     fn cover(fabric: &Fabric<Self>, coverage: &mut Coverage);

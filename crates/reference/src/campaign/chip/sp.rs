@@ -20,7 +20,7 @@ use flitway_switch::sp::{
     WormSettings,
 };
 use flitway_wiring::reach::Reach;
-use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{Destination, NodeId, SetId};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Tested for SpSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Sp {
+    fn model(fabric: &Fabric<Self>, changes: &[Change], _: &[(Cycle, Routing)]) -> Sp {
         Sp::new(fabric).with_changes(changes)
     }
 

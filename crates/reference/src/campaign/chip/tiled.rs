@@ -2,7 +2,7 @@
 
 use super::super::tables;
 use super::Tested;
-use crate::campaign::case::Case;
+use crate::campaign::case::{Case, Written};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
 use crate::campaign::generate::rates::{changes, rates};
@@ -13,14 +13,18 @@ use crate::campaign::text::{choice, record};
 use crate::tiled::Tiled;
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
+use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, Fabric, LaneChoice};
+use flitway_fabric::{Change, ErrorRule, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
+    TrainingSettings,
 };
-use flitway_wiring::routing::Selection;
-use flitway_wiring::topology::Topology;
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{PortId, SwitchId};
 use std::sync::Arc;
 
 impl Tested for TiledSettings {
@@ -34,8 +38,8 @@ impl Tested for TiledSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change]) -> Tiled {
-        Tiled::new(fabric).with_changes(changes)
+    fn model(fabric: &Fabric<Self>, changes: &[Change], tables: &[(Cycle, Routing)]) -> Tiled {
+        Tiled::new(fabric).with_changes(changes).with_tables(tables)
     }
 
     fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
@@ -50,9 +54,11 @@ record!(TiledSettings {
     selection,
     lane,
     lanes,
+    reply_lanes,
     pipeline,
     retry,
     ack,
+    training,
     format,
 });
 record!(TiledBuffers { input, row, column });
@@ -62,6 +68,8 @@ choice!(LaneOut { Kept, LeastLoaded });
 record!(TiledPipeline { receive, input, row, subswitch, column, output, link, transmit });
 record!(RetrySettings { window, sequence_bits, timeout, heartbeat });
 record!(AckSettings { packets, delay });
+record!(TrainingSettings { test, misses, give_up, lanes });
+record!(LaneSettings { lanes, discarded_max, rates });
 
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
@@ -70,9 +78,10 @@ fn case(seed: u64) -> Case {
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let classes =
         tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
-    let switch = settings(&mut dice, topology.ports_max(), classes);
-    let rails = if dice.one_in(4) { 2 } else { 1 };
     let latencies = latencies(&mut dice, topology.links().len());
+    let slowest = latencies.iter().copied().max().unwrap_or(1);
+    let switch = settings(&mut dice, topology.ports_max(), classes, slowest);
+    let rails = if dice.one_in(4) { 2 } else { 1 };
     // What the reference looks at in every cycle; it takes half as long as a FIFO.
     let queues = u64::from(switch.ports() * (switch.columns + switch.rows) * switch.vcs / 2);
     let work = u64::from(rails * topology.switches()) * (queues + 1);
@@ -81,8 +90,19 @@ fn case(seed: u64) -> Case {
     let nodes = topology.nodes();
     let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups: 0, least: 1 };
     let scripts = traffic.scripts(&mut dice);
-    let (rates, slowness) = rates(&mut dice, &topology);
-    let (changes, slower) = changes(&mut dice, &topology, rails, length);
+    let broken = broken(&mut dice, &switch, &topology, rails, length);
+    let (rates, slowness) = if broken.is_empty() { rates(&mut dice, &topology) } else { (Vec::new(), 1) };
+    let (changes, slower) =
+        if broken.is_empty() { changes(&mut dice, &topology, rails, length) } else { (Vec::new(), 1) };
+    let errors = errors(&mut dice, &switch, &topology, rails);
+    let tables = match switch.retry {
+        Some(_) => tables_around(&mut dice, routing, &topology, length),
+        None => Vec::new(),
+    };
+    // Packets go out again.
+    let patience = if errors.are_none() { 1 } else { 4 };
+    // What is left is given up, and discarded.
+    let training = if broken.is_empty() { 0 } else { 8 * u64::from(switch.training.give_up) };
     Case {
         routing,
         rails,
@@ -94,13 +114,16 @@ fn case(seed: u64) -> Case {
         test_nics: test_nics(seed),
         threads: threads(&mut dice),
         pauses: pauses(&mut dice, length, false),
-        limit: Cycle(slowness.max(slower) * (3 * length + 500)),
+        limit: Cycle(slowness.max(slower) * patience * (3 * length + 500) + training),
         margin: dice.below(600),
+        errors,
+        broken,
+        tables,
         ..Case::plain(topology_settings, SwitchSettings::Tiled(switch))
     }
 }
 
-fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
+fn settings(dice: &mut Dice, ports: u32, classes: u32, slowest: u32) -> TiledSettings {
     let format = format(dice);
     let longest = format.packet_flits(format.mtu_bytes);
     let vcs = classes * dice.scaled(1, (8 / classes).max(1));
@@ -108,6 +131,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
     let mut buffer = || buffer(dice, longest, vcs);
     let buffers = TiledBuffers { input: buffer(), row: buffer(), column: buffer() };
     let retry = retry(dice);
+    let pipeline = pipeline(dice);
     TiledSettings {
         rows,
         columns,
@@ -117,14 +141,140 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> TiledSettings {
         selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
         lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
-        pipeline: pipeline(dice),
+        reply_lanes: dice.pick(&[ReplyLanes::Shared, ReplyLanes::Shared, ReplyLanes::Own]),
+        pipeline,
         retry,
         ack: AckSettings {
             packets: dice.pick(&[1, 1, 2, 3, 8, 100]),
             delay: dice.pick(&[0, 0, 1, 2, 10, 50, 200, 1_000]),
         },
+        training: training(dice, longest, 2 * (slowest + pipeline.depth())),
         format,
     }
+}
+
+/// As short as tests can be for packets of so many flits and a round trip of so many cycles, or longer; few lanes of few rates.
+fn training(dice: &mut Dice, longest: u32, round_trip: u32) -> TrainingSettings {
+    let lanes = dice.pick(&[1, 2, 3, 8]);
+    let rates = [(1, 1), (3, 4), (5, 14), (1, 3)].map(|(flits, cycles)| Rate::new(flits, cycles));
+    let many = dice.between(1, rates.len() as u32) as usize;
+    // All but one of the lanes may be discarded, and the lowest rate is a third.
+    let test = round_trip + longest * lanes * 3 + dice.pick(&[1, 1, 50, 500]);
+    TrainingSettings {
+        test,
+        misses: dice.pick(&[1, 2, 16]),
+        give_up: test * dice.pick(&[1, 2, 5]),
+        lanes: LaneSettings {
+            lanes,
+            discarded_max: dice.between(0, lanes - 1),
+            rates: rates.into_iter().flatten().take(many).collect(),
+        },
+    }
+}
+
+/// Where links retry and no channel is slow, in a third of the cases: lanes that go bad and come back, channels that are cut
+/// in one direction or both, and mended or not, and switches that die.
+fn broken(
+    dice: &mut Dice,
+    switch: &TiledSettings,
+    topology: &Topology,
+    rails: u32,
+    length: u64,
+) -> Vec<Fault> {
+    let mut list = Vec::new();
+    if switch.retry.is_none() || !dice.one_in(3) {
+        return list;
+    }
+    let date = |dice: &mut Dice| Cycle(dice.below(length + 4 * u64::from(switch.training.test)));
+    for _ in 0..dice.between(1, 5) {
+        if dice.one_in(8) {
+            let component = dice.below((rails * topology.switches()).into()) as u32;
+            list.push(Fault { at: date(dice), component, kind: FaultKind::Dead });
+            continue;
+        }
+        let links = topology.links();
+        let ends = links[dice.below(links.len() as u64) as usize].ends;
+        let rail = dice.below(rails.into()) as u32;
+        let place = |end| match end {
+            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+        };
+        let first = dice.below(2) as usize;
+        let many = dice.between(1, 2) as usize;
+        let (from, until) = (date(dice), date(dice));
+        let lanes = &switch.training.lanes;
+        let kind = dice.below(3);
+        for end in [ends[first], ends[1 - first]].into_iter().take(many) {
+            let (component, port) = place(end);
+            let mut fault =
+                |at, fault| list.push(Fault { at, component, kind: FaultKind::Port(port, fault) });
+            match kind {
+                0 => fault(from, PortFault::Cut),
+                1 => {
+                    fault(from.min(until), PortFault::Cut);
+                    fault(from.max(until), PortFault::Mended);
+                }
+                _ => {
+                    let mut state = || match dice.below(lanes.rates.len() as u64 + 3) {
+                        place if place < lanes.rates.len() as u64 => LaneState::at(place as u8),
+                        0 => LaneState::DEAD,
+                        _ => LaneState::default(),
+                    };
+                    for at in [from, until] {
+                        let states: Vec<LaneState> = (0..lanes.lanes).map(|_| state()).collect();
+                        fault(at, PortFault::Lanes(LaneStates::new(&states)));
+                    }
+                }
+            }
+        }
+    }
+    list.sort_by_key(|fault| fault.at);
+    list
+}
+
+/// Where a manager writes tables, in a third of the cases: around some switches and links, be they broken or not.
+fn tables_around(dice: &mut Dice, routing: RoutingKind, topology: &Topology, length: u64) -> Vec<Written> {
+    let has_tables = matches!(routing, RoutingKind::Rtb | RoutingKind::RtbByDestination);
+    if !has_tables || !dice.one_in(3) {
+        return Vec::new();
+    }
+    let many = dice.between(1, 3);
+    let mut written: Vec<Written> = (0..many)
+        .map(|_| Written {
+            at: Cycle(dice.below(length)),
+            switches: (0..dice.below(2))
+                .map(|_| SwitchId(dice.below(topology.switches().into()) as u32))
+                .collect(),
+            links: (0..dice.below(3)).map(|_| dice.below(topology.links().len() as u64) as u32).collect(),
+        })
+        .collect();
+    written.sort_by_key(|written| written.at);
+    written
+}
+
+/// Where links retry, in half of the cases: by rate, from often to rarely, by rule, or both.
+fn errors(dice: &mut Dice, switch: &TiledSettings, topology: &Topology, rails: u32) -> LinkErrors {
+    let mut errors = LinkErrors { seed: dice.below(1_000), ..LinkErrors::default() };
+    if switch.retry.is_none() || dice.one_in(2) {
+        return errors;
+    }
+    if dice.one_in(2) {
+        errors.flit = u64::MAX / dice.pick(&[10, 30, 100, 1_000]);
+    }
+    let rules = if errors.flit == 0 { dice.between(1, 12) } else { dice.pick(&[0, 0, 3]) };
+    for _ in 0..rules {
+        let links = topology.links();
+        let link = &links[dice.below(links.len() as u64) as usize];
+        let rail = dice.below(rails.into()) as u32;
+        let (component, port) = match link.ends[dice.below(2) as usize] {
+            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+        };
+        let kind = dice.pick(&[SentKind::Packet, SentKind::Packet, SentKind::Acknowledgement]);
+        let nth = u64::from(dice.scaled(1, 20));
+        errors.rules.push(ErrorRule { component, port, kind, nth });
+    }
+    errors
 }
 
 /// In two cases of three, with windows from one packet on and numbers that they go with, mostly as narrow as can be.
@@ -199,6 +349,7 @@ const CHANGES: &[fn(&mut TiledSettings)] = &[
     |it| it.selection = Selection::First,
     |it| it.lane = LaneOut::Kept,
     |it| it.lanes = LaneChoice::ByPacket,
+    |it| it.reply_lanes = ReplyLanes::Shared,
     |it| it.retry = None,
     |it| it.retry = it.retry.map(|retry| RetrySettings { window: 65_535, sequence_bits: 16, ..retry }),
     |it| it.retry = it.retry.map(|retry| RetrySettings { heartbeat: 1_000, ..retry }),

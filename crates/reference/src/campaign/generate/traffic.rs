@@ -8,7 +8,7 @@ use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
 use flitway_wiring::{Destination, GroupId, NodeId, RailId};
 
 /// Kinds of packets for one node.
-const KINDS: [FlowKind; 3] = [FlowKind::Traffic, FlowKind::Message, FlowKind::Barrier];
+const KINDS: [FlowKind; 4] = [FlowKind::Traffic, FlowKind::Message, FlowKind::Barrier, FlowKind::Reply];
 
 /// To whom.
 #[derive(Clone, Copy)]

@@ -1,11 +1,13 @@
 //! What a case has, whatever its switches. That of a switch stands in its file in `chip`.
 
 use super::{Data, Tree, choice, record};
-use crate::campaign::case::{Case, Changed, Slow};
+use crate::campaign::case::{Case, Changed, Slow, Written};
 use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
+use flitway_fabric::link::lanes::LaneStates;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, SentKind};
+use flitway_fabric::{ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, Rate, SentKind};
 use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
@@ -30,6 +32,8 @@ record!(Case {
     barriers,
     faults,
     errors,
+    broken,
+    tables,
     arrivals,
     promises,
     threads,
@@ -38,6 +42,7 @@ record!(Case {
     margin,
     scripts,
 });
+record!(Written { at, switches, links });
 record!(Slow { sender, flits, cycles });
 record!(Changed { at, rail, sender, flits, cycles });
 record!(TestNicSettings { window, room, gap });
@@ -103,6 +108,10 @@ record!(Faults { seed, losses });
 record!(LinkErrors { seed, flit, rules });
 record!(ErrorRule { component, port, kind, nth });
 choice!(SentKind { Packet, Acknowledgement });
+record!(Fault { at, component, kind });
+choice!(FaultKind { Port(port, fault), Dead });
+choice!(PortFault { Cut, Mended, Lanes(states) });
+record!(LaneStates { works_at });
 record!(Loss { component, port, group, kind, nth });
 choice!(PacketKind { Combine, CombineAck, Distribute, DistributeDun });
 record!(Arrivals { group, first, pauses });
@@ -110,9 +119,22 @@ record!(Arrivals { group, first, pauses });
 record!(Packet { created, destination, rail, lane, payload, flow });
 choice!(Destination { Node(node), Group(group, root), Nodes(set) });
 record!(SetId { set, nodes });
-choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused });
+choice!(FlowKind { Traffic, Message, Multicast, Barrier, Accepted, Refused, Request, Reply });
 record!(PacketFormat { flit_bytes, header_flits, trailer_flits, mtu_bytes, block });
 record!(BlockFormat { bytes, header_flits });
+
+/// `[flits, cycles]`.
+impl Data for Rate {
+    fn write(&self) -> Tree {
+        let (flits, cycles) = self.ratio();
+        [flits, cycles].write()
+    }
+
+    fn read(tree: Tree) -> Result<Self, String> {
+        let [flits, cycles] = Data::read(tree)?;
+        Rate::new(flits, cycles).ok_or_else(|| format!("{flits} flits in {cycles} cycles are no rate"))
+    }
+}
 
 /// `Kind(process, tag)`.
 impl Data for Flow {

@@ -5,6 +5,8 @@ use crate::arbiter::Arbiter;
 use crate::tiled::link::Port;
 use crate::tiled::room::{Room, Store};
 use crate::tiled::{Flit, World};
+use flitway_fabric::LossCause;
+use flitway_fabric::observer::ComponentNumber;
 use flitway_switch::tiled::TiledSettings;
 use std::collections::VecDeque;
 
@@ -75,6 +77,8 @@ pub(super) struct Tile {
     row_arbiters: Vec<Arbiter>,
     /// The source row of the packet that leaves.
     pub(super) leaves_row: Option<usize>,
+    /// The packet that is discarded, because the link is down: its source row and virtual channel.
+    pub(super) discards: Option<(usize, usize, Moving)>,
     /// By virtual channel: flits of the packets that have taken it and have not, as far as is heard, given back their room at
     /// the other end.
     pub(super) loads: Vec<u32>,
@@ -149,6 +153,7 @@ impl Tile {
             link_arbiter: arbiter(vcs),
             row_arbiters: vec![arbiter(rows); vcs],
             leaves_row: None,
+            discards: None,
             loads: vec![0; vcs],
         }
     }
@@ -157,6 +162,32 @@ impl Tile {
     pub(super) fn is_idle(&self) -> bool {
         let mut queues = self.row_buffers.iter().flat_map(|buffer| &buffer.queues);
         queues.all(VecDeque::is_empty) && self.channels.iter().all(|channel| channel.moving.is_none())
+    }
+
+    /// All packets in its buffers.
+    pub(super) fn packets(&self) -> impl Iterator<Item = usize> {
+        let inputs = self.queues.iter().flatten();
+        let rows = self.row_buffers.iter().flat_map(|buffer| &buffer.queues);
+        let columns = self.column_buffers.iter().flat_map(|buffer| &buffer.queues);
+        inputs.chain(rows).chain(columns).flatten().map(|waiting| waiting.packet)
+    }
+
+    /// "An end that is down takes the packets that its link would take, whatever room and window there are."
+    pub(super) fn begin_discard(&mut self, number: ComponentNumber, world: &mut World) {
+        let requests = |vc: usize| -> Vec<bool> {
+            let buffers = self.column_buffers.iter();
+            buffers.map(|it| it.queues[vc].front().is_some_and(|first| first.since <= world.now)).collect()
+        };
+        let requests: Vec<Vec<bool>> = (0..world.vcs()).map(requests).collect();
+        let of_vcs: Vec<bool> = requests.iter().map(|rows| rows.contains(&true)).collect();
+        let Some(vc) = self.link_arbiter.grant(&of_vcs) else { return };
+        let row = self.row_arbiters[vc].grant(&requests[vc]).expect("a packet of the VC requests");
+        let first = self.column_buffers[row].queues[vc].pop_front().expect("who requests has a packet");
+        let flits = world.flits_of(first.packet);
+        self.port.as_mut().expect("it has a link").discard(flits, world.now);
+        self.loads[vc] -= flits;
+        world.lose(first.packet, number, LossCause::LinkDown);
+        self.discards = Some((row, vc, Moving::of(first)));
     }
 
     /// Step 5. Says whether a packet begins.

@@ -189,7 +189,7 @@ impl<const V: usize, O: Observer> Network<V, O> {
         };
         let (flits, units) = lengths[usize::from(packet.payload)];
         let route = routing.way_drawn(source, node, timing.lane_choice.draw(packet.lane));
-        let vc = timing.lane_choice.lane(source, node, packet.lane, V);
+        let vc = timing.lane_choice.lane(timing.reply_lanes, source, node, packet, V);
         let state = || PacketState {
             route,
             at: now,

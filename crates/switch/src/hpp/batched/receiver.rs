@@ -248,6 +248,7 @@ mod tests {
             vcs: 1,
             lanes: 1,
             lane_choice: flitway_fabric::LaneChoice::ByPacket,
+            reply_lanes: flitway_fabric::ReplyLanes::Shared,
             to_crossbar: 1,
             receive: 1,
             transmit_buffer: 1,

@@ -2,13 +2,15 @@
 //! source queue. The paragraph *Bounded NIC ports* of the normative text.
 
 use super::Port;
+use crate::hpp::packet_state::PacketState;
 use crate::hpp::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Flow, NicPorts};
-use flitway_wiring::NodeId;
+use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts};
+use flitway_wiring::{Destination, NodeId, PortId};
 use std::collections::VecDeque;
 
 /// What a bounded NIC port has beside an ideal one.
@@ -131,6 +133,38 @@ impl Port {
         bounded.leaving.pop_front();
         self.deliver_at = bounded.next();
         Some(flow)
+    }
+
+    /// The requests that are kept, and what the first packets of source queues are short of, at the end of cycle `now - 1`.
+    pub(super) fn stuck(&self, shared: &Shared, node: NodeId, now: Cycle) -> Vec<Waiting> {
+        let states = &shared.pools.states;
+        let number = self.link.component();
+        let fifo = |vc: usize, side| Fifo { switch: number, port: PortId(self.rail.0), vc: vc as u8, side };
+        let is_reply = |state: &PacketState| state.flow().is(FlowKind::Reply);
+        let has_reply = |vc: &usize| states.iter(&self.lanes[*vc].queue).any(is_reply);
+        let kept = self.bounded.iter().flat_map(|bounded| bounded.kept.iter().enumerate());
+        let requests = kept.filter_map(|(vc, kept)| {
+            let state = states.first(&kept.packets).filter(|_| kept.is_delivered)?;
+            let is_request = state.flow().is(FlowKind::Request);
+            let replies = (0..self.lanes.len()).filter(has_reply);
+            is_request.then(|| Waiting::for_replies(fifo(vc, Side::Input), state.source, node, replies))
+        });
+        let firsts = self.lanes.iter().enumerate().filter_map(|(vc, lane)| {
+            let state = states.first(&lane.queue)?;
+            let units = u32::from(state.units);
+            let board = self.first_board + vc;
+            let need =
+                Need::Space { output: PortId(self.rail.0), vc: vc as u8, units, sent: lane.sender.sent() };
+            (!lane.sender.would_have_credits(shared, board, now, units)).then(|| Waiting {
+                fifo: fifo(vc, Side::Output),
+                source: node,
+                destination: Destination::Node(NodeId(state.to)),
+                feeds: 0,
+                needs: vec![need],
+                alternatives: Vec::new(),
+            })
+        });
+        requests.chain(firsts).collect()
     }
 
     /// Enters what it keeps into the books.

@@ -15,7 +15,9 @@ mod testing {
     use crate::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
     use flitway_fabric::arbiter::ArbiterKind;
     use flitway_fabric::packet::PacketFormat;
-    use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, LaneChoice, LinkErrors, NicPorts, Rates};
+    use flitway_fabric::{
+        ANY_PAYLOAD, Barriers, Fabric, Faults, LaneChoice, LinkErrors, NicPorts, Rates, ReplyLanes,
+    };
     use flitway_wiring::Groups;
     use flitway_wiring::routing::{Routing, RoutingKind};
     use flitway_wiring::topology::{Topology, TopologySettings};
@@ -30,6 +32,7 @@ mod testing {
             rails: 1,
             rates: Rates::full(),
             errors: LinkErrors::default(),
+            faults: Faults::default(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
@@ -54,6 +57,7 @@ mod testing {
                 multicast: MulticastSettings::published(0),
                 barrier: BarrierSettings::published(),
                 lanes: LaneChoice::ByPacket,
+                reply_lanes: ReplyLanes::Shared,
             },
         }
     }

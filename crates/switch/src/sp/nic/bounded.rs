@@ -6,7 +6,8 @@ use crate::sp::packet_state::{Inbox, PacketState};
 use crate::sp::{Cx, Shared, link};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{Flow, NicPorts};
+use flitway_fabric::{Flow, FlowKind, NicPorts};
+use flitway_wiring::NodeId;
 use std::collections::VecDeque;
 
 /// What a bounded NIC port has beside an ideal one.
@@ -16,8 +17,8 @@ pub(super) struct Bounded {
     back: Wire,
     /// Packets that have begun to come, with the flits of which nothing is known yet.
     coming: VecDeque<(Box<PacketState>, u32)>,
-    /// The packet that has been delivered and not drained: its flits.
-    delivered: Option<u32>,
+    /// The packet that has been delivered and not drained: its flits, who sent it, and what it is part of.
+    delivered: Option<(u32, NodeId, Flow)>,
     /// The cycle after the one in which the last flit left the buffer, or will.
     empty_at: Cycle,
     /// Flits in the buffer, those on the way included, and those that have left it since the start, modulo 2^32.
@@ -64,14 +65,26 @@ impl Bounded {
         Some(flow)
     }
 
-    /// A packet of so many `flits` is delivered.
-    pub(super) fn deliver(&mut self, flits: u32) {
-        self.delivered = Some(flits);
+    /// A packet is delivered.
+    pub(super) fn deliver(&mut self, state: &PacketState) {
+        self.delivered = Some((state.flits, state.source, state.flow()));
+    }
+
+    /// Who sent the request that is kept, if one is.
+    pub(super) fn kept_request(&self) -> Option<NodeId> {
+        let (_, source, _) = self.delivered.filter(|(.., flow)| flow.is(FlowKind::Request))?;
+        Some(source)
+    }
+
+    /// Flits that have left the buffer since the start, modulo 2^32.
+    pub(super) fn freed(&self) -> u32 {
+        self.freed
     }
 
     /// The NIC drains it in cycle `now`.
     pub(super) fn drain<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        let flits = self.delivered.take().expect("a packet is drained once, after it has been delivered");
+        let (flits, ..) =
+            self.delivered.take().expect("a packet is drained once, after it has been delivered");
         link::send_credits(cx, &self.back, now, flits, false);
         self.empty_at = now + u64::from(flits);
         self.held -= flits;

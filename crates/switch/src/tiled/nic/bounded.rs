@@ -5,9 +5,10 @@ use crate::tiled::Shared;
 use crate::tiled::link::Receiver;
 use crate::tiled::packet_state::{self, PacketState};
 use flitway_engine::Cycle;
+use flitway_fabric::deadlock::{Fifo, Waiting};
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Flow, NicPorts};
+use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts};
 use flitway_wiring::{NodeId, RailId};
 use std::collections::VecDeque;
 
@@ -108,6 +109,27 @@ impl Bounded {
         let &(_, flow) = self.leaving.front().filter(|(at, _)| *at <= now)?;
         self.leaving.pop_front();
         Some(flow)
+    }
+
+    /// The requests that are kept, which wait for replies on these `vcs`; the port is that of `fifo`, by virtual channel.
+    pub(super) fn stuck(
+        &self,
+        states: &Pool<PacketState>,
+        node: NodeId,
+        fifo: impl Fn(usize) -> Fifo,
+        vcs: &[usize],
+    ) -> Vec<Waiting> {
+        let kept = self.kept.iter().enumerate().filter(|(_, kept)| kept.is_delivered);
+        let requests = kept.filter_map(|(vc, kept)| {
+            let state = states.first(&kept.packets).filter(|state| state.flow().is(FlowKind::Request))?;
+            Some(Waiting::for_replies(fifo(vc), state.source, node, vcs.iter().copied()))
+        });
+        requests.collect()
+    }
+
+    /// Flits of what has been drained and has not given back its room.
+    pub(super) fn leaving(&self, vc: usize) -> u16 {
+        self.kept[vc].flits as u16
     }
 
     pub(super) fn audit(&self, states: &Pool<PacketState>, books: &mut Conservation) {

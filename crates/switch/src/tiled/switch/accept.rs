@@ -4,12 +4,14 @@ use super::{Output, Step, Switch};
 use crate::tiled::settings::LaneOut;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_fabric::observer::Observer;
 use flitway_wiring::PortId;
 use flitway_wiring::routing::{Arrival, Candidate, Header, Selection};
+use std::ops::Range;
 
 impl Switch {
     /// Accepts the packet that is due at `input` in cycle `now`.
-    pub(super) fn accept<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
+    pub(super) fn accept<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
         let shared = &mut *cx.shared;
         let pools = &mut shared.pools;
         let Some(state) = pools.states.first(&self.inputs[input].coming).filter(|it| it.at <= now) else {
@@ -20,6 +22,11 @@ impl Switch {
         let stamp = state.stamp();
         let it = &mut self.inputs[input];
         let slot = pools.states.unlink(&mut it.coming);
+        if shared.is_unreliable() && !self.outputs[input].hears(shared, now) {
+            shared.pools.states.free(slot);
+            return;
+        }
+        let it = &mut self.inputs[input];
         let was_due = it.receiver.due(shared);
         let is_accepted = it.receiver.receive(shared, now, stamp);
         let due = it.receiver.due(shared);
@@ -31,7 +38,13 @@ impl Switch {
             shared.pools.states.free(slot);
             return;
         }
+        if shared.is_unreliable() {
+            self.outputs[input].note_accepted(flits);
+        }
         let (candidate, out_vc) = self.take_output(shared, now, input, header, vc);
+        if self.output_at(candidate.hop.port).is_none() {
+            return self.lose_without_route(cx, now, input, slot);
+        }
         let output = candidate.hop.port.index();
         self.outputs[output].load[out_vc] += flits;
         self.inside += u64::from(flits);
@@ -58,19 +71,28 @@ impl Switch {
         let candidate = if by_load {
             self.least_loaded(shared, now, arrival, header)
         } else {
-            shared.routing.first(self.here, arrival, header)
+            shared.routing(now).first(self.here, arrival, header)
         };
         let (first, lane) = (usize::from(candidate.hop.class) * shared.lanes, vc % shared.lanes);
         let lane = match shared.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
-                let output = &mut self.outputs[candidate.hop.port.index()];
+                let Some(output) = self.output_at(candidate.hop.port) else {
+                    return (candidate, 0);
+                };
                 output.hear(shared, now);
-                let lanes = (0..shared.lanes).map(|next| (lane + next) % shared.lanes);
+                let Range { start, end } = shared.settings.reply_lanes.beside(lane, shared.lanes);
+                let lanes = (lane..end).chain(start..lane);
                 lanes.min_by_key(|lane| output.load[first + lane]).unwrap_or(lane)
             }
         };
         (candidate, first + lane)
+    }
+
+    /// The output at `port`, if it is wired: tables may name one that is not for what has nowhere to go.
+    #[inline]
+    fn output_at(&mut self, port: PortId) -> Option<&mut Output> {
+        self.outputs.get_mut(port.index()).filter(|output| output.sender.is_some())
     }
 
     /// The candidate whose output has the least load, the first of equals.
@@ -82,12 +104,17 @@ impl Switch {
         header: Header,
     ) -> Candidate {
         // A clone of handles: candidates are told while loads are heard.
-        let routing = shared.routing.clone();
-        let mut best: Option<(u32, Candidate)> = None;
+        let routing = shared.routing(now).clone();
+        // Links that carry nothing come last.
+        let mut best: Option<((bool, u32), Candidate)> = None;
         routing.candidates(self.here, arrival, header, |candidate| {
-            let output = &mut self.outputs[candidate.hop.port.index()];
+            let Some(output) = self.output_at(candidate.hop.port) else {
+                best = best.or(Some(((true, 0), candidate)));
+                return;
+            };
             output.hear(shared, now);
-            let load = output.load.iter().sum();
+            let is_idle = output.sender.as_ref().is_some_and(|sender| !sender.is_active());
+            let load = (is_idle, output.load.iter().sum());
             if best.is_none_or(|(least, _)| load < least) {
                 best = Some((load, candidate));
             }

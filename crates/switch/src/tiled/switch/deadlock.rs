@@ -49,7 +49,7 @@ impl Switch {
     }
 
     fn stuck_at_output(&self, shared: &Shared, now: Cycle, output: usize, vc: usize) -> Option<Waiting> {
-        let sender = self.outputs[output].sender.as_ref()?;
+        let sender = self.outputs[output].sender.as_ref().filter(|sender| sender.is_active())?;
         let heads = (0..self.rows).filter_map(|row| {
             shared.pools.states.first_of_ring(self.columns_in[output * self.rows + row].queues[vc])
         });

@@ -1,6 +1,6 @@
 //! Outputs: from the column buffers to the link, and acknowledgements.
 
-use super::{Step, Switch};
+use super::{Sender, Step, Switch};
 use crate::tiled::settings::VCS_MAX;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
@@ -10,10 +10,10 @@ use flitway_fabric::pool::Slot;
 use flitway_wiring::PortId;
 
 /// What requests a link.
-struct Requests {
-    vcs: u64,
+pub(super) struct Requests {
+    pub(super) vcs: u64,
     /// By virtual channel: rows of packets that request.
-    rows: [u64; VCS_MAX],
+    pub(super) rows: [u64; VCS_MAX],
     /// When others may request, as far as known.
     wake: Cycle,
 }
@@ -21,6 +21,9 @@ struct Requests {
 impl Switch {
     /// The link of `output` begins a packet in cycle `now`, if it is free and one can go.
     pub(super) fn go_out<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) {
+        if self.outputs[output].sender.as_ref().is_some_and(Sender::is_down) {
+            return self.discard(cx, now, output);
+        }
         if cx.shared.is_unreliable() && self.makes_up(cx, now, output) {
             return;
         }
@@ -97,16 +100,17 @@ impl Switch {
     }
 
     /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
-    fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests {
+    pub(super) fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests {
         let mut requests = Requests { vcs: 0, rows: [0; VCS_MAX], wake: Cycle::NEVER };
         let Some(sender) = &self.outputs[output].sender else { return requests };
+        let is_down = sender.is_down();
         for (row, buffer) in self.column_buffers(output).iter().enumerate() {
             for vc in bits(buffer.waiting.into()) {
                 let states = &shared.pools.states;
                 let state = &states[states.head_of_ring(buffer.queues[vc])];
                 // Others come to their turn by themselves.
                 if state.at <= now {
-                    if sender.takes(shared, vc, state.flits.into()) {
+                    if is_down || sender.takes(shared, vc, state.flits.into()) {
                         requests.vcs |= 1 << vc;
                         requests.rows[vc] |= 1 << row;
                     } else {
@@ -127,13 +131,18 @@ impl Switch {
         vc: usize,
         row: usize,
     ) {
-        let column = self.place(output).1;
         let number = output * self.rows + row;
         let parts = cx.shared.parts.column;
         let slot = self.columns_in[number].read(&mut cx.shared.pools.states, parts, now, vc);
         let flits = cx.shared.pools.states[slot].flits;
         let until = self.send(cx, now, output, slot, vc);
-        self.columns_in[number].free_at = until;
+        self.has_left(output, row, flits, until);
+    }
+
+    /// A packet of so many flits has begun to leave the column buffer of `output` for `row`, and has left it in cycle `until`.
+    pub(super) fn has_left(&mut self, output: usize, row: usize, flits: u16, until: Cycle) {
+        let column = self.place(output).1;
+        self.columns_in[output * self.rows + row].free_at = until;
         self.inside -= u64::from(flits);
         self.at_outputs -= 1;
         let it = &mut self.outputs[output];

@@ -51,7 +51,7 @@ pub(super) fn read(arguments: &DestinationArguments<'_>) -> Result<DestinationCh
 /// The path in a pattern that is a matrix, with `place` done to it.
 pub(super) fn placed(arguments: &DestinationArguments<'_>, place: impl Fn(&str) -> String) -> Option<String> {
     let path = arguments.0.value(0, |path| Some(place(path))).ok()?;
-    Some(format!("{}({})", ENTRY.name, quoted(&path)))
+    Some(format!("{}({}{})", ENTRY.name, quoted(&path), arguments.0.common_text()))
 }
 
 #[derive(Debug)]

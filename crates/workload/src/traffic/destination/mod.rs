@@ -19,7 +19,7 @@ mod sphere;
 mod stencil;
 mod uniform;
 
-use crate::catalog::{Catalog, Choice, ChoiceError};
+use crate::catalog::{Catalog, Choice, ChoiceError, Parameter};
 use crate::traffic::Shape;
 use all_to_all::AllToAll;
 use favoured::Favoured;
@@ -51,7 +51,7 @@ impl fmt::Debug for DestinationArguments<'_> {
 pub type DestinationChoice = Arc<dyn Pattern>;
 
 /// All patterns.
-pub const CATALOG: Catalog<Reader> = Catalog::new(
+pub const CATALOG: Catalog<Reader> = Catalog::<Reader>::new(
     "traffic pattern",
     &[
         (uniform::ENTRY, uniform::read),
@@ -73,7 +73,14 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
         (all_to_all::ENTRY, all_to_all::read),
         (matrix::ENTRY, matrix::read),
     ],
-);
+)
+.with_common(&[Parameter {
+    name: "reply",
+    expected: "the payload of a reply, a size from 1 B to the MTU",
+    default: None,
+    doc: "Each packet is a request, which the node that it is for answers with a packet of this payload. Without it nothing is \
+          answered.",
+}]);
 
 /// Reads a pattern that needs no file: `uniform`, `hotspot(nodes=0+5, fraction=10%)`.
 ///
@@ -97,6 +104,20 @@ pub fn parse(text: &str) -> Result<DestinationChoice, ChoiceError> {
 pub fn parse_with(text: &str, read_file: ReadFile<'_>) -> Result<DestinationChoice, ChoiceError> {
     let (choice, read) = CATALOG.choose(text)?;
     read(&DestinationArguments(choice, read_file))
+}
+
+/// The payload in bytes of the packet that answers each packet of a pattern; `None` if nothing is answered.
+///
+/// # Errors
+/// If the pattern is not in [`CATALOG`], or the size is none.
+///
+/// ```
+/// use flitway_workload::traffic::destination;
+/// assert_eq!(destination::reply("hotspot(nodes=3, reply=64B)"), Ok(Some(64)));
+/// assert_eq!(destination::reply("uniform"), Ok(None));
+/// ```
+pub fn reply(text: &str) -> Result<Option<u16>, ChoiceError> {
+    CATALOG.choose(text)?.0.common_bytes(0)
 }
 
 /// The pattern with `place` done to the path of the file that it names; `None` if it names none.

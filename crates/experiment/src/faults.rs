@@ -1,0 +1,506 @@
+//! What breaks in a run, as it is written: rules, in the command line or in a file, a rule a line.
+
+use flitway_engine::{Clock, Cycle};
+use flitway_fabric::chip::LinkTraining;
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
+use flitway_fabric::headroom::Longest;
+use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
+use flitway_fabric::{ErrorRule, Fabric, Faults, LinkErrors, SentKind};
+use flitway_machine::{Machine, Value, input, probability_of_error, units};
+use flitway_report::faults::{FaultPlan, ManagerSettings};
+use flitway_report::session::Session;
+use flitway_wiring::topology::{End, LinkId};
+use flitway_wiring::{NodeId, PortId, SwitchId};
+use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
+use std::path::Path;
+
+/// Reads the parameters of a rule.
+pub type Reader = fn(&Choice) -> Result<FaultRule, ChoiceError>;
+
+/// What can break, and who looks after it.
+pub const CATALOG: Catalog<Reader> = Catalog::new(
+    "fault",
+    &[
+        (DOWN, down),
+        (LANES, lanes),
+        (BIT_ERRORS, bit_errors),
+        (CORRUPT, |choice| corrupted(SentKind::Packet, choice)),
+        (LOSE_ACK, |choice| corrupted(SentKind::Acknowledgement, choice)),
+        (MANAGER, manager),
+    ],
+);
+
+const LINK: Parameter = Parameter {
+    name: "link",
+    expected: "one of its ends, `node 12` or `switch 5 port 7`",
+    default: Some(""),
+    doc: "The link, by one of its ends.",
+};
+
+const AT: Parameter =
+    Parameter { name: "at", expected: "a time, such as `20us`", default: Some("0us"), doc: "From when on." };
+
+const UNTIL: Parameter = Parameter {
+    name: "until",
+    expected: "a later time, such as `40us`",
+    default: Some(""),
+    doc: "Up to when; for ever unless given.",
+};
+
+const RAIL: Parameter = Parameter {
+    name: "rail",
+    expected: "the number of a rail, from 0",
+    default: Some("0"),
+    doc: "In which rail.",
+};
+
+const DOWN: Entry = Entry {
+    name: "down",
+    aliases: &[],
+    doc: "a link is cut, or a switch dies",
+    details: "A link is cut in both directions: nothing comes any more, heartbeats do not either, both ends train it and give it \
+              up. With `until` it is mended, and they train it again. A switch dies with all packets in it, for ever.",
+    parameters: &[
+        LINK,
+        Parameter {
+            name: "switch",
+            expected: "the number of a switch, from 0",
+            default: Some(""),
+            doc: "The switch that dies, instead of a link.",
+        },
+        AT,
+        UNTIL,
+        RAIL,
+    ],
+};
+
+const LANES: Entry = Entry {
+    name: "lanes",
+    aliases: &[],
+    doc: "lanes of a link go bad, or all of them run slower",
+    details: "The link is trained: its ends agree on the lanes that are good at both and on the highest rate at which enough of \
+              them are. The lanes that go bad are the last ones, of the channel that comes to the end that is named.",
+    parameters: &[
+        LINK,
+        Parameter {
+            name: "good",
+            expected: "how many lanes are left",
+            default: Some(""),
+            doc: "Lanes that still work; all unless given.",
+        },
+        Parameter {
+            name: "rate",
+            expected: "a rate of a lane of this machine, in Gbit/s",
+            default: Some(""),
+            doc: "The highest rate at which they work; the highest of the machine unless given.",
+        },
+        AT,
+        UNTIL,
+        RAIL,
+    ],
+};
+
+const BIT_ERRORS: Entry = Entry {
+    name: "bit-errors",
+    aliases: &[],
+    doc: "each link gets bits wrong, at random",
+    details: "Like the setting `link.bit_errors`, of which the larger one counts. A flit with a wrong bit is corrupt, and so is \
+              its packet, which is sent again.",
+    parameters: &[Parameter {
+        name: "rate",
+        expected: "a probability for each bit from 1e-15 on, such as `1e-9`",
+        default: None,
+        doc: "The probability that a bit is wrong.",
+    }],
+};
+
+const NTH: Parameter = Parameter {
+    name: "nth",
+    expected: "a number from 1 on",
+    default: Some("1"),
+    doc: "Which of those that the end sends; what is sent again counts again.",
+};
+
+const CORRUPT: Entry = Entry {
+    name: "corrupt",
+    aliases: &[],
+    doc: "a link corrupts a packet",
+    details: "The n-th packet that the end which is named sends comes corrupt, with the acknowledgement that goes along.",
+    parameters: &[LINK, NTH, RAIL],
+};
+
+const LOSE_ACK: Entry = Entry {
+    name: "lose-ack",
+    aliases: &[],
+    doc: "a link corrupts an acknowledgement",
+    details: "The n-th acknowledgement that the end which is named sends alone comes corrupt, and says nothing.",
+    parameters: &[LINK, NTH, RAIL],
+};
+
+const MANAGER: Entry = Entry {
+    name: "manager",
+    aliases: &[],
+    doc: "who looks after the network, and how fast",
+    details: "It reads the states of all links every so often, over management of its own, and writes tables that avoid what is \
+              down, where the routing has such tables (`rtb`). Unless a rule says otherwise it reads every 10 us, and new \
+              tables count 50 us later.",
+    parameters: &[
+        Parameter {
+            name: "every",
+            expected: "a time, such as `10us`, or `never`",
+            default: Some("10us"),
+            doc: "Between two readings; never, and there is no manager.",
+        },
+        Parameter {
+            name: "latency",
+            expected: "a time, such as `50us`",
+            default: Some("50us"),
+            doc: "From a reading until the tables are in all switches.",
+        },
+    ],
+};
+
+/// A rule, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultRule {
+    /// A link is cut.
+    Cut { link: Place, rail: u32, at: u64, until: Option<u64> },
+    /// A switch dies.
+    Dead { switch: u32, rail: u32, at: u64 },
+    /// Lanes work less well.
+    Lanes { link: Place, rail: u32, good: Option<u32>, gigabits: Option<u32>, at: u64, until: Option<u64> },
+    /// Bits are wrong, so many in 10^15.
+    BitErrors(u64),
+    /// Something that is sent is corrupted.
+    Corrupted { kind: SentKind, link: Place, rail: u32, nth: u64 },
+    /// Who looks after it: times in picoseconds; nobody if there are none.
+    Manager(Option<[u64; 2]>),
+}
+
+/// An end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The NIC port of a node.
+    Node(u32),
+    /// A port of a switch.
+    Switch(u32, u32),
+}
+
+fn place(text: &str) -> Option<Place> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words[..] {
+        ["node", node] => Some(Place::Node(node.parse().ok()?)),
+        ["switch", switch, "port", port] => Some(Place::Switch(switch.parse().ok()?, port.parse().ok()?)),
+        _ => None,
+    }
+}
+
+fn picos(text: &str) -> Option<u64> {
+    units::time(text).ok().map(|time| time.0)
+}
+
+/// What is empty is not given.
+fn given<T>(read: impl FnOnce(&str) -> Option<T>) -> impl FnOnce(&str) -> Option<Option<T>> {
+    |text| if text.is_empty() { Some(None) } else { read(text).map(Some) }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// The times `at` and `until` of a choice.
+fn times(choice: &Choice, place: usize) -> Result<(u64, Option<u64>), ChoiceError> {
+    let at = choice.value(place, picos)?;
+    let until = choice.value(place + 1, given(|text| picos(text).filter(|&until| until > at)))?;
+    Ok((at, until))
+}
+
+fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    let switch = choice.value(1, given(number))?;
+    let ((at, until), rail) = (times(choice, 2)?, choice.value(4, number)?);
+    match switch {
+        Some(switch) => {
+            for (place, parameter) in [(0, "link"), (3, "until")] {
+                let only = |error| match error {
+                    ChoiceError::BadValue { name, read, meant, .. } => ChoiceError::BadValue {
+                        name,
+                        parameter,
+                        read,
+                        expected: "nothing beside `switch`: a switch that dies is dead for ever",
+                        meant,
+                    },
+                    other => other,
+                };
+                choice.value(place, |text| text.is_empty().then_some(())).map_err(only)?;
+            }
+            Ok(FaultRule::Dead { switch, rail, at })
+        }
+        None => Ok(FaultRule::Cut { link: choice.value(0, place)?, rail, at, until }),
+    }
+}
+
+fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    let (at, until) = times(choice, 3)?;
+    Ok(FaultRule::Lanes {
+        link: choice.value(0, place)?,
+        good: choice.value(1, given(number))?,
+        gigabits: choice.value(2, given(number))?,
+        at,
+        until,
+        rail: choice.value(5, number)?,
+    })
+}
+
+fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    let probability = |text: &str| {
+        let rate: f64 = text.parse().ok()?;
+        (1e-15..=0.5).contains(&rate).then(|| FaultRule::BitErrors((rate * 1e15).round() as u64))
+    };
+    choice.value(0, probability)
+}
+
+fn corrupted(kind: SentKind, choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    Ok(FaultRule::Corrupted {
+        kind,
+        link: choice.value(0, place)?,
+        nth: choice.value(1, |text| number(text).filter(|&nth: &u64| nth > 0))?,
+        rail: choice.value(2, number)?,
+    })
+}
+
+fn manager(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    let every = choice.value(0, |text| match text {
+        "never" => Some(None),
+        text => picos(text).filter(|&every| every > 0).map(Some),
+    })?;
+    let latency = choice.value(1, picos)?;
+    Ok(FaultRule::Manager(every.map(|every| [every, latency])))
+}
+
+/// Whether `text` is rules, and no path.
+#[must_use]
+pub fn are_rules(text: &str) -> bool {
+    text.contains('(') || CATALOG.find(text).is_some()
+}
+
+/// Reads what `--faults` says: rules, joined by `;`, or the path of a file that has one a line.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn parse(text: &str) -> Result<Vec<FaultRule>, String> {
+    if are_rules(text) {
+        let rules = text.split(';').map(str::trim).filter(|rule| !rule.is_empty());
+        return rules.map(|text| rule(text).map_err(|error| error.to_string())).collect();
+    }
+    let read = input::read_text(Path::new(text), input::MADE_MAX);
+    let file = read.map_err(|error| {
+        format!("{text}: cannot read: it {error}; a rule has parentheses: `down(link=\"node 3\", at=20us)`")
+    })?;
+    let lines =
+        (1..).zip(file.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()));
+    let rules = lines.filter(|(_, line)| !line.is_empty());
+    rules
+        .map(|(number, line)| rule(line).map_err(|error| format!("{text}, line {number}: {error}")))
+        .collect()
+}
+
+fn rule(text: &str) -> Result<FaultRule, ChoiceError> {
+    let (choice, read) = CATALOG.choose(text)?;
+    read(&choice)
+}
+
+/// `rules` in the fabric of `session`.
+///
+/// # Errors
+/// What does not fit.
+pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> {
+    let fabric = session.fabric();
+    let Some(training) = fabric.chip.training() else {
+        return Err(
+            "the switches of this machine model no faults: links that retry do, `switch.link.retry = true` \
+                    of tiled switches"
+                .to_owned(),
+        );
+    };
+    check_test(fabric, training)?;
+    if !fabric.rates.are_full() {
+        return Err("channels of less than the full rate are not modelled with faults".to_owned());
+    }
+    let clock = session.machine().clock;
+    let every = |picos: u64| clock.cycles_ceil(flitway_engine::Picos(picos)).0;
+    let mut fitter = Fitter {
+        fabric,
+        clock,
+        list: Vec::new(),
+        errors: LinkErrors::default(),
+        manager: Some(ManagerSettings { every: every(10_000_000), latency: every(50_000_000) }),
+        flit_bits: session.machine().packet.flit_bytes * 8,
+        training,
+        lane_rates: lane_rates(session.machine()),
+    };
+    rules.iter().try_for_each(|rule| fitter.add(rule))?;
+    let Fitter { list, errors, manager, .. } = fitter;
+    Ok(FaultPlan { faults: Faults::new(list), errors, manager })
+}
+
+struct Fitter<'a> {
+    fabric: &'a Fabric,
+    clock: Clock,
+    list: Vec<Fault>,
+    errors: LinkErrors,
+    manager: Option<ManagerSettings>,
+    flit_bits: u32,
+    training: LinkTraining<'a>,
+    /// In Gbit/s, from the highest to the lowest.
+    lane_rates: Vec<u32>,
+}
+
+/// The rates of lanes that `machine` says, in Gbit/s.
+fn lane_rates(machine: &Machine) -> Vec<u32> {
+    let effective = machine.effective.iter().find(|effective| effective.path == "switch.link.lane_rates");
+    match effective.map(|effective| &effective.value) {
+        Some(Value::Counts(rates)) => rates.clone(),
+        _ => Vec::new(),
+    }
+}
+
+impl Fitter<'_> {
+    fn cycle(&self, picos: u64) -> Cycle {
+        self.clock.cycles_ceil(flitway_engine::Picos(picos))
+    }
+
+    fn add(&mut self, rule: &FaultRule) -> Result<(), String> {
+        match *rule {
+            FaultRule::Cut { link, rail, at, until } => {
+                let ends = self.ends(link)?;
+                for end in ends {
+                    self.port(end, rail, at, PortFault::Cut)?;
+                    if let Some(until) = until {
+                        self.port(end, rail, until, PortFault::Mended)?;
+                    }
+                }
+            }
+            FaultRule::Dead { switch, rail, at } => self.kill(switch, rail, at)?,
+            FaultRule::Lanes { link, rail, good, gigabits, at, until } => {
+                let [end, _] = self.ends(link)?;
+                let states = self.states(good, gigabits)?;
+                self.port(end, rail, at, PortFault::Lanes(states))?;
+                if let Some(until) = until {
+                    let mended = self.states(None, None)?;
+                    self.port(end, rail, until, PortFault::Lanes(mended))?;
+                }
+            }
+            FaultRule::BitErrors(of_petabit) => {
+                self.errors.flit = probability_of_error(of_petabit, self.flit_bits);
+            }
+            FaultRule::Corrupted { kind, link, rail, nth } => {
+                let [end, _] = self.ends(link)?;
+                let (component, port) = self.component(end, rail)?;
+                self.errors.rules.push(ErrorRule { component, port, kind, nth });
+            }
+            FaultRule::Manager(times) => {
+                self.manager = times.map(|[every, latency]| ManagerSettings {
+                    every: self.cycle(every).0.max(1),
+                    latency: self.cycle(latency).0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The two ends of the link of `place`, that one first.
+    fn ends(&self, place: Place) -> Result<[End; 2], String> {
+        let topology = self.fabric.topology();
+        let (switches, nodes) = (topology.switches(), topology.nodes());
+        match place {
+            Place::Node(node) if node < nodes => {
+                let (switch, port) = topology.home(NodeId(node));
+                Ok([End::Node(NodeId(node)), End::Switch(switch, port)])
+            }
+            Place::Node(node) => Err(format!("there is no node {node}: the machine has {nodes}, from 0")),
+            Place::Switch(switch, _) if switch >= switches => {
+                Err(format!("there is no switch {switch}: a rail has {switches}, from 0"))
+            }
+            Place::Switch(switch, port) => match topology.wire(SwitchId(switch), PortId(port)) {
+                Some((_, end)) => Ok([End::Switch(SwitchId(switch), PortId(port)), end]),
+                None => Err(format!("nothing is wired to port {port} of switch {switch}")),
+            },
+        }
+    }
+
+    /// Who has that end among the components of all rails, and as which port.
+    fn component(&self, end: End, rail: u32) -> Result<(u32, PortId), String> {
+        let rails = self.fabric.rails;
+        if rail >= rails {
+            return Err(format!("there is no rail {rail}: the machine has {rails}, from 0"));
+        }
+        let switches = self.fabric.topology().switches();
+        Ok(match end {
+            End::Switch(switch, port) => (rail * switches + switch.0, port),
+            End::Node(node) => (rails * switches + node.0, PortId(rail)),
+        })
+    }
+
+    fn port(&mut self, end: End, rail: u32, at: u64, fault: PortFault) -> Result<(), String> {
+        let (component, port) = self.component(end, rail)?;
+        self.list.push(Fault { at: self.cycle(at), component, kind: FaultKind::Port(port, fault) });
+        Ok(())
+    }
+
+    /// A switch dies, and its neighbours hear nothing more than what is on the cables.
+    fn kill(&mut self, switch: u32, rail: u32, at: u64) -> Result<(), String> {
+        let (topology, here) = (self.fabric.topology(), SwitchId(switch));
+        if switch >= topology.switches() {
+            return Err(format!("there is no switch {switch}: a rail has {}, from 0", topology.switches()));
+        }
+        let wired: Vec<(LinkId, End)> =
+            (0..topology.ports(here)).filter_map(|port| topology.wire(here, PortId(port))).collect();
+        let (component, _) = self.component(End::Switch(here, PortId(0)), rail)?;
+        let dies = self.cycle(at);
+        self.list.push(Fault { at: dies, component, kind: FaultKind::Dead });
+        for (link, end) in wired {
+            let (component, port) = self.component(end, rail)?;
+            let at = dies + u64::from(self.fabric.latencies[link.index()]);
+            self.list.push(Fault { at, component, kind: FaultKind::Port(port, PortFault::Cut) });
+        }
+        Ok(())
+    }
+
+    /// The states of lanes of which so many are good, at so many Gbit/s at most.
+    fn states(&self, good: Option<u32>, gigabits: Option<u32>) -> Result<LaneStates, String> {
+        let count = self.training.lanes.lanes;
+        let good = good.unwrap_or(count);
+        if good > count {
+            return Err(format!("a link has {count} lanes, and not {good}"));
+        }
+        let best = match gigabits {
+            None => 0,
+            Some(rate) => self.lane_rates.iter().position(|&it| it == rate).ok_or_else(|| {
+                let known: Vec<String> = self.lane_rates.iter().map(ToString::to_string).collect();
+                format!("a lane of this machine runs at {} Gbit/s, and not at {rate}", known.join(", "))
+            })?,
+        };
+        let state = |lane: u32| if lane < good { LaneState::at(best as u8) } else { LaneState::DEAD };
+        Ok(LaneStates::new(&(0..count).map(state).collect::<Vec<_>>()))
+    }
+}
+
+/// Refuses tests of lanes that end before all that was on the way has come: longer than a round trip and than the longest
+/// packet on the slowest link.
+fn check_test(fabric: &Fabric, training: LinkTraining<'_>) -> Result<(), String> {
+    let LaneSettings { lanes, discarded_max, ref rates } = *training.lanes;
+    let round_trip = fabric.chip.headroom(Longest::of(fabric.topology(), &fabric.latencies)).round_trip;
+    let (flits, cycles) = rates.last().map_or((1, 1), |rate| rate.ratio());
+    let format = fabric.chip.format();
+    let longest = u64::from(format.packet_flits(format.mtu_bytes)) * u64::from(cycles * lanes);
+    let longest = longest.div_ceil(u64::from(flits * (lanes - discarded_max)));
+    let least = u64::from(round_trip) + longest;
+    if u64::from(training.test) <= least {
+        return Err(format!(
+            "lanes are tested for {} cycles (`switch.link.training`), and what is on the way takes up to {least}: expected \
+             more than that",
+            training.test
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! The operator: reads the states of links every so often, keeps a log, and writes tables around what is down.
+
+use super::ManagerSettings;
+use crate::recorder::Recorder;
+use flitway_engine::Cycle;
+use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason};
+use flitway_fabric::simulation::Architecture;
+use flitway_fabric::{Endpoint, Fabric, Simulation};
+use flitway_wiring::routing::{Down, Routing};
+use flitway_wiring::topology::{End, LinkId};
+use flitway_wiring::{NodeId, PortId, SwitchId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Management of a run.
+#[derive(Debug)]
+pub struct Operator {
+    settings: ManagerSettings,
+    routing: Routing,
+    rails: u32,
+    next: Cycle,
+    /// Up to which cycle it has read.
+    read: Cycle,
+    /// The states of the links that have changed, by the end that told.
+    states: BTreeMap<(ComponentNumber, PortId), LinkState>,
+    /// What its tables avoid.
+    avoided: (BTreeSet<u32>, BTreeSet<u32>),
+    log: Vec<Entry>,
+}
+
+/// A line of its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it was read or decided.
+    pub at: Cycle,
+    /// What it is about: a port, in words; nothing if it is about tables.
+    pub place: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// Since when, or from when on, that is so.
+    pub since: Cycle,
+}
+
+impl Operator {
+    /// That of `fabric`.
+    #[must_use]
+    pub fn new(settings: ManagerSettings, fabric: &Fabric) -> Self {
+        Operator {
+            settings,
+            routing: fabric.routing.clone(),
+            rails: fabric.rails,
+            next: Cycle(settings.every),
+            read: Cycle::ZERO,
+            states: BTreeMap::new(),
+            avoided: (BTreeSet::new(), BTreeSet::new()),
+            log: Vec::new(),
+        }
+    }
+
+    /// When it reads next.
+    #[must_use]
+    pub fn next(&self) -> Cycle {
+        self.next
+    }
+
+    /// What it has noted.
+    #[must_use]
+    pub fn log(&self) -> &[Entry] {
+        &self.log
+    }
+
+    /// Reads what has become of links before the cycle in which it was to read, and acts on it.
+    pub fn look<A: Architecture, E: Endpoint>(&mut self, simulation: &mut Simulation<A, E, Recorder>) {
+        let (from, until) = (self.read, self.next);
+        (self.read, self.next) = (until, until + self.settings.every);
+        let is_new = |change: &&LinkChange| (from..until).contains(&change.at);
+        let of_shards = simulation.gather_observers(|recorder| {
+            let changes = recorder.faults().map_or(&[][..], |faults| &faults.changes);
+            changes.iter().filter(is_new).copied().collect::<Vec<_>>()
+        });
+        let mut changes: Vec<LinkChange> = of_shards.into_iter().flatten().collect();
+        if changes.is_empty() {
+            return;
+        }
+        changes.sort_by_key(|change| (change.at, change.component, change.port));
+        for change in changes {
+            self.states.insert((change.component, change.port), change.state);
+            self.log.push(Entry {
+                at: until,
+                place: Some(place_of(self.routing.topology().switches() * self.rails, self.rails, &change)),
+                text: words(&change.state),
+                since: change.at,
+            });
+        }
+        self.write_tables(simulation, until);
+    }
+
+    /// Writes tables that avoid what is down, if that is other than before.
+    fn write_tables<A: Architecture, E: Endpoint>(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        now: Cycle,
+    ) {
+        let down = self.down();
+        let links: BTreeSet<u32> = down.links.iter().map(|link| link.0).collect();
+        let switches: BTreeSet<u32> = down.switches.iter().map(|switch| switch.0).collect();
+        if (&switches, &links) == (&self.avoided.0, &self.avoided.1) {
+            return;
+        }
+        for switch in switches.difference(&self.avoided.0) {
+            let text = "dead: no link of it answers".to_owned();
+            self.log.push(Entry { at: now, place: Some(format!("switch {switch}")), text, since: now });
+        }
+        let avoids =
+            format!("{} and {}", counted(switches.len(), "switch", "es"), counted(links.len(), "link", "s"));
+        self.avoided = (switches, links);
+        let at = (now + self.settings.latency).max(simulation.earliest_change());
+        let text = match self.routing.around(&down) {
+            Err(_) => "the tables of this routing are fixed: nothing is written".to_owned(),
+            Ok((routing, holes)) => match simulation.reroute(at, &routing) {
+                Ok(()) if holes.is_empty() => format!("tables avoid {avoids}"),
+                Ok(()) => {
+                    format!("tables avoid {avoids}; {} without a port", counted(holes.len(), "item", "s"))
+                }
+                Err(error) => format!("tables cannot be written: {error}"),
+            },
+        };
+        self.log.push(Entry { at: now, place: None, text, since: at });
+    }
+
+    /// What is down, in any rail: rails have the same tables. A switch all of whose neighbours say so is dead.
+    fn down(&self) -> Down {
+        let topology = self.routing.topology();
+        let switches = topology.switches();
+        let mut links = BTreeSet::new();
+        for (&(component, port), state) in &self.states {
+            let is_down = matches!(state, LinkState::Down | LinkState::Trains(TrainingReason::Silent));
+            if is_down {
+                let link = if component < switches * self.rails {
+                    topology.wire(SwitchId(component % switches), port).map(|(link, _)| link)
+                } else {
+                    Some(topology.node_link(NodeId(component - switches * self.rails)))
+                };
+                links.extend(link.map(|link| link.0));
+            }
+        }
+        let is_dead = |&switch: &SwitchId| {
+            let mut wired =
+                (0..topology.ports(switch)).filter_map(|port| topology.wire(switch, PortId(port))).peekable();
+            let is_wired = wired.peek().is_some();
+            is_wired && wired.all(|(link, _)| links.contains(&link.0))
+        };
+        let ends = |link: &u32| topology.links()[*link as usize].ends;
+        let touched: BTreeSet<SwitchId> = links
+            .iter()
+            .flat_map(ends)
+            .filter_map(|end| if let End::Switch(switch, _) = end { Some(switch) } else { None })
+            .collect();
+        let dead: Vec<SwitchId> = touched.into_iter().filter(|switch| is_dead(switch)).collect();
+        Down { switches: dead, links: links.into_iter().map(LinkId).collect() }
+    }
+}
+
+/// A port, in words; `switches` in all rails.
+pub(super) fn place_of(switches: u32, rails: u32, change: &LinkChange) -> String {
+    let (component, port) = (change.component, change.port.0);
+    let rail_of = |number: u32, in_rail: u32| {
+        if rails > 1 { format!("rail {}, ", number / in_rail) } else { String::new() }
+    };
+    if component < switches {
+        let in_rail = switches / rails;
+        format!("{}switch {} port {port}", rail_of(component, in_rail), component % in_rail)
+    } else {
+        format!("{}node {}", rail_of(port, 1), component - switches)
+    }
+}
+
+/// The state of a link, in words.
+pub(super) fn words(state: &LinkState) -> String {
+    match state {
+        LinkState::Trains(TrainingReason::Silent) => "no heartbeats, trains".to_owned(),
+        LinkState::Trains(TrainingReason::Lanes) => "lanes have changed, trains".to_owned(),
+        LinkState::Trains(TrainingReason::Signal) => "a signal again, trains".to_owned(),
+        LinkState::Trains(TrainingReason::OtherEnd) => "trained by the other end".to_owned(),
+        LinkState::Active(agreement) => {
+            let (flits, cycles) = agreement.rate.ratio();
+            let lanes = agreement.lanes.count_ones();
+            format!("active on {lanes} lanes, {flits}/{cycles} of the full rate")
+        }
+        LinkState::Down => "down".to_owned(),
+    }
+}
+
+fn counted(count: usize, one: &str, ending: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}{ending}") }
+}

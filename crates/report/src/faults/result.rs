@@ -1,0 +1,197 @@
+//! What a run in which something broke came to, as a value and as JSON.
+
+use super::FaultPlan;
+use super::operator::Entry;
+use crate::fault_record::FaultRecord;
+use flitway_engine::{Clock, Cycle};
+use flitway_fabric::observer::Loss;
+use flitway_fabric::simulation::LostCounters;
+use flitway_wiring::NodeId;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What a run in which something broke came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultsResult {
+    /// Packets created, and delivered, since the start.
+    pub created: u64,
+    pub delivered: u64,
+    /// Packets lost for good.
+    pub lost: LostCounters,
+    /// Pairs of nodes that have lost packets.
+    pub pairs: u64,
+    /// The pair that lost packets for the longest time, from its first loss to its last one, in nanoseconds.
+    pub longest: Option<(NodeId, NodeId, f64)>,
+    /// When the first thing broke and when the last thing happened because of it, in nanoseconds; absent if nothing broke.
+    pub broken_ns: Option<[f64; 2]>,
+    /// Flits delivered a cycle and NIC port, before that, in between, and after.
+    pub accepted: [Option<f64>; 3],
+    /// What the manager has noted: when in nanoseconds, about what, what, and since when.
+    pub log: Vec<(f64, Option<String>, String, f64)>,
+    /// Of each bin: the load created, the load delivered, and packets lost.
+    pub series: Series,
+}
+
+/// Loads in the course of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Nanoseconds of a bin.
+    pub bin_ns: f64,
+    /// Of each: the load created.
+    pub created: Vec<f64>,
+    /// The load delivered.
+    pub accepted: Vec<f64>,
+    /// Packets lost.
+    pub lost: Vec<u64>,
+}
+
+impl FaultsResult {
+    /// What `record` and `log` say of a run under `plan` until cycle `end`, with these totals of packets created, delivered and
+    /// lost, on a machine with this clock and so many NIC ports.
+    #[must_use]
+    pub fn new(
+        plan: &FaultPlan,
+        record: &FaultRecord,
+        log: &[Entry],
+        (created, delivered, lost): (u64, u64, LostCounters),
+        end: Cycle,
+        (clock, ports): (Clock, u32),
+    ) -> Self {
+        let nanos = |cycle: Cycle| clock.nanos(cycle.0 as f64);
+        let pairs = pairs(&record.losses);
+        let longest =
+            pairs.iter().max_by_key(|(pair, [first, last])| (last.since(*first), std::cmp::Reverse(**pair)));
+        let first = plan.first();
+        let last_change = record.changes.last().map(|change| change.at);
+        let last_loss = record.losses.last().map(|loss| loss.at);
+        let last_table = log.iter().filter(|entry| entry.place.is_none()).map(|entry| entry.since).max();
+        let settled =
+            [last_change, last_loss, last_table].into_iter().flatten().max().unwrap_or(first).min(end);
+        let has_broken = first < end;
+        let mean = |from: Cycle, until: Cycle| mean(&record.delivered, record.bin, [from, until], ports);
+        FaultsResult {
+            created,
+            delivered,
+            lost,
+            pairs: pairs.len() as u64,
+            longest: longest.map(|(&(source, destination), [first, last])| {
+                (source, destination, nanos(Cycle(last.since(*first))))
+            }),
+            broken_ns: has_broken.then(|| [nanos(first), nanos(settled)]),
+            accepted: if has_broken {
+                [mean(Cycle::ZERO, first), mean(first, settled), mean(settled, end)]
+            } else {
+                [mean(Cycle::ZERO, end), None, None]
+            },
+            log: log
+                .iter()
+                .map(|entry| (nanos(entry.at), entry.place.clone(), entry.text.clone(), nanos(entry.since)))
+                .collect(),
+            series: Series::new(record, end, (clock, ports)),
+        }
+    }
+
+    /// The numbers of the object that `--json` has in `points`: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("faults.created", "packets"),
+        ("faults.delivered", "packets"),
+        ("faults.lost.in_dead_switch", "packets"),
+        ("faults.lost.link_down", "packets"),
+        ("faults.lost.unacknowledged", "packets"),
+        ("faults.lost.no_route", "packets"),
+        ("faults.pairs", "pairs of nodes"),
+        ("faults.longest_ns", "ns"),
+        ("faults.broken_ns", "ns"),
+        ("faults.settled_ns", "ns"),
+        ("faults.accepted_before", "fraction of the injection rate"),
+        ("faults.accepted_during", "fraction of the injection rate"),
+        ("faults.accepted_after", "fraction of the injection rate"),
+    ];
+
+    /// The object that `--json` has in `points`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let LostCounters { in_dead_switch, link_down, unacknowledged, no_route } = self.lost;
+        let [before, during, after] = self.accepted;
+        let mut value = json!({
+            "created": self.created,
+            "delivered": self.delivered,
+            "lost": {
+                "in_dead_switch": in_dead_switch,
+                "link_down": link_down,
+                "unacknowledged": unacknowledged,
+                "no_route": no_route,
+            },
+            "pairs": self.pairs,
+            "log": self.log.iter().map(|(at, place, text, since)| {
+                let mut entry = json!({ "at_ns": at, "text": text, "since_ns": since });
+                if let Some(place) = place {
+                    entry["place"] = json!(place);
+                }
+                entry
+            }).collect::<Vec<_>>(),
+            "series": {
+                "bin_ns": self.series.bin_ns,
+                "created": self.series.created,
+                "accepted": self.series.accepted,
+                "lost": self.series.lost,
+            },
+        });
+        let known = [
+            ("longest_ns", self.longest.map(|(.., time)| time)),
+            ("broken_ns", self.broken_ns.map(|[broken, _]| broken)),
+            ("settled_ns", self.broken_ns.map(|[_, settled]| settled)),
+            ("accepted_before", before),
+            ("accepted_during", during),
+            ("accepted_after", after),
+        ];
+        for (name, number) in known {
+            if let Some(number) = number {
+                value[name] = json!(number);
+            }
+        }
+        if let Some((source, destination, _)) = self.longest {
+            value["longest_pair"] = json!([source.0, destination.0]);
+        }
+        value
+    }
+}
+
+/// By pair of nodes: when it lost its first packet and its last one.
+fn pairs(losses: &[Loss]) -> BTreeMap<(NodeId, NodeId), [Cycle; 2]> {
+    let mut pairs: BTreeMap<(NodeId, NodeId), [Cycle; 2]> = BTreeMap::new();
+    for loss in losses {
+        let times = pairs.entry((loss.source, loss.destination)).or_insert([loss.at; 2]);
+        *times = [times[0].min(loss.at), times[1].max(loss.at)];
+    }
+    pairs
+}
+
+/// Flits a cycle and NIC port in the whole bins between two cycles; `None` if there is none.
+fn mean(flits: &[u64], bin: u64, [from, until]: [Cycle; 2], ports: u32) -> Option<f64> {
+    let bins = from.0.div_ceil(bin)..until.0 / bin;
+    let count = bins.clone().count();
+    let sum: u64 = bins.map(|place| flits.get(place as usize).copied().unwrap_or(0)).sum();
+    (count > 0).then(|| sum as f64 / (count as u64 * bin) as f64 / f64::from(ports))
+}
+
+impl Series {
+    fn new(record: &FaultRecord, end: Cycle, (clock, ports): (Clock, u32)) -> Self {
+        let bins = (end.0 / record.bin) as usize;
+        let full = record.bin as f64 * f64::from(ports);
+        let loads =
+            |flits: &[u64]| (0..bins).map(|bin| flits.get(bin).copied().unwrap_or(0) as f64 / full).collect();
+        let mut lost = vec![0; bins];
+        for loss in &record.losses {
+            if let Some(lost) = lost.get_mut((loss.at.0 / record.bin) as usize) {
+                *lost += 1;
+            }
+        }
+        Series {
+            bin_ns: clock.nanos(record.bin as f64),
+            created: loads(&record.created),
+            accepted: loads(&record.delivered),
+            lost,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Runs in which something breaks: the manager beside the course of a run, and what is told afterwards.
+
+use super::Session;
+use crate::fault_record::FaultRecord;
+use crate::faults::{FaultsResult, Operator};
+use crate::measure::{Aim, Course, Plan};
+use crate::recorder::{Batch, Recorder};
+use flitway_engine::Cycle;
+use flitway_engine::window::Outcome;
+use flitway_fabric::simulation::{Architecture, Counters};
+use flitway_fabric::{Endpoint, Simulation};
+use std::sync::atomic::AtomicBool;
+
+/// Bins into which the time of a run is cut, where that is known.
+const BINS: u64 = 100;
+
+/// Nanoseconds of a bin where it is not.
+const BIN_NS: f64 = 1_000.0;
+
+/// A course with a manager, who looks at the network every so often.
+pub(super) struct Managed<C> {
+    course: C,
+    operator: Option<Operator>,
+}
+
+impl<A: Architecture, E: Endpoint, C: Course<A, E>> Course<A, E> for Managed<C> {
+    fn advance(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        until: Cycle,
+        stop: &AtomicBool,
+    ) -> Outcome {
+        let Managed { course, operator: Some(operator) } = self else {
+            return self.course.advance(simulation, until, stop);
+        };
+        loop {
+            let next = operator.next();
+            let outcome = course.advance(simulation, until.min(next), stop);
+            if outcome == Outcome::Stopped {
+                return outcome;
+            }
+            if simulation.now() >= next {
+                operator.look(simulation);
+            } else if outcome == Outcome::Idle || simulation.now() >= until {
+                return outcome;
+            }
+        }
+    }
+
+    fn aims(&self) -> Vec<Aim> {
+        self.course.aims()
+    }
+
+    fn collect(&mut self, simulation: &mut Simulation<A, E, Recorder>, batch: &mut Batch) {
+        self.course.collect(simulation, batch);
+    }
+}
+
+impl Session {
+    /// `course` with the manager of this session, if it has one.
+    pub(super) fn managed<C>(&self, course: C) -> Managed<C> {
+        let settings = self.faults.as_ref().and_then(|plan| plan.manager);
+        Managed { course, operator: settings.map(|settings| Operator::new(settings, &self.fabric)) }
+    }
+
+    /// What a shard begins to record of faults in a run of `plan`.
+    pub(super) fn fault_record(&self, plan: &Plan) -> Option<FaultRecord> {
+        self.faults.as_ref().map(|_| {
+            let whole = plan.duration.map(|duration| (duration + plan.warm_up.unwrap_or(0)) / BINS);
+            FaultRecord::new(whole.unwrap_or((BIN_NS / self.machine.clock.nanos(1.0)) as u64))
+        })
+    }
+
+    /// What the faults of a run came to, of which these are the totals.
+    pub(super) fn faults_result<A: Architecture, E: Endpoint, C>(
+        &self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        course: &Managed<C>,
+        counters: &Counters,
+    ) -> Option<FaultsResult> {
+        let plan = self.faults.as_ref()?;
+        let mut record = FaultRecord::default();
+        let parts = simulation.gather_observers(|recorder| recorder.faults().cloned());
+        parts.iter().flatten().for_each(|part| record.add(part));
+        let log = course.operator.as_ref().map_or(&[][..], Operator::log);
+        let scale = (self.machine.clock, self.fabric.nodes() * self.fabric.rails);
+        let totals = (counters.packets_created, counters.packets_delivered, counters.lost);
+        Some(FaultsResult::new(plan, &record.sorted(), log, totals, simulation.now(), scale))
+    }
+}
