@@ -185,14 +185,14 @@ fn elite4s_conform() {
     let mail = conforms::<Elite>(&[
         plain.clone(),
         EliteSettings { selection: Selection::First, answer: None, buffer_flits: 12, ..plain.clone() },
-        EliteSettings { vcs: 4, answer: Some(AnswerSettings { node: 1, switch: 1 }), ..plain.clone() },
         EliteSettings {
             pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
             buffer_flits: 6,
+            answer: Some(AnswerSettings { node: 1, switch: 1 }),
             ..plain.clone()
         },
         // Whoever holds a path for a flit needs many.
-        EliteSettings { format: ONE_FLIT, vcs: 8, ..plain },
+        EliteSettings { format: ONE_FLIT, vcs: 4, ..plain },
     ]);
     assert!(mail.iter().eq(&["Answer", "Credits", "Flits", "Head", "Pace"]), "{mail:?}");
 }

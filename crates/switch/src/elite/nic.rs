@@ -122,7 +122,7 @@ impl Port {
                 self.sender.tell(cx, now, vc, places);
             }
         }
-        self.due = self.sender.due();
+        self.due = self.sender.until().min(self.sender.next_answer());
     }
 }
 

@@ -53,7 +53,9 @@ impl Period {
 
     #[inline]
     fn place(self, at: Cycle) -> u32 {
-        (at.0 % u64::from(self.0)) as u32
+        // Mostly there is nothing to divide.
+        let place = if self.0.is_power_of_two() { at.0 & (self.cycles() - 1) } else { at.0 % self.cycles() };
+        place as u32
     }
 
     #[inline]

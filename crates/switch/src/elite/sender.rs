@@ -221,6 +221,10 @@ impl Sender {
     /// Makes a plan from cycle `now` on. Returns the virtual channels whose packets begin in this cycle, as bits.
     pub(super) fn plan<'a>(&mut self, period: Period, now: Cycle, source: impl Fn(u16) -> Source<'a>) -> u64 {
         let mut walk = self.start(period, now, &source);
+        if walk.active == 0 {
+            (self.since, self.until) = (now, Cycle::NEVER);
+            return 0;
+        }
         let until = self.walk(period, now, &mut walk, &source);
         let until = until.unwrap_or_else(|| self.goes_on_until(period, now, &walk, &source));
         (self.since, self.until) = (now, until);
@@ -418,9 +422,14 @@ impl Sender {
         heard.fold(0, |heard, (vc, _)| heard | 1 << vc)
     }
 
-    /// When something is to be done, as far as known: the plan ends, or an answer comes.
-    pub(super) fn due(&self) -> Cycle {
-        self.lanes.iter().fold(self.until, |due, lane| due.min(lane.answer_at))
+    /// When the plan ends.
+    pub(super) fn until(&self) -> Cycle {
+        self.until
+    }
+
+    /// When the next answer comes, as far as known.
+    pub(super) fn next_answer(&self) -> Cycle {
+        self.lanes.iter().fold(Cycle::NEVER, |next, lane| next.min(lane.answer_at))
     }
 
     /// Takes in what is told of the credits of a virtual channel. Returns when there has to be another plan.

@@ -50,8 +50,9 @@ pub struct Switch {
     /// By port: the way back to who sends.
     backs: Box<[Option<Wire>]>,
     outputs: Box<[Option<Sender>]>,
-    /// By port: when the output has something to do, as far as known.
+    /// By port: when the output needs another plan, and when an answer comes to it, as far as known.
     dues: Box<[Cycle]>,
+    answers: Box<[Cycle]>,
     /// Incoming virtual channels whose first packet has no output, with the cycle from which on it requests; in that order.
     waiting: Vec<(Cycle, u16)>,
     /// The port at which the next packet that has a choice looks first.
@@ -60,6 +61,11 @@ pub struct Switch {
     has_freed: bool,
     /// The next cycle in which something may have to be done.
     due: Cycle,
+}
+
+/// The ports of which the cycle is no later than `now`, as bits.
+fn due_by(cycles: &[Cycle], now: Cycle) -> u64 {
+    (0..).zip(cycles).fold(0, |due, (port, &at)| due | u64::from(at <= now) << port)
 }
 
 /// Bytes of a switch port.
@@ -94,6 +100,7 @@ impl Switch {
             backs: wires.iter().map(|wires| wires.back).collect(),
             outputs: (0..).zip(wires).map(output).collect(),
             dues: vec![Cycle::NEVER; wires.len()].into(),
+            answers: vec![Cycle::NEVER; wires.len()].into(),
             waiting: Vec::new(),
             turn: 0,
             has_freed: false,
@@ -103,12 +110,13 @@ impl Switch {
 
     /// Everything that is to be done in cycle `now`.
     fn step<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        let due = (0..).zip(&self.dues).fold(0_u64, |due, (port, &at)| due | u64::from(at <= now) << port);
-        for output in bits(due) {
+        let mut touched = due_by(&self.dues, now);
+        for output in bits(touched) {
             self.settle_output(cx, now, output);
+        }
+        for output in bits(due_by(&self.answers, now)) {
             self.hear_answers(cx, now, output);
         }
-        let mut touched = due;
         if self.has_freed || self.waiting.iter().any(|&(at, _)| at == now) {
             self.has_freed = false;
             touched |= self.grant(cx, now);
@@ -121,7 +129,7 @@ impl Switch {
     /// When something is due after cycle `now`.
     fn next_due(&self, now: Cycle) -> Cycle {
         let asks = self.waiting.iter().map(|&(at, _)| at).find(|&at| at > now);
-        self.dues.iter().copied().fold(asks.unwrap_or(Cycle::NEVER), Cycle::min)
+        self.dues.iter().chain(&self.answers).copied().fold(asks.unwrap_or(Cycle::NEVER), Cycle::min)
     }
 
     /// Enters what output `number` has sent before cycle `now`, and which packets have gone.
@@ -149,6 +157,7 @@ impl Switch {
             let received = now + u64::from(settings.pipeline.transmit + wire.latency);
             if let Some(answer) = settings.answer {
                 lane.answer_at = received + u64::from(answer.node + wire.latency);
+                self.answers[number] = self.answers[number].min(lane.answer_at);
             }
             post(cx.post, wire, received, Mail::Whole(wire.port, vc as u8, received, state));
         }
@@ -169,6 +178,7 @@ impl Switch {
                 post(cx.post, back, comes, mail);
             }
         }
+        self.answers[number] = self.outputs[number].as_ref().map_or(Cycle::NEVER, Sender::next_answer);
     }
 
     /// Frees `vc` of output `number` and the incoming virtual channel whose packet had it, which is returned.
@@ -225,7 +235,7 @@ impl Switch {
             }
         }
         if let Some(output) = &self.outputs[number] {
-            self.dues[number] = output.due();
+            self.dues[number] = output.until();
         }
     }
 
@@ -313,8 +323,10 @@ impl SwitchModel<Elite> for Switch {
         for (port, vc, at) in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
                 output.lanes[usize::from(vc)].answer_at = at;
+                let next = &mut self.answers[usize::from(port)];
+                *next = at.min(*next);
+                self.due = self.due.min(at);
             }
-            self.call(port, at);
         }
         for (port, at, rate) in inbox.paces.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {

@@ -52,9 +52,12 @@ impl Switch {
         vc: usize,
         lane: &Lane,
     ) -> Option<Waiting> {
-        lane.owner.filter(|_| lane.has_begun && !output.leads_to_node)?;
+        lane.owner.filter(|_| !output.leads_to_node)?;
         let (port, vc_out) = (output.place.port, vc as u8);
         let need = if shared.settings.answer.is_some() {
+            if !lane.has_begun {
+                return None;
+            }
             Need::Space { output: port, vc: vc_out, units: 1, sent: lane.begun.wrapping_sub(1) }
         } else {
             let sent = output.sent_before(shared.period, vc, now);
