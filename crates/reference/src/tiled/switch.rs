@@ -8,7 +8,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::ReplyLanes;
 use flitway_fabric::observer::{Grant, Passage, SwitchObserver};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
-use flitway_wiring::routing::{Arrival, Candidate};
+use flitway_wiring::routing::{Arrival, Candidate, Selection};
 use flitway_wiring::{PortId, SwitchId};
 use std::collections::VecDeque;
 use tile::{Moving, Tile, Waiting};
@@ -134,11 +134,30 @@ impl Switch {
         let header = world.packets[packet].header;
         // It names the first one only, where switches do not select by load.
         world.routing.candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
-        let load = |candidate: &&Candidate| self.tiles[candidate.hop.port.index()].loads.iter().sum::<u32>();
-        let chosen = candidates.iter().min_by_key(load).expect("a packet has somewhere to go");
+        let by_load = world.settings.selection == Selection::LeastLoaded;
+        // Those that are no escapes go first, and need room that is certain.
+        let private = world.settings.buffers.input.private;
+        let flits = world.flits_of(packet);
+        let can_be_taken = |candidate: &&Candidate| {
+            let (output, label) = self.way_out(candidate, came % lanes, world);
+            let is_certain = self.tiles[output].loads[label] + flits <= private;
+            !by_load || world.routing.is_escape(self.here, candidate.hop) || is_certain
+        };
+        let cost = |candidate: &&Candidate| {
+            let load = self.tiles[candidate.hop.port.index()].loads.iter().sum::<u32>();
+            (world.routing.is_escape(self.here, candidate.hop), load * world.routing.weight(**candidate))
+        };
+        let chosen = candidates.iter().filter(can_be_taken).min_by_key(cost);
+        let chosen = *chosen.expect("a packet has somewhere to go");
+        let way_out = self.way_out(&chosen, came % lanes, world);
         world.packets[packet].header = chosen.header;
-        let (output, class) = (chosen.hop.port.index(), usize::from(chosen.hop.class));
-        let lane = came % lanes;
+        way_out
+    }
+
+    /// The output of `candidate`, and the virtual channel by which a packet on `lane` leaves by it.
+    fn way_out(&self, candidate: &Candidate, lane: usize, world: &World) -> (usize, usize) {
+        let lanes = world.lanes();
+        let (output, class) = (candidate.hop.port.index(), usize::from(candidate.hop.class));
         let lane = match world.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
