@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Import a fabric that others have described: the output of ibnetdiscover, with the tables of OpenSM, and more formats
     Import(ImportArguments),
+    /// Write the fabric of a machine for other programs: Graphviz, GraphML, Slurm
+    Export(ExportArguments),
     /// Print the completions of a shell, with the names of machines and the paths of settings
     Completions(CompletionsArguments),
     /// Print the man page, of a command if one is named, as roff for `man -l -`
@@ -259,6 +261,18 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=63))]
     pub(crate) nodes_per_switch: Option<u32>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportArguments {
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
+    /// What to write: dot (Graphviz), graphml, slurm (`topology.conf`). Of several rails one is written: all are alike
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: String,
+    /// Where it goes: a file, or standard output with `-`
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) out: String,
 }
 
 /// Ends the process with what is wrong with the arguments, or with the help that they ask for. `complain` prints harmlessly.

@@ -122,7 +122,11 @@ fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
 /// The smallest changes that are known to help.
 fn fix(machine: &Machine) -> String {
     let up_down = "routing.algorithm = \"up-down\"";
-    let Some((flag, classes)) = machine.routing_for_study() else { return format!("fix: {up_down}") };
+    let Some((flag, classes)) = machine.routing_for_study() else {
+        // Tables have a file, which no other routing takes.
+        let without = if machine.tables.is_some() { " without routing.file" } else { "" };
+        return format!("fix: {up_down}{without}");
+    };
     // Another routing does not take the setting.
     let up_down = format!("{up_down} without {flag}");
     let chip = machine.switch.chip();
@@ -173,6 +177,8 @@ pub(crate) fn loads_section(
     let Some(loads) = loads else {
         let reason = if fabric.nodes() > LOADS_NODES_MAX {
             format!("the machine has more than {LOADS_NODES_MAX} nodes")
+        } else if fabric.routing.is_adaptive() {
+            "switches choose the ways of packets by load".to_owned()
         } else if has_too_many_ways(fabric) {
             "packets of too many nodes go too many ways".to_owned()
         } else {

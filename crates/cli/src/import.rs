@@ -28,6 +28,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     let inputs =
         Inputs { fabrics: fabrics?, tables: tables?, format, nodes_per_switch, name: place.name.clone() };
     let made = imported(&inputs)?;
+    keep_edited(&made, &place)?;
     let written = write(&made, &place)?;
     if !manner().quiet {
         say(&broken(&report(&made, &written), COLUMN))?;
@@ -86,6 +87,20 @@ impl Place {
     fn file(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.name))
     }
+}
+
+/// Refuses to replace a machine file that says something else than this import does: it has been edited, most likely.
+fn keep_edited(made: &Imported, place: &Place) -> Result<(), Failure> {
+    let path = place.file("toml");
+    let Ok(there) = std::fs::read_to_string(&path) else { return Ok(()) };
+    if there.trim_end() == made.machine.trim_end() {
+        return Ok(());
+    }
+    let message = format!(
+        "{OUT}: {} is there, and is not what this import writes: it may have been edited",
+        path.display()
+    );
+    Err(Failure::input(message, Some("remove it, or name another place".to_owned())))
 }
 
 /// Writes the files, the machine last: it names the others.

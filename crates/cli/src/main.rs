@@ -15,6 +15,7 @@ mod compare;
 mod counters;
 mod experiment;
 mod explain;
+mod export;
 mod failure;
 mod faults;
 mod import;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain::explain(explain),
         Command::Compare(compare) => compare::compare(compare),
         Command::Import(arguments) => import::import(arguments),
+        Command::Export(arguments) => export::export(arguments),
         Command::Completions(completions) => shell::completions(completions.shell),
         Command::Man(man) => shell::man(man.command.as_deref()),
     };

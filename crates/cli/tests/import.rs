@@ -287,3 +287,90 @@ fn no_file_that_is_made_replaces_an_input() {
     assert_refused(&[(&["import", &input, "--out", &out], &["would replace an input"])]);
     assert_eq!(fs::read_to_string(&path).unwrap(), TWO_LEAVES);
 }
+
+/// What is exported as GraphML comes back with all switches, nodes and cables, and their lengths.
+#[test]
+fn what_is_exported_comes_back() {
+    let folder = folder("export");
+    let (graphml, slurm) = (folder.join("there.graphml"), folder.join("topology.conf"));
+    let export = |format: &str, out: &Path| {
+        let out = out.display().to_string();
+        let output = flitway(&["export", "fattree-128", "--format", format, "--out", &out]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        fs::read_to_string(out).unwrap()
+    };
+    let text = export("graphml", &graphml);
+    let (_, report) = imported("export-back", &[("there.graphml", &text)], &[]);
+    says(&report, &["taken    80 switches, 128 nodes, 384 cables"]);
+    let facts = |machine: &str| {
+        let output = flitway(&["check", machine, "--json", "-"]);
+        let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let facts = &json["facts"];
+        ["nodes", "switches_per_rail", "links_per_rail", "hops_mean"].map(|key| facts[key].clone())
+    };
+    let back = Path::new(env!("CARGO_TARGET_TMPDIR")).join("import/export-back/made.toml");
+    assert_eq!(facts(&back.display().to_string()), facts("fattree-128"));
+    let text = export("slurm", &slurm);
+    let (_, report) = imported("export-slurm", &[("topology.conf", &text)], &[]);
+    says(&report, &["33 switches, 128 nodes"]);
+    let dot = stdout(&flitway(&["export", "fattree-128", "--format", "dot"]));
+    assert!(dot.starts_with("graph \"fattree-128\" {") && dot.trim_end().ends_with('}'), "{dot}");
+    assert_eq!(dot.matches(" -- ").count(), text_links());
+    assert_refused(&[(
+        &["export", "fattree-128", "--format", "svg"],
+        &["expected one of dot, graphml, slurm"],
+    )]);
+}
+
+/// Links of a rail of `fattree-128`.
+fn text_links() -> usize {
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&flitway(&["check", "fattree-128", "--json", "-"]))).unwrap();
+    json["facts"]["links_per_rail"].as_u64().unwrap() as usize
+}
+
+/// A list that goes from vertex to vertex names each cable twice.
+#[test]
+fn cables_that_are_named_from_both_ends_are_there_once() {
+    let edges = "a b\nb a\na c\nc a\nb c\nc b\na n0\nn0 a\nb n1\nn1 b\n";
+    let (_, report) = imported("twice", &[("twice.txt", edges)], &[]);
+    says(
+        &report,
+        &["3 switches, 2 nodes, 5 cables", "10 edges are 5 cables: each is named from both of its ends"],
+    );
+    // One that is not named back may as well be a second cable.
+    let parallel = "a b\nb a\na c\nb c\na n0\nb n1\n";
+    let (_, report) = imported("parallel", &[("parallel.txt", parallel)], &[]);
+    says(&report, &["3 switches, 2 nodes, 6 cables"]);
+}
+
+#[test]
+fn a_machine_that_has_been_edited_is_not_replaced() {
+    let (folder, _) = imported("edited", &[("net.txt", TWO_LEAVES)], &[]);
+    let (net, out) =
+        (folder.join("net.txt").display().to_string(), folder.join("made").display().to_string());
+    let again = ["import", &net, "--out", &out];
+    assert!(flitway(&again).status.success(), "nothing has changed");
+    let machine = folder.join("made.toml");
+    let edited = fs::read_to_string(&machine).unwrap() + "# mine\n";
+    fs::write(&machine, &edited).unwrap();
+    assert_refused(&[(&again, &["it may have been edited", "remove it, or name another place"])]);
+    assert_eq!(fs::read_to_string(&machine).unwrap(), edited);
+}
+
+/// Tables of two times, or of another time than the cables.
+#[test]
+fn tables_that_contradict_each_other_are_refused_and_guids_outlast_lids() {
+    let folder = folder("contradict");
+    let write = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).unwrap();
+        folder.join(name).display().to_string()
+    };
+    let (net, one) = (write("net.txt", TWO_LEAVES), write("one.lfts", TWO_LEAVES_TABLES));
+    let line =
+        TWO_LEAVES_TABLES.lines().find(|line| line.contains(" 035 ") && line.contains("Channel")).unwrap();
+    let other = write("other.lfts", &TWO_LEAVES_TABLES.replace(line, &line.replace(" 035 ", " 036 ")));
+    let out = folder.join("made").display().to_string();
+    let both = ["import", &net, "--tables", &one, &other, "--out", &out];
+    assert_refused(&[(&both, &["a file before this one has port 35 for this LID"])]);
+}

@@ -107,11 +107,19 @@ struct Counts {
     further: usize,
     unknown: usize,
     multicast: usize,
+    /// Entries whose LID is that of another NIC port than their GUID.
+    renumbered: usize,
 }
 
 impl Counts {
     fn note(&self, tables: &mut Tables) {
         tables.notes.taken.push(format!("{} of forwarding tables", counted(self.taken, "entry")));
+        if self.renumbered > 0 {
+            let count = counted(self.renumbered, "entry");
+            tables.notes.guessed.push(format!(
+                "{count} by GUID: the LID is that of another NIC port in the description, which is older or newer"
+            ));
+        }
         let dropped = [
             (self.switches, "for switches themselves"),
             (self.further, "for further LIDs of NIC ports (LMC): packets take the first LID"),
@@ -217,6 +225,10 @@ impl Reader<'_> {
                 let message = "there is another port for this LID already".to_owned();
                 self.text.contradicts(&span, message, (&first, "one port for each LID"));
             }
+            (Some(before), None) if before != port - 1 => {
+                let message = format!("a file before this one has port {} for this LID", before + 1);
+                self.text.wrong(&span, message, "one port for each LID, in all files");
+            }
             (Some(_), _) => {}
             (None, _) => self.counts.taken += 1,
         }
@@ -225,20 +237,22 @@ impl Reader<'_> {
     /// The NIC port that has the LID in the subnet of the switch.
     fn nic(&mut self, switch: usize, lid: u32, body: &str) -> Option<usize> {
         let place = (self.fabric.switches[switch].file, lid);
-        if let Some(nic) = self.known.lids.get(&place) {
-            return Some(*nic);
+        let guid = body.split_once("portguid").and_then(|(_, rest)| crate::guid::of(rest));
+        let of_guid = guid.and_then(|guid| self.known.guids.get(&guid)).copied();
+        if let Some(&nic) = self.known.lids.get(&place) {
+            // A LID may have been given to another one since; a GUID stays.
+            let is_other = of_guid.is_some_and(|other| other != nic);
+            self.counts.renumbered += usize::from(is_other);
+            return of_guid.or(Some(nic));
         }
         match self.known.others.get(&place) {
             Some(Other::Switch) => self.counts.switches += 1,
             Some(Other::Further) => self.counts.further += 1,
-            None => {
-                let guid = body.split_once("portguid").and_then(|(_, rest)| crate::guid::of(rest));
-                match guid.and_then(|guid| self.known.guids.get(&guid)) {
-                    Some(nic) => return Some(*nic),
-                    None if body.contains("Switch portguid") => self.counts.switches += 1,
-                    None => self.counts.unknown += 1,
-                }
-            }
+            None => match of_guid {
+                Some(nic) => return Some(nic),
+                None if body.contains("Switch portguid") => self.counts.switches += 1,
+                None => self.counts.unknown += 1,
+            },
         }
         None
     }

@@ -1,7 +1,8 @@
 //! Graphs of which nobody says what is a switch: vertices, some of them nodes, and edges.
 
-use crate::fabric::{Cable, End, Fabric, NicPort, Switch, counted};
+use crate::fabric::{Cable, End, Fabric, NicPort, Notes, Switch, counted};
 use flitway_machine::{Code, Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
 
 /// The most nodes that are made.
 const NODES_MAX: usize = 1 << 20;
@@ -29,6 +30,7 @@ pub(crate) fn fabric(
     nodes_per_switch: Option<u32>,
 ) -> Result<Fabric, Diagnostics> {
     let mut fabric = Fabric::default();
+    let edges = &once_each(edges, &mut fabric.notes);
     let mut degrees = vec![0_usize; vertices.len()];
     edges.iter().flat_map(|edge| edge.ends).for_each(|vertex| degrees[vertex] += 1);
     let is_said = vertices.iter().any(|vertex| vertex.is_node.is_some());
@@ -89,6 +91,25 @@ pub(crate) fn fabric(
         return Err(problem.expected("vertices with one edge, which are taken for nodes").help(help).into());
     }
     Ok(fabric)
+}
+
+/// Each edge once, if there are as many between two vertices one way as the other: then whoever has listed them went from
+/// vertex to vertex.
+fn once_each(edges: &[Edge], notes: &mut Notes) -> Vec<Edge> {
+    let mut counts: BTreeMap<[usize; 2], usize> = BTreeMap::new();
+    for edge in edges {
+        *counts.entry(edge.ends).or_default() += 1;
+    }
+    let is_named_twice =
+        |(&[a, b], count): (&[usize; 2], &usize)| a != b && counts.get(&[b, a]) == Some(count);
+    let are_all = !edges.is_empty() && counts.iter().all(is_named_twice);
+    if !are_all {
+        return edges.to_vec();
+    }
+    let once: Vec<Edge> = edges.iter().filter(|edge| edge.ends[0] < edge.ends[1]).cloned().collect();
+    let (named, cables) = (counted(edges.len(), "edge"), counted(once.len(), "cable"));
+    notes.guessed.push(format!("{named} are {cables}: each is named from both of its ends"));
+    once
 }
 
 /// Gives each switch so many nodes of its own.

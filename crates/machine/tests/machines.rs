@@ -550,6 +550,36 @@ fn only_links_that_there_are_are_rounded() {
     assert_eq!(rounded("topology={kind=\"mesh\", dimensions=[4, 1]}"), ["node", "dimension-0"]);
 }
 
+/// Who cannot select is refused, with what it does instead; and tiled switches are told to.
+#[test]
+fn routings_that_switches_select_for_need_switches_that_do() {
+    let refused = |machine: &str, set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+        Machine::load(machine, &set).unwrap_err().to_string()
+    };
+    let dragonfly = "topology={kind=\"dragonfly\", switches_per_group=4, global_ports=2}";
+    let problem = refused("hpp-switch", &[dragonfly, "routing.algorithm=ugal", "switch.vcs=3"]);
+    for part in [
+        "`ugal` routing takes switches that select",
+        "follows the way that the source has written",
+        "minimal",
+    ] {
+        assert!(problem.contains(part), "{problem}");
+    }
+    let problem = refused("sp-switch-16", &["routing.algorithm=adaptive"]);
+    assert!(problem.contains("routes by destination alone"), "{problem}");
+    let tiled =
+        ["topology={kind=\"torus\", dimensions=[4, 4]}", "link.length={node=\"1 m\", switch=\"1 m\"}"];
+    let adaptive = [&tiled[..], &["routing={algorithm=\"adaptive\"}"]].concat();
+    let problem = refused("th-frame", &adaptive);
+    assert!(problem.contains("switch.selection=least-loaded"), "{problem}");
+    load("th-frame", &[&adaptive[..], &["switch.selection=least-loaded"]].concat());
+    let problem = refused("mesh-8x8", &["routing.algorithm=s-mod-k"]);
+    assert!(problem.contains("a fat-tree or a k-ary-n-tree"), "{problem}");
+    let problem = refused("th-frame", &[&tiled[..], &["routing={algorithm=\"par\"}"]].concat());
+    assert!(problem.contains("dragonfly"), "{problem}");
+}
+
 #[test]
 fn a_clock_may_be_an_exact_fraction() {
     let machine = Machine::load("hpp-switch", &["clock=14/33 GHz".to_owned()]).unwrap();

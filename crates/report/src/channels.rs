@@ -272,7 +272,8 @@ impl ChannelLoads {
     #[must_use]
     pub fn new(waiting: &Waiting, fabric: &Fabric, traffic: &Traffic) -> Option<Self> {
         let topology = fabric.topology();
-        if has_too_many_ways(fabric) || waiting.lost().is_some() {
+        let is_unknown = has_too_many_ways(fabric) || fabric.routing.is_adaptive();
+        if is_unknown || waiting.lost().is_some() {
             return None;
         }
         let weight = |source: NodeId, node: NodeId| traffic.weight(source, node);

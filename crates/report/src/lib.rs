@@ -7,6 +7,7 @@ pub mod barriers;
 pub mod bill;
 pub mod channels;
 pub mod details;
+pub mod export;
 pub mod facts;
 pub mod fault_record;
 pub mod faults;

@@ -75,11 +75,13 @@ impl Theory {
         theory
     }
 
-    /// The bounds of `traffic` on `fabric`; `None` for machines whose traffic matrix is too large to walk.
+    /// The bounds of `traffic` on `fabric`; `None` for machines whose traffic matrix is too large to walk, and where ways
+    /// follow from what switches select.
     #[must_use]
     pub fn new(fabric: &Fabric, traffic: &Traffic) -> Option<Self> {
         let nodes = fabric.nodes();
-        if nodes > NODES_MAX {
+        // Where switches choose the way nobody knows what channels carry.
+        if nodes > NODES_MAX || fabric.routing.is_adaptive() {
             return None;
         }
         let topology = fabric.topology();

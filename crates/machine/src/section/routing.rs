@@ -27,6 +27,8 @@ struct Row {
     leads_worms: bool,
     /// Whether sources draw among several ways.
     draws: bool,
+    /// Whether it takes switches that select among outputs by load.
+    selects: bool,
 }
 
 /// What a routing asks of a topology.
@@ -35,6 +37,8 @@ enum Needs {
     Own,
     /// Links that lead both ways.
     BothWays,
+    /// That it is one of these kinds.
+    Kinds(&'static [&'static str]),
     /// Intermediates by way of which packets can go.
     Intermediates,
     /// Nothing but a file.
@@ -61,6 +65,21 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: true,
         draws: false,
+        selects: false,
+    },
+    Row {
+        choice: Choice {
+            name: "s-mod-k",
+            doc: "For fat trees and k-ary n-trees. On the way up the source number picks the port as the destination number does \
+                  in d-mod-k; all packets of a node climb one way.",
+        },
+        kind: RoutingKind::SModK,
+        for_study: None,
+        variant: None,
+        needs: Needs::Kinds(&["fat-tree", "k-ary-n-tree"]),
+        leads_worms: false,
+        draws: false,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -75,6 +94,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: false,
         draws: false,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -89,6 +109,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: false,
         draws: false,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -104,6 +125,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: false,
         draws: false,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -119,6 +141,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: false,
         draws: true,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -134,6 +157,56 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Intermediates,
         leads_worms: false,
         draws: true,
+        selects: false,
+    },
+    Row {
+        choice: Choice {
+            name: "adaptive",
+            doc: "For every topology whose links lead both ways, with switches that select (`switch.selection = \
+                  \"least-loaded\"`). Any link of a shortest path, the least loaded one, in a class of its own, while the room \
+                  of the packet at the other end is certain: within the private part of the buffer \
+                  (`switch.buffers.private`). Otherwise a packet escapes into another class, which is routed up*/down*, and \
+                  stays there.",
+        },
+        kind: RoutingKind::Adaptive,
+        for_study: None,
+        variant: None,
+        needs: Needs::BothWays,
+        leads_worms: false,
+        draws: false,
+        selects: true,
+    },
+    Row {
+        choice: Choice {
+            name: "ugal",
+            doc: "For dragonflies and HyperX of up to three dimensions, with switches that select (`switch.selection = \
+                  \"least-loaded\"`). UGAL-L: the switch of the source sends a packet minimally if the load of that output is no \
+                  more than twice that of the output to an intermediate that is drawn, and by way of that otherwise. Classes \
+                  of virtual channels are those of `valiant`. (UGAL-G would have to know the loads of other switches, which \
+                  nothing tells a switch.)",
+        },
+        kind: RoutingKind::Ugal,
+        for_study: None,
+        variant: None,
+        needs: Needs::Intermediates,
+        leads_worms: false,
+        draws: true,
+        selects: true,
+    },
+    Row {
+        choice: Choice {
+            name: "par",
+            doc: "For dragonflies, with switches that select (`switch.selection = \"least-loaded\"`). As `ugal`, and the switch \
+                  after a minimal local hop in the first group may still send the packet by way of the intermediate; it has a \
+                  fourth class of virtual channels for that.",
+        },
+        kind: RoutingKind::Par,
+        for_study: None,
+        variant: None,
+        needs: Needs::Kinds(&["dragonfly"]),
+        leads_worms: false,
+        draws: true,
+        selects: true,
     },
     Row {
         choice: Choice {
@@ -148,6 +221,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: true,
         draws: false,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -161,6 +235,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: true,
         draws: false,
+        selects: false,
     },
     Row {
         choice: Choice {
@@ -175,6 +250,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::File,
         leads_worms: false,
         draws: false,
+        selects: false,
     },
 ];
 
@@ -188,13 +264,13 @@ pub(crate) fn for_study(kind: RoutingKind) -> Option<(&'static Setting, RoutingK
 settings! {
     pub(crate) static SETTINGS;
 
-    /// How the path of a packet is chosen. Every routing but `multi-path` and `valiant` is deterministic: packets between
-    /// two nodes take one path in each rail. On several virtual channels they may overtake each other there, unless `nic.vc =
-    /// "by-flow"`; and `switch.ascent = "adaptive"` leaves the choice among the ports up to the switches, and with it
-    /// the order.
+    /// How the path of a packet is chosen. Every routing but `multi-path`, `valiant`, `adaptive`, `ugal` and `par` is
+    /// deterministic: packets between two nodes take one path in each rail. On several virtual channels they may overtake
+    /// each other there, unless `nic.vc = "by-flow"`; and `switch.ascent = "adaptive"` leaves the choice among the ports up
+    /// to the switches, and with it the order.
     pub(crate) ALGORITHM = "routing.algorithm", choices_of!(ROUTINGS, row => row.choice), required, example("d-mod-k"),
-        source("dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Skeie, Lysne and Theiss, \
-                IPDPS 2002; Domke, Hoefler and Nagel, IPDPS 2011; th-express-2.txt section 4.3.3 (P-TH-110)");
+        source("dawning5000.txt section 3 (P-DN-005); OQ-D13; Kim et al., ISCA 2008, section 4.1; Jiang, Kim and Dally, ISCA 2009; Skeie, \
+                Lysne and Theiss, IPDPS 2002; Domke, Hoefler and Nagel, IPDPS 2011; th-express-2.txt section 4.3.3 (P-TH-110)");
 
     /// Whether dimension-order routing moves a packet to a second class of virtual channels where it crosses the
     /// dateline of a ring. Without, for study, all virtual channels are one class, and packets in a ring of five
@@ -307,6 +383,7 @@ pub(crate) fn fix(values: &Values, name: &str) -> String {
     let strays = [
         (&DATELINE, name != DIMENSION_ORDER && is_false(&DATELINE)),
         (&VC_CLASSES, name != MINIMAL && values.location(&VC_CLASSES).is_some()),
+        (&FILE, name != TABLES && values.location(&FILE).is_some()),
     ];
     let of_rtb = rtb::SETTINGS.iter().filter(|setting| name != RTB && values.location(setting).is_some());
     for flag in strays.into_iter().filter(|(_, strays)| *strays).map(|(flag, _)| flag).chain(of_rtb.copied())
@@ -330,13 +407,18 @@ fn row_of(kind: RoutingKind) -> Option<&'static Row> {
 }
 
 /// The name of `kind`.
-fn name_of(kind: RoutingKind) -> &'static str {
+pub(crate) fn name_of(kind: RoutingKind) -> &'static str {
     row_of(kind).map_or("", |row| row.choice.name)
 }
 
 /// Whether sources draw among several ways of `kind`.
 pub(crate) fn draws(kind: RoutingKind) -> bool {
     row_of(kind).is_some_and(|row| row.draws)
+}
+
+/// Whether `kind` takes switches that select among outputs by load.
+pub(crate) fn selects(kind: RoutingKind) -> bool {
+    row_of(kind).is_some_and(|row| row.selects)
 }
 
 /// Whether worms can be replicated on the way that `kind` leads them.
@@ -349,6 +431,7 @@ impl Row {
         match self.needs {
             Needs::Own => topology.row.own_routing == self.kind,
             Needs::BothWays => !topology.is_one_way(),
+            Needs::Kinds(kinds) => kinds.contains(&topology.kind()),
             Needs::Intermediates => topology.has_intermediates,
             Needs::File => true,
         }
@@ -362,6 +445,7 @@ impl Row {
                 either(&own.map(|row| row.noun).collect::<Vec<_>>())
             }
             Needs::BothWays => "a topology whose links lead both ways".to_owned(),
+            Needs::Kinds(kinds) => either(&topology::nouns(kinds).collect::<Vec<_>>()),
             Needs::Intermediates => "a dragonfly, or a HyperX of up to three dimensions,".to_owned(),
             Needs::File => "any topology".to_owned(),
         }

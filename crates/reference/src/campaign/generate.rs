@@ -176,8 +176,8 @@ mod tests {
             for routing in RoutingKind::NAMES {
                 let is_none = match *routing {
                     "DimensionOrderWithoutDateline" | "MinimalInOneClass" => true,
-                    // Sources draw among several ways.
-                    "MultiPath" | "Valiant" => *chip == "Sp",
+                    // Sources draw among several ways, or several classes are needed.
+                    "MultiPath" | "Valiant" | "Adaptive" | "Ugal" | "Par" => *chip == "Sp",
                     "DestinationTag" => *chip != "Sp",
                     _ => false,
                 };

@@ -8,7 +8,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::observer::{Grant, Passage, SwitchObserver};
 use flitway_fabric::{LossCause, ReplyLanes};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
-use flitway_wiring::routing::{Arrival, Candidate};
+use flitway_wiring::routing::{Arrival, Candidate, Selection};
 use flitway_wiring::{PortId, SwitchId};
 use std::collections::VecDeque;
 use tile::{Moving, Tile, Waiting};
@@ -180,15 +180,32 @@ impl Switch {
         candidates.retain(|candidate| {
             self.tiles.get(candidate.hop.port.index()).is_some_and(|tile| tile.port.is_some())
         });
-        let load = |candidate: &&Candidate| {
+        let by_load = world.settings.selection == Selection::LeastLoaded;
+        // Those that are no escapes go first, and need room that is certain.
+        let private = world.settings.buffers.input.private;
+        let flits = world.flits_of(packet);
+        let routing = world.routing();
+        let can_be_taken = |candidate: &&Candidate| {
+            let (output, label) = self.way_out(candidate, came % lanes, world);
+            let is_certain = self.tiles[output].loads[label] + flits <= private;
+            !by_load || routing.is_escape(self.here, candidate.hop) || is_certain
+        };
+        let cost = |candidate: &&Candidate| {
             let tile = &self.tiles[candidate.hop.port.index()];
             let is_active = tile.port.as_ref().is_some_and(Port::is_active);
-            (!is_active, tile.loads.iter().sum::<u32>())
+            let load = tile.loads.iter().sum::<u32>() * routing.weight(**candidate);
+            (!is_active, routing.is_escape(self.here, candidate.hop), load)
         };
-        let chosen = candidates.iter().min_by_key(load)?;
+        let chosen = *candidates.iter().filter(can_be_taken).min_by_key(cost)?;
+        let way_out = self.way_out(&chosen, came % lanes, world);
         world.packets[packet].header = chosen.header;
-        let (output, class) = (chosen.hop.port.index(), usize::from(chosen.hop.class));
-        let lane = came % lanes;
+        Some(way_out)
+    }
+
+    /// The output of `candidate`, and the virtual channel by which a packet on `lane` leaves by it.
+    fn way_out(&self, candidate: &Candidate, lane: usize, world: &World) -> (usize, usize) {
+        let lanes = world.lanes();
+        let (output, class) = (candidate.hop.port.index(), usize::from(candidate.hop.class));
         let lane = match world.settings.lane {
             LaneOut::Kept => lane,
             LaneOut::LeastLoaded => {
@@ -201,7 +218,7 @@ impl Switch {
                 turns.min_by_key(load).expect("there is a lane")
             }
         };
-        Some((output, class * lanes + lane))
+        (output, class * lanes + lane)
     }
 
     /// Step 3.

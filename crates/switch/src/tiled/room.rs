@@ -13,6 +13,11 @@ impl Parts {
     pub(super) fn new(settings: BufferSettings, vcs: u32) -> Self {
         Parts { private: settings.private, shared: settings.shared(vcs) }
     }
+
+    /// Whether so many flits of a virtual channel always have room, whatever others hold.
+    pub(super) fn has_certainly(self, flits: u32) -> bool {
+        flits <= self.private
+    }
 }
 
 /// The flits that a buffer holds, or keeps room for.

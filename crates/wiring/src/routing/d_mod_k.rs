@@ -33,6 +33,12 @@ impl DModK {
 }
 
 impl DModK {
+    /// The port down to `destination`; `None` where it is not below.
+    pub(super) fn port_down(&self, here: SwitchId, destination: NodeId) -> Option<PortId> {
+        let (first, end, stride) = self.below[here.index()];
+        (first..end).contains(&destination.0).then(|| PortId((destination.0 - first) / stride))
+    }
+
     /// Whether every node is below `here`: its ports all lead down.
     fn is_top(&self, here: SwitchId) -> bool {
         let (first, end, _) = self.below[here.index()];

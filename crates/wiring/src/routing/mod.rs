@@ -4,6 +4,7 @@
 //! [`Selection`] chooses among them, in the switches. Sources of a source-routed network walk it once per packet, by its first
 //! candidates, and put the hops into the header; a [`Route`] is that header field.
 
+mod adaptive;
 mod balance;
 mod d_mod_k;
 mod destination_tag;
@@ -13,15 +14,19 @@ mod header;
 mod hyperx;
 mod layered;
 mod multi_path;
+mod route;
 pub mod rtb;
+mod s_mod_k;
 pub mod select;
 mod tables;
+mod ugal;
 mod up_down;
 mod valiant;
 mod xgft;
 
 pub use balance::load_of_shortest;
 pub use header::Header;
+pub use route::Route;
 pub use select::Selection;
 pub use tables::{ForwardingTables, TableFault};
 pub(crate) use up_down::spanning_tree;
@@ -31,7 +36,6 @@ use crate::topology::{End, Shape, Topology, TopologySettings};
 use crate::{PortId, SwitchId};
 use rtb::Oblivious;
 pub use rtb::{Down, Hole};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -119,6 +123,17 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         true
     }
 
+    /// Whether its first candidates are not what packets take where switches select: then nothing follows from them.
+    fn is_adaptive(&self) -> bool {
+        false
+    }
+
+    /// How much what waits for a candidate counts, where a switch selects by load.
+    fn weight(&self, candidate: Candidate) -> u32 {
+        let _ = candidate;
+        1
+    }
+
     /// The way from `source` by first candidates, where there is a faster way to it than hop by hop.
     fn way(&self, source: NodeId, destination: NodeId) -> Option<Route> {
         let _ = (source, destination);
@@ -144,6 +159,14 @@ pub enum RoutingKind {
     MinimalInOneClass,
     /// One of all shortest paths, drawn for each packet or each pair of nodes.
     MultiPath,
+    /// Source modulo k on the way up a fat tree.
+    SModK,
+    /// Shortest paths as switches select, with an escape layer.
+    Adaptive,
+    /// Minimally or by way of an intermediate, as the switch of the source selects (UGAL-L).
+    Ugal,
+    /// The same in a dragonfly, where the switch after a first local hop may change its mind (PAR).
+    Par,
     /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, that is drawn for each packet.
     Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
@@ -167,8 +190,12 @@ pub enum RoutingError {
     NotStages,
     /// Routing-table buffers need the fat tree of Tianhe-2.
     NotAThTree,
-    /// Valiant's routing needs a dragonfly or a HyperX.
+    /// s-mod-k needs a fat tree or k-ary n-tree.
+    NotAFullTree,
+    /// Valiant's routing and UGAL need a dragonfly or a HyperX.
     NoIntermediates,
+    /// PAR needs a dragonfly.
+    NotADragonfly,
     /// A way by an intermediate has more hops than a packet can carry.
     TooLong,
     /// Up*/down*, minimal and multi-path routing need links that lead both ways.
@@ -191,7 +218,11 @@ impl std::fmt::Display for RoutingError {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
             }
             RoutingError::NotAThTree => f.write_str("routing-table buffers need the fat tree of Tianhe-2"),
-            RoutingError::NoIntermediates => f.write_str("Valiant routing needs a dragonfly or a HyperX"),
+            RoutingError::NotAFullTree => f.write_str("s-mod-k routing needs a fat tree or k-ary n-tree"),
+            RoutingError::NoIntermediates => {
+                f.write_str("Valiant routing and UGAL need a dragonfly or a HyperX")
+            }
+            RoutingError::NotADragonfly => f.write_str("PAR needs a dragonfly"),
             RoutingError::TooLong => {
                 write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
             }
@@ -212,7 +243,9 @@ impl std::error::Error for RoutingError {}
 pub fn table_entries_max(kind: RoutingKind, settings: &TopologySettings) -> Option<u64> {
     let is_dragonfly = matches!(settings, TopologySettings::Dragonfly(_));
     match kind {
-        RoutingKind::UpDown | RoutingKind::MultiPath | RoutingKind::Tables => Some(TABLE_ENTRIES_MAX),
+        RoutingKind::UpDown | RoutingKind::MultiPath | RoutingKind::Tables | RoutingKind::Adaptive => {
+            Some(TABLE_ENTRIES_MAX)
+        }
         RoutingKind::Minimal | RoutingKind::MinimalInOneClass if is_dragonfly => None,
         RoutingKind::MinimalInOneClass => Some(TABLE_ENTRIES_MAX),
         RoutingKind::Minimal => Some(LAYERED_MAX),
@@ -227,8 +260,9 @@ pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
         (RoutingKind::DimensionOrder, TopologySettings::Torus { .. }) => Some(2),
         (RoutingKind::Minimal, TopologySettings::Dragonfly(_)) => Some(2),
         (RoutingKind::Minimal | RoutingKind::MultiPath | RoutingKind::Tables, _) => None,
-        (RoutingKind::Valiant, TopologySettings::Dragonfly(_)) => Some(3),
-        (RoutingKind::Valiant, _) => Some(2),
+        (RoutingKind::Valiant | RoutingKind::Ugal, TopologySettings::Dragonfly(_)) => Some(3),
+        (RoutingKind::Par, _) => Some(4),
+        (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::Adaptive, _) => Some(2),
         _ => Some(1),
     }
 }
@@ -270,20 +304,17 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, Shape::Dragonfly(shape)) => {
             Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
         }
-        (RoutingKind::Valiant, Shape::Dragonfly(shape)) => Arc::new(valiant::ValiantDragonfly::new(shape)),
-        (RoutingKind::Valiant, Shape::HyperX(shape)) => {
-            let relation = valiant::ValiantHyperX::new(shape);
-            if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
-                return Err(RoutingError::TooLong);
-            }
-            Arc::new(relation)
+        (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::Par, _) => {
+            return by_intermediates(kind, topology);
         }
-        (RoutingKind::Valiant, _) => return Err(RoutingError::NoIntermediates),
+        (RoutingKind::SModK, Shape::Tree(shape)) => Arc::new(s_mod_k::SModK::new(shape, topology)),
+        (RoutingKind::SModK, _) => return Err(RoutingError::NotAFullTree),
         (RoutingKind::Tables, _) => return Err(RoutingError::Tables),
         _ if topology.is_one_way() => return Err(RoutingError::OneWay),
         (RoutingKind::Minimal, _) if pairs > LAYERED_MAX => return Err(RoutingError::TooLarge),
         _ if pairs > TABLE_ENTRIES_MAX => return Err(RoutingError::TooLarge),
         (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(topology)),
+        (RoutingKind::Adaptive, _) => Arc::new(adaptive::Adaptive::new(topology)),
         (RoutingKind::MultiPath, _) => {
             let relation = multi_path::MultiPath::new(topology);
             if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
@@ -295,6 +326,26 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             Arc::new(layered::Layered::new(topology, has_classes))
         }
     })
+}
+
+/// The same of a routing by intermediates.
+fn by_intermediates(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>, RoutingError> {
+    use valiant::{ValiantDragonfly, ValiantHyperX};
+    let relation: Arc<dyn Relation> = match (kind, topology.shape()) {
+        (RoutingKind::Par, Shape::Dragonfly(shape)) => {
+            Arc::new(ugal::Ugal(ValiantDragonfly::progressive(shape)))
+        }
+        (RoutingKind::Par, _) => return Err(RoutingError::NotADragonfly),
+        (RoutingKind::Ugal, Shape::Dragonfly(shape)) => Arc::new(ugal::Ugal(ValiantDragonfly::new(shape))),
+        (RoutingKind::Ugal, Shape::HyperX(shape)) => Arc::new(ugal::Ugal(ValiantHyperX::new(shape))),
+        (_, Shape::Dragonfly(shape)) => Arc::new(ValiantDragonfly::new(shape)),
+        (_, Shape::HyperX(shape)) => Arc::new(ValiantHyperX::new(shape)),
+        _ => return Err(RoutingError::NoIntermediates),
+    };
+    if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
+        return Err(RoutingError::TooLong);
+    }
+    Ok(relation)
 }
 
 /// How routing-table buffers choose where switches do not.
@@ -481,8 +532,21 @@ impl Routing {
         self.relation.alike(here, destination)
     }
 
+    /// See [`Relation::is_adaptive`].
+    #[must_use]
+    pub fn is_adaptive(&self) -> bool {
+        self.relation.is_adaptive()
+    }
+
+    /// See [`Relation::weight`].
+    #[must_use]
+    pub fn weight(&self, candidate: Candidate) -> u32 {
+        self.relation.weight(candidate)
+    }
+
     /// See [`Relation::is_escape`].
-    pub(crate) fn is_escape(&self, here: SwitchId, hop: Hop) -> bool {
+    #[must_use]
+    pub fn is_escape(&self, here: SwitchId, hop: Hop) -> bool {
         self.relation.is_escape(here, hop)
     }
 
@@ -580,92 +644,6 @@ impl Routing {
         }
         assert!(self.is_plain(), "a route that is continued on the way knows its destination only");
         route.ended(Route::HOPS, Route::CONTINUED)
-    }
-}
-
-/// The next few hops of a packet, first in the lowest bits: 6 bits of port and two of class each, and above the last a
-/// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Route(u64);
-
-impl Route {
-    /// Hops that fit.
-    pub const HOPS: u32 = 7;
-    /// Classes that fit.
-    pub const CLASSES: u32 = 1 << Self::CLASS_BITS;
-    const PORT_BITS: u32 = 6;
-    const CLASS_BITS: u32 = 2;
-    const DIGIT_BITS: u32 = Self::PORT_BITS + Self::CLASS_BITS;
-    const ARRIVED: u64 = 1;
-    const CONTINUED: u64 = 2;
-
-    /// Whether it holds the hops of switches of so many `ports` with so many `classes` of virtual channels.
-    #[must_use]
-    pub const fn holds(ports: u32, classes: u32) -> bool {
-        ports <= 1 << Self::PORT_BITS && classes <= Self::CLASSES
-    }
-
-    /// The route of these `hops`, at most [`Route::HOPS`], to its end.
-    #[must_use]
-    pub fn of(hops: impl IntoIterator<Item = Hop>) -> Route {
-        let (mut route, mut count) = (Route::default(), 0);
-        for hop in hops {
-            assert!(count < Self::HOPS, "a header field holds {} hops", Self::HOPS);
-            route = route.with(count, hop);
-            count += 1;
-        }
-        route.ended(count, Self::ARRIVED)
-    }
-
-    /// A route that does not end yet, with `hop` after `count` others.
-    ///
-    /// # Panics
-    /// If the port or the class of `hop` does not fit its bits: it would be read back as part of the hop after it.
-    #[inline]
-    fn with(self, count: u32, hop: Hop) -> Route {
-        assert!(
-            Self::holds(hop.port.0 + 1, u32::from(hop.class) + 1),
-            "a route holds ports below {} and classes below {}: {hop:?}",
-            1 << Self::PORT_BITS,
-            Self::CLASSES,
-        );
-        let digit = u64::from(hop.port.0) | u64::from(hop.class) << Self::PORT_BITS;
-        Route(self.0 | digit << (count * Self::DIGIT_BITS))
-    }
-
-    /// The route with its end after `count` hops.
-    #[inline]
-    fn ended(self, count: u32, mark: u64) -> Route {
-        Route(self.0 | mark << (count * Self::DIGIT_BITS))
-    }
-
-    /// The next hop.
-    #[inline]
-    #[must_use]
-    pub fn hop(self) -> Hop {
-        debug_assert!(!self.has_arrived() && !self.is_continued(), "a spent route has been continued");
-        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 3) as u8 }
-    }
-
-    /// The route after the next hop.
-    #[inline]
-    #[must_use]
-    pub fn rest(self) -> Route {
-        Route(self.0 >> Self::DIGIT_BITS)
-    }
-
-    /// Whether no hop is left to make.
-    #[inline]
-    #[must_use]
-    pub fn has_arrived(self) -> bool {
-        self.0 == Self::ARRIVED
-    }
-
-    /// Whether no hop is left in it, but there are more to make.
-    #[inline]
-    #[must_use]
-    pub fn is_continued(self) -> bool {
-        self.0 == Self::CONTINUED
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct MultiPath {
 
 /// How far it is from each switch to those that have nodes, and over how many shortest paths.
 #[derive(Debug)]
-struct Ways {
+pub(super) struct Ways {
     switches: usize,
     /// Per switch: which one it is of those with nodes.
     homes: Vec<u32>,
@@ -47,7 +47,7 @@ const FAR: u8 = u8::MAX - 1;
 const PATHS_MAX: u32 = (1 << 24) - 1;
 
 impl Ways {
-    fn new(topology: &Topology, links: &[Vec<Link>]) -> Self {
+    pub(super) fn new(topology: &Topology, links: &[Vec<Link>]) -> Self {
         let switches = links.len();
         let mut homes = vec![u32::MAX; switches];
         let mut targets = Vec::new();
@@ -90,12 +90,12 @@ impl Ways {
         }
     }
 
-    fn row(&self, target: SwitchId) -> usize {
+    pub(super) fn row(&self, target: SwitchId) -> usize {
         self.homes[target.index()] as usize * self.switches
     }
 
     /// The links of `here` that lead nearer to the target of the row from `first` on.
-    fn nearer<'a>(
+    pub(super) fn nearer<'a>(
         &'a self,
         first: usize,
         here: usize,
@@ -105,7 +105,7 @@ impl Ways {
         links[here].iter().filter(move |link| self.distance[first + link.next] + 1 == distance)
     }
 
-    fn longest(&self) -> u32 {
+    pub(super) fn longest(&self) -> u32 {
         self.distance.iter().copied().max().unwrap_or(0).into()
     }
 

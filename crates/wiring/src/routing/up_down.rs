@@ -45,6 +45,11 @@ impl UpDown {
         let next = table(topology, &links, &rank);
         UpDown { switches, exits, arrives_down, next }
     }
+
+    /// The first port from `here`, which is not where the packet is for, of one that may still go up.
+    pub(super) fn first_port(&self, here: SwitchId, destination: NodeId) -> PortId {
+        self.next.port(destination, UP * self.switches + here.index())
+    }
 }
 
 /// The ports towards each node, for packets that may still go up and for those that may not.

@@ -8,10 +8,12 @@
 //! **dragonfly** the intermediate is a group, neither that of the source nor that of the destination, and traffic within a
 //! group goes straight. Local channels are of class 0 in the first group, of class 1 in the second, of class 2 in the
 //! third; global ones of class 0 and 1: each hop is of a higher place in the order local 0, global 0, local 1, global 1,
-//! local 2. In a **HyperX** the intermediate is any switch; dimension order has class 0 on the way there and class 1 from
-//! there.
+//! local 2. (Where a packet may choose once more after a local hop, as in PAR, one more class is for the hop after it: local 0,
+//! local 1, global 0, local 2, global 1, local 3.) In a **HyperX** the intermediate is any switch; dimension order has class 0
+//! on the way there and class 1 from there.
 
 use super::dragonfly::exit;
+use super::ugal::{Intermediates, MINIMAL};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
 use crate::topology::{DragonflyShape, HyperXShape};
@@ -31,11 +33,40 @@ pub(super) fn drawn(source: NodeId, destination: NodeId, draw: u64, bound: u32) 
 #[derive(Debug)]
 pub(super) struct ValiantDragonfly {
     shape: DragonflyShape,
+    /// Whether packets may make a second local hop in their first group.
+    may_turn: bool,
 }
 
 impl ValiantDragonfly {
     pub(super) fn new(shape: &DragonflyShape) -> Self {
-        ValiantDragonfly { shape: shape.clone() }
+        ValiantDragonfly { shape: shape.clone(), may_turn: false }
+    }
+
+    /// The same where packets may choose again after a local hop.
+    pub(super) fn progressive(shape: &DragonflyShape) -> Self {
+        ValiantDragonfly { shape: shape.clone(), may_turn: true }
+    }
+
+    fn is_from_node(&self, arrival: Arrival) -> bool {
+        arrival.port.0 < self.shape.nodes_per_switch
+    }
+
+    /// How many groups a packet has left behind.
+    fn left(&self, arrival: Arrival) -> u8 {
+        match () {
+            () if self.is_from_node(arrival) => 0,
+            () if self.shape.is_global(arrival.port) => arrival.class + 1,
+            () if self.may_turn => arrival.class.saturating_sub(1),
+            () => arrival.class,
+        }
+    }
+
+    /// The class of a local hop of a packet that has left so many groups behind; `turns` if it is its second one there.
+    fn local_class(&self, left: u8, turns: bool) -> u8 {
+        match left {
+            0 => u8::from(self.may_turn && turns),
+            _ => left + u8::from(self.may_turn),
+        }
     }
 
     fn group_of(&self, node: NodeId) -> u32 {
@@ -71,9 +102,21 @@ impl Ways {
     }
 }
 
+impl Intermediates for ValiantDragonfly {
+    fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool {
+        let last = self.group_of(header.destination());
+        // Within a group, and without a third one, there is nothing to choose.
+        if self.shape.group(here) == last || header.via() == last || self.left(arrival) > 0 {
+            return false;
+        }
+        let after_hop = self.may_turn && header.phase() == MINIMAL;
+        self.is_from_node(arrival) || after_hop
+    }
+}
+
 impl Relation for ValiantDragonfly {
     fn classes(&self) -> u32 {
-        3
+        if self.may_turn { 4 } else { 3 }
     }
 
     fn is_plain(&self) -> bool {
@@ -81,7 +124,7 @@ impl Relation for ValiantDragonfly {
     }
 
     fn hops_max(&self) -> Option<u32> {
-        Some(6)
+        Some(6 + u32::from(self.may_turn))
     }
 
     fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
@@ -100,21 +143,19 @@ impl Relation for ValiantDragonfly {
         let (shape, node) = (&self.shape, header.destination());
         let target = SwitchId(node.0 / shape.nodes_per_switch);
         let (own, last) = (shape.group(here), shape.group(target));
-        let is_from_node = arrival.port.0 < shape.nodes_per_switch;
-        // The class of a local hop: how many groups a packet has left behind.
-        let left = match () {
-            () if is_from_node => 0,
-            () if shape.is_global(arrival.port) => arrival.class + 1,
-            () => arrival.class,
+        let left = self.left(arrival);
+        let local = |to| {
+            let turns = !self.is_from_node(arrival);
+            Hop { port: shape.local_port(here, to), class: self.local_class(left, turns) }
         };
         let hop = if here == target {
             Hop { port: PortId(node.0 % shape.nodes_per_switch), class: arrival.class }
         } else if own == last {
-            Hop { port: shape.local_port(here, target), class: left }
+            local(target)
         } else {
-            let next = if left == 0 { header.via() } else { last };
+            let next = if left == 0 && header.phase() != MINIMAL { header.via() } else { last };
             let (switch, port) = exit(shape, here, next, node.0);
-            Hop { port: if switch == here { port } else { shape.local_port(here, switch) }, class: left }
+            if switch == here { Hop { port, class: left } } else { local(switch) }
         };
         Candidate { hop, header }
     }
@@ -129,6 +170,17 @@ pub(super) struct ValiantHyperX {
 impl ValiantHyperX {
     pub(super) fn new(shape: &HyperXShape) -> Self {
         ValiantHyperX { shape: shape.clone(), switches: shape.dimensions.iter().product() }
+    }
+
+    fn target(&self, header: Header) -> u32 {
+        header.destination().0 / self.shape.nodes_per_switch
+    }
+}
+
+impl Intermediates for ValiantHyperX {
+    fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool {
+        let (is_from_node, target) = (arrival.port.0 < self.shape.nodes_per_switch, self.target(header));
+        is_from_node && here.0 != target && header.via() != here.0 && header.via() != target
     }
 }
 
@@ -156,12 +208,9 @@ impl Relation for ValiantHyperX {
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let node = header.destination().0;
         let is_from_node = arrival.port.0 < self.shape.nodes_per_switch;
-        let was_there = !is_from_node && arrival.class == 1;
-        let (class, target) = if was_there || here.0 == header.via() {
-            (1, node / self.shape.nodes_per_switch)
-        } else {
-            (0, header.via())
-        };
+        let was_there = (!is_from_node && arrival.class == 1) || header.phase() == MINIMAL;
+        let (class, target) =
+            if was_there || here.0 == header.via() { (1, self.target(header)) } else { (0, header.via()) };
         let place = node % self.shape.nodes_per_switch;
         let port = super::hyperx::port(&self.shape, here, SwitchId(target), place);
         Candidate { hop: Hop { port: port.unwrap_or(PortId(place)), class }, header }

@@ -17,6 +17,8 @@ const SERVERS: &[&str] = &[
     "doi.org",
     "json-schema.org",
     "www.w3.org",
+    // The name space of GraphML.
+    "graphml.graphdrawing.org",
     // In the text of the licence.
     "www.apache.org",
     "keepachangelog.com",

@@ -12,8 +12,8 @@ use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
 use flitway_wiring::routing::Route;
 
 use super::{
-    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports, check_vcs,
-    of_one_way_links,
+    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports,
+    check_selection, check_vcs, of_one_way_links,
 };
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -127,6 +127,9 @@ fn build(
         let limit = ClassLimit { classes: Route::CLASSES, what: "which is what the route of a packet holds" };
         check_vcs(values, &VCS, vcs, limit, surroundings, findings);
     }
+    let why =
+        "an HPP Switch follows the way that the source has written, and a NIC sees no queues of the switch";
+    check_selection(values, Err(why), surroundings, findings);
     let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
     let (show_ahead, tx_fifo) = (values.flag(&SHOW_AHEAD), values.quantity_u32(&TX_FIFO));
     let pipeline = pipeline(values, show_ahead, findings);

@@ -119,6 +119,34 @@ struct ClassLimit {
     what: &'static str,
 }
 
+/// Refuses a routing that takes switches which select among outputs by load, where the chip does not: `instead` says what it
+/// does, or which of its settings makes it, and to what.
+pub(crate) fn check_selection(
+    values: &Values,
+    instead: Result<(&'static Setting, &str), &str>,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    if !surroundings.routing.is_some_and(routing::selects) {
+        return;
+    }
+    let name = values.choice(&routing::ALGORITHM).unwrap_or_default();
+    let message = format!("`{name}` routing takes switches that select among outputs by load");
+    findings.push(match instead {
+        Ok((setting, choice)) => {
+            let problem = values.conflict(Code::RoutingMisfit, &[setting, &routing::ALGORITHM], message);
+            problem.expected(format!("\"{choice}\"")).help(values.fix(setting, &format!("\"{choice}\"")))
+        }
+        Err(why) => {
+            let own = surroundings.topology.map(|topology| topology.row.own_routing);
+            let other = own.map_or(routing::UP_DOWN, routing::name_of);
+            let involved = [&routing::ALGORITHM, &ARCHITECTURE];
+            let problem = values.conflict(Code::RoutingMisfit, &involved, message);
+            problem.expected(format!("tiled switches: {why}")).help(routing::fix(values, other))
+        }
+    });
+}
+
 /// Checks the `vcs` of the chip, whose setting is `setting`, against the classes that the routing needs.
 fn check_vcs(
     values: &Values,

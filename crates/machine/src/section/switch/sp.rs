@@ -10,7 +10,7 @@ use flitway_switch::sp::{
 };
 use flitway_wiring::routing::RoutingKind;
 
-use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports};
+use super::{ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, Surroundings, check_ports, check_selection};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Topology};
@@ -253,6 +253,11 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
+    if surroundings.routing.is_some_and(routing::selects) {
+        let why = "an SP Switch routes by destination alone, in one virtual channel";
+        check_selection(values, Err(why), surroundings, findings);
+        return;
+    }
     let help = routing::fix(values, routing::UP_DOWN);
     let classes = surroundings.vc_classes.unwrap_or(1);
     if classes > 1 {

@@ -16,8 +16,8 @@ use flitway_switch::tiled::{
 use flitway_wiring::routing::Selection;
 
 use super::{
-    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports, check_vcs,
-    of_one_way_links,
+    ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports,
+    check_selection, check_vcs, of_one_way_links,
 };
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -232,6 +232,9 @@ fn build(
         LEAST_LOADED => Selection::LeastLoaded,
         _ => Selection::First,
     };
+    if selection == Selection::First {
+        check_selection(values, Ok((&SELECTION, LEAST_LOADED)), surroundings, findings);
+    }
     let lane = if values.choice(&LANE)? == LANE_BY_LOAD { LaneOut::LeastLoaded } else { LaneOut::Kept };
     let format = surroundings.format?;
     let buffers = buffers(values, vcs?, format, findings);

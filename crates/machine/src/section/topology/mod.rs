@@ -48,6 +48,11 @@ pub(crate) struct Row {
     build: fn(&Values, &mut Diagnostics) -> Option<Topology>,
 }
 
+/// What a message calls the kinds of these `names`.
+pub(crate) fn nouns(names: &[&str]) -> impl Iterator<Item = &'static str> {
+    KINDS.iter().filter(|row| names.contains(&row.choice.name)).map(|row| row.noun)
+}
+
 /// Every kind.
 pub(crate) static KINDS: &[&Row] = &[
     &tree::FAT_TREE,

@@ -13,12 +13,13 @@ use std::sync::Arc;
 
 type Draw = fn(&mut Dice) -> TopologySettings;
 
-/// How often a topology is drawn, of as many cases as all shares together; how; and the routing that is its own. A test asks
-/// for every topology.
+/// How often a topology is drawn, of as many cases as all shares together; how; and the routing that is its own, or made
+/// for it. A test asks for every topology.
 const DRAWN: &[(u64, Draw, RoutingKind)] = &[
     (6, single, RoutingKind::UpDown),
     (4, fat_tree, RoutingKind::DModK),
     (4, kary_ntree, RoutingKind::DModK),
+    (2, fat_tree, RoutingKind::SModK),
     (3, xgft, RoutingKind::DModK),
     (4, th_tree, RoutingKind::Rtb),
     (4, th_tree, RoutingKind::RtbByDestination),
@@ -26,6 +27,10 @@ const DRAWN: &[(u64, Draw, RoutingKind)] = &[
     (6, torus, RoutingKind::DimensionOrder),
     (3, hyperx, RoutingKind::DimensionOrder),
     (3, dragonfly, RoutingKind::Minimal),
+    (2, dragonfly, RoutingKind::Ugal),
+    (2, dragonfly, RoutingKind::Par),
+    (1, hyperx, RoutingKind::Ugal),
+    (2, torus, RoutingKind::Adaptive),
     (1, dragonfly_plus, RoutingKind::Minimal),
     (1, slim_fly, RoutingKind::Minimal),
     (2, random_regular, RoutingKind::Minimal),

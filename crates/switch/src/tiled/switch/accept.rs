@@ -41,7 +41,7 @@ impl Switch {
         if shared.is_unreliable() {
             self.outputs[input].note_accepted(flits);
         }
-        let (candidate, out_vc) = self.take_output(shared, now, input, header, vc);
+        let (candidate, out_vc) = self.take_output(shared, now, input, (header, vc, flits));
         if self.output_at(candidate.hop.port).is_none() {
             return self.lose_without_route(cx, now, input, slot);
         }
@@ -57,36 +57,25 @@ impl Switch {
         self.schedule(Step::Row, input, now);
     }
 
-    /// The output and virtual channel that a packet takes which has come by `input` on `vc`.
+    /// The output and virtual channel that a packet of so many flits takes which has come by `input` on `vc`.
     fn take_output(
         &mut self,
         shared: &mut Shared,
         now: Cycle,
         input: usize,
-        header: Header,
-        vc: usize,
+        (header, vc, flits): (Header, usize, u32),
     ) -> (Candidate, usize) {
         let arrival = Arrival { port: PortId::new(input), class: (vc / shared.lanes) as u8 };
-        let by_load = shared.settings.selection == Selection::LeastLoaded;
-        let candidate = if by_load {
-            self.least_loaded(shared, now, arrival, header)
-        } else {
-            shared.routing(now).first(self.here, arrival, header)
-        };
-        let (first, lane) = (usize::from(candidate.hop.class) * shared.lanes, vc % shared.lanes);
-        let lane = match shared.settings.lane {
-            LaneOut::Kept => lane,
-            LaneOut::LeastLoaded => {
-                let Some(output) = self.output_at(candidate.hop.port) else {
-                    return (candidate, 0);
-                };
-                output.hear(shared, now);
-                let Range { start, end } = shared.settings.reply_lanes.beside(lane, shared.lanes);
-                let lanes = (lane..end).chain(start..lane);
-                lanes.min_by_key(|lane| output.load[first + lane]).unwrap_or(lane)
+        let lane = vc % shared.lanes;
+        let candidate = match shared.settings.selection {
+            Selection::LeastLoaded if shared.routing(now).is_adaptive() => {
+                self.adaptive(shared, now, (arrival, header), (lane, flits))
             }
+            Selection::LeastLoaded => self.least_loaded(shared, now, arrival, header),
+            Selection::First => shared.routing(now).first(self.here, arrival, header),
         };
-        (candidate, first + lane)
+        let vc = self.output_at(candidate.hop.port).map(|output| output.vc_out(shared, now, candidate, lane));
+        (candidate, vc.unwrap_or(0))
     }
 
     /// The output at `port`, if it is wired: tables may name one that is not for what has nowhere to go.
@@ -121,9 +110,53 @@ impl Switch {
         });
         best.expect("a packet has somewhere to go").1
     }
+
+    /// The same where loads count differently, and where some candidates are no escapes: those go first, as far as the room of
+    /// the packet, which is on `lane`, is certain.
+    fn adaptive(
+        &mut self,
+        shared: &mut Shared,
+        now: Cycle,
+        (arrival, header): (Arrival, Header),
+        (lane, flits): (usize, u32),
+    ) -> Candidate {
+        let routing = shared.routing(now).clone();
+        let mut best: Option<((bool, bool, u32), Candidate)> = None;
+        routing.candidates(self.here, arrival, header, |candidate| {
+            let output = &mut self.outputs[candidate.hop.port.index()];
+            output.hear(shared, now);
+            let vc = output.vc_out(shared, now, candidate, lane);
+            let is_escape = routing.is_escape(self.here, candidate.hop);
+            if !is_escape && !shared.parts.input.has_certainly(output.load[vc] + flits) {
+                return;
+            }
+            let is_idle = output.sender.as_ref().is_some_and(|sender| !sender.is_active());
+            let cost = (is_idle, is_escape, output.load.iter().sum::<u32>() * routing.weight(candidate));
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, candidate));
+            }
+        });
+        best.expect("a packet has an escape").1
+    }
 }
 
 impl Output {
+    /// The virtual channel by which a packet on `lane` leaves that takes `candidate`, which is here. Acknowledgements are heard
+    /// up to cycle `now` where loads count.
+    fn vc_out(&mut self, shared: &mut Shared, now: Cycle, candidate: Candidate, lane: usize) -> usize {
+        let first = usize::from(candidate.hop.class) * shared.lanes;
+        let lane = match shared.settings.lane {
+            LaneOut::Kept => lane,
+            LaneOut::LeastLoaded => {
+                self.hear(shared, now);
+                let Range { start, end } = shared.settings.reply_lanes.beside(lane, shared.lanes);
+                let lanes = (lane..end).chain(start..lane);
+                lanes.min_by_key(|lane| self.load[first + lane]).unwrap_or(lane)
+            }
+        };
+        first + lane
+    }
+
     /// Hears the acknowledgements that are heard in cycle `now` or before.
     #[inline]
     pub(super) fn hear(&mut self, shared: &mut Shared, now: Cycle) {

@@ -1,0 +1,51 @@
+//! GraphML, as NetworkX, igraph, yEd and Gephi read it, and `flitway import`.
+//!
+//! Source: Brandes et al., "GraphML progress report", Graph Drawing 2001. Vertices have `type`, `switch` or `host`; edges
+//! have `length` with its unit, `class`, and the ports at their ends.
+
+use super::{Named, metres};
+use std::fmt::Write;
+
+/// What is said of vertices and edges: key, whom it is for, name, type.
+const KEYS: [[&str; 4]; 5] = [
+    ["t", "node", "type", "string"],
+    ["l", "edge", "length", "string"],
+    ["c", "edge", "class", "string"],
+    ["p", "edge", "sourceport", "int"],
+    ["q", "edge", "targetport", "int"],
+];
+
+/// The fabric as a graph, directed if its links lead one way.
+pub(super) fn text(fabric: &Named<'_>) -> String {
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
+    );
+    // Writing to a string does not fail.
+    for [id, of, name, kind] in KEYS {
+        let _ = writeln!(text, "  <key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>");
+    }
+    let direction = if fabric.is_one_way() { "directed" } else { "undirected" };
+    let name = escaped(&fabric.machine.name);
+    let _ = writeln!(text, "  <graph id=\"{name}\" edgedefault=\"{direction}\">");
+    let mut vertex = |name: String, kind: &str| {
+        let name = escaped(&name);
+        let _ = writeln!(text, "    <node id=\"{name}\"><data key=\"t\">{kind}</data></node>");
+    };
+    fabric.switches().for_each(|switch| vertex(fabric.switch(switch), "switch"));
+    fabric.nodes().for_each(|node| vertex(fabric.node(node), "host"));
+    for cable in fabric.cables() {
+        let [(from, out), (to, into)] = &cable.ends;
+        let _ = write!(text, "    <edge source=\"{}\" target=\"{}\">", escaped(from), escaped(to));
+        let ports = [("p", out), ("q", into)].map(|(key, port)| port.map(|port| (key, port.to_string())));
+        let data = [("l", metres(cable.length_mm)), ("c", escaped(&cable.class))];
+        for (key, value) in data.into_iter().chain(ports.into_iter().flatten()) {
+            let _ = write!(text, "<data key=\"{key}\">{value}</data>");
+        }
+        text.push_str("</edge>\n");
+    }
+    text + "  </graph>\n</graphml>"
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,116 @@
+//! A rail of a machine in the formats of others, as text.
+
+mod dot;
+mod graphml;
+mod slurm;
+
+use flitway_machine::Machine;
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{NodeId, SwitchId};
+
+/// A format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Graphviz.
+    Dot,
+    /// GraphML.
+    Graphml,
+    /// `topology.conf` of Slurm.
+    Slurm,
+}
+
+impl Format {
+    /// All of them, each with its name.
+    pub const ALL: &'static [(&'static str, Format)] =
+        &[("dot", Format::Dot), ("graphml", Format::Graphml), ("slurm", Format::Slurm)];
+}
+
+/// A rail of `machine` in `format`. All rails are alike.
+#[must_use]
+pub fn export(machine: &Machine, topology: &Topology, format: Format) -> String {
+    let fabric = Named { machine, topology };
+    match format {
+        Format::Dot => dot::text(&fabric),
+        Format::Graphml => graphml::text(&fabric),
+        Format::Slurm => slurm::text(&fabric),
+    }
+}
+
+/// A rail with the names that its graph file gives, or `s0`, `s1`, ... and `n0`, `n1`, ....
+struct Named<'a> {
+    machine: &'a Machine,
+    topology: &'a Topology,
+}
+
+/// A cable with its two ends: what each is called, and the port if it is that of a switch.
+struct Cable {
+    ends: [(String, Option<u32>); 2],
+    class: String,
+    length_mm: u64,
+}
+
+impl Named<'_> {
+    fn switch(&self, switch: SwitchId) -> String {
+        let given = self.machine.graph.as_ref().map(|graph| &graph.switch_names[switch.index()]);
+        given.map_or_else(|| format!("s{switch}"), String::clone)
+    }
+
+    fn node(&self, node: NodeId) -> String {
+        let given = self.machine.graph.as_ref().map(|graph| &graph.node_names[node.index()]);
+        given.map_or_else(|| format!("n{node}"), String::clone)
+    }
+
+    fn switches(&self) -> impl Iterator<Item = SwitchId> + use<> {
+        (0..self.topology.switches()).map(SwitchId)
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.topology.nodes()).map(NodeId)
+    }
+
+    fn end(&self, end: End) -> (String, Option<u32>) {
+        match end {
+            End::Node(node) => (self.node(node), None),
+            End::Switch(switch, port) => (self.switch(switch), Some(port.0)),
+        }
+    }
+
+    fn cables(&self) -> impl Iterator<Item = Cable> {
+        self.topology.links().iter().map(|link| {
+            let class = self.topology.classes()[link.class as usize].clone();
+            let length_mm = link.length_mm.unwrap_or_else(|| self.machine.link.length_mm(&class));
+            Cable { ends: link.ends.map(|end| self.end(end)), class, length_mm }
+        })
+    }
+
+    /// Whether links lead from their first end to the second one only.
+    fn is_one_way(&self) -> bool {
+        self.topology.is_one_way()
+    }
+}
+
+/// A length as it is written: `1.5 m`.
+fn metres(millimetres: u64) -> String {
+    let text = format!("{}.{:03}", millimetres / 1_000, millimetres % 1_000);
+    format!("{} m", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_as_many_digits_as_they_need() {
+        assert_eq!([0, 5, 1_500, 8_000, 12_340].map(metres), ["0 m", "0.005 m", "1.5 m", "8 m", "12.34 m"]);
+    }
+
+    #[test]
+    fn every_format_names_every_switch_and_node() {
+        let machine = Machine::load("fattree-128", &[]).unwrap();
+        let fabric = machine.fabric();
+        for (name, format) in Format::ALL {
+            let text = export(&machine, fabric.topology(), *format);
+            assert!(text.contains("s31") && text.contains("127"), "{name}");
+        }
+    }
+}

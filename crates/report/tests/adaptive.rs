@@ -1,0 +1,124 @@
+//! The classical results of adaptive routing in a dragonfly of switches that select by load: Kim, Dally, Scott and Abts, ISCA
+//! 2008, section 4.2; Jiang, Kim and Dally, ISCA 2009.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+use flitway_engine::Cycle;
+use flitway_machine::Machine;
+use flitway_report::measure::Verdict;
+use flitway_report::point::Point;
+use flitway_report::session::{Patience, Session};
+use flitway_report::theory::Theory;
+use flitway_workload::Fraction;
+use flitway_workload::traffic::size::{self, SizeChoice};
+use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Nine groups of four switches with two nodes and two global ports each: a = 2 p = 2 h.
+const DRAGONFLY: &str =
+    "topology={kind=\"dragonfly\", switches_per_group=4, nodes_per_switch=2, global_ports=2}";
+const NODES: u32 = 72;
+const OF_A_GROUP: u32 = 8;
+
+fn session(routing: &str, vcs: u32) -> Session {
+    let (routing, vcs) = (format!("routing={{algorithm=\"{routing}\"}}"), format!("switch.vcs={vcs}"));
+    let set = [
+        DRAGONFLY,
+        &routing,
+        &vcs,
+        "link.length={node=\"1 m\", switch=\"1 m\"}",
+        "nic.vc=by-packet",
+        "switch.selection=least-loaded",
+        "switch.buffers.row=4 KiB",
+        "switch.buffers.column=4 KiB",
+    ];
+    Session::new(Machine::load("th-frame", &set.map(str::to_owned)).unwrap(), 1, 1)
+}
+
+/// Each node sends to the nodes of the next group.
+fn to_the_next_group() -> String {
+    let group = |node: u32| node / OF_A_GROUP;
+    let is_next = |source, node| (group(source) + 1) % (NODES / OF_A_GROUP) == group(node);
+    let line = |source| {
+        (0..NODES).map(|node| if is_next(source, node) { "1 " } else { "0 " }).collect::<String>() + "\n"
+    };
+    (0..NODES).map(line).collect()
+}
+
+fn traffic(session: &Session, pattern: &str, percent: u64) -> Arc<Traffic> {
+    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
+    let choice = TrafficChoice {
+        destinations: destination::parse_with(pattern, &|_| Ok(to_the_next_group())).unwrap(),
+        sizes,
+        arrivals: arrival::parse("bernoulli").unwrap(),
+        replies: None,
+    };
+    Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap())
+}
+
+fn point(session: &Session, pattern: &str, percent: u64) -> Point {
+    let patience = Patience { precision: 0.02, warm_up: Some(Cycle(12_000)), duration: Some(Cycle(10_000)) };
+    let traffic = traffic(session, pattern, percent);
+    session.point(&traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), |_| {})
+}
+
+fn mean(point: &Point) -> f64 {
+    point.packet_latency.as_ref().unwrap().mean
+}
+
+/// Adversarial traffic: of minimal routing the one link between two groups takes 1 / (a p) = 1 / 8, Valiant's takes near a
+/// half, and it takes half of uniform traffic too; UGAL and PAR take of each what the better one does.
+#[test]
+fn ugal_takes_uniform_traffic_as_minimal_routing_and_adversarial_traffic_as_valiant() {
+    const ADVERSARIAL: &str = "matrix(next)";
+    let takes = |point: &Point, load: f64| (point.accepted_load - load).abs() < 0.02;
+    let (minimal, valiant) = (session("minimal", 2), session("valiant", 6));
+    let of = |session: &Session| (point(session, "uniform", 80), point(session, ADVERSARIAL, 40));
+    let (uniform, adversarial) = of(&minimal);
+    assert!(takes(&uniform, 0.8) && adversarial.accepted_load <= 0.127, "{}", adversarial.accepted_load);
+    assert_eq!(adversarial.verdict, Verdict::Saturated);
+    let (halved, by_way) = of(&valiant);
+    assert!(halved.accepted_load < 0.6 && takes(&by_way, 0.4), "{}", halved.accepted_load);
+    for session in [session("ugal", 6), session("par", 8)] {
+        let (straight, around) = of(&session);
+        assert!(takes(&straight, 0.8) && takes(&around, 0.4), "{}", around.accepted_load);
+        // Nearly all of uniform traffic goes minimally.
+        let more = straight.hops_mean - uniform.hops_mean;
+        assert!(mean(&straight) < 1.1 * mean(&uniform) && more < 0.3, "{more} hops more");
+        assert!(around.hops_mean > adversarial.hops_mean);
+        // What switches choose no theory tells.
+        assert_eq!(Theory::new(session.fabric(), &traffic(&session, "uniform", 80)), None);
+    }
+}
+
+/// PAR corrects what the switch of the source has not seen, and so its packets wait for less.
+#[test]
+fn par_is_faster_than_ugal_where_the_minimal_way_is_full_behind_the_first_switch() {
+    let of = |routing, vcs| mean(&point(&session(routing, vcs), "matrix(next)", 40));
+    let (ugal, par) = (of("ugal", 6), of("par", 8));
+    assert!(par < 0.85 * ugal, "{par} of {ugal}");
+}
+
+/// All shortest ways with escapes: adversarial traffic of a torus that dimension order sends over few channels.
+#[test]
+fn adaptive_shortest_ways_take_more_than_dimension_order_and_never_stop() {
+    let accepted = |routing: &str| {
+        let routing = format!("routing={{algorithm=\"{routing}\"}}");
+        let set = [
+            "topology={kind=\"torus\", dimensions=[6, 6]}",
+            &routing,
+            "switch.vcs=4",
+            "switch.selection=least-loaded",
+            "switch.buffers.organisation=samq",
+            "link.length={node=\"1 m\", switch=\"1 m\"}",
+            "nic.vc=by-packet",
+        ];
+        let session = Session::new(Machine::load("th-frame", &set.map(str::to_owned)).unwrap(), 1, 1);
+        let point = point(&session, "transpose", 60);
+        assert_ne!(point.verdict, Verdict::Deadlock);
+        point.accepted_load
+    };
+    let (adaptive, fixed) = (accepted("adaptive"), accepted("dimension-order"));
+    assert!(adaptive > 1.05 * fixed, "{adaptive} and {fixed}");
+}

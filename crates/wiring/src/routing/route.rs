@@ -1,0 +1,91 @@
+//! The header field of a source-routed network.
+
+use super::Hop;
+use crate::PortId;
+use serde::{Deserialize, Serialize};
+
+/// The next few hops of a packet, first in the lowest bits: 6 bits of port and two of class each, and above the last a
+/// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route(u64);
+
+impl Route {
+    /// Hops that fit.
+    pub const HOPS: u32 = 7;
+    /// Classes that fit.
+    pub const CLASSES: u32 = 1 << Self::CLASS_BITS;
+    const PORT_BITS: u32 = 6;
+    const CLASS_BITS: u32 = 2;
+    const DIGIT_BITS: u32 = Self::PORT_BITS + Self::CLASS_BITS;
+    pub(super) const ARRIVED: u64 = 1;
+    pub(super) const CONTINUED: u64 = 2;
+
+    /// Whether it holds the hops of switches of so many `ports` with so many `classes` of virtual channels.
+    #[must_use]
+    pub const fn holds(ports: u32, classes: u32) -> bool {
+        ports <= 1 << Self::PORT_BITS && classes <= Self::CLASSES
+    }
+
+    /// The route of these `hops`, at most [`Route::HOPS`], to its end.
+    #[must_use]
+    pub fn of(hops: impl IntoIterator<Item = Hop>) -> Route {
+        let (mut route, mut count) = (Route::default(), 0);
+        for hop in hops {
+            assert!(count < Self::HOPS, "a header field holds {} hops", Self::HOPS);
+            route = route.with(count, hop);
+            count += 1;
+        }
+        route.ended(count, Self::ARRIVED)
+    }
+
+    /// A route that does not end yet, with `hop` after `count` others.
+    ///
+    /// # Panics
+    /// If the port or the class of `hop` does not fit its bits: it would be read back as part of the hop after it.
+    #[inline]
+    pub(super) fn with(self, count: u32, hop: Hop) -> Route {
+        assert!(
+            Self::holds(hop.port.0 + 1, u32::from(hop.class) + 1),
+            "a route holds ports below {} and classes below {}: {hop:?}",
+            1 << Self::PORT_BITS,
+            Self::CLASSES,
+        );
+        let digit = u64::from(hop.port.0) | u64::from(hop.class) << Self::PORT_BITS;
+        Route(self.0 | digit << (count * Self::DIGIT_BITS))
+    }
+
+    /// The route with its end after `count` hops.
+    #[inline]
+    pub(super) fn ended(self, count: u32, mark: u64) -> Route {
+        Route(self.0 | mark << (count * Self::DIGIT_BITS))
+    }
+
+    /// The next hop.
+    #[inline]
+    #[must_use]
+    pub fn hop(self) -> Hop {
+        debug_assert!(!self.has_arrived() && !self.is_continued(), "a spent route has been continued");
+        Hop { port: PortId((self.0 & 63) as u32), class: (self.0 >> Self::PORT_BITS & 3) as u8 }
+    }
+
+    /// The route after the next hop.
+    #[inline]
+    #[must_use]
+    pub fn rest(self) -> Route {
+        Route(self.0 >> Self::DIGIT_BITS)
+    }
+
+    /// Whether no hop is left to make.
+    #[inline]
+    #[must_use]
+    pub fn has_arrived(self) -> bool {
+        self.0 == Self::ARRIVED
+    }
+
+    /// Whether no hop is left in it, but there are more to make.
+    #[inline]
+    #[must_use]
+    pub fn is_continued(self) -> bool {
+        self.0 == Self::CONTINUED
+    }
+}

@@ -1,0 +1,187 @@
+//! UGAL: each packet goes minimally or by way of its intermediate, whichever has less to wait for, as the switch of its source
+//! sees it (UGAL-L); and PAR in dragonflies, where the switch after a first local hop may still change to the way by the
+//! intermediate.
+//!
+//! Sources: Singh, "Load-balanced routing in interconnection networks", Stanford, 2005; Kim, Dally, Scott and Abts, ISCA 2008,
+//! section 4.2 (UGAL-L); Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA
+//! 2009, section 3.4 (PAR).
+//!
+//! Both hops are candidates, the minimal one first, and the switch selects. What waits for the way by the intermediate counts
+//! twice, since that way is twice as long: minimal if `q_m <= 2 q_n`, as in BookSim2. Once chosen it is in the header:
+//! [`MINIMAL`] or [`BY_WAY`]. Virtual channels are those of Valiant's routing, with one more class of local channels for
+//! PAR. In a HyperX the minimal way has the class of what comes from an intermediate.
+
+use super::{Arrival, Candidate, Header, Relation};
+use crate::{NodeId, SwitchId};
+
+/// The phase of a packet that goes minimally.
+pub(super) const MINIMAL: u16 = 1;
+/// The phase of one that goes by way of its intermediate, which it will not give up.
+const BY_WAY: u16 = 2;
+
+/// Valiant's routing on a topology, which goes minimally in phase [`MINIMAL`].
+pub(super) trait Intermediates: Relation {
+    /// Whether a packet that has come `here` so can go either way, if it has not chosen the one by its intermediate.
+    fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool;
+}
+
+#[derive(Debug)]
+pub(super) struct Ugal<V>(pub(super) V);
+
+impl<V: Intermediates> Ugal<V> {
+    fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool {
+        header.phase() != BY_WAY && self.0.may_choose(here, arrival, header)
+    }
+}
+
+impl<V: Intermediates> Relation for Ugal<V> {
+    fn classes(&self) -> u32 {
+        self.0.classes()
+    }
+
+    fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
+        self.0.start(source, destination, draw)
+    }
+
+    fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
+        self.0.starts(source, destination)
+    }
+
+    fn hops_max(&self) -> Option<u32> {
+        self.0.hops_max()
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn is_adaptive(&self) -> bool {
+        true
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let may_choose = self.may_choose(here, arrival, header);
+        self.0.next(here, arrival, if may_choose { header.in_phase(MINIMAL) } else { header })
+    }
+
+    fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
+        let first = self.next(here, arrival, header);
+        take(first);
+        if self.may_choose(here, arrival, header) {
+            let other = self.0.next(here, arrival, header.in_phase(BY_WAY));
+            if other.hop != first.hop {
+                take(other);
+            }
+        }
+    }
+
+    fn weight(&self, candidate: Candidate) -> u32 {
+        if candidate.header.phase() == BY_WAY { 2 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::routing;
+    use super::super::{Routing, RoutingKind, Selection};
+    use super::*;
+    use crate::dependency::{Channel, Dependencies, Verdict};
+    use crate::topology::{Arrangement, DragonflyShape, TopologySettings};
+    use std::collections::BTreeSet;
+
+    fn dragonfly(groups: u32, [a, p, h]: [u32; 3]) -> TopologySettings {
+        TopologySettings::Dragonfly(DragonflyShape {
+            groups,
+            switches_per_group: a,
+            nodes_per_switch: p,
+            global_ports: h,
+            arrangement: Arrangement::PalmTree,
+        })
+    }
+
+    fn hyperx(dimensions: &[u32]) -> TopologySettings {
+        let links = vec![1; dimensions.len()];
+        TopologySettings::HyperX { dimensions: dimensions.to_vec(), links, nodes_per_switch: 2 }
+    }
+
+    fn selecting(kind: RoutingKind, settings: &TopologySettings) -> Routing {
+        routing(kind, settings).with_selection(Selection::LeastLoaded)
+    }
+
+    /// Whether the dependencies close no ring if classes of virtual channels are those that `class` makes of them.
+    fn is_acyclic(dependencies: &Dependencies, class: impl Fn(u8) -> u8) -> bool {
+        let laid = |channel: Channel| Channel { class: class(channel.class), ..channel };
+        let edges: BTreeSet<(Channel, Channel)> =
+            dependencies.iter().map(|(from, to)| (laid(from), laid(to))).collect();
+        let channels: BTreeSet<Channel> = edges.iter().flat_map(|&(from, to)| [from, to]).collect();
+        let channels: Vec<Channel> = channels.into_iter().collect();
+        let number = |channel: &Channel| channels.binary_search(channel).unwrap() as u32;
+        let mut rows = vec![Vec::new(); channels.len()];
+        edges.iter().for_each(|(from, to)| rows[number(from) as usize].push(number(to)));
+        crate::digraph::Digraph::new(rows).order().is_some()
+    }
+
+    #[test]
+    fn whatever_switches_select_packets_arrive_and_no_ring_closes() {
+        for (kind, settings, classes) in [
+            (RoutingKind::Ugal, dragonfly(9, [4, 2, 2]), 3),
+            (RoutingKind::Ugal, dragonfly(3, [4, 1, 2]), 3),
+            (RoutingKind::Ugal, dragonfly(2, [2, 1, 1]), 3),
+            (RoutingKind::Ugal, hyperx(&[4, 3]), 2),
+            (RoutingKind::Par, dragonfly(9, [4, 2, 2]), 4),
+            (RoutingKind::Par, dragonfly(4, [3, 1, 1]), 4),
+        ] {
+            let routing = selecting(kind, &settings);
+            assert_eq!((routing.classes(), routing.is_adaptive()), (classes, true));
+            let dependencies = Dependencies::of(&routing);
+            assert_eq!(dependencies.lost(), None, "{kind:?}");
+            assert!(matches!(dependencies.verdict(), Verdict::Free(_)), "{kind:?} {settings:?}");
+        }
+    }
+
+    /// The classical numbers of virtual channels are needed: laid into one class fewer, rings close.
+    #[test]
+    fn one_class_fewer_closes_a_ring() {
+        for (kind, settings, classes) in [
+            (RoutingKind::Ugal, dragonfly(9, [4, 2, 2]), 3),
+            (RoutingKind::Ugal, hyperx(&[4, 4]), 2),
+            (RoutingKind::Par, dragonfly(9, [4, 2, 2]), 4),
+        ] {
+            let dependencies = Dependencies::of(&selecting(kind, &settings));
+            assert!(is_acyclic(&dependencies, |class| class));
+            for joined in 1..classes {
+                // This class and those above it move down by one.
+                let class = |class: u8| class - u8::from(class >= joined);
+                assert!(!is_acyclic(&dependencies, class), "{kind:?} without class {joined}");
+            }
+        }
+    }
+
+    /// Both ways are there at the switch of the source; and PAR has them once more, after a minimal local hop.
+    #[test]
+    fn the_minimal_way_comes_first_and_the_other_one_counts_twice() {
+        let choices = |kind, settings: &TopologySettings| {
+            let routing = selecting(kind, settings);
+            let source = NodeId(0);
+            let starts = |node| routing.starts(source, NodeId(node));
+            let mut most = Vec::new();
+            for header in (0..routing.topology().nodes()).flat_map(starts) {
+                let (mut at, mut header) = (Some(routing.start(source)), header);
+                let mut weights = Vec::new();
+                while let Some((here, arrival)) = at {
+                    let mut all = Vec::new();
+                    routing.candidates(here, arrival, header, |it| all.push(it));
+                    weights.push(all.iter().map(|it| routing.weight(*it)).collect::<Vec<u32>>());
+                    (at, header) = (routing.follow(here, all[0].hop), all[0].header);
+                }
+                most = most.max(weights);
+            }
+            most
+        };
+        let both = || vec![1, 2];
+        assert_eq!(choices(RoutingKind::Ugal, &hyperx(&[4, 4]))[..2], [both(), vec![1]]);
+        let dragonfly = dragonfly(9, [4, 2, 2]);
+        assert_eq!(choices(RoutingKind::Ugal, &dragonfly)[..2], [both(), vec![1]]);
+        assert_eq!(choices(RoutingKind::Par, &dragonfly)[..2], [both(), both()]);
+    }
+}
