@@ -26,6 +26,9 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
         ("th-latency", include_str!("../../../experiments/th-latency.toml")),
         ("th-pairs", include_str!("../../../experiments/th-pairs.toml")),
+        ("qsnet2-hold", include_str!("../../../experiments/qsnet2-hold.toml")),
+        ("qsnet2-pairs", include_str!("../../../experiments/qsnet2-pairs.toml")),
+        ("qsnet2-cable", include_str!("../../../experiments/qsnet2-cable.toml")),
     ]
 }
 

@@ -289,7 +289,8 @@ impl ChannelLoads {
             of.map(|&(_, load)| load).fold(0.0, f64::max)
         };
         let max = busiest_of(false);
-        let bound = (1.0 / max).min(1.0);
+        let carries = fabric.chip.link_rate().as_f64();
+        let bound = (carries / max).min(1.0);
         let shortest = load_of_shortest(topology, weight).max(busiest_of(true));
         let is_busiest = |&&(_, load): &&(End, f64)| load > 0.0 && load >= max * (1.0 - ROUNDING);
         let busiest = || loads.iter().filter(is_busiest).map(|&(sender, _)| sender);
@@ -300,7 +301,7 @@ impl ChannelLoads {
             bound,
             // The routing's own ways may be better balanced than a search makes them, but ways by intermediates are not
             // shortest.
-            shortest_bound: (1.0 / shortest).min(1.0).max(if fabric.routing.is_plain() {
+            shortest_bound: (carries / shortest).min(1.0).max(if fabric.routing.is_plain() {
                 bound
             } else {
                 0.0

@@ -114,10 +114,11 @@ impl Theory {
         }
         let Sums { latency, weights, across, .. } = sums;
         let [network, ejection] = busiest_of(topology, &loads.of_channels());
+        let (carries, bisection) = (fabric.chip.link_rate().as_f64(), topology.bisection_links());
         Some(Theory {
             zero_load_cycles: latency / weights,
-            channel_bound: (1.0 / network.max(ejection)).min(1.0),
-            bisection_bound: topology.bisection_links().map(|links| links as f64 / across[0].max(across[1])),
+            channel_bound: (carries / network.max(ejection)).min(1.0),
+            bisection_bound: bisection.map(|links| carries * links as f64 / across[0].max(across[1])),
             busiest: [injection, network, ejection],
             head_of_line: head_of_line(fabric, traffic),
         })

@@ -170,7 +170,7 @@ fn elite4s_conform() {
         vcs: 2,
         buffer_flits: 32,
         selection: Selection::LeastLoaded,
-        answer: Some(AnswerSettings { node: 1, switch: 7 }),
+        answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334 }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,
         is_coded: false,
@@ -188,7 +188,7 @@ fn elite4s_conform() {
         EliteSettings {
             pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
             buffer_flits: 6,
-            answer: Some(AnswerSettings { node: 1, switch: 1 }),
+            answer: Some(AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 334 }),
             ..plain.clone()
         },
         // Whoever holds a path for a flit needs many.

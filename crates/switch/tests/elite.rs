@@ -16,7 +16,7 @@ use flitway_wiring::topology::TopologySettings;
 use flitway_wiring::{Destination, NodeId, RailId};
 use std::sync::atomic::AtomicBool;
 
-const HELD: Option<AnswerSettings> = Some(AnswerSettings { node: 1, switch: 7 });
+const HELD: Option<AnswerSettings> = Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334 });
 
 /// The Elite4 with so many virtual channels.
 fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {
@@ -79,6 +79,29 @@ fn who_holds_paths_waits_for_answers_as_virtual_channels_run_out() {
             assert_eq!(interval(payload, latency, 2, HELD), flits.max(round_trip / 2), "{latency}");
             assert_eq!(interval(payload, latency, 1, None), flits);
         }
+    }
+}
+
+/// With two flits of a thousand wrong on each link hardly a long packet comes through at once, and all do in the end.
+#[test]
+fn corrupt_packets_are_sent_again_until_each_has_been_delivered_once() {
+    let tree = TopologySettings::KaryNTree { arity: 2, levels: 3 };
+    for vcs in [1, 2] {
+        let mut fabric = fabric(&tree, RoutingKind::DModK, 5, elite(vcs, HELD));
+        fabric.errors.flit = u64::MAX / 1_000;
+        let scripts = random_scripts(3, &fabric, 400, 20_000, 700);
+        let sent: usize = scripts.iter().map(|script| script.packets.len()).sum();
+        let mut simulation = Simulation::<Elite, _, _>::new(&fabric, scripts, 1, Deliveries::default);
+        assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+        assert!(simulation.audit().holds());
+        let link = simulation.counters().link;
+        assert!(link.nacks > sent as u64 / 4 && link.nacks == link.repeated, "{link:?}");
+        assert!(link.corrupted >= link.nacks && link.dropped == 0, "{link:?}");
+        let delivered = simulation.gather_observers(|observer| std::mem::take(&mut observer.0));
+        let mut names: Vec<_> = delivered.iter().flatten().map(|it| (it.source, it.flow.tag)).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!((names.len(), delivered.iter().map(Vec::len).sum()), (sent, sent));
     }
 }
 

@@ -42,6 +42,12 @@ impl Rate {
         (self.flits, self.cycles)
     }
 
+    /// Flits per cycle, for what is shown.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.flits) / f64::from(self.cycles)
+    }
+
     /// Whether it is a flit in every cycle.
     #[inline]
     #[must_use]

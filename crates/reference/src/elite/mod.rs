@@ -19,6 +19,7 @@ mod switch;
 use crate::driver::Model;
 use crate::record::Record;
 use flitway_engine::Cycle;
+use flitway_fabric::link::{ChannelErrors, SentKind};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
 use flitway_switch::elite::EliteSettings;
@@ -63,6 +64,10 @@ struct Travelling {
     flits: u32,
     injected: u64,
     hops: u16,
+    /// How often it has been sent in vain, and the cycle before which it is not sent again.
+    refusals: u32,
+    not_before: u64,
+    is_corrupt: bool,
 }
 
 /// One flit: its packet and its place in it.
@@ -80,20 +85,30 @@ struct Channel {
     line: VecDeque<Option<(usize, Flit)>>,
     /// By virtual channel.
     credits: VecDeque<Vec<u32>>,
-    /// Answers on their way back: when they come to the sender, and of which virtual channel.
-    answers: Vec<(u64, usize)>,
+    /// Answers on their way back.
+    answers: Vec<Answer>,
+    errors: ChannelErrors,
     /// Flits of it in so many cycles, each from a cycle on; `None` while it is stopped.
     rates: Vec<(u64, Option<(u32, u32)>)>,
 }
 
+/// An answer: when it comes to the sender, of which virtual channel, and whether it is a NACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Answer {
+    at: u64,
+    vc: usize,
+    is_nack: bool,
+}
+
 impl Channel {
-    fn new(settings: &EliteSettings, latency: u32, rate: Rate) -> Self {
+    fn new(settings: &EliteSettings, latency: u32, rate: Rate, errors: ChannelErrors) -> Self {
         let vcs = settings.vcs as usize;
         Channel {
             latency,
             line: vec![None; (settings.pipeline.transmit + latency + 1) as usize].into(),
             credits: vec![vec![0; vcs]; (settings.credit + latency + 1) as usize].into(),
             answers: Vec::new(),
+            errors,
             rates: vec![(0, Some(rate.ratio()))],
         }
     }
@@ -123,17 +138,16 @@ impl Channel {
     }
 
     /// An answer is on the wire in cycle `at`.
-    fn answer(&mut self, at: u64, vc: usize) {
-        self.answers.push((at + u64::from(self.latency), vc));
+    fn answer(&mut self, at: u64, vc: usize, is_nack: bool) {
+        self.answers.push(Answer { at: at + u64::from(self.latency), vc, is_nack });
     }
 
-    /// The virtual channels whose answers come in cycle `now`.
-    fn answered(&mut self, now: u64) -> Vec<usize> {
-        let come = |&(at, _): &(u64, usize)| at == now;
-        let mut vcs: Vec<usize> = self.answers.iter().filter(|it| come(it)).map(|it| it.1).collect();
-        self.answers.retain(|it| !come(it));
-        vcs.sort_unstable();
-        vcs
+    /// The answers that come in cycle `now`, by virtual channel.
+    fn answered(&mut self, now: u64) -> Vec<Answer> {
+        let mut come: Vec<Answer> = self.answers.iter().copied().filter(|it| it.at == now).collect();
+        self.answers.retain(|it| it.at != now);
+        come.sort_unstable();
+        come
     }
 
     fn shift(&mut self) {
@@ -167,16 +181,36 @@ struct Lane {
     given: u64,
     free: u64,
     credits: u32,
+    /// The slots in which it has sent them.
+    slots: Vec<u64>,
+    /// All have been sent, and it is known whether the link has corrupted one.
+    is_checked: bool,
 }
 
 impl Lane {
     fn new(credits: u32) -> Self {
-        Lane { packet: None, from: (0, 0), sent: 0, given: 0, free: 0, credits }
+        let (from, slots) = ((0, 0), Vec::new());
+        Lane { packet: None, from, sent: 0, given: 0, free: 0, credits, slots, is_checked: false }
     }
 
     fn give(&mut self, packet: usize, from: (usize, usize), now: u64) {
         assert!(self.packet.is_none(), "a virtual channel has one packet");
         (self.packet, self.from, self.sent, self.given) = (Some(packet), from, 0, now);
+        (self.slots, self.is_checked) = (Vec::new(), false);
+    }
+
+    /// In the cycle after its last flit was sent on `channel`: whether that has corrupted one.
+    fn check(&mut self, channel: usize, world: &mut World) {
+        let Some(packet) = self.packet else { return };
+        if self.sent < world.flits_of(packet) || self.is_checked {
+            return;
+        }
+        self.is_checked = true;
+        let slots = self.slots.iter().copied().map(Cycle);
+        if world.channels[channel].errors.corrupts(SentKind::Packet, slots) {
+            world.packets[packet].is_corrupt = true;
+            world.counters.link.corrupted += 1;
+        }
     }
 }
 
@@ -245,7 +279,17 @@ impl Model for Elite {
             format.header_flits + of_blocks + payload.div_ceil(format.flit_bytes) + format.trailer_flits;
         let header = world.routing.header(node, to, packet.lane);
         nic.queue.push_back(world.packets.len());
-        world.packets.push(Travelling { source: node, packet, header, flits, injected: 0, hops: 0 });
+        world.packets.push(Travelling {
+            source: node,
+            packet,
+            header,
+            flits,
+            injected: 0,
+            hops: 0,
+            refusals: 0,
+            not_before: 0,
+            is_corrupt: false,
+        });
         world.counters.packets_created += 1;
     }
 
@@ -335,7 +379,12 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
             let [first, second] = link.ends;
             for (from, to) in [(first, second), (second, first)] {
                 let channel = world.channels.len();
-                world.channels.push(Channel::new(&world.settings, latency, fabric.rates.of(from)));
+                let (component, port) = match from {
+                    End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+                    End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+                };
+                let (rate, errors) = (fabric.rates.of(from), fabric.errors.of(component, port));
+                world.channels.push(Channel::new(&world.settings, latency, rate, errors));
                 out.insert((rail, from), (channel, matches!(to, End::Node(_))));
                 back.insert((rail, to), channel);
             }

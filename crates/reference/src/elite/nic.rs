@@ -1,7 +1,7 @@
 //! A NIC port: a queue on one side, a sink on the other.
 
 use super::switch::depart;
-use super::{Flit, Lane, Wires, World};
+use super::{Answer, Flit, Lane, Travelling, Wires, World};
 use flitway_engine::Cycle;
 use flitway_fabric::{Delivery, NicPorts};
 use flitway_switch::elite::EliteSettings;
@@ -77,14 +77,15 @@ impl Nic {
         for (lane, credits) in self.lanes.iter_mut().zip(&world.channels[self.wires.out].credits[0]) {
             lane.credits += credits;
         }
+        self.lanes.iter_mut().for_each(|lane| lane.check(self.wires.out, world));
         self.free(world);
         let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
         if !self.lanes.iter().any(flits_left) {
             let classes = world.lanes();
             let free = self.lanes[..classes].iter().position(|lane| lane.packet.is_none());
-            if let Some(vc) = free
-                && let Some(packet) = self.queue.pop_front()
-            {
+            let may_go = |packet: &&usize| world.packets[**packet].not_before <= world.now;
+            if let (Some(vc), Some(&packet)) = (free, self.queue.front().filter(may_go)) {
+                self.queue.pop_front();
                 self.lanes[vc].give(packet, (0, vc), world.now);
             }
         }
@@ -103,7 +104,7 @@ impl Nic {
                 it.whole.push_back(flit.packet);
                 if let Some(answer) = world.settings.answer {
                     let at = world.now + 1 + u64::from(answer.node);
-                    world.channels[self.wires.back].answer(at, vc);
+                    world.channels[self.wires.back].answer(at, vc, world.packets[flit.packet].is_corrupt);
                 }
             }
         }
@@ -116,17 +117,35 @@ impl Nic {
 
     /// Frees virtual channels: with answers, or when all has been sent.
     fn free(&mut self, world: &mut World) {
-        let freed = if world.settings.answer.is_some() {
-            world.channels[self.wires.out].answered(world.now)
-        } else {
-            let is_sent = |vc: &usize| {
-                let lane = &self.lanes[*vc];
-                lane.packet.is_some_and(|packet| lane.sent == world.flits_of(packet))
-            };
-            (0..self.lanes.len()).filter(is_sent).collect()
-        };
-        for vc in freed {
-            (self.lanes[vc].packet, self.lanes[vc].free) = (None, world.now);
+        for vc in 0..self.lanes.len() {
+            let lane = &mut self.lanes[vc];
+            let is_sent = lane.packet.is_some_and(|packet| lane.sent == world.flits_of(packet));
+            if world.settings.answer.is_none() && is_sent {
+                (lane.packet, lane.free) = (None, world.now);
+            }
+        }
+        let Some(settings) = world.settings.answer else { return };
+        for Answer { vc, is_nack, .. } in world.channels[self.wires.out].answered(world.now) {
+            let lane = &mut self.lanes[vc];
+            let packet = lane.packet.take().expect("what is answered has been sent");
+            lane.free = world.now;
+            if is_nack {
+                // It is sent as another one, with the same contents.
+                let refused = &world.packets[packet];
+                let Destination::Node(to) = refused.packet.destination else { continue };
+                let wait = if refused.refusals < settings.repeats { 0 } else { settings.back_off };
+                let again = Travelling {
+                    header: world.routing.header(refused.source, to, refused.packet.lane),
+                    hops: 0,
+                    refusals: refused.refusals + 1,
+                    not_before: world.now + u64::from(wait),
+                    is_corrupt: false,
+                    ..refused.clone()
+                };
+                world.counters.link.nacks += 1;
+                self.queue.push_front(world.packets.len());
+                world.packets.push(again);
+            }
         }
     }
 
@@ -143,14 +162,16 @@ impl Nic {
         let flit = Flit { packet, index: lane.sent };
         lane.credits -= 1;
         lane.sent += 1;
+        lane.slots.push(world.now);
         if flit.index == 0 {
+            world.counters.link.repeated += u64::from(world.packets[packet].refusals > 0);
             world.packets[packet].injected = world.now + u64::from(world.settings.pipeline.transmit);
             let place = (self.component, PortId(self.rail.0), vc);
             let ready = world.packets[packet].packet.created.0;
             depart(world, place, self.wires, packet, (ready, self.lanes[vc].free));
         }
         if world.is_last(flit) {
-            self.sent = self.is_bounded.then_some(packet);
+            self.sent = Some(packet).filter(|_| self.is_bounded && world.packets[packet].refusals == 0);
         }
         world.channels[self.wires.out].send(vc, flit);
     }
@@ -160,6 +181,10 @@ impl Nic {
         let is_bounded = self.is_bounded;
         let mut delivered = Vec::new();
         for (vc, it) in self.receivers.iter_mut().enumerate() {
+            if it.whole.front().is_some_and(|&packet| world.packets[packet].is_corrupt) {
+                it.drop_first(is_bounded);
+                continue;
+            }
             let first = if is_bounded {
                 let first = it.whole.front().copied().filter(|_| !it.is_delivered);
                 it.is_delivered |= first.is_some();
@@ -211,6 +236,15 @@ impl Nic {
 }
 
 impl Receiver {
+    /// The first packet is corrupt: it leaves the buffer, if there is one.
+    fn drop_first(&mut self, is_bounded: bool) {
+        if !is_bounded {
+            self.whole.pop_front();
+        } else if !self.is_delivered {
+            (self.is_delivered, self.leaving) = (true, Some(0));
+        }
+    }
+
     /// "From the cycle in which it is drained on, its flits leave the buffer, one a cycle." Says whether one does.
     fn empty(&mut self, world: &World) -> bool {
         let (Some(leaving), Some(&first)) = (&mut self.leaving, self.whole.front()) else { return false };

@@ -1,6 +1,6 @@
 //! A switch, step by step.
 
-use super::{Channel, Flit, Lane, Wires, World};
+use super::{Answer, Channel, Flit, Lane, Wires, World};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Departure, Grant, LinkObserver, PacketName, Passage, SwitchObserver};
 use flitway_switch::elite::EliteSettings;
@@ -107,12 +107,13 @@ impl Switch {
     fn step_answers(&mut self, world: &mut World) {
         for number in 0..self.ports.len() {
             let Some(wires) = self.ports[number].wires else { continue };
+            self.ports[number].lanes.iter_mut().for_each(|lane| lane.check(wires.out, world));
             match world.settings.answer {
                 Some(answer) => {
-                    for vc in world.channels[wires.out].answered(world.now) {
+                    for Answer { vc, is_nack, .. } in world.channels[wires.out].answered(world.now) {
                         let (port, input) = self.release(number, vc, world.now);
                         let back = self.ports[port].wires.expect("what came came by a wire").back;
-                        world.channels[back].answer(world.now + u64::from(answer.switch), input);
+                        world.channels[back].answer(world.now + u64::from(answer.switch), input, is_nack);
                     }
                 }
                 None => {
@@ -244,6 +245,7 @@ impl Switch {
         let lane = &mut self.ports[output].lanes[vc];
         let (port, input) = lane.from;
         lane.sent += 1;
+        lane.slots.push(world.now);
         if !wires.leads_to_sink {
             lane.credits -= 1;
         }

@@ -53,12 +53,20 @@
 //! on the wire of its input in cycle `t + switch`, and `latency` later at the other end. They have wires of their own. By
 //! then all credits of the VC are back: `credit` is no longer than that takes.
 //!
+//! **Errors** ([`LinkErrors`]), where there are answers. A packet of which a link corrupts a flit is *corrupt* and goes on like
+//! any other. Of what a component sends by a port a number is drawn for each flit, by the slot in which it goes; packets
+//! are counted in the order of their last flits. A node finds out when all of the packet has come: it delivers nothing, and its
+//! answer is a *NACK*. A source that hears one in cycle `t` puts the packet before all others in its queue, and sends it again
+//! as if it were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it
+//! waits. So each packet is delivered once: an answer is not corrupted.
+//!
 //! **Bounded NIC ports** ([`NicPorts`]) keep what comes in a buffer for each VC, of two of the longest packets: channels to
 //! nodes have so many credits then, and flits take them. The packets of a VC are delivered in their order: each when it is
 //! received, but not before the last flit of the one before has left the buffer; several VCs from the lowest on. It is
 //! answered when it is received. The NIC drains a packet that has been delivered in that cycle or later: from the cycle in
 //! which it does, the packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a
-//! switch. A packet whose last flit is sent in cycle `t` has left its source queue, and the NIC hears so, in cycle `t + 1`.
+//! switch. A packet whose last flit is sent for the first time in cycle `t` has left its source queue, and the NIC hears so,
+//! in cycle `t + 1`. One that is corrupt leaves the buffer as if it were drained in the cycle in which it would be delivered.
 
 mod forecast;
 mod nic;
@@ -75,7 +83,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, NicPorts, Rate};
+use flitway_fabric::{Endpoint, Fabric, LinkErrors, NicPorts, Rate};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
@@ -97,6 +105,8 @@ pub struct Shared {
     vcs: usize,
     lanes: usize,
     period: Period,
+    errors: LinkErrors,
+    has_errors: bool,
     nic_ports: NicPorts,
     /// Nodes take every flit at once.
     has_sinks: bool,
@@ -153,12 +163,17 @@ impl Components for Elite {
             settings.credit_max().is_none_or(|most| settings.credit <= most),
             "credits are back before the answer"
         );
-        assert!(fabric.errors.are_none(), "links of Elite4s send nothing again");
+        assert!(
+            fabric.errors.are_none() || settings.answer.is_some(),
+            "without answers nothing is sent again"
+        );
         assert!(fabric.faults.are_none(), "links of Elite4s are not trained");
         Shared {
             vcs: vcs as usize,
             lanes: (vcs / classes) as usize,
             period: Period::of(&fabric.rates, vcs),
+            errors: fabric.errors.clone(),
+            has_errors: !fabric.errors.are_none(),
             nic_ports: fabric.nic_ports,
             has_sinks: fabric.nic_ports == NicPorts::Ideal,
             routing: fabric.routing.clone(),

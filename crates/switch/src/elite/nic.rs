@@ -3,7 +3,7 @@
 mod bounded;
 
 use super::forecast::Forecast;
-use super::packet_state::{Inbox, PacketState};
+use super::packet_state::{Answer, Inbox, PacketState};
 use super::sender::{Lane, Place, Sender};
 use super::{Cx, Elite, Shared};
 use bounded::Bounded;
@@ -29,6 +29,8 @@ pub struct Port {
     due: Cycle,
     /// Packets to send.
     source: VecDeque<Box<PacketState>>,
+    /// Where links corrupt packets: by virtual channel the packet that may have to be sent again.
+    kept: Box<[Option<Box<PacketState>>]>,
     /// When its flits are ready: always.
     flits: Forecast,
     /// Packets that have come, with the virtual channel, by the cycle in which each is received.
@@ -58,6 +60,7 @@ impl Port {
             sender: Sender::new(shared, place, wires.out, wires.rate.into(), false),
             due: Cycle::NEVER,
             source: VecDeque::new(),
+            kept: (0..shared.vcs).map(|_| None).collect(),
             flits: Forecast::new(ALL),
             whole: VecDeque::new(),
             bounded: Bounded::new(shared, wires),
@@ -72,16 +75,22 @@ impl Port {
     }
 
     /// Enters what has been sent before cycle `now`, and whether it is all of a packet.
-    fn catch_up(&mut self, shared: &Shared, now: Cycle) {
+    fn catch_up<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         if self.due > now {
             return;
         }
+        let shared = &*cx.shared;
         self.sender.settle(shared.period, now, |_, _| ());
         for vc in bits(self.sender.note_gone()) {
-            if let Some(bounded) = &mut self.bounded {
+            if self.sender.corrupts(cx.shared.period, vc) {
+                cx.counters.link.corrupted += 1;
+                self.sender.tell_corrupt(cx, vc);
+            }
+            let is_repeated = self.kept[vc].as_ref().is_some_and(|state| state.refusals > 0);
+            if let Some(bounded) = self.bounded.as_mut().filter(|_| !is_repeated) {
                 bounded.leave(self.sender.lanes[vc].flow);
             }
-            if shared.settings.answer.is_none() {
+            if cx.shared.settings.answer.is_none() {
                 self.sender.lanes[vc].release(now);
             }
         }
@@ -92,11 +101,31 @@ impl Port {
         if self.sender.lanes.iter().any(Lane::is_sending) {
             return;
         }
-        let lanes = &mut self.sender.lanes[..shared.lanes];
-        if let Some(lane) = lanes.iter_mut().find(|lane| lane.owner.is_none())
-            && let Some(state) = self.source.pop_front()
-        {
-            lane.give(0, state, now);
+        let lanes = &self.sender.lanes[..shared.lanes];
+        let free = lanes.iter().position(|lane| lane.owner.is_none());
+        let first = self.source.front().filter(|state| state.not_before <= now);
+        if let (Some(vc), Some(state)) = (free, first) {
+            self.kept[vc] = shared.has_errors.then(|| state.clone());
+            if let Some(state) = self.source.pop_front() {
+                self.sender.lanes[vc].give(0, state, now);
+            }
+        }
+    }
+
+    /// The answer to the packet of `vc` has come: it is free, and if the packet was corrupt that is sent again.
+    fn hear_answer<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) {
+        let settings = &cx.shared.settings;
+        let lane = &mut self.sender.lanes[vc];
+        lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
+        let is_nack = lane.is_nack;
+        lane.release(now);
+        let kept = self.kept[vc].take().filter(|_| is_nack);
+        if let (Some(mut state), Some(answer)) = (kept, settings.answer) {
+            cx.counters.link.nacks += 1;
+            let wait = if state.refusals < answer.repeats { 0 } else { answer.back_off };
+            state.refusals += 1;
+            state.not_before = now + u64::from(wait);
+            self.source.push_front(state);
         }
     }
 
@@ -110,6 +139,7 @@ impl Port {
                 let injected = now + u64::from(cx.shared.settings.pipeline.transmit);
                 let ready = self.sender.lanes[vc].state.as_mut().map_or(now, |state| {
                     state.injected = injected;
+                    cx.counters.link.repeated += u64::from(state.refusals > 0);
                     state.created
                 });
                 self.sender.begin(cx, now, vc, ready);
@@ -123,6 +153,10 @@ impl Port {
             }
         }
         self.due = self.sender.until().min(self.sender.next_answer());
+        let waits = self.source.front().map_or(Cycle::ZERO, |state| state.not_before);
+        if waits > now {
+            self.due = self.due.min(waits);
+        }
     }
 }
 
@@ -136,6 +170,9 @@ impl PortModel<Elite> for Port {
         let mut mail = 0;
         for (rail, vc, at, state) in inbox.whole.drain(..) {
             let port = &mut ports[usize::from(rail)];
+            if state.is_corrupt && port.bounded.is_none() {
+                continue;
+            }
             if !REACTS && at < cx.horizon && port.whole.is_empty() {
                 cx.counters.record(&state.delivery(node, port.rail, vc, at), cx.observer);
             } else {
@@ -147,9 +184,10 @@ impl PortModel<Elite> for Port {
             let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
             mail |= Self::call(ports, run.port, at);
         }
-        for (rail, vc, at) in inbox.answers.drain(..) {
-            ports[usize::from(rail)].sender.lanes[usize::from(vc)].answer_at = at;
-            mail |= Self::call(ports, rail, at);
+        for Answer { port, vc, at, is_nack } in inbox.answers.drain(..) {
+            let lane = &mut ports[usize::from(port)].sender.lanes[usize::from(vc)];
+            (lane.answer_at, lane.is_nack) = (at, is_nack);
+            mail |= Self::call(ports, port, at);
         }
         for (rail, at, rate) in inbox.paces.drain(..) {
             ports[usize::from(rail)].sender.pace.change(at, rate);
@@ -194,8 +232,8 @@ impl PortModel<Elite> for Port {
     }
 
     fn event<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
-        self.bounded.as_ref()?;
-        self.catch_up(cx.shared, now);
+        self.bounded.as_mut()?.drop_corrupt(cx, now);
+        self.catch_up(cx, now);
         self.bounded.as_mut()?.take_sent().map(PortEvent::Sent)
     }
 
@@ -212,11 +250,9 @@ impl PortModel<Elite> for Port {
         if self.due > now {
             return;
         }
-        self.catch_up(cx.shared, now);
+        self.catch_up(cx, now);
         for vc in bits(self.sender.answers(now)) {
-            let lane = &mut self.sender.lanes[vc];
-            lane.credits.reset(now, lane.sent + u64::from(cx.shared.settings.buffer_flits));
-            lane.release(now);
+            self.hear_answer(cx, now, vc);
         }
         self.start(cx.shared, now);
         self.send(cx, now);
@@ -238,7 +274,8 @@ impl PortModel<Elite> for Port {
     }
 
     fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
-        books.in_network += (self.source.len() + self.whole.len()) as u64;
+        let whole = self.whole.iter().filter(|(.., state)| !state.is_corrupt).count();
+        books.in_network += (self.source.len() + whole) as u64;
         self.sender.audit(books);
         if let Some(bounded) = &self.bounded {
             bounded.audit(books);

@@ -22,6 +22,11 @@ pub struct PacketState {
     pub(super) flits: u32,
     payload: u16,
     pub(super) hops: u16,
+    /// How often it has been sent in vain, and the cycle before which it is not sent again.
+    pub(super) refusals: u32,
+    pub(super) not_before: Cycle,
+    /// A link has corrupted it: known when all of it has been received.
+    pub(super) is_corrupt: bool,
     /// Kind and process of its flow.
     flow_bits: u8,
 }
@@ -39,6 +44,9 @@ impl PacketState {
             flits,
             payload: packet.payload,
             hops: 0,
+            refusals: 0,
+            not_before: Cycle::ZERO,
+            is_corrupt: false,
             flow_bits: packet.flow.bits(),
         }
     }
@@ -72,6 +80,18 @@ impl PacketState {
     }
 }
 
+/// The answer to a packet.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// The port and virtual channel by which the packet was sent.
+    pub(super) port: u16,
+    pub(super) vc: u8,
+    /// When it comes.
+    pub(super) at: Cycle,
+    /// The packet was corrupt: a NACK.
+    pub(super) is_nack: bool,
+}
+
 /// What one port tells the port at the other end of its link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mail {
@@ -81,8 +101,10 @@ pub enum Mail {
     Flits(Run),
     /// Credits come back: when they count.
     Credits(Run),
-    /// The answer to the packet that was sent by that port and virtual channel, which comes in that cycle.
-    Answer(u16, u8, Cycle),
+    /// The answer to the packet that was sent by a port and virtual channel.
+    Answer(Answer),
+    /// The packet that comes by that port and virtual channel is corrupt.
+    Corrupt(u16, u8),
     /// A packet comes to a node, in that rail and virtual channel, and has all been received in that cycle.
     Whole(u16, u8, Cycle, Box<PacketState>),
     /// The channel of that port has another rate from that cycle on, or is stopped.
@@ -95,7 +117,8 @@ pub struct Inbox {
     pub(super) heads: Vec<(u16, u8, Box<PacketState>)>,
     pub(super) flits: Vec<Run>,
     pub(super) credits: Vec<Run>,
-    pub(super) answers: Vec<(u16, u8, Cycle)>,
+    pub(super) answers: Vec<Answer>,
+    pub(super) corrupt: Vec<(u16, u8)>,
     pub(super) whole: Vec<(u16, u8, Cycle, Box<PacketState>)>,
     pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
 }
@@ -107,15 +130,18 @@ impl Inbox {
             Mail::Head(port, vc, state) => self.heads.push((port, vc, state)),
             Mail::Flits(run) => self.flits.push(run),
             Mail::Credits(run) => self.credits.push(run),
-            Mail::Answer(port, vc, at) => self.answers.push((port, vc, at)),
+            Mail::Answer(answer) => self.answers.push(answer),
+            Mail::Corrupt(port, vc) => self.corrupt.push((port, vc)),
             Mail::Whole(rail, vc, at, state) => self.whole.push((rail, vc, at, state)),
             Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
         }
     }
 
-    /// A packet is where its first flit is.
+    /// A packet is where its first flit is, and one that was corrupt where its NACK is.
     pub(super) fn audit(&self, books: &mut Conservation) {
-        books.in_network += (self.heads.len() + self.whole.len()) as u64;
+        let whole = self.whole.iter().filter(|(.., state)| !state.is_corrupt).count();
+        let nacks = self.answers.iter().filter(|answer| answer.is_nack).count();
+        books.in_network += (self.heads.len() + whole + nacks) as u64;
         books.units_held += self.heads.iter().map(|(.., state)| u64::from(state.flits)).sum::<u64>();
     }
 }

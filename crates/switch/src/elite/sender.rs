@@ -15,9 +15,10 @@ use super::{Cx, Elite, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::PostOf;
+use flitway_fabric::link::ChannelErrors;
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::simulation::{Conservation, Wire};
-use flitway_fabric::{Flow, Pace};
+use flitway_fabric::{Flow, Pace, SentKind};
 use flitway_wiring::{NodeId, PortId};
 
 /// Who sends.
@@ -50,6 +51,10 @@ pub(super) struct Lane {
     /// Its first flit has been sent; so has its last, and that has been noted.
     pub(super) has_begun: bool,
     pub(super) is_done: bool,
+    /// Where links corrupt flits: when it has sent those of its packet.
+    sent_in: Vec<(Cycle, Cycle, Places)>,
+    /// The answer that comes is a NACK.
+    pub(super) is_nack: bool,
     /// Flits that may be sent, since the start.
     pub(super) credits: Forecast,
     /// When it sends, by the plan, and as the neighbours have been told.
@@ -77,6 +82,8 @@ impl Lane {
             end: 0,
             has_begun: false,
             is_done: false,
+            sent_in: Vec::new(),
+            is_nack: false,
             credits: Forecast::new(credits),
             places: Places::NONE,
             told: Places::NONE,
@@ -107,7 +114,7 @@ impl Lane {
         (self.source, self.destination) = (state.source, state.header.destination());
         (self.flits, self.flow) = (state.flits, state.flow());
         self.end = self.sent + u64::from(state.flits);
-        (self.has_begun, self.is_done) = (false, false);
+        (self.has_begun, self.is_done, self.is_nack) = (false, false, false);
         self.state = Some(state);
         self.given = now;
     }
@@ -129,6 +136,8 @@ pub(super) struct Sender {
     /// Flits need no credits.
     is_sink: bool,
     pub(super) lanes: Box<[Lane]>,
+    /// What befalls flits, where links corrupt some.
+    errors: Option<Box<ChannelErrors>>,
     /// The virtual channel that sent last.
     last: u8,
     /// The cycles of the plan: from this one to before that one.
@@ -188,6 +197,7 @@ impl Sender {
             leads_to_node,
             is_sink: leads_to_node && shared.has_sinks,
             lanes: (0..settings.vcs).map(|_| Lane::new(credits.into())).collect(),
+            errors: shared.has_errors.then(|| Box::new(shared.errors.of(place.component, place.port))),
             last: (settings.vcs - 1) as u8,
             since: Cycle::ZERO,
             until: Cycle::NEVER,
@@ -207,6 +217,9 @@ impl Sender {
             let count = period.count(lane.places, self.since, now);
             let (Some(owner), 1..) = (lane.owner, count) else { continue };
             lane.sent += count;
+            if self.errors.is_some() {
+                lane.sent_in.push((self.since, now, lane.places));
+            }
             debug_assert!(lane.sent <= lane.end, "a packet is sent once");
             take(owner, count);
             let last = period.last(lane.places, self.since, now);
@@ -352,6 +365,21 @@ impl Sender {
         gone
     }
 
+    /// Whether the link has corrupted the packet of `vc`, which has gone.
+    pub(super) fn corrupts(&mut self, period: Period, vc: usize) -> bool {
+        let Some(errors) = &mut self.errors else { return false };
+        let sent_in = std::mem::take(&mut self.lanes[vc].sent_in);
+        let slots = sent_in.iter().flat_map(|&(from, to, places)| {
+            (0..period.count(places, from, to)).map(move |n| period.nth(places, from, n))
+        });
+        errors.corrupts(SentKind::Packet, slots)
+    }
+
+    /// Tells the switch at the other end that the packet of `vc` is corrupt; its flits are still on the way there.
+    pub(super) fn tell_corrupt<O>(&self, cx: &mut Cx<'_, O>, vc: usize) {
+        post(cx.post, &self.wire, Cycle::NEVER, Mail::Corrupt(self.wire.port, vc as u8));
+    }
+
     /// The first flit of the packet of `vc` is sent in cycle `now`: it is told `observer`, and goes to a switch.
     pub(super) fn begin<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize, ready: Cycle) {
         let transmit = u64::from(cx.shared.settings.pipeline.transmit);
@@ -412,7 +440,8 @@ impl Sender {
     }
 
     pub(super) fn audit(&self, books: &mut Conservation) {
-        books.in_network += self.lanes.iter().filter(|lane| lane.state.is_some()).count() as u64;
+        let is_here = |lane: &&Lane| lane.state.is_some() || lane.is_nack && lane.answer_at < Cycle::NEVER;
+        books.in_network += self.lanes.iter().filter(is_here).count() as u64;
         books.units_sent += if self.leads_to_node { 0 } else { self.flits };
     }
 

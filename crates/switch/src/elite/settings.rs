@@ -68,6 +68,10 @@ pub struct AnswerSettings {
     pub node: u32,
     /// Cycles of an answer from wire to wire of a switch; at least 1.
     pub switch: u32,
+    /// How often a source sends a packet again as soon as it hears that it was corrupt, ...
+    pub repeats: u32,
+    /// ... and how many cycles it waits after that each time.
+    pub back_off: u32,
 }
 
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency of a switch.

@@ -8,7 +8,7 @@ mod deadlock;
 mod grant;
 
 use super::forecast::{Forecast, Run};
-use super::packet_state::{Inbox, Mail, PacketState};
+use super::packet_state::{Answer, Inbox, Mail, PacketState};
 use super::period::Places;
 use super::sender::{Lane, Place, Sender, post};
 use super::{Cx, Elite, Shared};
@@ -32,6 +32,8 @@ struct Input {
     heads: VecDeque<Box<PacketState>>,
     /// The output and virtual channel that the first packet has.
     output: Option<(u16, u8)>,
+    /// The packet that it holds is corrupt.
+    is_corrupt: bool,
     /// Flits of the packets that have come and whose last flit has not left, and of all that have left, modulo 2^32.
     held: u64,
     freed: u32,
@@ -82,6 +84,7 @@ impl Switch {
             taken: 0,
             heads: VecDeque::new(),
             output: None,
+            is_corrupt: false,
             held: 0,
             freed: 0,
             released: 0,
@@ -145,14 +148,18 @@ impl Switch {
     /// The last flit of the packet that has `vc` of output `number` has been sent in the cycle before `now`.
     fn finish<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize) {
         let Some(output) = &mut self.outputs[number] else { return };
+        let mut is_corrupt = output.corrupts(cx.shared.period, vc);
+        cx.counters.link.corrupted += u64::from(is_corrupt);
         let lane = &mut output.lanes[vc];
         if let Some(owner) = lane.owner {
             let input = &mut self.inputs[usize::from(owner)];
             input.held -= u64::from(lane.flits);
             input.freed = input.freed.wrapping_add(lane.flits);
+            is_corrupt |= std::mem::take(&mut input.is_corrupt);
         }
         let settings = &cx.shared.settings;
-        if let Some(state) = lane.state.take() {
+        if let Some(mut state) = lane.state.take() {
+            (state.is_corrupt, lane.is_nack) = (is_corrupt, is_corrupt);
             let wire = &output.wire;
             let received = now + u64::from(settings.pipeline.transmit + wire.latency);
             if let Some(answer) = settings.answer {
@@ -160,7 +167,10 @@ impl Switch {
                 self.answers[number] = self.answers[number].min(lane.answer_at);
             }
             post(cx.post, wire, received, Mail::Whole(wire.port, vc as u8, received, state));
+        } else if is_corrupt {
+            output.tell_corrupt(cx, vc);
         }
+        let settings = &cx.shared.settings;
         if settings.answer.is_none() {
             self.release(cx, now, number, vc);
         }
@@ -170,12 +180,13 @@ impl Switch {
     fn hear_answers<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &self.outputs[number] else { return };
         for vc in bits(output.answers(now)) {
+            let is_nack = self.outputs[number].as_ref().is_some_and(|output| output.lanes[vc].is_nack);
             if let Some(input) = self.release(cx, now, number, vc)
                 && let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs])
             {
-                let comes = now + u64::from(answer.switch + back.latency);
-                let mail = Mail::Answer(back.port, (input % self.vcs) as u8, comes);
-                post(cx.post, back, comes, mail);
+                let at = now + u64::from(answer.switch + back.latency);
+                let answer = Answer { port: back.port, vc: (input % self.vcs) as u8, at, is_nack };
+                post(cx.post, back, at, Mail::Answer(answer));
             }
         }
         self.answers[number] = self.outputs[number].as_ref().map_or(Cycle::NEVER, Sender::next_answer);
@@ -320,9 +331,13 @@ impl SwitchModel<Elite> for Switch {
             let at = output.hear_credits(shared.period, &run);
             self.call(run.port, at);
         }
-        for (port, vc, at) in inbox.answers.drain(..) {
+        for (port, vc) in inbox.corrupt.drain(..) {
+            self.inputs[usize::from(port) * self.vcs + usize::from(vc)].is_corrupt = true;
+        }
+        for Answer { port, vc, at, is_nack } in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
-                output.lanes[usize::from(vc)].answer_at = at;
+                let lane = &mut output.lanes[usize::from(vc)];
+                (lane.answer_at, lane.is_nack) = (at, is_nack);
                 let next = &mut self.answers[usize::from(port)];
                 *next = at.min(*next);
                 self.due = self.due.min(at);

@@ -35,7 +35,7 @@ impl Chip for EliteSettings {
             one_way_links: false,
             rates: true,
             changes: true,
-            errors: false,
+            errors: self.answer.is_some(),
             faults: false,
         }
     }

@@ -1,5 +1,6 @@
 //! The Elite4 of QsNetII: its settings and checks. Source: qsnet2.txt, "Elite4 and physical links".
 
+use flitway_engine::Picos;
 use flitway_fabric::Chip;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
@@ -16,8 +17,8 @@ use super::{
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::link::LinkSettings;
-use crate::section::packet;
 use crate::section::topology::{self, Topology};
+use crate::section::{link, packet};
 use crate::setting::{Choice, Kind, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
@@ -31,7 +32,7 @@ pub(crate) static ARCHITECTURE: Architecture = Architecture {
               tags, and paths that are held until the receiver has answered.",
     },
     has_vcs: false,
-    retries: false,
+    retries: true,
     takes_one_way_links: false,
     settings: &[SETTINGS],
     page: PAGE,
@@ -88,6 +89,13 @@ settings! {
     /// Time of an answer from wire to wire of a switch.
     ANSWER_SWITCH = "switch.answer.switch", stages(1), default("7 cycles"), for ELITE,
         source("[assumed] as long as data (P-QS-007)");
+
+    /// How often a source sends a packet again as soon as it hears that it was corrupt, ...
+    REPEATS = "switch.answer.repeats", Kind::Count { min: 0, max: 65_535 }, default(16), for ELITE, source("OQ-Q12");
+
+    /// ... and how long it waits after that each time.
+    BACK_OFF = "switch.answer.back_off", Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000 },
+        default("1 us"), for ELITE, source("OQ-Q12");
 
     /// Sampling, alignment to the local clock, and the check sum. The sum of the three parts is the zero-load latency of the
     /// switch.
@@ -151,6 +159,8 @@ fn build(
         answer: values.flag(&HOLD)?.then_some(AnswerSettings {
             node: values.quantity_u32(&ANSWER_NODE)?,
             switch: values.quantity_u32(&ANSWER_SWITCH)?,
+            repeats: values.count(&REPEATS)?,
+            back_off: surroundings.clock?.cycles_ceil(Picos(values.quantity(&BACK_OFF)?)).0 as u32,
         }),
         pipeline: ElitePipeline {
             receive: values.quantity_u32(&RECEIVE)?,
@@ -162,6 +172,7 @@ fn build(
         format,
     };
     check_credit(values, &settings, findings);
+    check_errors(values, &settings, surroundings, findings);
     check_route(values, &settings, surroundings.topology, findings);
     if let (Some(link), Some(topology)) = (surroundings.link, surroundings.topology) {
         check_coding(values, is_coded, link, topology, findings);
@@ -211,6 +222,20 @@ fn check_credit(values: &Values, settings: &EliteSettings, findings: &mut Diagno
                 .conflict(Code::OutOfRange, &involved, message)
                 .expected(format!("at most {most} cycles for `{}`", CREDIT.path)),
         );
+    }
+}
+
+/// Without answers nothing is sent again.
+fn check_errors(
+    values: &Values,
+    settings: &EliteSettings,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) {
+    if settings.answer.is_none() && surroundings.link.is_some_and(|link| link.bit_errors > 0) {
+        let message = "links get bits wrong, and without answers nothing is sent again".to_owned();
+        let problem = values.conflict(Code::OutOfRange, &[&link::BIT_ERRORS, &HOLD], message);
+        findings.push(problem.expected("no errors, or answers").help(values.fix(&HOLD, "true")));
     }
 }
 

@@ -13,11 +13,12 @@ use crate::campaign::text::record;
 use crate::elite::Elite;
 use flitway_engine::Cycle;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{Change, Fabric};
+use flitway_fabric::{Change, ErrorRule, Fabric, LinkErrors, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings};
+use flitway_wiring::PortId;
 use flitway_wiring::routing::{Routing, Selection};
-use flitway_wiring::topology::Topology;
+use flitway_wiring::topology::{End, Topology};
 use std::sync::Arc;
 
 impl Tested for EliteSettings {
@@ -39,7 +40,7 @@ impl Tested for EliteSettings {
 }
 
 record!(EliteSettings { ports, vcs, buffer_flits, selection, answer, pipeline, credit, is_coded, format });
-record!(AnswerSettings { node, switch });
+record!(AnswerSettings { node, switch, repeats, back_off });
 record!(ElitePipeline { receive, route, transmit });
 
 /// The case of `seed`.
@@ -60,21 +61,48 @@ fn case(seed: u64) -> Case {
     let scripts = traffic.scripts(&mut dice);
     let (rates, slowness) = rates(&mut dice, &topology);
     let (changes, slower) = changes(&mut dice, &topology, rails, length);
+    let errors = errors(&mut dice, &switch, &topology, rails);
+    let patience = if errors.are_none() { 1 } else { 4 };
     Case {
         routing,
         rails,
         latencies,
         rates,
         changes,
+        errors,
         scripts,
         promises: dice.one_in(2),
         test_nics: test_nics(seed),
         threads: threads(&mut dice),
         pauses: pauses(&mut dice, length, false),
-        limit: Cycle(slowness.max(slower) * (3 * length + 500)),
+        limit: Cycle(patience * slowness.max(slower) * (3 * length + 500)),
         margin: dice.below(600),
         ..Case::plain(topology_settings, SwitchSettings::Elite(switch))
     }
+}
+
+/// Where paths are held, in half of the cases: by rate, such that most packets come through, by rule, or both.
+fn errors(dice: &mut Dice, switch: &EliteSettings, topology: &Topology, rails: u32) -> LinkErrors {
+    let mut errors = LinkErrors { seed: dice.below(1_000), ..LinkErrors::default() };
+    if switch.answer.is_none() || dice.one_in(2) {
+        return errors;
+    }
+    if dice.one_in(2) {
+        errors.flit = u64::MAX / dice.pick(&[1_000, 1_000, 10_000, 100_000]);
+    }
+    let rules = if errors.flit == 0 { dice.between(1, 12) } else { dice.pick(&[0, 0, 3]) };
+    for _ in 0..rules {
+        let links = topology.links();
+        let link = &links[dice.below(links.len() as u64) as usize];
+        let rail = dice.below(rails.into()) as u32;
+        let (component, port) = match link.ends[dice.below(2) as usize] {
+            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
+            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
+        };
+        let nth = u64::from(dice.scaled(1, 20));
+        errors.rules.push(ErrorRule { component, port, kind: SentKind::Packet, nth });
+    }
+    errors
 }
 
 fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
@@ -84,8 +112,12 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
         vcs: classes * dice.scaled(1, (8 / classes).max(1)),
         buffer_flits: dice.scaled(1, 300),
         selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
-        answer: (!dice.one_in(3))
-            .then(|| AnswerSettings { node: dice.corner(1, 8), switch: dice.corner(1, longest) }),
+        answer: (!dice.one_in(3)).then(|| AnswerSettings {
+            node: dice.corner(1, 8),
+            switch: dice.corner(1, longest),
+            repeats: dice.pick(&[0, 1, 16]),
+            back_off: dice.pick(&[0, 1, 20, 300]),
+        }),
         pipeline: ElitePipeline {
             receive: dice.corner(0, longest),
             route: dice.corner(1, 4),
@@ -116,7 +148,7 @@ const CHANGES: &[fn(&mut EliteSettings)] = &[
     fewer_vcs,
     |it| it.selection = Selection::First,
     |it| it.answer = None,
-    |it| it.answer = it.answer.map(|_| AnswerSettings { node: 1, switch: 1 }),
+    |it| it.answer = it.answer.map(|_| AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 300 }),
     |it| it.credit = 1,
     |it| it.format.block = None,
     |it| it.format.header_flits = it.format.header_flits.saturating_sub(1),

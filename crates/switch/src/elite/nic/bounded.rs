@@ -35,6 +35,10 @@ struct Kept {
 }
 
 impl Kept {
+    fn first_is_corrupt(&self) -> bool {
+        self.packets.front().is_some_and(|(_, state)| state.is_corrupt)
+    }
+
     fn delivers_at(&self) -> Cycle {
         match self.packets.front() {
             Some((at, _)) if !self.is_delivered => self.empty_at.max(*at),
@@ -63,11 +67,23 @@ impl Bounded {
 
     /// A packet that is delivered by cycle `now`, of the lowest virtual channel that has one.
     pub(super) fn delivery(&mut self, now: Cycle, node: NodeId, rail: RailId) -> Option<Delivery> {
-        let vc = self.kept.iter().position(|kept| kept.delivers_at() <= now)?;
+        let is_due = |kept: &Kept| kept.delivers_at() <= now && !kept.first_is_corrupt();
+        let vc = self.kept.iter().position(is_due)?;
         let kept = &mut self.kept[vc];
         kept.is_delivered = true;
         let (_, state) = kept.packets.front()?;
         Some(state.delivery(node, rail, vc as u8, now))
+    }
+
+    /// Corrupt packets that would be delivered in cycle `now` leave the buffer.
+    pub(super) fn drop_corrupt<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        for vc in 0..self.kept.len() {
+            let kept = &mut self.kept[vc];
+            if kept.delivers_at() <= now && kept.first_is_corrupt() {
+                kept.is_delivered = true;
+                self.drain(cx, now, vc as u8);
+            }
+        }
     }
 
     /// The NIC drains the first packet of `vc` in cycle `now`.
@@ -97,7 +113,9 @@ impl Bounded {
     }
 
     pub(super) fn audit(&self, books: &mut Conservation) {
-        let held = self.kept.iter().map(|kept| kept.packets.len() - usize::from(kept.is_delivered));
-        books.in_network += held.sum::<usize>() as u64;
+        for kept in &self.kept {
+            let waits = kept.packets.iter().skip(usize::from(kept.is_delivered));
+            books.in_network += waits.filter(|(_, state)| !state.is_corrupt).count() as u64;
+        }
     }
 }
