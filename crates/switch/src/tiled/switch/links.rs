@@ -153,8 +153,14 @@ impl Switch {
         let (vc, flits) = (usize::from(state.vc), u32::from(state.flits));
         self.lose(cx, now, slot, LossCause::NoRoute);
         self.inputs[input].receiver.give_back(cx.shared, now, vc, flits);
-        let due = self.inputs[input].receiver.due(cx.shared);
+        let it = &self.inputs[input];
+        let (due, left_at) = (it.receiver.due(cx.shared), it.free_at);
+        let is_leaving = it.receiver.leaving().0 > 0;
         self.schedule(Step::Ack, input, due.max(now));
+        if is_leaving {
+            // With this one it may be enough for an acknowledgement when that has left.
+            self.schedule(Step::Ack, input, left_at.max(now));
+        }
     }
 
     /// The link of `output` is down: a packet that it would take leaves its column buffer, and is lost.
