@@ -341,6 +341,8 @@ impl PortModel<Tiled> for Port {
         }
         cx.counters.link.dropped += std::mem::take(&mut self.dropped);
         self.sender.train(cx, now, &mut self.receiver, |_, _| ());
+        self.sender.hear(cx.shared, now, |_, _| ());
+        self.expires_at = self.sender.expire(cx, now);
         if self.sender.is_down() {
             if self.waiting != 0 && now >= self.from.max(self.sender.free_at) {
                 self.discard(cx, now);
@@ -348,8 +350,6 @@ impl PortModel<Tiled> for Port {
             }
             return self.look(cx.shared, now);
         }
-        self.sender.hear(cx.shared, now, |_, _| ());
-        self.expires_at = self.sender.expire(cx, now);
         if now >= self.from && self.sender.slot_from(now) == now {
             let vcs = self.vcs_to_send(cx.shared);
             if self.sender.is_replaying() {

@@ -167,6 +167,7 @@ impl Switch {
     #[cold]
     pub(super) fn discard<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) {
         let it = &mut self.outputs[output];
+        it.hear(cx.shared, now);
         let Some(sender) = &mut it.sender else { return };
         if it.waiting == 0 {
             return;
