@@ -2,7 +2,8 @@
 
 use crate::table::plural;
 use flitway_fabric::simulation::LostCounters;
-use flitway_report::faults::FaultsResult;
+use flitway_report::faults::result::Note;
+use flitway_report::faults::{About, FaultsResult};
 use flitway_report::page::time;
 use flitway_report::shown::load;
 use std::fmt::Write;
@@ -42,19 +43,21 @@ pub(crate) fn text(faults: &FaultsResult) -> String {
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
     add("accepted load", &format!("{before} before, {during} until the last that came of it, {after} after"));
     let (mut ports, mut more) = (0, 0_u64);
-    for (at, place, what, since) in &faults.log {
-        // What it has concluded is shown; what it has read fills pages where a switch dies.
-        let is_read = place.is_some() && !what.starts_with("dead");
-        ports += usize::from(is_read);
-        if is_read && ports > PORTS {
-            more += 1;
-            continue;
-        }
-        let about = place.as_ref().map_or_else(
-            || format!("{what}, which count from {} on", time(*since)),
-            |place| format!("{place}: {what} since {}", time(*since)),
-        );
-        add("manager", &format!("{:>9}  {about}", time(*at)));
+    for Note { at_ns, about, text: what, since_ns } in &faults.log {
+        let line = match about {
+            // What it has read of links fills pages where a switch dies; what it has concluded is shown.
+            About::Link(_) if ports == PORTS => {
+                more += 1;
+                continue;
+            }
+            About::Link(place) => {
+                ports += 1;
+                format!("{place}: {what} since {}", time(*since_ns))
+            }
+            About::Switch(place) => format!("{place}: {what} since {}", time(*since_ns)),
+            About::Tables => format!("{what}, which count from {} on", time(*since_ns)),
+        };
+        add("manager", &format!("{:>9}  {line}", time(*at_ns)));
     }
     if more > 0 {
         add("", &format!("{} about links in the log of the result (--json)", plural(more, "more line", "s")));

@@ -1,16 +1,18 @@
 //! What breaks in a run, as it is written: rules, in the command line or in a file, a rule a line.
 
-use flitway_engine::{Clock, Cycle};
+use crate::place::Place;
+use flitway_engine::{Clock, Cycle, Picos};
 use flitway_fabric::chip::LinkTraining;
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
+use flitway_fabric::observer::component_at;
 use flitway_fabric::{ErrorRule, Fabric, Faults, LinkErrors, SentKind};
 use flitway_machine::{Machine, Value, input, probability_of_error, units};
 use flitway_report::faults::{FaultPlan, ManagerSettings};
 use flitway_report::session::Session;
 use flitway_wiring::topology::{End, LinkId};
-use flitway_wiring::{NodeId, PortId, SwitchId};
+use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use std::path::Path;
 
@@ -177,24 +179,6 @@ pub enum FaultRule {
     Manager(Option<[u64; 2]>),
 }
 
-/// An end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The NIC port of a node.
-    Node(u32),
-    /// A port of a switch.
-    Switch(u32, u32),
-}
-
-fn place(text: &str) -> Option<Place> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    match words[..] {
-        ["node", node] => Some(Place::Node(node.parse().ok()?)),
-        ["switch", switch, "port", port] => Some(Place::Switch(switch.parse().ok()?, port.parse().ok()?)),
-        _ => None,
-    }
-}
-
 fn picos(text: &str) -> Option<u64> {
     units::time(text).ok().map(|time| time.0)
 }
@@ -235,14 +219,14 @@ fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
             }
             Ok(FaultRule::Dead { switch, rail, at })
         }
-        None => Ok(FaultRule::Cut { link: choice.value(0, place)?, rail, at, until }),
+        None => Ok(FaultRule::Cut { link: choice.value(0, Place::parse)?, rail, at, until }),
     }
 }
 
 fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     let (at, until) = times(choice, 3)?;
     Ok(FaultRule::Lanes {
-        link: choice.value(0, place)?,
+        link: choice.value(0, Place::parse)?,
         good: choice.value(1, given(number))?,
         gigabits: choice.value(2, given(number))?,
         at,
@@ -262,7 +246,7 @@ fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
 fn corrupted(kind: SentKind, choice: &Choice) -> Result<FaultRule, ChoiceError> {
     Ok(FaultRule::Corrupted {
         kind,
-        link: choice.value(0, place)?,
+        link: choice.value(0, Place::parse)?,
         nth: choice.value(1, |text| number(text).filter(|&nth: &u64| nth > 0))?,
         rail: choice.value(2, number)?,
     })
@@ -327,7 +311,7 @@ pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> 
         return Err("channels of less than the full rate are not modelled with faults".to_owned());
     }
     let clock = session.machine().clock;
-    let every = |picos: u64| clock.cycles_ceil(flitway_engine::Picos(picos)).0;
+    let every = |picos: u64| clock.cycles_ceil(Picos(picos)).0;
     let mut fitter = Fitter {
         fabric,
         clock,
@@ -366,7 +350,7 @@ fn lane_rates(machine: &Machine) -> Vec<u32> {
 
 impl Fitter<'_> {
     fn cycle(&self, picos: u64) -> Cycle {
-        self.clock.cycles_ceil(flitway_engine::Picos(picos))
+        self.clock.cycles_ceil(Picos(picos))
     }
 
     fn add(&mut self, rule: &FaultRule) -> Result<(), String> {
@@ -434,11 +418,7 @@ impl Fitter<'_> {
         if rail >= rails {
             return Err(format!("there is no rail {rail}: the machine has {rails}, from 0"));
         }
-        let switches = self.fabric.topology().switches();
-        Ok(match end {
-            End::Switch(switch, port) => (rail * switches + switch.0, port),
-            End::Node(node) => (rails * switches + node.0, PortId(rail)),
-        })
+        Ok(component_at(self.fabric.topology(), rails, RailId(rail), end))
     }
 
     fn port(&mut self, end: End, rail: u32, at: u64, fault: PortFault) -> Result<(), String> {

@@ -1,10 +1,22 @@
 //! What components and packets are called, by those who watch them.
 
 use flitway_engine::Cycle;
-use flitway_wiring::NodeId;
+use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::{NodeId, PortId, RailId};
 
 /// A component as observers see it: switches of rail 0, of rail 1, ..., then nodes.
 pub type ComponentNumber = u32;
+
+/// Which component has `end` of a link in `rail`, in a fabric of so many rails of `topology`, and by which of its ports (of a
+/// node: the rail).
+#[must_use]
+pub fn component_at(topology: &Topology, rails: u32, rail: RailId, end: End) -> (ComponentNumber, PortId) {
+    let switches = topology.switches();
+    match end {
+        End::Switch(switch, port) => (rail.0 * switches + switch.0, port),
+        End::Node(node) => (rails * switches + node.0, PortId(rail.0)),
+    }
+}
 
 /// Which packet it is: a NIC port begins to send no two in the same cycle. Copies of a packet have one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,7 +11,7 @@ pub mod result;
 use flitway_engine::Cycle;
 use flitway_fabric::{Faults, LinkErrors};
 
-pub use operator::Operator;
+pub use operator::{About, Operator};
 pub use result::FaultsResult;
 
 /// What breaks in a run.

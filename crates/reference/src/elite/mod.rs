@@ -20,6 +20,7 @@ use crate::driver::Model;
 use crate::record::Record;
 use flitway_engine::Cycle;
 use flitway_fabric::link::{ChannelErrors, SentKind};
+use flitway_fabric::observer::component_at;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
 use flitway_switch::elite::EliteSettings;
@@ -379,10 +380,7 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
             let [first, second] = link.ends;
             for (from, to) in [(first, second), (second, first)] {
                 let channel = world.channels.len();
-                let (component, port) = match from {
-                    End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
-                    End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
-                };
+                let (component, port) = component_at(topology, rails, RailId(rail), from);
                 let (rate, errors) = (fabric.rates.of(from), fabric.errors.of(component, port));
                 world.channels.push(Channel::new(&world.settings, latency, rate, errors));
                 out.insert((rail, from), (channel, matches!(to, End::Node(_))));

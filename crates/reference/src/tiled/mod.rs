@@ -40,7 +40,7 @@ use crate::lanes::draw;
 use crate::record::Record;
 use channel::Channel;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{ComponentNumber, Loss, PacketName};
+use flitway_fabric::observer::{ComponentNumber, Loss, PacketName, component_at};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{
     BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, LossCause, Packet, Rate, Ticket,
@@ -309,10 +309,7 @@ fn wire(fabric: &Fabric<TiledSettings>, world: &mut World) -> (Vec<Switch>, Vec<
     }
     let port = |rail: u32, end: End| {
         let half = halves.get(&(rail, end))?;
-        let name = match end {
-            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
-            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
-        };
+        let name = component_at(topology, rails, RailId(rail), end);
         let retry = Retry::new(settings, fabric.errors.of(name.0, name.1));
         let mut port = Port::new(name, (half.out?, half.back?), settings.buffers.input, vcs, retry);
         if !fabric.faults.are_none() {

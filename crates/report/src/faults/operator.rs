@@ -23,7 +23,7 @@ pub struct Operator {
     /// The states of the links that have changed, by the end that told.
     states: BTreeMap<(ComponentNumber, PortId), LinkState>,
     /// What its tables avoid.
-    avoided: (BTreeSet<u32>, BTreeSet<u32>),
+    avoided: Down,
     log: Vec<Entry>,
 }
 
@@ -32,12 +32,23 @@ pub struct Operator {
 pub struct Entry {
     /// When it was read or decided.
     pub at: Cycle,
-    /// What it is about: a port, in words; nothing if it is about tables.
-    pub place: Option<String>,
+    /// What it is about.
+    pub about: About,
     /// What it says.
     pub text: String,
     /// Since when, or from when on, that is so.
     pub since: Cycle,
+}
+
+/// What a line of the log is about; places in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The link of this port.
+    Link(String),
+    /// This switch.
+    Switch(String),
+    /// The tables of all switches.
+    Tables,
 }
 
 impl Operator {
@@ -51,7 +62,7 @@ impl Operator {
             next: Cycle(settings.every),
             read: Cycle::ZERO,
             states: BTreeMap::new(),
-            avoided: (BTreeSet::new(), BTreeSet::new()),
+            avoided: Down::default(),
             log: Vec::new(),
         }
     }
@@ -86,7 +97,7 @@ impl Operator {
             self.states.insert((change.component, change.port), change.state);
             self.log.push(Entry {
                 at: until,
-                place: Some(place_of(self.routing.topology().switches() * self.rails, self.rails, &change)),
+                about: About::Link(self.place_of(&change)),
                 text: words(&change.state),
                 since: change.at,
             });
@@ -101,18 +112,15 @@ impl Operator {
         now: Cycle,
     ) {
         let down = self.down();
-        let links: BTreeSet<u32> = down.links.iter().map(|link| link.0).collect();
-        let switches: BTreeSet<u32> = down.switches.iter().map(|switch| switch.0).collect();
-        if (&switches, &links) == (&self.avoided.0, &self.avoided.1) {
+        if down == self.avoided {
             return;
         }
-        for switch in switches.difference(&self.avoided.0) {
-            let text = "dead: no link of it answers".to_owned();
-            self.log.push(Entry { at: now, place: Some(format!("switch {switch}")), text, since: now });
+        for switch in down.switches.iter().filter(|switch| !self.avoided.switches.contains(switch)) {
+            let (about, text) = (About::Switch(format!("switch {switch}")), "dead: no link of it answers");
+            self.log.push(Entry { at: now, about, text: text.to_owned(), since: now });
         }
-        let avoids =
-            format!("{} and {}", counted(switches.len(), "switch", "es"), counted(links.len(), "link", "s"));
-        self.avoided = (switches, links);
+        let [switches, links] = [down.switches.len(), down.links.len()];
+        let avoids = format!("{} and {}", counted(switches, "switch", "es"), counted(links, "link", "s"));
         let at = (now + self.settings.latency).max(simulation.earliest_change());
         let text = match self.routing.around(&down) {
             Err(_) => "the tables of this routing are fixed: nothing is written".to_owned(),
@@ -124,7 +132,8 @@ impl Operator {
                 Err(error) => format!("tables cannot be written: {error}"),
             },
         };
-        self.log.push(Entry { at: now, place: None, text, since: at });
+        self.avoided = down;
+        self.log.push(Entry { at: now, about: About::Tables, text, since: at });
     }
 
     /// What is down, in any rail: rails have the same tables. A switch all of whose neighbours say so is dead.
@@ -158,24 +167,21 @@ impl Operator {
         let dead: Vec<SwitchId> = touched.into_iter().filter(|switch| is_dead(switch)).collect();
         Down { switches: dead, links: links.into_iter().map(LinkId).collect() }
     }
-}
 
-/// A port, in words; `switches` in all rails.
-pub(super) fn place_of(switches: u32, rails: u32, change: &LinkChange) -> String {
-    let (component, port) = (change.component, change.port.0);
-    let rail_of = |number: u32, in_rail: u32| {
-        if rails > 1 { format!("rail {}, ", number / in_rail) } else { String::new() }
-    };
-    if component < switches {
-        let in_rail = switches / rails;
-        format!("{}switch {} port {port}", rail_of(component, in_rail), component % in_rail)
-    } else {
-        format!("{}node {}", rail_of(port, 1), component - switches)
+    /// The port of `change`, in words.
+    fn place_of(&self, change: &LinkChange) -> String {
+        let switches = self.routing.topology().switches();
+        let (component, port) = (change.component, change.port.0);
+        let in_rail = |rail: u32| if self.rails > 1 { format!("rail {rail}, ") } else { String::new() };
+        match component.checked_sub(self.rails * switches) {
+            None => format!("{}switch {} port {port}", in_rail(component / switches), component % switches),
+            Some(node) => format!("{}node {node}", in_rail(port)),
+        }
     }
 }
 
 /// The state of a link, in words.
-pub(super) fn words(state: &LinkState) -> String {
+fn words(state: &LinkState) -> String {
     match state {
         LinkState::Trains(TrainingReason::Silent) => "no heartbeats, trains".to_owned(),
         LinkState::Trains(TrainingReason::Lanes) => "lanes have changed, trains".to_owned(),

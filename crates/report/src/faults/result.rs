@@ -1,7 +1,7 @@
 //! What a run in which something broke came to, as a value and as JSON.
 
 use super::FaultPlan;
-use super::operator::Entry;
+use super::operator::{About, Entry};
 use crate::fault_record::FaultRecord;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::observer::Loss;
@@ -26,10 +26,23 @@ pub struct FaultsResult {
     pub broken_ns: Option<[f64; 2]>,
     /// Flits delivered a cycle and NIC port, before that, in between, and after.
     pub accepted: [Option<f64>; 3],
-    /// What the manager has noted: when in nanoseconds, about what, what, and since when.
-    pub log: Vec<(f64, Option<String>, String, f64)>,
+    /// What the manager has noted.
+    pub log: Vec<Note>,
     /// Of each bin: the load created, the load delivered, and packets lost.
     pub series: Series,
+}
+
+/// A line of the log of the manager, with times in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// When it was read or decided.
+    pub at_ns: f64,
+    /// What it is about.
+    pub about: About,
+    /// What it says.
+    pub text: String,
+    /// Since when, or from when on, that is so.
+    pub since_ns: f64,
 }
 
 /// Loads in the course of time.
@@ -64,7 +77,8 @@ impl FaultsResult {
         let first = plan.first();
         let last_change = record.changes.last().map(|change| change.at);
         let last_loss = record.losses.last().map(|loss| loss.at);
-        let last_table = log.iter().filter(|entry| entry.place.is_none()).map(|entry| entry.since).max();
+        let last_table =
+            log.iter().filter(|entry| entry.about == About::Tables).map(|entry| entry.since).max();
         let settled =
             [last_change, last_loss, last_table].into_iter().flatten().max().unwrap_or(first).min(end);
         let has_broken = first < end;
@@ -85,7 +99,12 @@ impl FaultsResult {
             },
             log: log
                 .iter()
-                .map(|entry| (nanos(entry.at), entry.place.clone(), entry.text.clone(), nanos(entry.since)))
+                .map(|entry| Note {
+                    at_ns: nanos(entry.at),
+                    about: entry.about.clone(),
+                    text: entry.text.clone(),
+                    since_ns: nanos(entry.since),
+                })
                 .collect(),
             series: Series::new(record, end, (clock, ports)),
         }
@@ -123,13 +142,7 @@ impl FaultsResult {
                 "no_route": no_route,
             },
             "pairs": self.pairs,
-            "log": self.log.iter().map(|(at, place, text, since)| {
-                let mut entry = json!({ "at_ns": at, "text": text, "since_ns": since });
-                if let Some(place) = place {
-                    entry["place"] = json!(place);
-                }
-                entry
-            }).collect::<Vec<_>>(),
+            "log": self.log.iter().map(Note::to_json).collect::<Vec<_>>(),
             "series": {
                 "bin_ns": self.series.bin_ns,
                 "created": self.series.created,
@@ -154,6 +167,16 @@ impl FaultsResult {
             value["longest_pair"] = json!([source.0, destination.0]);
         }
         value
+    }
+}
+
+impl Note {
+    fn to_json(&self) -> Value {
+        let mut note = json!({ "at_ns": self.at_ns, "text": self.text, "since_ns": self.since_ns });
+        if let About::Link(place) | About::Switch(place) = &self.about {
+            note["place"] = json!(place);
+        }
+        note
     }
 }
 

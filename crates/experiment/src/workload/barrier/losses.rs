@@ -1,5 +1,6 @@
 //! Barrier packets that are lost, as rules: the n-th of a kind, of a group, where it arrives.
 
+use crate::place::Place;
 use flitway_fabric::barrier::{Loss, Packet, PacketKind, Sequence};
 use flitway_fabric::{BarrierId, Barriers, Fabric};
 use flitway_wiring::{NodeId, PortId, SwitchId};
@@ -62,28 +63,13 @@ pub struct LossRule {
     nth: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Node(u32),
-    Switch(u32, u32),
-}
-
 fn rule(kind: Option<PacketKind>, choice: &Choice) -> Result<LossRule, ChoiceError> {
     Ok(LossRule {
         kind,
-        at: choice.value(0, place)?,
+        at: choice.value(0, Place::parse)?,
         group: choice.value(1, |text| text.parse().ok())?,
         nth: choice.value(2, |text| text.parse().ok().filter(|&nth| nth > 0))?,
     })
-}
-
-fn place(text: &str) -> Option<Place> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    match words[..] {
-        ["node", node] => Some(Place::Node(node.parse().ok()?)),
-        ["switch", switch, "port", port] => Some(Place::Switch(switch.parse().ok()?, port.parse().ok()?)),
-        _ => None,
-    }
 }
 
 /// Reads rules, joined by `;`.

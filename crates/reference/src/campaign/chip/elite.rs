@@ -5,6 +5,7 @@ use super::Tested;
 use crate::campaign::case::Case;
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
+use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
 use crate::campaign::generate::traffic::Traffic;
@@ -13,12 +14,11 @@ use crate::campaign::text::record;
 use crate::elite::Elite;
 use flitway_engine::Cycle;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{Change, ErrorRule, Fabric, LinkErrors, SentKind};
+use flitway_fabric::{Change, Fabric, LinkErrors, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings};
-use flitway_wiring::PortId;
 use flitway_wiring::routing::{Routing, Selection};
-use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::topology::Topology;
 use std::sync::Arc;
 
 impl Tested for EliteSettings {
@@ -61,7 +61,11 @@ fn case(seed: u64) -> Case {
     let scripts = traffic.scripts(&mut dice);
     let (rates, slowness) = rates(&mut dice, &topology);
     let (changes, slower) = changes(&mut dice, &topology, rails, length);
-    let errors = errors(&mut dice, &switch, &topology, rails);
+    // Where paths are held, and such that most packets come through.
+    let errors = match switch.answer {
+        Some(_) => errors(&mut dice, &topology, rails, &[1_000, 1_000, 10_000, 100_000], &[SentKind::Packet]),
+        None => LinkErrors::default(),
+    };
     let patience = if errors.are_none() { 1 } else { 4 };
     Case {
         routing,
@@ -79,30 +83,6 @@ fn case(seed: u64) -> Case {
         margin: dice.below(600),
         ..Case::plain(topology_settings, SwitchSettings::Elite(switch))
     }
-}
-
-/// Where paths are held, in half of the cases: by rate, such that most packets come through, by rule, or both.
-fn errors(dice: &mut Dice, switch: &EliteSettings, topology: &Topology, rails: u32) -> LinkErrors {
-    let mut errors = LinkErrors { seed: dice.below(1_000), ..LinkErrors::default() };
-    if switch.answer.is_none() || dice.one_in(2) {
-        return errors;
-    }
-    if dice.one_in(2) {
-        errors.flit = u64::MAX / dice.pick(&[1_000, 1_000, 10_000, 100_000]);
-    }
-    let rules = if errors.flit == 0 { dice.between(1, 12) } else { dice.pick(&[0, 0, 3]) };
-    for _ in 0..rules {
-        let links = topology.links();
-        let link = &links[dice.below(links.len() as u64) as usize];
-        let rail = dice.below(rails.into()) as u32;
-        let (component, port) = match link.ends[dice.below(2) as usize] {
-            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
-            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
-        };
-        let nth = u64::from(dice.scaled(1, 20));
-        errors.rules.push(ErrorRule { component, port, kind: SentKind::Packet, nth });
-    }
-    errors
 }
 
 fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {

@@ -5,6 +5,7 @@ use super::Tested;
 use crate::campaign::case::{Case, Written};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
+use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
 use crate::campaign::generate::traffic::Traffic;
@@ -15,16 +16,17 @@ use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
+use flitway_fabric::observer::component_at;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Change, ErrorRule, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
+use flitway_fabric::{Change, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::{
     AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
     TrainingSettings,
 };
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
-use flitway_wiring::topology::{End, Topology};
-use flitway_wiring::{PortId, SwitchId};
+use flitway_wiring::topology::Topology;
+use flitway_wiring::{RailId, SwitchId};
 use std::sync::Arc;
 
 impl Tested for TiledSettings {
@@ -94,7 +96,12 @@ fn case(seed: u64) -> Case {
     let (rates, slowness) = if broken.is_empty() { rates(&mut dice, &topology) } else { (Vec::new(), 1) };
     let (changes, slower) =
         if broken.is_empty() { changes(&mut dice, &topology, rails, length) } else { (Vec::new(), 1) };
-    let errors = errors(&mut dice, &switch, &topology, rails);
+    // Where links retry, from often to rarely.
+    let kinds = [SentKind::Packet, SentKind::Packet, SentKind::Acknowledgement];
+    let errors = match switch.retry {
+        Some(_) => errors(&mut dice, &topology, rails, &[10, 30, 100, 1_000], &kinds),
+        None => LinkErrors::default(),
+    };
     let tables = match switch.retry {
         Some(_) => tables_around(&mut dice, routing, &topology, length),
         None => Vec::new(),
@@ -194,18 +201,14 @@ fn broken(
         }
         let links = topology.links();
         let ends = links[dice.below(links.len() as u64) as usize].ends;
-        let rail = dice.below(rails.into()) as u32;
-        let place = |end| match end {
-            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
-            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
-        };
+        let rail = RailId(dice.below(rails.into()) as u32);
         let first = dice.below(2) as usize;
         let many = dice.between(1, 2) as usize;
         let (from, until) = (date(dice), date(dice));
         let lanes = &switch.training.lanes;
         let kind = dice.below(3);
         for end in [ends[first], ends[1 - first]].into_iter().take(many) {
-            let (component, port) = place(end);
+            let (component, port) = component_at(topology, rails, rail, end);
             let mut fault =
                 |at, fault| list.push(Fault { at, component, kind: FaultKind::Port(port, fault) });
             match kind {
@@ -250,31 +253,6 @@ fn tables_around(dice: &mut Dice, routing: RoutingKind, topology: &Topology, len
         .collect();
     written.sort_by_key(|written| written.at);
     written
-}
-
-/// Where links retry, in half of the cases: by rate, from often to rarely, by rule, or both.
-fn errors(dice: &mut Dice, switch: &TiledSettings, topology: &Topology, rails: u32) -> LinkErrors {
-    let mut errors = LinkErrors { seed: dice.below(1_000), ..LinkErrors::default() };
-    if switch.retry.is_none() || dice.one_in(2) {
-        return errors;
-    }
-    if dice.one_in(2) {
-        errors.flit = u64::MAX / dice.pick(&[10, 30, 100, 1_000]);
-    }
-    let rules = if errors.flit == 0 { dice.between(1, 12) } else { dice.pick(&[0, 0, 3]) };
-    for _ in 0..rules {
-        let links = topology.links();
-        let link = &links[dice.below(links.len() as u64) as usize];
-        let rail = dice.below(rails.into()) as u32;
-        let (component, port) = match link.ends[dice.below(2) as usize] {
-            End::Switch(switch, port) => (rail * topology.switches() + switch.0, port),
-            End::Node(node) => (rails * topology.switches() + node.0, PortId(rail)),
-        };
-        let kind = dice.pick(&[SentKind::Packet, SentKind::Packet, SentKind::Acknowledgement]);
-        let nth = u64::from(dice.scaled(1, 20));
-        errors.rules.push(ErrorRule { component, port, kind, nth });
-    }
-    errors
 }
 
 /// In two cases of three, with windows from one packet on and numbers that they go with, mostly as narrow as can be.
