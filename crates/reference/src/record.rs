@@ -112,7 +112,8 @@ impl Event {
                     it.rail.0.into(),
                     it.source.0.into(),
                     flits.into(),
-                    it.hops.into(),
+                    // An answer may come together with another packet of its tag.
+                    u64::from(it.hops) << 8 | u64::from(it.flow.bits()),
                 ]
             }
             Event::Advertised(it) => {
