@@ -46,19 +46,19 @@ impl Details {
             load_of: measurement.sent_of.clone(),
             ..Details::default()
         };
-        details.add("packet", &total.packet_latencies, total.packet_latency_max, clock);
-        details.add("network", &total.network_latencies, total.network_latency_max, clock);
+        details.add("packet", Some(&total.packet_latencies), total.packet_latency_max, clock);
+        details.add("network", Some(&total.network_latencies), total.network_latency_max, clock);
         let operations = &total.operations;
-        details.add("last copy", &operations.last.latencies, operations.last.max, clock);
-        details.add("mean copy", &operations.mean.latencies, operations.mean.max, clock);
+        details.add("last copy", operations.last.latencies(), operations.last.max, clock);
+        details.add("mean copy", operations.mean.latencies(), operations.mean.max, clock);
         let barriers = &total.barriers;
-        details.add("barrier", &barriers.last.latencies, barriers.last.max, clock);
-        details.add("mean release", &barriers.mean.latencies, barriers.mean.max, clock);
+        details.add("barrier", barriers.last.latencies(), barriers.last.max, clock);
+        details.add("mean release", barriers.mean.latencies(), barriers.mean.max, clock);
         details
     }
 
-    pub(crate) fn add(&mut self, name: &'static str, latencies: &Latencies, max: u64, clock: Clock) {
-        if !latencies.is_empty() {
+    pub(crate) fn add(&mut self, name: &'static str, latencies: Option<&Latencies>, max: u64, clock: Clock) {
+        if let Some(latencies) = latencies.filter(|latencies| !latencies.is_empty()) {
             self.distributions.push((name, distribution(latencies, max, clock)));
         }
     }

@@ -211,7 +211,7 @@ impl Point {
         let shown = |estimate: Estimate, tally: &Tally| {
             let half_width = if measurement.has_intervals { estimate.half_width } else { f64::INFINITY };
             let estimate = Estimate { mean: tally.mean(), half_width };
-            (tally.count > 0).then(|| latency(estimate, &tally.latencies, tally.max, scale.clock))
+            tallied(estimate, tally, scale.clock)
         };
         let reply = ReplyPoint {
             accepted_load: of.flits as f64 / everything,
@@ -237,21 +237,22 @@ impl Point {
             mean,
             half_width: if measurement.has_intervals { estimate.half_width } else { f64::INFINITY },
         };
-        let is_over = of.last.count > 0;
         let multicast = MulticastPoint {
             offered_load,
             accepted_load: of.flits as f64 / everything,
             zero_load_last_copy_ns: scale.clock.nanos(zero_load_cycles),
             operations: of.last.count,
             copies: of.copies,
-            last_copy_latency: is_over.then(|| {
-                let estimate = known(measurement.last_copy_latency, of.last.mean());
-                latency(estimate, &of.last.latencies, of.last.max, scale.clock)
-            }),
-            mean_copy_latency: is_over.then(|| {
-                let estimate = known(measurement.mean_copy_latency, of.mean.mean());
-                latency(estimate, &of.mean.latencies, of.mean.max, scale.clock)
-            }),
+            last_copy_latency: tallied(
+                known(measurement.last_copy_latency, of.last.mean()),
+                &of.last,
+                scale.clock,
+            ),
+            mean_copy_latency: tallied(
+                known(measurement.mean_copy_latency, of.mean.mean()),
+                &of.mean,
+                scale.clock,
+            ),
             missed: measurement.counters.packets_missed,
         };
         Point { multicast: Some(multicast), created_load: None, ..self }
@@ -612,6 +613,11 @@ fn latency(estimate: Estimate, histogram: &Latencies, max: u64, clock: Clock) ->
         p999: quantile(0.999),
         max: clock.nanos(max as f64),
     }
+}
+
+/// The latency of what has been tallied; `None` if that is nothing.
+fn tallied(estimate: Estimate, tally: &Tally, clock: Clock) -> Option<Latency> {
+    Some(latency(estimate, tally.latencies()?, tally.max, clock))
 }
 
 fn finite(value: f64) -> Option<f64> {

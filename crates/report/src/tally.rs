@@ -7,7 +7,7 @@ use crate::latencies::{Latencies, latencies, record};
 const PARTS: u128 = 1 << 20;
 
 /// A tally.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// How many.
     pub count: u64,
@@ -15,14 +15,8 @@ pub struct Tally {
     sum: u128,
     /// The largest, in cycles, rounded.
     pub max: u64,
-    /// All of them, rounded.
-    pub latencies: Latencies,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Tally { count: 0, sum: 0, max: 0, latencies: latencies() }
-    }
+    /// All of them, rounded; `None` while there is none, since most of a run counts nothing of most kinds.
+    latencies: Option<Latencies>,
 }
 
 impl Tally {
@@ -38,7 +32,7 @@ impl Tally {
         self.count += 1;
         self.sum += mean;
         self.max = self.max.max(rounded);
-        record(&mut self.latencies, rounded, 1);
+        record(self.latencies.get_or_insert_with(latencies), rounded, 1);
     }
 
     /// Adds what another one has counted.
@@ -46,8 +40,16 @@ impl Tally {
         self.count += other.count;
         self.sum += other.sum;
         self.max = self.max.max(other.max);
-        let added = self.latencies.add(&other.latencies);
-        added.expect("histograms of one precision that grow as needed can be added");
+        if let Some(others) = &other.latencies {
+            let added = self.latencies.get_or_insert_with(latencies).add(others);
+            added.expect("histograms of one precision that grow as needed can be added");
+        }
+    }
+
+    /// All of them, rounded; `None` if there is none.
+    #[must_use]
+    pub fn latencies(&self) -> Option<&Latencies> {
+        self.latencies.as_ref()
     }
 
     /// The mean in cycles; not a number if there is nothing to take it of.
@@ -71,7 +73,7 @@ mod tests {
         let mut sum = other.clone();
         sum.add(&one);
         one.add(&other);
-        assert_eq!((one.count, one.max, one.latencies.max()), (3, 10, 10));
+        assert_eq!((one.count, one.max, one.latencies().unwrap().max()), (3, 10, 10));
         assert!((one.mean() - 5.5).abs() < 1e-12 && (sum.mean() - one.mean()).abs() < 1e-12);
         assert!(Tally::default().mean().is_nan());
     }

@@ -1,6 +1,6 @@
 //! The barriers of a point.
 
-use super::{Latency, Point, Scale, latency};
+use super::{Latency, Point, Scale, tallied};
 use crate::measure::{Measurement, Verdict};
 use crate::stations::Stations;
 use crate::stats::Estimate;
@@ -80,7 +80,7 @@ impl Point {
         };
         let show = |tally: &Tally, estimate: Estimate| {
             let estimate = Estimate { mean: tally.mean(), ..estimate };
-            (tally.count > 0).then(|| latency(estimate, &tally.latencies, tally.max, scale.clock))
+            tallied(estimate, tally, scale.clock)
         };
         let unknown = Estimate { mean: 0.0, half_width: f64::INFINITY };
         let Stations { combine_from_first, combine_from_last, .. } = &of.stations;

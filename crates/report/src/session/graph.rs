@@ -146,7 +146,7 @@ impl Session {
         let span = [Cycle::ZERO, end];
         let mut details = Details { load_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
-        details.add("packet", &latencies, max, self.machine.clock);
+        details.add("packet", Some(&latencies), max, self.machine.clock);
         Box::new(details)
     }
 }
