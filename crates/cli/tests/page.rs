@@ -277,6 +277,45 @@ fn a_page_of_barriers_shows_their_parts_and_what_was_lost() {
     assert_eq!(facts["operations"]["/barrier/packets/lost_by_fault"][0], 1.0);
 }
 
+#[test]
+fn a_page_of_a_run_in_which_something_breaks_shows_what_came_of_it() {
+    let faults = "down(switch=5, at=20us); manager(every=5us, latency=10us)";
+    let run_of =
+        ["th-frame", "--load", "0.2,0.4", "--faults", faults, "--warm-up", "5us", "--duration", "95us"];
+    let (page, result) = run("page-faults", &run_of);
+    for width in [1_280, 400] {
+        let facts = look(&page, width);
+        assert_sound(&facts, &result);
+        assert_operations(
+            &facts,
+            &result,
+            "faults",
+            &["created", "lost/link_down", "broken_ns", "accepted_during"],
+        );
+        let faults = &result["points"][0]["faults"];
+        let series = |key: &str| -> Vec<f64> {
+            faults["series"][key].as_array().unwrap().iter().filter_map(Value::as_f64).collect()
+        };
+        let csv = rows(&facts["csv"]["fig-faults-load"]);
+        let shown: Vec<f64> = csv[1..].iter().map(|row| row[2].parse().unwrap()).collect();
+        assert_eq!(shown.len(), series("accepted").len());
+        assert!(
+            shown.iter().zip(series("accepted")).all(|(shown, is)| (shown - is).abs() < 1e-5 && is > 0.0)
+        );
+        let lost: f64 = rows(&facts["csv"]["fig-faults-lost"])[1..]
+            .iter()
+            .map(|row| row[1].parse::<f64>().unwrap())
+            .sum();
+        assert!(
+            lost > 0.0
+                && lost
+                    == faults["lost"].as_object().unwrap().values().filter_map(Value::as_f64).sum::<f64>()
+        );
+        let log = faults["log"].as_array().unwrap().len();
+        assert!(log > 0 && rows(&facts["csv"]["fig-faults-log"]).len() == log + 1);
+    }
+}
+
 /// The page has what the result says of these `quantities` of operations.
 fn assert_operations(facts: &Value, result: &Value, kind: &str, quantities: &[&str]) {
     for quantity in quantities {

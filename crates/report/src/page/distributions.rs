@@ -2,30 +2,22 @@
 
 use super::operations::Kind;
 use super::plot::{At, Axis, Line, Mark, Plot, Theory, log_range, zero_range};
-use super::sections::figure;
+use super::sections::{figure, for_each_point};
 use super::{Page, words};
 use crate::details::Details;
 use crate::stages;
 use flitway_fabric::Fabric;
 use flitway_wiring::topology::End;
 use serde_json::Value;
-use std::fmt::Write;
 
-/// A drawing for each point, of which the script shows one.
-fn for_each_point(page: &Page<'_>, draw: impl Fn(&Details, &Value) -> Option<String>) -> String {
-    let mut html = String::new();
-    for (place, (details, point)) in page.details.iter().zip(page.points()).enumerate() {
-        let drawing = details.and_then(|details| draw(details, point));
-        let drawing = drawing.unwrap_or_else(|| "<p class=\"note\">Nothing was delivered.</p>".to_owned());
-        // Writing to a string does not fail.
-        let _ = write!(html, "<div class=\"of-point\" data-of=\"{place}\">{drawing}</div>");
-    }
-    html
+/// A drawing of what is known beside the result of each point.
+fn for_each_details(page: &Page<'_>, draw: impl Fn(&Details, &Value) -> Option<String>) -> String {
+    for_each_point(page, "Nothing was delivered.", |place, point| draw((*page.details.get(place)?)?, point))
 }
 
 /// The section.
 pub(super) fn section(page: &Page<'_>) -> String {
-    let drawings = for_each_point(page, |details, _| distribution_plot(details).map(|plot| plot.svg()));
+    let drawings = for_each_details(page, |details, _| distribution_plot(details).map(|plot| plot.svg()));
     let (of, is_beside) = (Kind::of(page.points()), words::has_packets(page.points()));
     let packets =
         "packet latency from creation on, network latency from the moment the head leaves the source";
@@ -95,7 +87,7 @@ fn distribution_plot(details: &Details) -> Option<Plot> {
 }
 
 fn fairness(page: &Page<'_>, of: Kind) -> String {
-    let drawings = for_each_point(page, |details, point| {
+    let drawings = for_each_details(page, |details, point| {
         let mean = point["accepted_load"].as_f64().unwrap_or(0.0);
         Some(nodes_plot(details.accepted_of.as_ref()?, "accepted load", mean).svg())
     });
@@ -116,7 +108,7 @@ fn fairness(page: &Page<'_>, of: Kind) -> String {
 }
 
 fn received(page: &Page<'_>) -> String {
-    let drawings = for_each_point(page, |details, _| {
+    let drawings = for_each_details(page, |details, _| {
         let all = received_of(page.fabric, details.load_of.as_ref()?);
         let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
         Some(nodes_plot(&all, "load into the node", mean).svg())

@@ -7,6 +7,7 @@
 mod curves;
 mod distributions;
 pub mod experiment;
+mod faults;
 mod operations;
 mod picture;
 mod plot;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt::Write;
 
 /// A quantity: its name, its path in the result of a point, how it is written.
-type Quantity = (&'static str, &'static str, fn(f64) -> String);
+pub(super) type Quantity = (&'static str, &'static str, fn(f64) -> String);
 
 const BARRIER: &[Quantity] = &[
     ("barriers that were over", "/barrier/operations", count),
@@ -169,18 +169,29 @@ pub(super) fn section(page: &Page<'_>) -> String {
     let points = &points[..];
     let Some(name) = name(points) else { return String::new() };
     let (has_tables, has_packets) = (has_tables(page), words::has_packets(points));
+    let applies = |path: &str| match path {
+        "/multicast/missed" => has_tables,
+        "/packets" => has_packets,
+        _ => true,
+    };
+    let mut quantities = quantities(points);
+    quantities.retain(|(_, path, _)| applies(path));
+    format!(
+        "<section id=\"operations\"><h2>{name}</h2>{}<p class=\"note\">Packets and losses are counted from the beginning, \
+         warm-up included; latencies after it.</p></section>\n",
+        table(points, &quantities)
+    )
+}
+
+/// A line for each quantity that a point has, a column for each point.
+pub(super) fn table(points: &[Value], quantities: &[Quantity]) -> String {
     let heads: String =
         points.iter().map(|point| format!("<th>at load {}</th>", words::load(point))).collect();
     let mut rows = String::new();
-    for (quantity, path, written) in quantities(points) {
-        let applies = match path {
-            "/multicast/missed" => has_tables,
-            "/packets" => has_packets,
-            _ => true,
-        };
+    for (quantity, path, written) in quantities {
         let values: Vec<Option<f64>> =
             points.iter().map(|point| point.pointer(path).and_then(Value::as_f64)).collect();
-        if !applies || values.iter().all(Option::is_none) {
+        if values.iter().all(Option::is_none) {
             continue;
         }
         // Writing to a string does not fail.
@@ -194,16 +205,15 @@ pub(super) fn section(page: &Page<'_>) -> String {
         rows.push_str("</tr>");
     }
     format!(
-        "<section id=\"operations\"><h2>{name}</h2><div class=\"scroll whole\"><table class=\"operations\"><thead><tr><th></th>{heads}\
-         </tr></thead><tbody>{rows}</tbody></table></div><p class=\"note\">Packets and losses are counted from the beginning, \
-         warm-up included; latencies after it.</p></section>\n"
+        "<div class=\"scroll whole\"><table class=\"operations\"><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody>\
+         </table></div>"
     )
 }
 
-fn count(value: f64) -> String {
+pub(super) fn count(value: f64) -> String {
     words::count(value as u64)
 }
 
-fn load(value: f64) -> String {
+pub(super) fn load(value: f64) -> String {
     shown::load(value, 4)
 }

@@ -222,6 +222,11 @@ const paintRanks = () => {
 // The data of every figure: what its table shows and its CSV holds.
 const latencyOf = (point) => (point.multicast ? point.multicast.last_copy_latency_ns
   : point.barrier ? point.barrier.latency_ns : point.packet_latency_ns) || {};
+// Lines of bins of the run that is shown in which something could break.
+const faultBins = (keys) => {
+  const series = (points[chosen].faults || {}).series || { bin_ns: 0 };
+  return [["from_ns", ...keys], ...(series[keys[0]] || []).map((_, bin) => [bin * series.bin_ns, ...keys.map((key) => series[key][bin])])];
+};
 const figures = {
   "fig-latency": () => [["offered_load", "verdict", "mean_ns", "ci95_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns"], ...points.map((it) => {
     const of = latencyOf(it);
@@ -252,6 +257,10 @@ const figures = {
       story.destination, story.rail, stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch, stay.vc, stay.arrived_ns,
       stay.left_ns, ...Object.keys(waits).map((name) => stay.waits.filter((it) => it.for === name)
         .reduce((sum, it) => sum + it.until_ns - it.from_ns, 0))]))],
+  "fig-faults-load": () => faultBins(["created", "accepted"]),
+  "fig-faults-lost": () => faultBins(["lost"]),
+  "fig-faults-log": () => [["at_ns", "place", "text", "since_ns"],
+    ...(points[chosen].faults || { log: [] }).log.map((it) => [it.at_ns, it.place, it.text, it.since_ns])],
   "fig-ranks": () => [["rank", "computing_ns", "overhead_ns", "waiting_ns", "completion_ns"],
     ...points[chosen].graph.ranks.map((it) => [it.rank, it.computing_ns, it.overhead_ns, it.waiting_ns, it.completion_ns])],
 };

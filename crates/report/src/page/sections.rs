@@ -1,7 +1,7 @@
 //! The sections of a page, in the order in which they are read: what came out, the curves, then one point in detail.
 
 use super::operations::Kind;
-use super::{Page, curves, distributions, escape, operations, picture, words};
+use super::{Page, curves, distributions, escape, faults, operations, picture, words};
 use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
@@ -19,6 +19,7 @@ pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
         html.push_str(&curves::section(page));
     }
     html.push_str(&chosen_point(page));
+    html.push_str(&faults::section(page));
     if !page.is_graph() {
         html.push_str(&stages());
     }
@@ -98,6 +99,10 @@ fn header(page: &Page<'_>) -> String {
     let mut sections = sections.to_vec();
     if let Some(name) = operations::name(page.points()) {
         sections.insert(1, ("operations", name));
+    }
+    if let Some(name) = faults::name(page.points()) {
+        let after = sections.iter().position(|(id, _)| ["stages", "fabric"].contains(id)).unwrap_or(1);
+        sections.insert(after, ("faults", name));
     }
     for (id, name) in sections {
         // Writing to a string does not fail.
@@ -317,6 +322,21 @@ pub(super) fn figure(id: &str, title: &str, note: &str, content: &str) -> String
          <div class=\"tools\"><details class=\"data\"><summary>Data</summary><div class=\"scroll\"></div></details>\
          <button type=\"button\" class=\"csv\">CSV</button></div></figure>\n"
     )
+}
+
+/// A drawing for each point, of which the script shows one; in place of those that are not there, a note.
+pub(super) fn for_each_point(
+    page: &Page<'_>,
+    nothing: &str,
+    draw: impl Fn(usize, &Value) -> Option<String>,
+) -> String {
+    let mut html = String::new();
+    for (place, point) in page.points().iter().enumerate() {
+        let drawing = draw(place, point).unwrap_or_else(|| format!("<p class=\"note\">{nothing}</p>"));
+        // Writing to a string does not fail.
+        let _ = write!(html, "<div class=\"of-point\" data-of=\"{place}\">{drawing}</div>");
+    }
+    html
 }
 
 /// The choice of the point that the rest of the page is about.

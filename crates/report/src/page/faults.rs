@@ -1,0 +1,146 @@
+//! What broke in a run, and what came of it: how much got through in the course of time, what was lost, what the manager did.
+
+use super::operations::{Quantity, count, load, table};
+use super::plot::{At, Axis, Line, Mark, Plot, Theory, zero_range};
+use super::sections::{figure, for_each_point};
+use super::{Page, escape, words};
+use serde_json::Value;
+use std::fmt::Write;
+
+const QUANTITIES: &[Quantity] = &[
+    ("packets created", "/faults/created", count),
+    ("– delivered", "/faults/delivered", count),
+    ("– lost in a switch that died", "/faults/lost/in_dead_switch", count),
+    ("– lost for a link that is down", "/faults/lost/link_down", count),
+    ("– lost on a link that went down", "/faults/lost/unacknowledged", count),
+    ("– lost without a route", "/faults/lost/no_route", count),
+    ("pairs of nodes that lost packets", "/faults/pairs", count),
+    ("– the longest, from its first loss to its last", "/faults/longest_ns", words::time),
+    ("first fault at", "/faults/broken_ns", words::time),
+    ("the last that came of faults at", "/faults/settled_ns", words::time),
+    ("accepted load before", "/faults/accepted_before", load),
+    ("– until the last that came of faults", "/faults/accepted_during", load),
+    ("– after", "/faults/accepted_after", load),
+];
+
+/// What the section is called, if there is one.
+pub(super) fn name(points: &[Value]) -> Option<&'static str> {
+    points.iter().any(|point| point.get("faults").is_some()).then_some("Faults")
+}
+
+/// The section; nothing for runs in which nothing could break.
+pub(super) fn section(page: &Page<'_>) -> String {
+    let points = page.points();
+    let Some(name) = name(points) else { return String::new() };
+    let plots = |draw: fn(&Value) -> Option<Plot>| {
+        for_each_point(page, "The run is shorter than a bin.", |_, point| Some(draw(&point["faults"])?.svg()))
+    };
+    let log = for_each_point(page, "The manager has noted nothing.", |_, point| log(&point["faults"]["log"]));
+    format!(
+        "<section id=\"faults\"><h2>{name}</h2>{}<div class=\"pair\">{}{}</div>{}</section>\n",
+        table(points, QUANTITIES),
+        figure(
+            "fig-faults-load",
+            "Load created and delivered in the course of time",
+            "Flits a bin, as a fraction of the injection rate. Dashed: the first fault, and the last that came of it.",
+            &plots(load_plot)
+        ),
+        figure(
+            "fig-faults-lost",
+            "Packets lost in the course of time",
+            "Packets that nothing brings back, by the time at which they were lost.",
+            &plots(lost_plot)
+        ),
+        figure(
+            "fig-faults-log",
+            "What the manager read and did",
+            "It reads the states of all links every so often; new tables count once they are written.",
+            &log
+        )
+    )
+}
+
+/// The marks of `bins` as steps: a value at the beginning of its bin and at its end.
+fn steps(bins: &Value, bin_ns: f64) -> Vec<Mark> {
+    let values = bins.as_array().into_iter().flatten().filter_map(Value::as_f64);
+    let edges =
+        (0..).zip(values).flat_map(|(bin, y)| [bin, bin + 1].map(|edge| (f64::from(edge) * bin_ns, y)));
+    edges.map(|(x, y)| Mark { x, y, ..Mark::default() }).collect()
+}
+
+/// Lines over time, with the dates of `faults`.
+fn plot(
+    faults: &Value,
+    label: &str,
+    title: &str,
+    named: &[(&str, &str)],
+    format: fn(f64) -> String,
+) -> Option<Plot> {
+    let series = &faults["series"];
+    let bin_ns = series["bin_ns"].as_f64()?;
+    let line = |(colour, &(name, key)): (usize, &(&str, &str))| Line {
+        name: name.to_owned(),
+        colour,
+        marks: steps(&series[key], bin_ns),
+        has_marks: false,
+    };
+    let lines: Vec<Line> = named.iter().enumerate().map(line).collect();
+    let marks = || lines.iter().flat_map(|line| &line.marks);
+    let end = marks().map(|mark| mark.x).fold(0.0, f64::max);
+    if end == 0.0 {
+        return None;
+    }
+    let y = Axis {
+        title: title.to_owned(),
+        range: zero_range(marks().map(|mark| mark.y)),
+        is_log: false,
+        format,
+        names: Vec::new(),
+    };
+    let x = Axis {
+        title: "time".to_owned(),
+        range: 0.0..end,
+        is_log: false,
+        format: words::tick_time,
+        names: Vec::new(),
+    };
+    let date =
+        |(name, key): (&str, &str)| Some(Theory { name: name.to_owned(), at: At::X(faults[key].as_f64()?) });
+    let theory =
+        [("first fault", "broken_ns"), ("last of it", "settled_ns")].into_iter().filter_map(date).collect();
+    Some(Plot { label: label.to_owned(), x, y, lines, theory })
+}
+
+fn load_plot(faults: &Value) -> Option<Plot> {
+    let lines = [("delivered", "accepted"), ("created", "created")];
+    plot(faults, "Load created and delivered over time", "load", &lines, words::tick_load)
+}
+
+fn lost_plot(faults: &Value) -> Option<Plot> {
+    plot(faults, "Packets lost over time", "packets lost a bin", &[("lost", "lost")], |value| {
+        format!("{value:.0}")
+    })
+}
+
+/// The log of the manager, a line for each note.
+fn log(notes: &Value) -> Option<String> {
+    let notes = notes.as_array().filter(|notes| !notes.is_empty())?;
+    let mut rows = String::new();
+    for note in notes {
+        let time = |key: &str| words::time(note[key].as_f64().unwrap_or(0.0));
+        let text = |key: &str| escape(note[key].as_str().unwrap_or(""));
+        // Writing to a string does not fail.
+        let _ = write!(
+            rows,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            time("at_ns"),
+            text("place"),
+            text("text"),
+            time("since_ns")
+        );
+    }
+    Some(format!(
+        "<div class=\"scroll log\"><table class=\"points\"><thead><tr><th>read at</th><th>where</th><th>what</th>\
+         <th>since, or from then on</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    ))
+}
