@@ -26,6 +26,9 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
         ("th-latency", include_str!("../../../experiments/th-latency.toml")),
         ("th-pairs", include_str!("../../../experiments/th-pairs.toml")),
+        ("th-faults", include_str!("../../../experiments/th-faults.toml")),
+        ("th-lanes", include_str!("../../../experiments/th-lanes.toml")),
+        ("th-errors", include_str!("../../../experiments/th-errors.toml")),
         ("qsnet2-hold", include_str!("../../../experiments/qsnet2-hold.toml")),
         ("qsnet2-pairs", include_str!("../../../experiments/qsnet2-pairs.toml")),
         ("qsnet2-cable", include_str!("../../../experiments/qsnet2-cable.toml")),
@@ -56,4 +59,22 @@ pub(crate) fn experiment_text(name_or_path: &str) -> Result<ExperimentText, Diag
         .map_err(|problem| or_built_in(problem, path, "experiment", &names))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Ok(ExperimentText { name: name_or_path.to_owned(), text, path: Some(path.to_owned()), folder })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_file_is_built_in() {
+        let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
+        let mut files: Vec<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
+            .collect();
+        let mut names: Vec<&str> = builtin().iter().map(|(name, _)| *name).collect();
+        files.sort();
+        names.sort_unstable();
+        assert_eq!(files, names);
+    }
 }
