@@ -38,11 +38,63 @@ const TRAFFIC: &[(&str, &[u64])] = &[
     ("hotspot", &[60]),
 ];
 
-pub(super) fn table(name: &str) -> Outcome<Made> {
-    let machine = Machine::load(name, &[SET.to_owned()]).map_err(|problems| problems.to_string())?;
+/// Machines that are built in on other topologies: the name of the table, the machine and what is set.
+const OTHERS: &[(&str, &str, &[&str])] = &[
+    (
+        "nrc-mesh",
+        "nrc",
+        &[
+            r#"topology={kind="mesh", dimensions=[4, 4], nodes_per_switch=2}"#,
+            "routing.algorithm=dimension-order",
+            r#"link.length={node="1 m", switch="1 m"}"#,
+        ],
+    ),
+    (
+        "nrc-torus",
+        "nrc",
+        &[
+            r#"topology={kind="torus", dimensions=[4, 4], nodes_per_switch=2}"#,
+            r#"routing={algorithm="dimension-order", dateline=true}"#,
+            r#"link.length={node="1 m", switch="1 m"}"#,
+        ],
+    ),
+];
+
+/// The tables that are made.
+pub(super) fn tables() -> Vec<Table> {
+    let built_in =
+        flitway_machine::builtin().iter().map(|&(name, _)| Table { name, machine: name, set: &[] });
+    let others = OTHERS.iter().map(|&(name, machine, set)| Table { name, machine, set });
+    built_in.chain(others).collect()
+}
+
+/// A table that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    name: &'static str,
+    machine: &'static str,
+    set: &'static [&'static str],
+}
+
+impl Table {
+    /// Makes it.
+    pub(super) fn make(self) -> Outcome<Made> {
+        let set: Vec<String> = [SET].iter().chain(self.set).map(|&set| set.to_owned()).collect();
+        let machine = Machine::load(self.machine, &set).map_err(|problems| problems.to_string())?;
+        table(self.name, &self.title(), machine)
+    }
+
+    /// The machine and what is set.
+    fn title(self) -> String {
+        let set = self.set.iter().map(|set| format!("\n# and {set}"));
+        format!("{} with {SET}{}", self.machine, set.collect::<String>())
+    }
+}
+
+fn table(name: &str, title: &str, machine: Machine) -> Outcome<Made> {
     let session = Session::new(machine, SEED, 1);
     let facts = PAYLOADS.map(|payload| Facts::new(session.machine(), session.fabric(), payload));
-    let mut text = head(name, &session, &facts[0]);
+    let mut text = head(title, &session, &facts[0]);
     text.push_str(&zero_load(&facts));
     if session.fabric().nodes() < HUGE {
         text.push_str(&under_load(&session)?);
@@ -50,12 +102,12 @@ pub(super) fn table(name: &str) -> Outcome<Made> {
     Ok(Made { path: format!("{FOLDER}/{name}.txt"), text })
 }
 
-fn head(name: &str, session: &Session, facts: &Facts) -> String {
+fn head(title: &str, session: &Session, facts: &Facts) -> String {
     let (nodes, switches, links) = (facts.nodes, facts.switches_per_rail, facts.links_per_rail);
     let hops = facts.hops_mean;
     let clock = session.machine().clock.hertz() / 1e6;
     format!(
-        "# {name} with {SET}. New values: `cargo xtask golden --accept`.\n\n\
+        "# {title}. New values: `cargo xtask golden --accept`.\n\n\
          nodes {nodes}, switches {switches}, links {links}, mean hops {hops:.3}, clock {clock} MHz\n\n"
     )
 }

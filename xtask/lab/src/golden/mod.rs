@@ -1,4 +1,5 @@
-//! `golden`: small tables of physical quantities, one file for each built-in machine and task graph. They are kept in
+//! `golden`: small tables of physical quantities, one file for each built-in machine, some of them on
+//! other topologies, and task graph. They are kept in
 //! `tests/golden` and must not change unless somebody wants them to.
 //!
 //! Everything in them follows from machine, workload and seed, so they are compared byte for byte.
@@ -42,8 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn jobs() -> Vec<Job> {
-    let machines =
-        flitway_machine::builtin().iter().map(|&(name, _)| -> Job { Box::new(|| machine::table(name)) });
+    let machines = machine::tables().into_iter().map(|table| -> Job { Box::new(move || table.make()) });
     let graphs = graph::GRAPHS.iter().map(|&name| -> Job { Box::new(|| graph::table(name)) });
     machines.chain(graphs).collect()
 }
