@@ -1,7 +1,7 @@
 //! What broke in a run, below its table.
 
 use crate::table::plural;
-use flitway_fabric::simulation::LostCounters;
+use flitway_fabric::simulation::{LinkCounters, LostCounters};
 use flitway_report::faults::result::Note;
 use flitway_report::faults::{About, FaultsResult};
 use flitway_report::page::time;
@@ -11,8 +11,9 @@ use std::fmt::Write;
 /// Lines of the log about ports that are shown; the rest is in the result.
 const PORTS: usize = 8;
 
-/// What came of faults: what was lost, how much got through before, during and after, and the log of the manager.
-pub(crate) fn text(faults: &FaultsResult) -> String {
+/// What came of faults: what was lost, what links made up for, how much got through before, during and after,
+/// and the log of the manager.
+pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
     let FaultsResult { created, delivered, lost, pairs, .. } = faults;
     let mut text = format!("packets            {created} created, {delivered} delivered");
     let mut add = |name: &str, what: &str| {
@@ -37,11 +38,23 @@ pub(crate) fn text(faults: &FaultsResult) -> String {
         });
         add("", &format!("{} of nodes lost packets{longest}", plural(*pairs, "pair", "s")));
     }
+    if *link != LinkCounters::default() {
+        let LinkCounters { corrupted, undetected, repeated, timeouts, .. } = *link;
+        let expired = plural(timeouts, "time-out", "s");
+        add("links", &format!("{corrupted} corrupted and noticed, {repeated} sent again, {expired}"));
+        if undetected > 0 {
+            add("", &format!("{} delivered corrupt: no check showed it", plural(undetected, "packet", "s")));
+        }
+    }
     if let Some([broken, settled]) = faults.broken_ns {
         add("broken", &format!("at {}; the last that came of it at {}", time(broken), time(settled)));
     }
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
-    add("accepted load", &format!("{before} before, {during} until the last that came of it, {after} after"));
+    let course = match faults.broken_ns {
+        Some(_) => format!("{before} before, {during} until the last that came of it, {after} after"),
+        None => before,
+    };
+    add("accepted load", &course);
     let (mut ports, mut more) = (0, 0_u64);
     for Note { at_ns, about, text: what, since_ns } in &faults.log {
         let line = match about {

@@ -154,8 +154,10 @@ impl<W: Tasks> Task<'_, W> {
         if manner().verbose {
             voice.say(|| table::cost_of_run(&measured, beside))?;
         }
-        for text in measured.iter().filter_map(|point| point.faults.as_ref()).map(crate::faults::text) {
-            voice.say(|| broken(&format!("\n{text}"), REMARK))?;
+        for point in &measured {
+            if let Some(faults) = &point.faults {
+                voice.say(|| broken(&format!("\n{}", crate::faults::text(faults, &point.link)), REMARK))?;
+            }
         }
         let fault = no_deadlock(&measured)
             .and_then(|()| none_lost(&measured))

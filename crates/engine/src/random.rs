@@ -52,6 +52,8 @@ pub enum Purpose {
     FlitError = 20,
     /// Which lane a node answers a request on.
     Reply = 21,
+    /// Which packets a link corrupts without anybody noticing.
+    UndetectedError = 22,
 }
 
 /// The key of `component` for `purpose` in a run with `seed`.

@@ -26,6 +26,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
         (DOWN, down),
         (LANES, lanes),
         (BIT_ERRORS, bit_errors),
+        (UNDETECTED, undetected),
         (CORRUPT, |choice| corrupted(SentKind::Packet, choice)),
         (LOSE_ACK, |choice| corrupted(SentKind::Acknowledgement, choice)),
         (MANAGER, manager),
@@ -116,6 +117,21 @@ const BIT_ERRORS: Entry = Entry {
     }],
 };
 
+const UNDETECTED: Entry = Entry {
+    name: "undetected",
+    aliases: &[],
+    doc: "links corrupt packets so that no check shows it",
+    details: "Each link corrupts each packet that it carries with this probability, and the check of the packet holds all the \
+              same: it is delivered, with a wrong payload. The result counts such packets. A check of 32 bits passes one of \
+              2^32 packets that are corrupt.",
+    parameters: &[Parameter {
+        name: "rate",
+        expected: "a probability for each packet and link from 1e-15 on, such as `1e-9`",
+        default: None,
+        doc: "The probability for each packet on each link.",
+    }],
+};
+
 const NTH: Parameter = Parameter {
     name: "nth",
     expected: "a number from 1 on",
@@ -173,6 +189,8 @@ pub enum FaultRule {
     Lanes { link: Place, rail: u32, good: Option<u32>, gigabits: Option<u32>, at: u64, until: Option<u64> },
     /// Bits are wrong, so many in 10^15.
     BitErrors(u64),
+    /// Packets are corrupted so that no check shows it, so many in 10^15 on each link.
+    Undetected(u64),
     /// Something that is sent is corrupted.
     Corrupted { kind: SentKind, link: Place, rail: u32, nth: u64 },
     /// Who looks after it: times in picoseconds; nobody if there are none.
@@ -236,11 +254,17 @@ fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
 }
 
 fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
-    let probability = |text: &str| {
-        let rate: f64 = text.parse().ok()?;
-        (1e-15..=0.5).contains(&rate).then(|| FaultRule::BitErrors((rate * 1e15).round() as u64))
-    };
-    choice.value(0, probability)
+    choice.value(0, probability).map(FaultRule::BitErrors)
+}
+
+fn undetected(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    choice.value(0, probability).map(FaultRule::Undetected)
+}
+
+/// A probability, in units of 10^-15.
+fn probability(text: &str) -> Option<u64> {
+    let rate: f64 = text.parse().ok()?;
+    (1e-15..=0.5).contains(&rate).then(|| (rate * 1e15).round() as u64)
 }
 
 fn corrupted(kind: SentKind, choice: &Choice) -> Result<FaultRule, ChoiceError> {
@@ -376,6 +400,9 @@ impl Fitter<'_> {
             }
             FaultRule::BitErrors(of_petabit) => {
                 self.errors.flit = probability_of_error(of_petabit, self.flit_bits);
+            }
+            FaultRule::Undetected(of_a_quadrillion) => {
+                self.errors.undetected = probability_of_error(of_a_quadrillion, 1);
             }
             FaultRule::Corrupted { kind, link, rail, nth } => {
                 let [end, _] = self.ends(link)?;

@@ -290,6 +290,7 @@ impl Point {
         ("flit_hops", "flits"),
         ("adverts", "adverts"),
         ("link_errors.corrupted", "packets and acknowledgements"),
+        ("link_errors.undetected", "packets"),
         ("link_errors.dropped", "packets"),
         ("link_errors.repeated", "packets"),
         ("link_errors.nacks", "acknowledgements"),
@@ -351,10 +352,11 @@ impl Point {
 
 /// What links have made up for, as an object; nothing where they corrupted nothing.
 fn link_errors(link: &LinkCounters) -> Option<Value> {
-    let LinkCounters { corrupted, dropped, repeated, nacks, timeouts } = *link;
+    let LinkCounters { corrupted, undetected, dropped, repeated, nacks, timeouts } = *link;
     (*link != LinkCounters::default()).then(|| {
         json!({
             "corrupted": corrupted,
+            "undetected": undetected,
             "dropped": dropped,
             "repeated": repeated,
             "nacks": nacks,

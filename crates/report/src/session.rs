@@ -98,6 +98,7 @@ impl Session {
     pub fn with_faults(mut self, plan: FaultPlan) -> Self {
         self.fabric.faults = plan.faults.clone();
         self.fabric.errors.flit = self.fabric.errors.flit.max(plan.errors.flit);
+        self.fabric.errors.undetected = plan.errors.undetected;
         self.fabric.errors.rules.extend(&plan.errors.rules);
         Session { faults: Some(Arc::new(plan)), ..self }
     }

@@ -47,7 +47,7 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) -> BTreeSet<String> {
             one_packet_takes_its_closed_form::<A>(&fabric);
             a_loaded_network_loses_nothing::<A>(&fabric);
             if chip.offers().errors {
-                let errors = LinkErrors { seed: 3, flit: u64::MAX / 150, rules: Vec::new() };
+                let errors = LinkErrors { seed: 3, flit: u64::MAX / 150, ..LinkErrors::default() };
                 a_loaded_network_loses_nothing::<A>(&Fabric { errors, ..fabric.clone() });
             }
             if chip.offers().faults {

@@ -12,6 +12,8 @@ pub struct LinkErrors {
     pub seed: u64,
     /// Probability that a link corrupts a flit, in units of 2^-64.
     pub flit: u64,
+    /// Probability that it corrupts a packet so that no check shows it, likewise.
+    pub undetected: u64,
     /// What is corrupted whatever is drawn.
     pub rules: Vec<ErrorRule>,
 }
@@ -42,7 +44,7 @@ impl LinkErrors {
     /// Whether links corrupt nothing.
     #[must_use]
     pub fn are_none(&self) -> bool {
-        self.flit == 0 && self.rules.is_empty()
+        self.flit == 0 && self.undetected == 0 && self.rules.is_empty()
     }
 
     /// Those of the channel on which `component` sends by `port`.
@@ -53,6 +55,7 @@ impl LinkErrors {
         ChannelErrors {
             draws: Draws::new(self.seed, channel, Purpose::FlitError),
             flit: self.flit,
+            undetected: (Draws::new(self.seed, channel, Purpose::UndetectedError), self.undetected),
             rules: here.map(|rule| (rule.kind, rule.nth)).collect(),
             sent: [0; 2],
         }
@@ -64,6 +67,7 @@ impl LinkErrors {
 pub struct ChannelErrors {
     draws: Draws,
     flit: u64,
+    undetected: (Draws, u64),
     rules: Box<[(SentKind, u64)]>,
     /// Packets and acknowledgements sent so far.
     sent: [u64; 2],
@@ -76,6 +80,13 @@ impl ChannelErrors {
         *sent += 1;
         let by_rule = self.rules.contains(&(kind, *sent));
         by_rule || self.flit > 0 && slots.any(|slot| self.draws.chance(slot.0, self.flit))
+    }
+
+    /// Whether a packet that is sent from cycle `begun` on is corrupted, and no check shows it.
+    #[must_use]
+    pub fn corrupts_undetected(&self, begun: Cycle) -> bool {
+        let (draws, probability) = self.undetected;
+        probability > 0 && draws.chance(begun.0, probability)
     }
 }
 
@@ -95,6 +106,11 @@ mod tests {
         assert_eq!(packets, [false, true, false]);
         assert!(here.corrupts(SentKind::Acknowledgement, slots()));
         assert!(!errors.of(7, PortId(1)).corrupts(SentKind::Acknowledgement, slots()));
+        let undetected = LinkErrors { undetected: u64::MAX / 4, ..LinkErrors::default() };
+        assert!(!undetected.are_none());
+        let here = undetected.of(7, PortId(2));
+        let count = (0..4_000).filter(|&at| here.corrupts_undetected(Cycle(at))).count();
+        assert!((800..1_200).contains(&count), "{count}");
         let often = LinkErrors { flit: u64::MAX / 9, ..LinkErrors::default() };
         let mut drawn = [often.of(7, PortId(2)), often.of(7, PortId(2))];
         drawn[0].corrupts(SentKind::Packet, (500..600).map(Cycle));

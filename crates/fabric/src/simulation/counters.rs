@@ -57,6 +57,8 @@ impl Counters {
 pub struct LinkCounters {
     /// Packets and acknowledgements that links have corrupted.
     pub corrupted: u64,
+    /// Packets delivered that a link has corrupted so that no check shows it.
+    pub undetected: u64,
     /// Packets that have been dropped though they were not corrupt: behind one that was lost, or accepted before.
     pub dropped: u64,
     /// Packets that have been sent again.
@@ -118,7 +120,7 @@ pub struct BarrierCounters {
 
 flitway_engine::add_fields!(LostCounters { in_dead_switch, link_down, unacknowledged, no_route });
 
-flitway_engine::add_fields!(LinkCounters { corrupted, dropped, repeated, nacks, timeouts });
+flitway_engine::add_fields!(LinkCounters { corrupted, undetected, dropped, repeated, nacks, timeouts });
 
 flitway_engine::add_fields!(BarrierCounters {
     made,

@@ -92,6 +92,8 @@ pub struct Coverage {
     pub repeats: u64,
     /// Packets lost for good because something broke.
     pub packets_lost: u64,
+    /// Packets delivered that are wrong.
+    pub undetected: u64,
     /// Links that have become active again.
     pub links_trained: u64,
 }
@@ -108,6 +110,7 @@ flitway_engine::add_fields!(Coverage {
     losses,
     repeats,
     packets_lost,
+    undetected,
     links_trained
 });
 
@@ -168,6 +171,7 @@ fn compare_runs<A: Architecture<Chip: Tested>, E: Endpoint>(
         losses: ours.barrier.lost_by_fault + ours.barrier.lost_by_full_queue,
         repeats: ours.barrier.retransmissions + ours.barrier.duns,
         packets_lost: ours.lost.sum(),
+        undetected: ours.link.undetected,
         links_trained: reference.record().links_trained(),
         ..Coverage::default()
     })

@@ -33,6 +33,8 @@ pub(super) struct Tail {
     pub(super) ack: Ack,
     pub(super) sequence: Sequence,
     pub(super) is_corrupt: bool,
+    /// Its payload is wrong, and no check shows it.
+    pub(super) is_wrong: bool,
 }
 
 /// What is on a wire in one cycle.

@@ -27,6 +27,7 @@ pub(super) struct Arrived {
     is_lost: bool,
     sequence: Sequence,
     is_corrupt: bool,
+    is_wrong: bool,
 }
 
 /// A packet that is coming.
@@ -208,6 +209,7 @@ impl Port {
                             is_lost: false,
                             sequence,
                             is_corrupt,
+                            is_wrong: false,
                         });
                     }
                 }
@@ -218,7 +220,8 @@ impl Port {
                 if world.is_last(flit) {
                     assert_eq!(now, last, "the last flit comes when it should");
                     self.coming = None;
-                    let Tail { ack, sequence, is_corrupt } = tail.expect("the last flit has the rest");
+                    let Tail { ack, sequence, is_corrupt, is_wrong } =
+                        tail.expect("the last flit has the rest");
                     if !is_corrupt {
                         self.to_hear.push_back((now + receive, ack));
                     }
@@ -233,6 +236,7 @@ impl Port {
                             is_lost: false,
                             sequence,
                             is_corrupt,
+                            is_wrong,
                         });
                     }
                 }
@@ -404,6 +408,7 @@ impl Port {
                     self.done.accepted += 1;
                     self.news.accepted += 1;
                     self.news.oldest.get_or_insert(world.now);
+                    world.packets[arrived.packet].is_wrong |= arrived.is_wrong;
                     if world.is_unreliable {
                         for index in 0..world.flits_of(arrived.packet) {
                             self.store.put(arrived.vc, Flit { packet: arrived.packet, index }, world.now);
@@ -502,7 +507,8 @@ impl Port {
         }
         let ack = self.tell(world);
         self.retry.begun = world.now;
-        let tail = Tail { ack, sequence, is_corrupt };
+        let is_wrong = self.retry.errors.corrupts_undetected(Cycle(world.now));
+        let tail = Tail { ack, sequence, is_corrupt, is_wrong };
         self.sending = Some(Sending { packet, vc, next: 0, rate, tail, is_again });
     }
 

@@ -94,6 +94,8 @@ struct Travelling {
     header: Header,
     injected: u64,
     hops: u16,
+    /// A link has corrupted it, and no check has shown it.
+    is_wrong: bool,
 }
 
 impl Travelling {
@@ -153,6 +155,7 @@ impl World {
             header,
             injected: 0,
             hops: 0,
+            is_wrong: false,
         });
         self.counters.packets_created += 1;
         self.packets.len() - 1

@@ -77,6 +77,7 @@ impl Nic {
         }
         self.port.train(world);
         while let Some(Arrived { packet, vc, .. }) = self.port.accept(world) {
+            world.counters.link.undetected += u64::from(world.packets[packet].is_wrong);
             self.kept[vc].packets.push_back(packet);
         }
         let mut delivered = Vec::new();

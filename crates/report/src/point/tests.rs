@@ -87,25 +87,36 @@ fn measurement() -> Measurement {
         sent_of: None,
         warm_up: 250,
         duration: 1_000,
-        counters: Counters {
-            events: 11,
-            packet_hops: 12,
-            flit_hops: 13,
-            adverts: 14,
-            packets_missed: 15,
-            link: LinkCounters { corrupted: 16, dropped: 17, repeated: 18, nacks: 19, timeouts: 20 },
-            barrier: BarrierCounters {
-                sent: 21,
-                lost_by_fault: 22,
-                lost_by_full_queue: 23,
-                retransmissions: 24,
-                duns: 25,
-                ..BarrierCounters::default()
-            },
-            ..Counters::default()
-        },
+        counters: counters(),
         books: Conservation::default(),
         wall: Duration::from_millis(1_500),
+    }
+}
+
+fn counters() -> Counters {
+    Counters {
+        events: 11,
+        packet_hops: 12,
+        flit_hops: 13,
+        adverts: 14,
+        packets_missed: 15,
+        link: LinkCounters {
+            corrupted: 16,
+            undetected: 24,
+            dropped: 17,
+            repeated: 18,
+            nacks: 19,
+            timeouts: 20,
+        },
+        barrier: BarrierCounters {
+            sent: 21,
+            lost_by_fault: 22,
+            lost_by_full_queue: 23,
+            retransmissions: 24,
+            duns: 25,
+            ..BarrierCounters::default()
+        },
+        ..Counters::default()
     }
 }
 
@@ -130,6 +141,7 @@ fn expected_of_traffic() -> Vec<(String, f64)> {
         ("flit_hops", 13.0),
         ("adverts", 14.0),
         ("link_errors.corrupted", 16.0),
+        ("link_errors.undetected", 24.0),
         ("link_errors.dropped", 17.0),
         ("link_errors.repeated", 18.0),
         ("link_errors.nacks", 19.0),

@@ -376,6 +376,7 @@ impl Sender {
             let slots = (0..flits).map(|flit| pace.slot_after(now, flit));
             is_lost = unreliable.errors.corrupts(SentKind::Packet, slots);
             state.out_vc = u8::from(is_lost);
+            state.is_wrong |= unreliable.errors.corrupts_undetected(now);
             cx.counters.link.corrupted += u64::from(is_lost);
         }
         self.free_at = last + 1;

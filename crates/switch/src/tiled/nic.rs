@@ -40,8 +40,9 @@ pub struct Port {
     due: Cycle,
     /// When the timer of the link expires.
     expires_at: Cycle,
-    /// Packets dropped that have not been counted.
-    dropped: u64,
+    /// Packets dropped, and packets accepted that are wrong, which have not been counted.
+    dropped: u32,
+    undetected: u32,
     /// Packets wait, and none of them can go before an acknowledgement is heard.
     is_starved: bool,
     /// Where NIC ports are bounded.
@@ -79,6 +80,7 @@ impl Port {
             due,
             expires_at: Cycle::NEVER,
             dropped: 0,
+            undetected: 0,
             is_starved: false,
             bounded: Bounded::new(shared),
         }
@@ -136,11 +138,12 @@ impl Port {
             if self.receiver.receive(shared, now, stamp) {
                 if let Some(unreliable) = self.sender.unreliable() {
                     unreliable.note_accepted(flits.into());
+                    self.undetected += u32::from(shared.pools.states[slot].is_wrong);
                 }
                 return Some(slot);
             }
             shared.pools.states.free(slot);
-            self.dropped += u64::from(!stamp.is_corrupt);
+            self.dropped += u32::from(!stamp.is_corrupt);
         }
         None
     }
@@ -339,7 +342,8 @@ impl PortModel<Tiled> for Port {
         if let Some(bounded) = &mut self.bounded {
             bounded.settle(cx.shared, now, &mut self.receiver);
         }
-        cx.counters.link.dropped += std::mem::take(&mut self.dropped);
+        cx.counters.link.dropped += u64::from(std::mem::take(&mut self.dropped));
+        cx.counters.link.undetected += u64::from(std::mem::take(&mut self.undetected));
         self.sender.train(cx, now, &mut self.receiver, |_, _| ());
         self.sender.hear(cx.shared, now, |_, _| ());
         self.expires_at = self.sender.expire(cx, now);

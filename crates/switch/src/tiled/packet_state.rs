@@ -44,6 +44,8 @@ pub struct PacketState {
     pub(super) out_vc: u8,
     /// Kind and process of its flow.
     flow_bits: u8,
+    /// A link has corrupted it, and no check shows it.
+    pub(super) is_wrong: bool,
 }
 
 const _: () = assert!(size_of::<PacketState>() == 64, "a packet is one cache line");
@@ -69,6 +71,7 @@ impl PacketState {
             vc: 0,
             out_vc: 0,
             flow_bits: packet.flow.bits(),
+            is_wrong: false,
         }
     }
 

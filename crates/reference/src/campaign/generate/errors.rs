@@ -22,6 +22,9 @@ pub(in super::super) fn errors(
     if dice.one_in(2) {
         errors.flit = u64::MAX / dice.pick(one_in);
     }
+    if dice.one_in(4) {
+        errors.undetected = u64::MAX / dice.pick(one_in);
+    }
     let rules = if errors.flit == 0 { dice.between(1, 12) } else { dice.pick(&[0, 0, 3]) };
     for _ in 0..rules {
         let links = topology.links();

@@ -109,7 +109,7 @@ record!(GroupSettings { members, root });
 record!(BarrierSettings { members, root, rail });
 choice!(Root { Switch(number), Node(node) });
 record!(Faults { seed, losses });
-record!(LinkErrors { seed, flit, rules });
+record!(LinkErrors { seed, flit, undetected, rules });
 record!(ErrorRule { component, port, kind, nth });
 choice!(SentKind { Packet, Acknowledgement });
 record!(Fault { at, component, kind });
