@@ -369,15 +369,16 @@ pub(crate) fn plural(count: impl Into<u64>, what: &str, ending: &str) -> String 
 
 /// What a switch costs, by the ways to build it.
 pub(crate) fn costs(costs: &[Cost]) -> String {
-    let mut table = bare_table(&["a switch built as", "flit-MUXs", "RAM bits", "register bits", "wires"]);
+    let parts = costs.iter().take(1).flat_map(|cost| &cost.parts);
+    let heads: Vec<&str> =
+        std::iter::once("a switch built as").chain(parts.map(|(part, _)| part.names()[1])).collect();
+    let mut table = bare_table(&heads);
     for cost in costs {
-        let counts = [cost.flit_muxes, cost.ram_bits, cost.register_bits, cost.wires];
-        table.add_row(std::iter::once(cost.organisation.to_owned()).chain(counts.map(|it| it.to_string())));
+        let counts = cost.parts.iter().map(|(_, count)| count.to_string());
+        table.add_row(std::iter::once(cost.organisation.clone()).chain(counts));
     }
     let timing = match costs.iter().find(|cost| cost.is_chosen) {
-        Some(chosen) if costs.len() > 1 => {
-            format!("\nthis one: {}; all of them have the same timing", chosen.organisation)
-        }
+        Some(chosen) if costs.len() > 1 => format!("\nthis one: {}", chosen.organisation),
         _ => String::new(),
     };
     format!("Cost\n{table}{timing}")

@@ -111,13 +111,11 @@ impl Examination {
 }
 
 fn cost_json(cost: &Cost) -> Value {
-    json!({
-        "organisation": cost.organisation,
-        "flit_muxes": cost.flit_muxes,
-        "ram_bits": cost.ram_bits,
-        "register_bits": cost.register_bits,
-        "wires": cost.wires,
-    })
+    let mut json = json!({ "organisation": cost.organisation });
+    for (part, count) in &cost.parts {
+        json[part.names()[0]] = json!(count);
+    }
+    json
 }
 
 fn payload(text: &str, mtu: u32) -> Result<u32, Problem> {

@@ -174,15 +174,44 @@ pub struct Waits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Which one.
-    pub organisation: &'static str,
+    pub organisation: String,
     /// Whether it is that of the settings.
     pub is_chosen: bool,
+    /// What it is made of, and how much of each; the same parts for all organisations of a switch.
+    pub parts: Vec<(CostPart, u64)>,
+}
+
+/// What the cost of a switch is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostPart {
     /// Multiplexers one flit wide.
-    pub flit_muxes: u64,
+    FlitMuxes,
+    /// Crosspoints one flit wide: inputs of all multiplexers.
+    Crosspoints,
+    /// Inputs of the largest arbiter.
+    LargestArbiter,
+    /// Inputs of all arbiters.
+    ArbiterInputs,
     /// Bits of memory: data, pointers and counters.
-    pub ram_bits: u64,
+    RamBits,
     /// Bits of registers.
-    pub register_bits: u64,
+    RegisterBits,
     /// Wires between ports.
-    pub wires: u64,
+    Wires,
+}
+
+impl CostPart {
+    /// What it is called: in a result, and above a column.
+    #[must_use]
+    pub const fn names(self) -> [&'static str; 2] {
+        match self {
+            CostPart::FlitMuxes => ["flit_muxes", "flit-MUXs"],
+            CostPart::Crosspoints => ["crosspoints", "crosspoints"],
+            CostPart::LargestArbiter => ["largest_arbiter", "largest arbiter"],
+            CostPart::ArbiterInputs => ["arbiter_inputs", "arbiter inputs"],
+            CostPart::RamBits => ["ram_bits", "RAM bits"],
+            CostPart::RegisterBits => ["register_bits", "register bits"],
+            CostPart::Wires => ["wires", "wires"],
+        }
+    }
 }

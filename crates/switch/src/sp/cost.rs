@@ -5,13 +5,22 @@
 //! these MUXs have inputs. The three organisations of an input buffer have the same timing.
 
 use super::settings::{NextPacket, Organisation, SpSettings, Store};
-use flitway_fabric::chip::Cost;
+use flitway_fabric::chip::{Cost, CostPart};
 
 const CENTRAL: &str = "central buffer";
 
 /// Bits that tell `count` things apart.
 fn bits_for(count: u64) -> u64 {
     u64::from(u64::BITS - count.saturating_sub(1).leading_zeros())
+}
+
+fn parts(flit_muxes: u64, ram_bits: u64, register_bits: u64, wires: u64) -> Vec<(CostPart, u64)> {
+    vec![
+        (CostPart::FlitMuxes, flit_muxes),
+        (CostPart::RamBits, ram_bits),
+        (CostPart::RegisterBits, register_bits),
+        (CostPart::Wires, wires),
+    ]
 }
 
 impl SpSettings {
@@ -28,23 +37,19 @@ impl SpSettings {
             let next_packets = if central.next_packet == NextPacket::Separate { ports } else { 1 };
             // First and last packet and first chunk of an output, last chunk of an input.
             let pointers = 4 * ports * pointer;
-            return vec![Cost {
-                organisation: CENTRAL,
-                is_chosen: true,
-                flit_muxes: ports + chunk,
-                ram_bits: fifos + chunks * (chunk * flit + (1 + next_packets) * pointer + counter),
-                register_bits: 2 * ports * chunk * flit + pointers,
-                wires: ports * ports * flit + ports * chunk * flit,
-            }];
+            let parts = parts(
+                ports + chunk,
+                fifos + chunks * (chunk * flit + (1 + next_packets) * pointer + counter),
+                2 * ports * chunk * flit + pointers,
+                ports * ports * flit + ports * chunk * flit,
+            );
+            return vec![Cost { organisation: CENTRAL.to_owned(), is_chosen: true, parts }];
         }
         let counters = ports * u64::from(self.fifo_flits).div_ceil(chunk) * counter;
         let row = |organisation: Organisation, flit_muxes, registers: u64, wires| Cost {
-            organisation: organisation.name(),
+            organisation: organisation.name().to_owned(),
             is_chosen: self.store == Store::Input(organisation),
-            flit_muxes,
-            ram_bits: fifos + counters,
-            register_bits: registers * flit,
-            wires,
+            parts: parts(flit_muxes, fifos + counters, registers * flit, wires),
         };
         let (whole, narrow) = (ports * ports * chunk * flit, ports * ports * flit);
         let of = |organisation: Organisation| match organisation {
@@ -66,6 +71,10 @@ mod tests {
     use super::*;
     use crate::sp::{CentralSettings, Replication, SpAscent, SpPipeline, WormSettings};
     use flitway_fabric::packet::PacketFormat;
+
+    fn count(cost: &Cost, part: CostPart) -> u64 {
+        cost.parts.iter().find(|(it, _)| *it == part).unwrap().1
+    }
 
     fn switch(store: Store, fifo_flits: u32) -> SpSettings {
         SpSettings {
@@ -91,9 +100,9 @@ mod tests {
     #[test]
     fn input_buffers_take_the_multiplexers_that_the_paper_counts() {
         let costs = switch(Store::Input(Organisation::SplitRam), 320).parts();
-        let muxes: Vec<u64> = costs.iter().map(|cost| cost.flit_muxes).collect();
+        let muxes: Vec<u64> = costs.iter().map(|cost| count(cost, CostPart::FlitMuxes)).collect();
         assert_eq!(muxes, [64, 72, 72]);
-        assert_eq!(costs[0].wires, 8 * costs[1].wires);
+        assert_eq!(count(&costs[0], CostPart::Wires), 8 * count(&costs[1], CostPart::Wires));
     }
 
     /// 5 KB of packets on either chip (P-MW-020, P-MW-031), and 4 bits to count to 8.
@@ -101,12 +110,15 @@ mod tests {
     fn both_switches_have_the_same_memory_for_packets() {
         let packets = 5 * 1_024 * 8;
         let input = &switch(Store::Input(Organisation::SplitRam), 320).parts()[0];
-        assert_eq!(input.ram_bits, packets + 8 * 40 * 4);
+        assert_eq!(count(input, CostPart::RamBits), packets + 8 * 40 * 4);
         let central = CentralSettings { chunks: 256, next_packet: NextPacket::Shared };
         let shared = switch(Store::Central(central), 64).parts();
-        assert_eq!(shared[0].ram_bits, packets + 256 * (2 * 9 + 4));
+        assert_eq!(count(&shared[0], CostPart::RamBits), packets + 256 * (2 * 9 + 4));
         let separate = CentralSettings { next_packet: NextPacket::Separate, ..central };
         let separate = switch(Store::Central(separate), 64).parts();
-        assert_eq!(separate[0].ram_bits - shared[0].ram_bits, 256 * 7 * 9);
+        assert_eq!(
+            count(&separate[0], CostPart::RamBits) - count(&shared[0], CostPart::RamBits),
+            256 * 7 * 9
+        );
     }
 }

@@ -151,6 +151,7 @@
 //! flits leave the buffer, one a cycle. A packet whose last slot is cycle `t` has left its source queue, and the NIC hears
 //! so, in cycle `t + 1`.
 
+mod cost;
 mod link;
 mod nic;
 mod packet_state;

@@ -2,7 +2,7 @@
 
 use super::settings::{TiledSettings, TrainingSettings};
 use super::{nic, switch};
-use flitway_fabric::chip::{Chip, LinkTraining, Offers, Waits};
+use flitway_fabric::chip::{Chip, Cost, LinkTraining, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::routing::Selection;
@@ -34,6 +34,10 @@ impl Chip for TiledSettings {
             errors: self.retry.is_some(),
             faults: self.retry.is_some(),
         }
+    }
+
+    fn costs(&self) -> Vec<Cost> {
+        self.costs_of_chip()
     }
 
     fn training(&self) -> Option<LinkTraining<'_>> {
