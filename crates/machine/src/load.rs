@@ -23,6 +23,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("sp-switch-64", include_str!("../../../machines/sp-switch-64.toml")),
         ("sp-switch-64-input", include_str!("../../../machines/sp-switch-64-input.toml")),
         ("sp-omega-64", include_str!("../../../machines/sp-omega-64.toml")),
+        ("yarc", include_str!("../../../machines/yarc.toml")),
         ("qsnet2-64", include_str!("../../../machines/qsnet2-64.toml")),
         ("mesh-8x8", include_str!("../../../machines/mesh-8x8.toml")),
         ("torus-8x8", include_str!("../../../machines/torus-8x8.toml")),

@@ -50,6 +50,7 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
         ("sp-omega-64", 1, 64, 16),
         ("nrc", 1, 24, 1),
         ("th-frame", 1, 32, 6),
+        ("yarc", 1, 64, 1),
         ("qsnet2-64", 1, 64, 48),
         ("mesh-8x8", 1, 64, 64),
         ("torus-8x8", 1, 64, 64),
