@@ -226,7 +226,7 @@ impl<W: Tasks> Task<'_, W> {
 }
 
 /// Packets that are lost for good are a fault.
-fn none_lost(points: &[Point]) -> Result<(), Failure> {
+pub(crate) fn none_lost(points: &[Point]) -> Result<(), Failure> {
     let faults = points.iter().filter_map(|point| point.faults.as_ref());
     let (lost, pairs) = faults.fold((0, 0), |(lost, pairs), it| (lost + it.lost.sum(), it.pairs.max(pairs)));
     if lost == 0 {

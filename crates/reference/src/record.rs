@@ -170,8 +170,8 @@ impl Event {
 }
 
 fn key_of_loss(loss: &Loss) -> [u64; 6] {
-    let Loss { component, source, destination, created, cause, .. } = *loss;
-    [component.into(), source.0.into(), destination.0.into(), created.0, cause as u64, 0]
+    let Loss { component, source, destination, created, flow, cause, .. } = *loss;
+    [component.into(), source.0.into(), destination.0.into(), created.0, cause as u64, flow.tag]
 }
 
 fn key_of_change(change: &LinkChange) -> [u64; 6] {

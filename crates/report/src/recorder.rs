@@ -305,7 +305,7 @@ impl LinkObserver for Recorder {
 
     fn lost(&mut self, loss: &Loss) {
         if let Some(faults) = &mut self.faults {
-            faults.losses.push(*loss);
+            faults.lose(loss);
         }
     }
 

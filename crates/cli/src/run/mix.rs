@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
-use crate::task::{Each, Task, no_deadlock, session};
+use crate::task::{Each, Task, no_deadlock, none_lost, session};
 use flitway_experiment::workload::mix::MixTask;
 use flitway_experiment::workload::{MixWorkload, Tasks};
 use flitway_machine::Machine;
@@ -41,7 +41,8 @@ pub(crate) fn run(
 fn verdict(session: &Session, result: &MixResult) -> Result<(), Failure> {
     let point = from_ref(&result.point);
     let graphs = result.graphs.iter().map(|graph| graph::verdict(session, graph));
-    no_deadlock(point).and_then(|()| graphs.collect()).and_then(|()| some_barriers(point))
+    let lost = none_lost(point);
+    no_deadlock(point).and(lost).and_then(|()| graphs.collect()).and_then(|()| some_barriers(point))
 }
 
 /// What each of them came to.
@@ -56,6 +57,7 @@ fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixR
         parts.push(train::text(session, train, result));
     }
     parts.push(beside(session, workload, task, &result.point));
+    parts.extend(result.point.faults.as_ref().map(|faults| crate::faults::text(faults, &result.point.link)));
     // Each graph has told it.
     if manner().verbose && result.graphs.is_empty() {
         let point = &result.point;
@@ -81,7 +83,10 @@ fn others(workload: &MixWorkload, point: &Point) -> Vec<String> {
 
 /// What goes on: what it is, and what was measured of it.
 fn beside(session: &Session, workload: &MixWorkload, task: &MixTask, point: &Point) -> String {
-    let mut text = format!("{}; beside it, for all of {}", sizes_of(session), time(point.duration_ns));
+    let goes_on = workload.multicast.is_some() || workload.barrier.is_some() || workload.beside.is_some();
+    let what = if goes_on { "beside it" } else { "everything is over" };
+    let for_all = if goes_on { "for all of" } else { "after" };
+    let mut text = format!("{}; {what}, {for_all} {}", sizes_of(session), time(point.duration_ns));
     let mut add = |name: &str, what: String| {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{name:<10}  {what}");

@@ -3,6 +3,7 @@
 
 use super::barrier::BarrierWorkload;
 use super::beside::{self, Background, Beside};
+use super::broken::{self, Broken, with_faults};
 use super::graph::GraphWorkload;
 use super::kind::part_of;
 use super::multicast::MulticastWorkload;
@@ -15,6 +16,7 @@ use super::{
 };
 use flitway_fabric::PROCESSES_MAX;
 use flitway_process::Exchange;
+use flitway_report::faults::{FaultPlan, FaultsResult};
 use flitway_report::graph::GraphResult;
 use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, MulticastPoint};
@@ -59,6 +61,7 @@ pub(super) const KIND: Kind = Kind {
         "count",
         "graph",
         "placement",
+        "faults",
     ],
     of_a_point: None,
     fields: &[
@@ -67,6 +70,7 @@ pub(super) const KIND: Kind = Kind {
         MixResult::FIELDS,
         MulticastPoint::FIELDS,
         BarrierPoint::FIELDS,
+        FaultsResult::FIELDS,
     ],
     check,
 };
@@ -86,6 +90,8 @@ pub struct MixWorkload {
     pub barrier: Option<BarrierWorkload>,
     /// Synthetic traffic.
     pub beside: Option<Beside>,
+    /// What breaks.
+    faults: Option<Broken>,
 }
 
 /// One run: everything as fitted to a machine.
@@ -96,6 +102,7 @@ pub struct MixTask {
     multicast: Option<MulticastRun>,
     barrier: Option<BarrierRun>,
     background: Option<Background>,
+    faults: Option<FaultPlan>,
 }
 
 impl MixTask {
@@ -130,7 +137,8 @@ fn asks(options: &WorkloadOptions) -> bool {
     let goes_on = [KindId::Multicast, KindId::Barrier, KindId::Traffic].map(has);
     // The size of its packets is said of nothing but traffic beside a graph, which lacks its load then.
     let lacks_load = ends[0] && options.is_given("packet");
-    ends == [true, true] || (ends.contains(&true) && goes_on.contains(&true)) || lacks_load
+    let has_others = goes_on.contains(&true) || options.is_given(broken::OPTION);
+    ends == [true, true] || (ends.contains(&true) && has_others) || lacks_load
 }
 
 /// Whether `options` ask for the workload that `part` is about.
@@ -149,6 +157,7 @@ fn has_part(options: &WorkloadOptions, part: KindId) -> bool {
 fn is_used(option: &WorkloadOption, options: &WorkloadOptions) -> bool {
     match option.name {
         "packet" => has_part(options, KindId::Traffic) || has_part(options, KindId::Train),
+        broken::OPTION => true,
         "overheads" => has_part(options, KindId::Multicast) || has_part(options, KindId::Barrier),
         _ => has_part(options, option.part),
     }
@@ -176,6 +185,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         || (options.is_given("packet") && !has_part(options, KindId::Train));
     let beside = if needs_traffic { beside::check(options, &mut problems).flatten() } else { None };
     problems.extend(too_many(options));
+    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -187,6 +197,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         multicast: None,
         barrier: None,
         beside,
+        faults,
     };
     for part in [graph, train, multicast, barrier].into_iter().flatten() {
         match part {
@@ -232,6 +243,7 @@ impl Described for MixWorkload {
             "graph": self.graph.as_ref().map(Described::identity),
             "multicast": self.multicast.as_ref().map(Described::identity),
             "background": self.beside.as_ref().map(Beside::identity),
+            "faults": self.faults.as_ref().map(Broken::identity),
         })
     }
 
@@ -259,6 +271,7 @@ impl Tasks for MixWorkload {
         let train = self.train.as_ref().map(|train| train.tasks(session)).transpose()?;
         let barrier = self.barrier.as_ref().map(|barrier| barrier.fit_barriers(session)).transpose();
         let barrier = barrier.map_err(|problem| of_part(vec![problem], BY[2]))?;
+        let faults = Broken::fit(self.faults.as_ref(), session)?;
         let mut tasks = Vec::new();
         for background in beside::fit(self.beside.as_ref(), session)? {
             // Each task its own: nodes are told of loads by way of the plan.
@@ -272,6 +285,7 @@ impl Tasks for MixWorkload {
                     multicast,
                     barrier: barrier.clone(),
                     background: background.clone(),
+                    faults: faults.clone(),
                 });
             }
         }
@@ -285,7 +299,7 @@ impl Tasks for MixWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> MixResult {
-        let mut result = session.mix(task.mix(), stop, progress);
+        let mut result = with_faults(session, task.faults.as_ref()).mix(task.mix(), stop, progress);
         if let Some(graph) = &self.graph {
             graph.name_results(&mut result.graphs);
         }
@@ -303,7 +317,7 @@ impl Tasks for MixWorkload {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<Vec<Watch>> {
-        Some(session.follow_mix(task.mix(), follow, stop))
+        Some(with_faults(session, task.faults.as_ref()).follow_mix(task.mix(), follow, stop))
     }
 }
 

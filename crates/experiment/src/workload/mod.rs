@@ -7,6 +7,7 @@
 
 pub mod barrier;
 pub mod beside;
+mod broken;
 pub mod graph;
 mod kind;
 pub(crate) mod load;

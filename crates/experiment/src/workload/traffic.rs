@@ -1,9 +1,10 @@
 //! Synthetic traffic: to whom, how large, when, at which load, and how long to measure.
 
+use super::broken::{Broken, with_faults};
 use super::load::{Load, loads};
 use super::option::{ValueKind, WorkloadOption, default_of};
 use super::{Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions};
-use crate::faults::{self, FaultRule};
+use crate::faults;
 use flitway_engine::{Clock, Cycle};
 use flitway_machine::{input, units};
 use flitway_report::faults::{FaultPlan, FaultsResult};
@@ -99,7 +100,7 @@ pub(super) const KIND: Kind = Kind {
             "faults",
             KindId::Traffic,
             ValueKind::File("RULES|FILE"),
-            "What breaks when, on machines whose links retry: rules such as down(link=\"switch 5 port 7\", at=20us), \
+            "What breaks when, on machines whose links retry, under synthetic traffic, task graphs and trains: rules such as down(link=\"switch 5 port 7\", at=20us), \
              joined by `;`, or a file with one a line (`flitway list faults`). Times count from the start of each \
              point. Status 1 if packets are lost for good",
         ),
@@ -127,8 +128,8 @@ pub struct TrafficWorkload {
     outstanding: Option<String>,
     warm_up: Option<String>,
     duration: Option<String>,
-    /// What breaks, as written and read.
-    faults: Option<(String, Vec<FaultRule>)>,
+    /// What breaks.
+    faults: Option<Broken>,
     /// The three choices.
     pub choice: TrafficChoice,
     /// The loads, one point each; never empty.
@@ -169,10 +170,7 @@ impl TrafficTask {
 
     /// `session`, in which breaks what is to break.
     fn with_faults<'a>(&self, session: &'a Session) -> Cow<'a, Session> {
-        match &self.common.faults {
-            Some(plan) => Cow::Owned(session.clone().with_faults(plan.clone())),
-            None => Cow::Borrowed(session),
-        }
+        with_faults(session, self.common.faults.as_ref())
     }
 }
 
@@ -185,12 +183,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
     let patience = patience(options, &precision, around.clock, &mut problems);
-    let faults = options.get("faults").map(|text| (text.to_owned(), faults::parse(text)));
-    let faults = match faults {
-        Some((_, Err(message))) => return Err([problems, vec![Problem::new("faults", message)]].concat()),
-        Some((text, Ok(rules))) => Some((text, rules)),
-        None => None,
-    };
+    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
     let replies = replies(options, &traffic, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
         (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience))
@@ -442,7 +435,7 @@ impl Described for TrafficWorkload {
             "arrival": self.arrival,
             "precision": self.precision,
         });
-        let faults = self.faults.as_ref().map(|(text, _)| text.clone());
+        let faults = self.faults.as_ref().map(|broken| broken.text().to_owned());
         let given = [
             ("outstanding", &self.outstanding),
             ("warm_up", &self.warm_up),
@@ -463,8 +456,8 @@ impl Described for TrafficWorkload {
         let (sizes, content) = (format!("{:?}", self.choice.sizes), self.choice.destinations.content());
         let mut identity =
             json!({ "options": self.to_json(), "loads": loads, "sizes": sizes, "destinations": content });
-        if let Some((_, rules)) = &self.faults {
-            identity["faults"] = json!(format!("{rules:?}"));
+        if let Some(broken) = &self.faults {
+            identity["faults"] = json!(broken.identity());
         }
         identity
     }
@@ -480,8 +473,7 @@ impl Tasks for TrafficWorkload {
 
     fn tasks(&self, session: &Session) -> Result<Vec<TrafficTask>, Vec<Problem>> {
         let mut common: Option<Arc<Common>> = None;
-        let fitted = self.faults.as_ref().map(|(_, rules)| faults::fit(rules, session)).transpose();
-        let faults = fitted.map_err(|message| vec![Problem::new("faults", message)])?;
+        let faults = Broken::fit(self.faults.as_ref(), session)?;
         let fit = |load: &Load| {
             let offered = load.fraction();
             let traffic = session.traffic(&self.choice, offered).map_err(|error| misfit(&error))?;

@@ -1,5 +1,6 @@
 //! What happens on links.
 
+use crate::Flow;
 use crate::barrier::{self, BarrierId};
 use crate::faults::LossCause;
 use crate::link::lanes::Agreement;
@@ -92,6 +93,8 @@ pub struct Loss {
     pub destination: NodeId,
     /// When it was created.
     pub created: Cycle,
+    /// What it was part of.
+    pub flow: Flow,
     /// Why.
     pub cause: LossCause,
 }

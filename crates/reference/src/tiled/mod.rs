@@ -120,7 +120,8 @@ impl World {
     fn lose(&mut self, packet: usize, component: ComponentNumber, cause: LossCause) {
         let Travelling { source, ref packet, .. } = self.packets[packet];
         let (at, destination, created) = (Cycle(self.now), destination(packet), packet.created);
-        let loss = Loss { at, component, source, destination, created, cause };
+        let flow = packet.flow;
+        let loss = Loss { at, component, source, destination, created, flow, cause };
         self.counters.lose(&loss, &mut self.record);
     }
 

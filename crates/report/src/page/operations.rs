@@ -185,8 +185,11 @@ pub(super) fn section(page: &Page<'_>) -> String {
 
 /// A line for each quantity that a point has, a column for each point.
 pub(super) fn table(points: &[Value], quantities: &[Quantity]) -> String {
-    let heads: String =
-        points.iter().map(|point| format!("<th>at load {}</th>", words::load(point))).collect();
+    let head = |point: &Value| match words::has_load(point) {
+        true => format!("<th>at load {}</th>", words::load(point)),
+        false => "<th></th>".to_owned(),
+    };
+    let heads: String = points.iter().map(head).collect();
     let mut rows = String::new();
     for (quantity, path, written) in quantities {
         let values: Vec<Option<f64>> =

@@ -56,6 +56,11 @@ pub(super) fn offered(point: &Value) -> f64 {
     of.as_f64().unwrap_or(0.0)
 }
 
+/// Whether a point has an offered load.
+pub(super) fn has_load(point: &Value) -> bool {
+    point.pointer("/multicast/offered_load").or_else(|| point.get("offered_load")).is_some()
+}
+
 /// The offered load as it is shown.
 pub(super) fn load(point: &Value) -> String {
     shown::load(offered(point), 3)

@@ -67,8 +67,17 @@ impl Session {
     pub(super) fn fault_record(&self, plan: &Plan) -> Option<FaultRecord> {
         self.faults.as_ref().map(|_| {
             let whole = plan.duration.map(|duration| (duration + plan.warm_up.unwrap_or(0)) / BINS);
-            FaultRecord::new(whole.unwrap_or((BIN_NS / self.machine.clock.nanos(1.0)) as u64))
+            FaultRecord::new(whole.unwrap_or(self.bin()))
         })
+    }
+
+    /// The same in a run that ends by itself.
+    pub(super) fn record_of_unknown_length(&self) -> Option<FaultRecord> {
+        self.faults.as_ref().map(|_| FaultRecord::new(self.bin()))
+    }
+
+    fn bin(&self) -> u64 {
+        (BIN_NS / self.machine.clock.nanos(1.0)) as u64
     }
 
     /// What the faults of a run came to, of which these are the totals.

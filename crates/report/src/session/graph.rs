@@ -187,10 +187,10 @@ pub(super) fn results<A: Architecture, E: Endpoint, O: Observer>(
     summaries.into_iter().enumerate().map(result).collect()
 }
 
-/// Whether no rank will do anything any more: none has anything to do, and no message is on its way.
-pub(super) fn are_over<A: Architecture, N: Nic<Process = Together>, O: Observer>(
+/// Packets of messages that are on their way, those that are lost included, if no rank has anything to do.
+pub(super) fn left_under_way<A: Architecture, N: Nic<Process = Together>, O: Observer>(
     simulation: &mut Simulation<A, N, O>,
-) -> bool {
+) -> Option<u64> {
     let under_way = simulation.gather(|shard| {
         let of_node = |together: &mut Together| {
             let counts = together.messengers().map(Messenger::counts);
@@ -199,7 +199,7 @@ pub(super) fn are_over<A: Architecture, N: Nic<Process = Together>, O: Observer>
         };
         shard.endpoints().map(|(_, nic)| of_node(nic.process_mut())).sum::<Option<i64>>()
     });
-    under_way.into_iter().sum::<Option<i64>>() == Some(0)
+    under_way.into_iter().sum::<Option<i64>>()?.try_into().ok()
 }
 
 /// What each of `count` graphs has come to on all nodes.

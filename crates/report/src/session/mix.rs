@@ -4,7 +4,7 @@
 use super::Session;
 use super::barrier::BarrierRun;
 use super::follow::Follow;
-use super::graph::{Whole, are_over, results, summaries};
+use super::graph::{Whole, left_under_way, results, summaries};
 use super::job::{Background, Job};
 use super::multicast::MulticastRun;
 use super::nodes::{ask_process, gather_processes, on_kinds};
@@ -87,7 +87,16 @@ impl MixResult {
             point["train"] = train["train"].clone();
         }
         let of_traffic = ["offered_load", "accepted_load", "packet_latency_ns", "network_latency_ns"];
-        let of_all = ["train", "multicast", "barrier", "channel_load", "deadlock", "duration_ns"];
+        let of_all = [
+            "train",
+            "multicast",
+            "barrier",
+            "channel_load",
+            "deadlock",
+            "duration_ns",
+            "link_errors",
+            "faults",
+        ];
         let beside = of_traffic.iter().filter(|_| self.has_traffic).chain(&of_all);
         for key in beside {
             let Some(value) = point.get(*key) else { continue };
@@ -111,7 +120,8 @@ impl Session {
     pub fn mix(&self, mix: Mix<'_>, stop: &AtomicBool, progress: impl FnMut(Progress)) -> MixResult {
         let job = mix.job(self);
         on_kinds!(self, job.fabric(), kinds => {
-            let mut simulation = self.simulation_of(&job, kinds, &Watch::slowest(self.has_details), None);
+            let record = self.record_of_unknown_length();
+            let mut simulation = self.simulation_of(&job, kinds, &Watch::slowest(self.has_details), record);
             self.run_mix(mix, &job, &mut simulation, (stop, progress))
         })
     }
@@ -125,19 +135,25 @@ impl Session {
     ) -> MixResult {
         /// Cycles between two looks whether everything is over.
         const STRIDE: u64 = 1 << 10;
-        let received = |simulation: &mut Simulation<A, N, Recorder>| {
-            mix.train.is_none_or(|run| {
-                ask_process(simulation, run.to(), |it| it.train().map_or(0, Train::received)) == run.count()
+        let of_train = |simulation: &mut Simulation<A, N, Recorder>| {
+            mix.train.map_or(0, |run| {
+                let received = |it: &mut Together| it.train().map_or(0, Train::received);
+                u64::from(run.count() - ask_process(simulation, run.to(), received))
             })
         };
-        let is_over =
-            |simulation: &mut Simulation<A, N, Recorder>| are_over(simulation) && received(simulation);
-        let mut course = job.course::<A, N>();
+        let is_over = |simulation: &mut Simulation<A, N, Recorder>| {
+            let lost = simulation.gather_observers(|it| it.faults().map_or(0, |faults| faults.messages_lost));
+            let lost = lost.into_iter().sum::<u64>();
+            left_under_way(simulation).is_some_and(|left| left + of_train(simulation) == lost)
+        };
+        let mut course = self.managed(job.course::<A, N>());
         let measurement = measure_whole(simulation, STRIDE, &mut course, stop, progress, is_over);
         let offered = mix.background.map(|(_, load)| load);
         let scale = self.scale();
-        let mut point =
+        let faults = self.faults_result(simulation, &course, &measurement.counters);
+        let point =
             Point::new(offered.unwrap_or(0.0), &measurement, scale).with_stages(&self.fabric, &measurement);
+        let mut point = Point { faults, ..point };
         if let Some(run) = mix.multicast {
             point = run.complete(point, &measurement, scale);
         }

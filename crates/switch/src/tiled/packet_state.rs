@@ -102,7 +102,7 @@ impl PacketState {
     /// That it is lost at `component` in cycle `at`.
     pub(super) fn loss(&self, at: Cycle, component: ComponentNumber, cause: LossCause) -> Loss {
         let (source, destination, created) = (self.source, self.header.destination(), self.created);
-        Loss { at, component, source, destination, created, cause }
+        Loss { at, component, source, destination, created, flow: self.flow(), cause }
     }
 
     /// What it is part of.

@@ -1,0 +1,89 @@
+//! Task graphs and trains on machines that break: what they come to, and what is told of it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::{assert_refused, assert_valid, flitway, json, reproducible, scratch, stderr};
+use serde_json::Value;
+
+const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/halo-8.goal");
+
+/// What a task graph came to on a frame in which `faults` break.
+fn point(faults: &[&str]) -> Value {
+    let result = json(&[&["run", "th-frame", "--graph", GRAPH], faults].concat());
+    assert_valid(&result);
+    result["points"][0].clone()
+}
+
+#[test]
+fn a_task_graph_takes_longer_over_a_link_with_bad_lanes() {
+    let completion = |faults: &[&str]| point(faults)["graph"]["completion_ns"].as_f64().unwrap();
+    let whole = completion(&[]);
+    let slow = completion(&["--faults", "lanes(link=\"node 3\", good=4)"]);
+    let late = completion(&["--faults", "lanes(link=\"node 3\", good=4, at=1ms)"]);
+    assert_eq!(whole, late, "it is over before anything breaks");
+    assert!(slow > 1.2 * whole, "{slow} and {whole} ns");
+}
+
+#[test]
+fn a_task_graph_that_loses_packets_does_not_complete_and_a_train_ends_without_them() {
+    let cut = ["--faults", "down(link=\"node 3\", at=5us)"];
+    let ends = [vec!["--graph", GRAPH], vec!["--train", "0-3", "--count", "500"]];
+    for end in ends {
+        let target = scratch("faults-lost.json", "");
+        std::fs::remove_file(&target).unwrap();
+        let written = ["--json", target.to_str().unwrap()];
+        let output = flitway(&[&["run", "th-frame"], &end[..], &cut, &written].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("packets lost for good"), "{}", stderr(&output));
+        let result: Value = serde_json::from_str(&std::fs::read_to_string(&target).unwrap()).unwrap();
+        assert_valid(&result);
+        let point = &result["points"][0];
+        let count = |key: &str| point["faults"][key].as_u64().unwrap();
+        let lost =
+            point["faults"]["lost"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
+        assert!(lost > 0);
+        assert_eq!(count("created"), count("delivered") + lost, "what is not delivered is lost");
+        match point.get("graph") {
+            Some(graph) => assert!(graph["completed"] == false && graph.get("completion_ns").is_none()),
+            None => assert!(point["train"].get("time_ns").is_none()),
+        }
+    }
+}
+
+#[test]
+fn traffic_beside_a_task_graph_may_lose_packets_and_the_graph_completes() {
+    // Only the traffic goes to node 20, whose link is given up before the graph is over.
+    let soon = ["switch.link.misses=1", "switch.link.training=1us", "switch.link.give_up=2us"];
+    let soon: Vec<&str> = soon.into_iter().flat_map(|set| ["--set", set]).collect();
+    let faults = "down(link=\"node 20\", at=2us)";
+    let arguments = ["run", "th-frame", "--graph", GRAPH, "--load", "0.2", "--faults", faults];
+    let arguments = [&arguments[..], &soon].concat();
+    let target = scratch("faults-beside.json", "");
+    std::fs::remove_file(&target).unwrap();
+    let mut results = Vec::new();
+    for threads in ["1", "2"] {
+        let written = ["--threads", threads, "--json", target.to_str().unwrap()];
+        let output = flitway(&[&arguments[..], &written].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        let result: Value = serde_json::from_str(&std::fs::read_to_string(&target).unwrap()).unwrap();
+        assert_valid(&result);
+        assert_eq!(result["points"][0]["graph"]["completed"], true);
+        results.push(reproducible(result));
+    }
+    assert_eq!(results[0], results[1], "on any number of threads");
+}
+
+#[test]
+fn what_cannot_break_is_told() {
+    let rules = "down(link=\"node 3\", at=5us)";
+    assert_refused(&[
+        (&["run", "dawning5000", "--graph", GRAPH, "--faults", rules], &["--faults", "model no faults"]),
+        (&["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 99\")"], &["no node 99"]),
+        (
+            &["run", "th-frame", "--multicast", "broadcast", "--faults", rules],
+            &["--faults", "not of multicast"],
+        ),
+    ]);
+}

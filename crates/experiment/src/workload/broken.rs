@@ -1,0 +1,50 @@
+//! What breaks in a run, as its options say it.
+
+use super::{Problem, WorkloadOptions};
+use crate::faults::{self, FaultRule};
+use flitway_report::faults::FaultPlan;
+use flitway_report::session::Session;
+use std::borrow::Cow;
+
+/// The option that says it.
+pub(super) const OPTION: &str = "faults";
+
+/// What breaks, as written and read.
+#[derive(Clone, Debug)]
+pub(super) struct Broken {
+    text: String,
+    rules: Vec<FaultRule>,
+}
+
+impl Broken {
+    /// What `options` say of it.
+    pub(super) fn check(options: &WorkloadOptions) -> Result<Option<Broken>, Problem> {
+        let Some(text) = options.get(OPTION) else { return Ok(None) };
+        let rules = faults::parse(text).map_err(|message| Problem::new(OPTION, message))?;
+        Ok(Some(Broken { text: text.to_owned(), rules }))
+    }
+
+    /// As written.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What tells it from others: the rules, since the text may only name their file.
+    pub(super) fn identity(&self) -> String {
+        format!("{:?}", self.rules)
+    }
+
+    /// In the fabric of `session`, if something breaks.
+    pub(super) fn fit(this: Option<&Broken>, session: &Session) -> Result<Option<FaultPlan>, Vec<Problem>> {
+        let fitted = this.map(|broken| faults::fit(&broken.rules, session)).transpose();
+        fitted.map_err(|message| vec![Problem::new(OPTION, message)])
+    }
+}
+
+/// `session`, in which breaks what `plan` says.
+pub(super) fn with_faults<'a>(session: &'a Session, plan: Option<&FaultPlan>) -> Cow<'a, Session> {
+    match plan {
+        Some(plan) => Cow::Owned(session.clone().with_faults(plan.clone())),
+        None => Cow::Borrowed(session),
+    }
+}
