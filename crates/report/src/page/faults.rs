@@ -18,9 +18,9 @@ const QUANTITIES: &[Quantity] = &[
     ("– the longest, from its first loss to its last", "/faults/longest_ns", words::time),
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last that came of faults at", "/faults/settled_ns", words::time),
-    ("accepted load before", "/faults/accepted_before", load),
-    ("– until the last that came of faults", "/faults/accepted_during", load),
-    ("– after", "/faults/accepted_after", load),
+    ("accepted load before them", "/faults/accepted_before", load),
+    ("accepted load until then", "/faults/accepted_during", load),
+    ("accepted load after", "/faults/accepted_after", load),
 ];
 
 /// What the section is called, if there is one.
@@ -32,8 +32,8 @@ pub(super) fn name(points: &[Value]) -> Option<&'static str> {
 pub(super) fn section(page: &Page<'_>) -> String {
     let points = page.points();
     let Some(name) = name(points) else { return String::new() };
-    let plots = |draw: fn(&Value) -> Option<Plot>| {
-        for_each_point(page, "The run is shorter than a bin.", |_, point| Some(draw(&point["faults"])?.svg()))
+    let plots = |nothing, draw: fn(&Value) -> Option<Plot>| {
+        for_each_point(page, nothing, |_, point| Some(draw(&point["faults"])?.svg()))
     };
     let log = for_each_point(page, "The manager has noted nothing.", |_, point| log(&point["faults"]["log"]));
     format!(
@@ -43,13 +43,13 @@ pub(super) fn section(page: &Page<'_>) -> String {
             "fig-faults-load",
             "Load created and delivered in the course of time",
             "Flits a bin, as a fraction of the injection rate. Dashed: the first fault, and the last that came of it.",
-            &plots(load_plot)
+            &plots("The run is shorter than a bin.", load_plot)
         ),
         figure(
             "fig-faults-lost",
             "Packets lost in the course of time",
             "Packets that nothing brings back, by the time at which they were lost.",
-            &plots(lost_plot)
+            &plots("No packet was lost.", lost_plot)
         ),
         figure(
             "fig-faults-log",
@@ -117,6 +117,8 @@ fn load_plot(faults: &Value) -> Option<Plot> {
 }
 
 fn lost_plot(faults: &Value) -> Option<Plot> {
+    let has_lost = faults["pairs"].as_u64() > Some(0);
+    has_lost.then_some(())?;
     plot(faults, "Packets lost over time", "packets lost a bin", &[("lost", "lost")], |value| {
         format!("{value:.0}")
     })
