@@ -311,3 +311,20 @@ fn why_a_machine_is_refused_replaces_nothing_but_what_check_wrote() {
     assert!(flitway(&right).status.success(), "and is replaced by what follows from a machine");
     assert!(std::fs::read_to_string(&target).unwrap().contains("\"facts\""));
 }
+
+#[test]
+fn a_window_allows_about_as_much_as_is_said_and_no_less() {
+    for window in ["2", "7", "8", "12"] {
+        let set = format!("switch.link.window={window}");
+        let train = ["run", "nrc", "--train", "0-1", "--count", "4000", "--packet", "256B", "--set", &set];
+        let output = flitway(&[&train[..], &["--json", "-"]].concat());
+        let warning = stderr(&output);
+        let said = warning.split("it allows about ").nth(1).and_then(|rest| rest.split(' ').next());
+        let said: f64 = said.unwrap_or_else(|| panic!("{warning}")).parse().unwrap();
+        let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        // 9 flits a packet, at 14/33 GHz.
+        let full = 4_000.0 * 9.0 * 33.0 / 14.0;
+        let share = 100.0 * full / result["points"][0]["train"]["time_ns"].as_f64().unwrap();
+        assert!((said - 0.5..said + 6.0).contains(&share), "window {window}: {share} %, {said} % said");
+    }
+}

@@ -97,4 +97,25 @@ impl TiledSettings {
         let told = self.ack.delay.min(self.ack.packets.saturating_mul(flits));
         2 * one_way + self.pipeline.input + told
     }
+
+    /// What part of its cycles one of the longest links carries packets of the MTU in if it keeps `window` of them and nothing
+    /// comes the other way, about. An acknowledgement then goes alone: after `ack.packets` packets, or, if the window closes
+    /// before, `ack.delay` after the first.
+    #[must_use]
+    pub fn share_of_window(&self, longest: Longest, window: u32) -> f64 {
+        let flits = u64::from(self.format.packet_flits(self.format.mtu_bytes));
+        let there = u64::from(self.pipeline.output_to_wire() + longest_of(longest) + self.pipeline.receive);
+        let (round_trip, delay) = (2 * there + u64::from(self.pipeline.input), u64::from(self.ack.delay));
+        let window = u64::from(window);
+        let acknowledged = u64::from(self.ack.packets).min(1 + delay / flits);
+        let [carried, period] = if window < acknowledged {
+            [window * flits, flits + round_trip + delay]
+        } else {
+            [
+                acknowledged * flits,
+                (acknowledged * flits + round_trip).saturating_sub((window - acknowledged) * flits),
+            ]
+        };
+        (carried as f64 / period.max(1) as f64).min(1.0)
+    }
 }

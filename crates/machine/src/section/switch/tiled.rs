@@ -449,7 +449,6 @@ fn check_round_trip(
         findings.push(problem.expected(format!("{units_needed} flits or more for full bandwidth")));
     }
     let Some(RetrySettings { window, timeout, .. }) = settings.retry else { return };
-    let flits = settings.format.packet_flits(settings.format.mtu_bytes);
     let answer = settings.window_cycles(link.longest(topology));
     if timeout <= answer {
         let message = format!(
@@ -460,12 +459,15 @@ fn check_round_trip(
         let problem = values.conflict(Code::TimerTooShort, &[&TIMEOUT], message).warning();
         findings.push(problem.expected(format!("more than {answer} cycles")));
     }
-    let needed = answer.div_ceil(flits) + 1;
-    if window < needed {
-        let share = 100.0 * f64::from(window) / f64::from(needed);
+    let longest = link.longest(topology);
+    let share = settings.share_of_window(longest, window);
+    if share < 1.0 {
+        let is_enough = |&window: &u32| settings.share_of_window(longest, window) >= 1.0;
+        let needed = (window..).find(is_enough).unwrap_or(window);
+        let share = 100.0 * share;
         let message = format!(
             "a window of {window} packets cannot keep a link of {latency} busy: it allows about {share:.0} % of its bandwidth \
-             with packets of the MTU",
+             with packets of the MTU one way",
         );
         let problem = values.conflict(Code::ShortOfCredits, &[&WINDOW, &packet::MTU], message).warning();
         findings.push(problem.expected(format!("{needed} packets or more for full bandwidth")));
