@@ -88,7 +88,8 @@ impl Facts {
             links_per_rail: topology.links().len() as u32,
             bisection_links: topology.bisection_links(),
             injection_bits_per_second: injection_bits_per_second(machine),
-            hops_mean: distances.iter().map(|distance| f64::from(distance.hops) * distance.share).sum(),
+            // Of nothing the sum of floating-point numbers is minus zero.
+            hops_mean: distances.iter().fold(0.0, |sum, it| sum + f64::from(it.hops) * it.share),
             distances,
             all_pairs,
             payload_bytes,

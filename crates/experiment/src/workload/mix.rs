@@ -156,8 +156,8 @@ fn has_part(options: &WorkloadOptions, part: KindId) -> bool {
 /// Whether `option` says something of what `options` ask for.
 fn is_used(option: &WorkloadOption, options: &WorkloadOptions) -> bool {
     match option.name {
-        "packet" => has_part(options, KindId::Traffic) || has_part(options, KindId::Train),
-        broken::OPTION => true,
+        // Of traffic beside the rest, which is told to lack its load.
+        "packet" | broken::OPTION => true,
         "overheads" => has_part(options, KindId::Multicast) || has_part(options, KindId::Barrier),
         _ => has_part(options, option.part),
     }
