@@ -280,6 +280,11 @@ codes! {
     RouteTooLong "FW-M066": "Elite4s are told the way by tags of 16 bits at the front of a packet, one for each switch, which takes it \
         off. It is a warning: the run counts the flits that are written.";
         "topology.levels = 6\npacket.header = \"2 flits\"" => "topology.levels = 6\npacket.header = \"8 flits\""
+    /// Links cannot have a rate of their own
+    NoRates "FW-M067": "An HPP Switch sends a flit in every cycle on each of its links, so that all links of a machine have one \
+        rate, clock x flit. SP Switches, tiled switches and Elite4s have links of any rate up to that: `link.rate` says it by \
+        class, and a graph file link by link.";
+        "link.rate.node = \"800 Mbit/s\"" => "link.rate.node = \"1.6 Gbit/s\""
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

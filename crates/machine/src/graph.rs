@@ -7,12 +7,13 @@
 //! link a:0 - n0            # port 0 of switch a
 //! link a:1 - n1  3 m       # a cable of its own length
 //! link b:0 - n2
-//! link a:7 - b:7  12 m
+//! link a:7 - b:7  12 m 100 Gbit/s            # and of its own rate
+//! link a:6 - b:6  100 Gbit/s back 50 Gbit/s  # from b to a another one
 //! ```
 //!
 //! Each line is empty or one statement; `#` begins a comment. Switches and nodes are numbered in the order in which
-//! they are declared, which may be after the links that use them. A link without a length has that of its class, `node` or
-//! `switch`, in the machine file. All problems are reported at once.
+//! they are declared, which may be after the links that use them. A link without a length or a rate has that of its class,
+//! `node` or `switch`, in the machine file. All problems are reported at once.
 
 mod foreign;
 pub(crate) mod statement;
@@ -54,6 +55,8 @@ pub struct GraphFile {
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedLink {
     pub(crate) length_mm: Option<u64>,
+    /// Bits a second: from the first end to the second, and back.
+    pub(crate) rates: [Option<u64>; 2],
     pub(crate) location: Location,
     /// The switch ports it uses, with their places.
     ports: Vec<(u32, Location)>,
@@ -200,7 +203,8 @@ impl Reader {
                     ports.push((port.0, self.at(&text.span)));
                 }
             }
-            placed.push(PlacedLink { length_mm: link.length_mm, location: self.at(&link.span), ports });
+            let (length_mm, rates) = (link.length_mm, link.rates);
+            placed.push(PlacedLink { length_mm, rates, location: self.at(&link.span), ports });
             graph.links.push(GraphLink { ends: [first, second], length_mm: link.length_mm });
         }
         graph.nodes = self.nodes.len() as u32;

@@ -137,12 +137,14 @@ fn graph_object(file: &GraphFile) -> Value {
         .graph
         .links
         .iter()
-        .map(|link| {
+        .zip(&file.links)
+        .map(|(link, placed)| {
             let ends = format!("{} - {}", end(link.ends[0]), end(link.ends[1]));
-            match link.length_mm {
-                Some(length) => format!("{ends} {}", units::format(length, Dimension::Length)),
-                None => ends,
-            }
+            let length = link.length_mm.map(|length| units::format(length, Dimension::Length));
+            let [there, back] =
+                placed.rates.map(|bits| bits.map(|bits| units::format(bits, Dimension::BitRate)));
+            let back = back.filter(|back| there.as_ref() != Some(back)).map(|back| format!("back {back}"));
+            [Some(ends), length, there, back].into_iter().flatten().collect::<Vec<_>>().join(" ")
         })
         .collect();
     serde_json::json!({

@@ -70,6 +70,7 @@ pub use nearest::nearest;
 pub use options::Options;
 pub use printable::printable;
 pub use render::{Colour, render};
+pub use section::link::rates::LinkRates;
 pub use section::link::{LinkSettings, probability_of_error};
 pub use section::nic::NodeSettings;
 pub use tables::TableFile;

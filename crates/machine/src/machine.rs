@@ -134,6 +134,9 @@ impl Machine {
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);
+        if let (Some(link), Some(topology), Some(switch)) = (&link, &topology, &switch) {
+            link::rates::check(&values, link, topology, switch.chip(), &mut findings);
+        }
         let nic = nic::build(&values, &mut findings);
         let findings = findings.in_order(&sources);
         if findings.has_errors() {
@@ -250,6 +253,28 @@ impl Machine {
         LinkErrors { flit: link::probability_of_error(self.link.bit_errors, bits), ..LinkErrors::default() }
     }
 
+    /// What the channels of `topology` carry.
+    fn rates(&self, topology: &Topology) -> Rates {
+        let chip = self.switch.chip();
+        let coded = chip.link_rate();
+        let rate = |bits: Option<u64>| {
+            bits.map_or(Some(coded), |bits| self.link.rate(bits, chip.format().flit_bytes))
+        };
+        let classes: Vec<_> =
+            topology.classes().iter().map(|class| rate(self.link.rates.bits_per_second(class))).collect();
+        let own =
+            |link: usize| self.graph.as_ref().and_then(|graph| graph.links.get(link)).map(|link| link.rates);
+        let mut rates = Rates::full();
+        for (number, link) in topology.links().iter().enumerate() {
+            let ends = if link.is_one_way { &link.ends[..1] } else { &link.ends[..] };
+            for (&end, own) in ends.iter().zip(own(number).unwrap_or_default()) {
+                let found = if own.is_some() { rate(own) } else { classes[link.class as usize] };
+                rates.set(end, found.expect("a checked machine has rates that are ratios"));
+            }
+        }
+        rates
+    }
+
     fn fabric_of(&self, routing: Routing) -> AnyFabric {
         let topology = routing.topology();
         let classes = topology.classes();
@@ -258,10 +283,7 @@ impl Machine {
             .iter()
             .map(|link| self.link_cycles(&classes[link.class as usize], link.length_mm))
             .collect();
-        let rate = self.switch.chip().link_rate();
-        let mut rates = Rates::full();
-        let ends = topology.links().iter().flat_map(|link| link.ends).filter(|_| !rate.is_full());
-        ends.for_each(|end| rates.set(end, rate));
+        let rates = self.rates(topology);
         let bare = Fabric {
             routing,
             rails: self.rails,

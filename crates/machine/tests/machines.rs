@@ -17,7 +17,8 @@ use flitway_switch::hpp::settings::{
     AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };
 use flitway_wiring::dependency::{Dependencies, Verdict};
-use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::topology::{End, TopologySettings};
+use flitway_wiring::{NodeId, PortId, SwitchId};
 use std::path::Path;
 
 fn load(name: &str, set: &[&str]) -> Machine {
@@ -90,6 +91,34 @@ fn a_built_in_machine_gives_every_setting_a_value_and_a_source() {
             "{name}: no source for {without:?}"
         );
     }
+}
+
+/// What messages say of a kind of switch is what its chip says of itself.
+#[test]
+fn rates_of_links_are_refused_where_the_chip_offers_none() {
+    for (name, _) in builtin() {
+        let machine = load(name, &[]);
+        let bits = machine.clock.hertz() * f64::from(machine.packet.flit_bytes) * 4.0;
+        let set = format!("link.rate.node={} bit/s", bits as u64);
+        let refused = codes(name, &[&set]).contains(&Code::NoRates);
+        assert_eq!(refused, !machine.switch.chip().offers().rates, "{name}");
+    }
+}
+
+#[test]
+fn a_graph_file_gives_each_direction_its_rate() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rates.graph");
+    let text = "switch a b\nnode n0 n1\nlink a:0 - n0 3 m 600 Mbit/s\nlink b:0 - n1\nlink a:1 - b:1 900Mbit/s back 300 Mb/s\n";
+    std::fs::write(&path, text).unwrap();
+    let file = format!("topology={{kind=\"graph\", file=\"{}\"}}", path.display());
+    let machine = load("sp-switch-16", &[&file, "routing.algorithm=up-down", "link.rate.switch=1 Gbit/s"]);
+    let rates = machine.fabric().rates.clone();
+    let port = |switch, port| End::Switch(SwitchId(switch), PortId(port));
+    let of = |end| rates.of(end).ratio();
+    assert_eq!([of(port(0, 0)), of(End::Node(NodeId(0))), of(port(1, 0))], [(1, 2), (1, 2), (1, 1)]);
+    assert_eq!([of(port(0, 1)), of(port(1, 1))], [(3, 4), (1, 4)]);
+    let links = machine.to_json()["graph"]["links"].to_string();
+    assert!(links.contains("3 m 600 Mbit/s") && links.contains("900 Mbit/s back 300 Mbit/s"), "{links}");
 }
 
 #[test]
@@ -312,12 +341,17 @@ fn the_json_of_a_machine_describes_it_completely() {
 fn load_with_example(setting: &Setting) {
     let own = format!("{}={}", setting.path.replace("-N", "-1"), setting.example);
     let Some((selector, names)) = setting.only_for() else {
-        load("dawning5000", &[&own]);
+        let base = if setting.table() == "link.rate" { "sp-switch-16" } else { "dawning5000" };
+        load(base, &[&own]);
         return;
     };
     let chosen = format!("{}={}", selector.path, names[0]);
     match selector.path {
         // Whatever else it may say, a graph needs a file.
+        "topology.kind" if setting.table() == "link.rate" => match names[0] {
+            "th-tree" => _ = load("th-group", &[&own]),
+            kind => load_of_kind(setting, &own, kind),
+        },
         "topology.kind" => {
             names.iter().filter(|name| **name != "graph").for_each(|kind| load_of_kind(setting, &own, kind));
         }
@@ -348,13 +382,15 @@ fn load_of_kind(setting: &Setting, own: &str, kind: &str) {
     let table = format!("topology={{kind=\"{kind}\"{}}}", needed.collect::<String>());
     let own = if setting.table() == "topology" { "name=x" } else { own };
     let routings = schema::named("routing.algorithm").next().unwrap().choices();
-    let loads = |base: &&str| {
+    let loads = |(base, more): &(&str, &str)| {
         let sets = |routing| {
-            ["switch.ports=64", &table, &format!("routing.algorithm={routing}"), own].map(str::to_owned)
+            ["switch.ports=64", &table, &format!("routing.algorithm={routing}"), own, more].map(str::to_owned)
         };
         routings.iter().any(|routing| Machine::load(base, &sets(routing.name)).is_ok())
     };
-    let bases = ["fattree-128", "hpp-switch", "sp-omega-64"];
+    let bases = [("fattree-128", "rails=1"), ("hpp-switch", "rails=1"), ("sp-omega-64", "rails=1")];
+    let of_rates = [("sp-omega-64", "rails=1"), ("sp-switch-16", "switch.multicast.bit_string=0")];
+    let bases = if setting.table() == "link.rate" { &of_rates[..] } else { &bases };
     assert!(bases.iter().any(loads), "{table} with {own} goes with no switch and routing");
 }
 
@@ -400,7 +436,7 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     for (slip, help) in [
         (
             "FW-M999",
-            "= expected: a code from FW-M001 to FW-M066 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
+            "= expected: a code from FW-M001 to FW-M067 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
         ),
         ("fw-", "= expected: a code from FW-M001 "),
         ("FW-X1", "= help: did you mean `FW-X001`?"),

@@ -29,6 +29,8 @@ pub(crate) struct Name {
 pub(super) struct Link {
     pub(super) ends: [EndText; 2],
     pub(super) length_mm: Option<u64>,
+    /// Bits a second: from the first end to the second, and back.
+    pub(super) rates: [Option<u64>; 2],
     pub(super) span: Range<usize>,
 }
 
@@ -56,7 +58,7 @@ impl LineError {
         LineError { code: Code::GraphLine, span, message, expected, help: None }
     }
 
-    fn length(error: &QuantityError, start: usize) -> Self {
+    fn quantity(what: &str, error: &QuantityError, start: usize) -> Self {
         let code = match error.reason {
             units::Reason::NoUnit => Code::NoUnit,
             units::Reason::NoNumber | units::Reason::NotWhole(_) => Code::NotAQuantity,
@@ -66,7 +68,7 @@ impl LineError {
         LineError {
             code,
             span: start..start + error.text.len(),
-            message: format!("the length of the link: {error}"),
+            message: format!("the {what} of the link: {error}"),
             expected: error.expectation(),
             help: error.help().map(|help| help.replace('"', "`")),
         }
@@ -79,7 +81,7 @@ impl LineError {
     }
 }
 
-const LINK: &str = "`link END - END [LENGTH]`, for example `link a:0 - n0 3 m`";
+const LINK: &str = "`link END - END [LENGTH] [RATE] [back RATE]`, for example `link a:0 - n0 3 m` or `link a:0 - n0 3 m 100 Gbit/s`";
 
 /// Reads one line that begins at byte `start` of the file; `None` if it says nothing.
 pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineError> {
@@ -172,7 +174,8 @@ fn check_name(name: &str, span: &Range<usize>) -> Result<(), LineError> {
     Err(LineError::new(span.clone(), format!("`{}` is not a name", show(name)), expected))
 }
 
-/// `END - END [LENGTH]`. The hyphen between the ends stands after a port or between spaces, because names may have one.
+/// `END - END [LENGTH] [RATE] [back RATE]`. The hyphen between the ends stands after a port or between spaces, because names
+/// may have one.
 fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
     let text = &body[after - start..];
     let trimmed = text.trim();
@@ -193,16 +196,55 @@ fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
     if first.is_empty() || second.is_empty() {
         return Err(missing("an end of the link is missing"));
     }
-    let length = rest[second.len()..].trim_start();
-    let length_at = span.end - length.len();
-    let length_mm = if length.is_empty() {
-        None
-    } else {
-        let parsed = units::parse(length, Dimension::Length);
-        Some(parsed.map_err(|error| LineError::length(&error, length_at))?)
-    };
+    let (length_mm, rates) = cable(rest[second.len()..].trim_start(), span.end)?;
     let ends = [end(first, begin)?, end(second, begin + second_at)?];
-    Ok(Link { ends, length_mm, span })
+    Ok(Link { ends, length_mm, rates, span })
+}
+
+/// `[LENGTH] [RATE] [back RATE]`, up to byte `end` of the file: the length, and the rate from the first end and that back.
+fn cable(text: &str, end: usize) -> Result<(Option<u64>, [Option<u64>; 2]), LineError> {
+    let mut backs = text.match_indices("back").map(|(at, _)| at);
+    let (there, back) = match backs.find(|&at| is_word(text, at, "back".len())) {
+        Some(at) => (text[..at].trim_end(), Some(text[at + "back".len()..].trim_start())),
+        None => (text, None),
+    };
+    let at = end - text.len();
+    let (length, rate) = there.split_at(rate_begins(there));
+    let quantity = |what, text: &str, at, dimension| match text.trim_end() {
+        "" => Ok(None),
+        text => {
+            units::parse(text, dimension).map(Some).map_err(|error| LineError::quantity(what, &error, at))
+        }
+    };
+    let length_mm = quantity("length", length, at, Dimension::Length)?;
+    let rate = quantity("rate", rate, at + length.len(), Dimension::BitRate)?;
+    let Some(back) = back else { return Ok((length_mm, [rate; 2])) };
+    let back_at = end - back.len();
+    if back.is_empty() {
+        return Err(LineError::new(back_at - "back".len()..end, "the rate after `back` is missing", LINK));
+    }
+    Ok((length_mm, [rate, quantity("rate", back, back_at, Dimension::BitRate)?]))
+}
+
+/// Whether the `length` bytes at byte `at` are between blanks or the ends of `text`.
+fn is_word(text: &str, at: usize, length: usize) -> bool {
+    let blank = |rest: &str, byte: Option<&u8>| rest.is_empty() || byte.is_none_or(u8::is_ascii_whitespace);
+    let (before, after) = (&text[..at], &text[at + length..]);
+    blank(before, before.as_bytes().last()) && blank(after, after.as_bytes().first())
+}
+
+/// The byte where the first quantity begins whose unit is one a second, or the end.
+fn rate_begins(text: &str) -> usize {
+    let mut number = None;
+    for word in words(text, 0) {
+        let is_rate = word.text.contains("/s") || word.text.ends_with("bps");
+        let has_number = word.text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+        if is_rate {
+            return if has_number { word.span.start } else { number.unwrap_or(word.span.start) };
+        }
+        number = has_number.then_some(word.span.start);
+    }
+    text.len()
 }
 
 /// The byte of the hyphen between two ends: right after the port of the first, or between blanks.

@@ -1,6 +1,9 @@
 //! `[link]`: cables, and the time that a flit spends on them.
 //!
-//! A link of length `l` takes `ceil((fixed + l x propagation) / cycle)` cycles, at least one, in each direction.
+//! A link of length `l` takes `ceil((fixed + l x propagation) / cycle)` cycles, at least one, in each direction. What its
+//! channels carry is in `rates`.
+
+pub(crate) mod rates;
 
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::headroom::Longest;
@@ -13,6 +16,7 @@ use crate::section::{general, switch};
 use crate::setting::{Kind, Setting, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
+use rates::LinkRates;
 
 /// The longest cable, 100 km, in millimetres.
 const LENGTH_MAX: u64 = 100_000_000;
@@ -76,15 +80,34 @@ settings! {
     LENGTH_GLOBAL = "link.length.global", LENGTH, optional, for OF_CLASSES, example("20 m"), source("Flitway");
 }
 
-/// The lengths that classes of `links` can have of their own.
-fn lengths_of_classes(links: Links) -> Vec<&'static Setting> {
+/// What a class of links can have of its own.
+#[derive(Clone, Copy)]
+struct OfClass {
+    length: &'static Setting,
+    rate: &'static Setting,
+}
+
+/// What the classes of `links` can have.
+fn of_classes(links: Links) -> &'static [OfClass] {
+    const fn of(length: &'static Setting, rate: &'static Setting) -> OfClass {
+        OfClass { length, rate }
+    }
     match links {
-        Links::None | Links::Alike => vec![],
-        Links::Levels => vec![&LENGTH_LEVEL],
-        Links::Boards => vec![&LENGTH_WITHIN_NRM, &LENGTH_NRM_LEAF, &LENGTH_LEAF_ROOT, &LENGTH_WITHIN_ROOT],
-        Links::Stages => vec![&LENGTH_STAGE],
-        Links::Dimensions | Links::Rings => vec![&LENGTH_DIMENSION],
-        Links::Groups => vec![&LENGTH_LOCAL, &LENGTH_GLOBAL],
+        Links::None | Links::Alike => &[],
+        Links::Levels => const { &[of(&LENGTH_LEVEL, &rates::LEVEL)] },
+        Links::Boards => {
+            const {
+                &[
+                    of(&LENGTH_WITHIN_NRM, &rates::WITHIN_NRM),
+                    of(&LENGTH_NRM_LEAF, &rates::NRM_LEAF),
+                    of(&LENGTH_LEAF_ROOT, &rates::LEAF_ROOT),
+                    of(&LENGTH_WITHIN_ROOT, &rates::WITHIN_ROOT),
+                ]
+            }
+        }
+        Links::Stages => const { &[of(&LENGTH_STAGE, &rates::STAGE)] },
+        Links::Dimensions | Links::Rings => const { &[of(&LENGTH_DIMENSION, &rates::DIMENSION)] },
+        Links::Groups => const { &[of(&LENGTH_LOCAL, &rates::LOCAL), of(&LENGTH_GLOBAL, &rates::GLOBAL)] },
     }
 }
 
@@ -98,12 +121,12 @@ const OF_RETRY: When = When {
 const OF_SWITCHES: When =
     When { selector: &topology::KIND, holds: |_, kind| topology::links(kind) != Links::None };
 
-/// Lengths of classes of links between switches.
+/// Lengths and rates of classes of links between switches.
 const OF_CLASSES: When = When {
     selector: &topology::KIND,
     holds: |setting, kind| {
-        let lengths = lengths_of_classes(topology::links(kind));
-        lengths.into_iter().any(|length| std::ptr::eq(length, setting))
+        let all = of_classes(topology::links(kind)).iter().flat_map(|it| [it.length, it.rate]);
+        all.into_iter().any(|it| std::ptr::eq(it, setting))
     },
 };
 
@@ -123,6 +146,8 @@ pub struct LinkSettings {
     pub overrides: Vec<(String, u64)>,
     /// Bits that a link gets wrong, of 10^15.
     pub bit_errors: u64,
+    /// What links carry.
+    pub rates: LinkRates,
 }
 
 impl LinkSettings {
@@ -195,8 +220,8 @@ pub(crate) fn build(
 ) -> Option<LinkSettings> {
     let mut overrides = Vec::new();
     let mut places = Vec::new();
-    let classes = lengths_of_classes(topology::links(values.choice(&topology::KIND).unwrap_or_default()));
-    for (class, length, location) in classes.into_iter().flat_map(|setting| values.quantities(setting)) {
+    let classes = of_classes(topology::links(values.choice(&topology::KIND).unwrap_or_default()));
+    for (class, length, location) in classes.iter().flat_map(|it| values.quantities(it.length)) {
         if let Some(problem) = unknown_class(&class, topology, location.as_ref()) {
             findings.push(problem);
         }
@@ -213,6 +238,7 @@ pub(crate) fn build(
         switch_mm: switch,
         overrides,
         bit_errors: values.quantity(&BIT_ERRORS).unwrap_or(0),
+        rates: rates::build(values, topology, findings),
     };
     let mut lengths = vec![(Some(links.node_mm), values.location(&LENGTH_NODE))];
     lengths.push((links.switch_mm, values.location(&LENGTH_SWITCH)));
@@ -300,6 +326,7 @@ mod tests {
             node_mm: 8_000,
             switch_mm: Some(3_000),
             bit_errors: 0,
+            rates: LinkRates::default(),
             overrides: vec![("level-2".to_owned(), 12_000)],
         }
     }

@@ -17,7 +17,7 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let before: [Table; 2] = [general::SETTINGS, topology::SETTINGS];
     let kinds = topology::KINDS.iter().map(|row| row.settings);
     let between: [Table; 4] = [routing::SETTINGS, routing::rtb::SETTINGS, packet::SETTINGS, switch::SETTINGS];
-    let after: [Table; 2] = [link::SETTINGS, nic::SETTINGS];
+    let after: [Table; 3] = [link::SETTINGS, link::rates::SETTINGS, nic::SETTINGS];
     let architectures =
         switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());
     let nics = nic::MODELS.iter().map(|model| model.settings);

@@ -66,6 +66,10 @@ impl Chip for TiledSettings {
         self.pipeline.depth()
     }
 
+    fn moves_whole_packets(&self) -> bool {
+        true
+    }
+
     fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64 {
         let rest = u64::from(self.format.packet_flits(payload_bytes) - 1);
         // Where links retry, a switch has all of a packet before it goes on.
@@ -78,7 +82,7 @@ impl Chip for TiledSettings {
     /// its room; the acknowledgement of that waits for its time and comes back. One with others costs up to their length.
     fn headroom(&self, longest: Longest) -> Headroom {
         let flits = self.format.packet_flits(self.format.mtu_bytes);
-        let round_trip = self.window_cycles(longest) + flits;
+        let round_trip = self.window_cycles(longest, flits) + flits;
         let latency = longest_of(longest);
         Headroom { latency, round_trip, units_needed: round_trip + flits, units: self.buffers.input.flits }
     }
@@ -89,10 +93,10 @@ fn longest_of(longest: Longest) -> u32 {
 }
 
 impl TiledSettings {
-    /// Cycles from the beginning of a packet of the MTU on one of the longest links until it is heard that it was accepted.
+    /// Cycles from the beginning of a packet of the MTU on one of the longest links until it is heard that it was accepted, if
+    /// it takes `flits` cycles to be sent.
     #[must_use]
-    pub fn window_cycles(&self, longest: Longest) -> u32 {
-        let flits = self.format.packet_flits(self.format.mtu_bytes);
+    pub fn window_cycles(&self, longest: Longest, flits: u32) -> u32 {
         let one_way = self.pipeline.output_to_wire() + longest_of(longest) + self.pipeline.receive + flits;
         let told = self.ack.delay.min(self.ack.packets.saturating_mul(flits));
         2 * one_way + self.pipeline.input + told

@@ -33,6 +33,7 @@ pub(crate) static ARCHITECTURE: Architecture = Architecture {
     },
     has_vcs: false,
     retries: true,
+    has_rates: true,
     takes_one_way_links: false,
     settings: &[SETTINGS],
     page: PAGE,

@@ -33,6 +33,7 @@ pub(crate) static ARCHITECTURE: Architecture = Architecture {
     },
     has_vcs: true,
     retries: false,
+    has_rates: false,
     takes_one_way_links: false,
     settings: &[SETTINGS, multicast::SETTINGS, barrier::SETTINGS],
     page: &[],

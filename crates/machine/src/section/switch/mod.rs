@@ -38,6 +38,8 @@ pub(crate) struct Architecture {
     pub(crate) has_vcs: bool,
     /// Whether its links can send again what was lost.
     pub(crate) retries: bool,
+    /// Whether its links can carry less than a flit in every cycle.
+    pub(crate) has_rates: bool,
     /// Whether it goes with links that lead one way.
     takes_one_way_links: bool,
     /// Lists of its settings, in the order of the reference page.
@@ -83,8 +85,21 @@ pub(crate) fn build(
 
 /// The names of those that go with links that lead one way, in quotes.
 fn of_one_way_links() -> String {
-    let those = ARCHITECTURES.iter().filter(|architecture| architecture.takes_one_way_links);
-    those.map(|it| format!("\"{}\"", it.choice.name)).collect::<Vec<_>>().join(" or ")
+    one_of(|architecture| architecture.takes_one_way_links)
+}
+
+/// The names of those whose links can carry less than a flit in every cycle, in quotes.
+pub(crate) fn of_rates() -> String {
+    one_of(|architecture| architecture.has_rates)
+}
+
+fn one_of(is_meant: impl Fn(&Architecture) -> bool) -> String {
+    let those = ARCHITECTURES.iter().filter(|architecture| is_meant(architecture));
+    let names: Vec<String> = those.map(|it| format!("\"{}\"", it.choice.name)).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// Checks the `ports` of the chip, whose setting is `setting`, against what the topology wires.

@@ -37,6 +37,7 @@ pub(crate) static ARCHITECTURE: Architecture = Architecture {
     },
     has_vcs: true,
     retries: true,
+    has_rates: true,
     takes_one_way_links: false,
     settings: &[SETTINGS],
     page: PAGE,
@@ -449,7 +450,10 @@ fn check_round_trip(
         findings.push(problem.expected(format!("{units_needed} flits or more for full bandwidth")));
     }
     let Some(RetrySettings { window, timeout, .. }) = settings.retry else { return };
-    let answer = settings.window_cycles(link.longest(topology));
+    let flits = settings.format.packet_flits(settings.format.mtu_bytes);
+    let (few, cycles) = link.slowest(topology, settings.format.flit_bytes).ratio();
+    let slowest = (u64::from(flits) * u64::from(cycles)).div_ceil(few.into()) as u32;
+    let answer = settings.window_cycles(link.longest(topology), slowest);
     if timeout <= answer {
         let message = format!(
             "`{}` is too short: it expires after {timeout} cycles, and an acknowledgement can take {answer}, so that packets are \
