@@ -186,15 +186,19 @@ pub(crate) fn loads_section(
         };
         return format!("Channels\nexpected loads are not computed: {reason}");
     };
-    let mut table = bare_table(&["links", "direction", "channels", "mean load", "max load"]);
+    let mut heads = vec!["links", "direction", "channels", "mean load", "max load"];
+    heads.extend(loads.has_rates.then_some("full at"));
+    let mut table = bare_table(&heads);
     for class in &loads.classes {
-        table.add_row([
+        let mut row = vec![
             class.class.clone(),
             class.direction.to_owned(),
             class.channels.to_string(),
             format!("{:.4}", class.mean),
             format!("{:.4}", class.max),
-        ]);
+        ];
+        row.extend(loads.has_rates.then(|| format!("{:.4}", class.fullest.recip())));
+        table.add_row(row);
     }
     table.add_row([
         "all".to_owned(),
@@ -221,8 +225,10 @@ pub(crate) fn loads_section(
 fn shortest(loads: &ChannelLoads) -> String {
     /// The part of it that a routing may cost without a word.
     const MODEST: f64 = 0.1;
-    let bound = loads.shortest_bound;
-    let cost = loads.cost();
+    let (Some(bound), Some(cost)) = (loads.shortest_bound, loads.cost()) else {
+        return "what balanced shortest paths would allow is not known where channels between switches have several rates"
+            .to_owned();
+    };
     let costs = if cost > MODEST {
         format!(": this routing costs {:.0} % of that", 100.0 * cost)
     } else {

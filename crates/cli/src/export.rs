@@ -25,7 +25,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<(), Failure> {
         inputs::keep(&[(option, Path::new(path))], &machine.files)?;
     }
     target.probe()?;
-    target.write(&exported(&machine, machine.fabric().topology(), format))
+    target.write(&exported(&machine, &machine.fabric(), format))
 }
 
 fn format(name: &str) -> Result<Format, Failure> {

@@ -233,22 +233,9 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         plural(facts.switches_per_rail, "switch", "es"),
         plural(facts.links_per_rail, "link", "s"),
     );
-    let gigabits = facts.injection_bits_per_second as f64 / 1e9;
-    // Writing to a string does not fail.
-    let _ = writeln!(
-        text,
-        "injection rate: {gigabits:.3} Gbit/s per NIC port, {:.3} Gbit/s per node",
-        gigabits * f64::from(facts.rails)
-    );
-    if let Some(links) = facts.bisection_links {
-        let _ = writeln!(
-            text,
-            "bisection: {links} links per rail{}, {:.1} Gbit/s each way over all rails",
-            facts.bisection_share().map_or_else(String::new, share_of_full),
-            links as f64 * gigabits * f64::from(facts.rails)
-        );
-    }
+    text.push_str(&bandwidths(facts));
     let diameter = facts.distances.last().map_or(0, |distance| distance.hops);
+    // Writing to a string does not fail.
     let _ = writeln!(
         text,
         "diameter: {}; {:.3} hops in the mean between two nodes{}",
@@ -287,6 +274,36 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     text
 }
 
+/// What NIC ports, the links of nodes and the bisection carry.
+fn bandwidths(facts: &Facts) -> String {
+    let mut text = String::new();
+    let gigabits = facts.injection_bits_per_second as f64 / 1e9;
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "injection rate: {gigabits:.3} Gbit/s per NIC port, {:.3} Gbit/s per node",
+        gigabits * f64::from(facts.rails)
+    );
+    if let Some([least, most]) = facts.node_bits_per_second {
+        let shown = |bits: u64| format!("{:.3}", bits as f64 / 1e9);
+        let carry = if least == most { shown(least) } else { format!("{} to {}", shown(least), shown(most)) };
+        let load = least as f64 / facts.injection_bits_per_second as f64;
+        let _ = writeln!(text, "links of nodes: {carry} Gbit/s; a load of {load:.3} fills the slowest");
+    }
+    if let Some(links) = facts.bisection_links {
+        let carries = match facts.bisection_rate {
+            Some(rate) => {
+                let all = links as f64 * rate * gigabits * f64::from(facts.rails);
+                format!("{all:.1} Gbit/s each way over all rails")
+            }
+            None => "of several rates".to_owned(),
+        };
+        let share = facts.bisection_share().map_or_else(String::new, share_of_full);
+        let _ = writeln!(text, "bisection: {links} links per rail{share}, {carries}");
+    }
+    text
+}
+
 /// Whether a bisection is full.
 fn share_of_full(share: f64) -> String {
     if share == 1.0 { " (full)".to_owned() } else { format!(" ({:.1} % of full)", 100.0 * share) }
@@ -303,22 +320,32 @@ pub(crate) fn bill(bill: &Bill) -> String {
         bill.ports_free(),
         plural(bill.nic_ports, "NIC port", "s"),
     );
-    let mut table = bare_table(&["cables", "length m", "count", "metres"]);
+    let has_rates = bill.cables.iter().any(|cables| cables.bits_per_second.is_some());
+    let with_rate = |row: [String; 4], rate: &str| {
+        let [class, length, count, all] = row;
+        let rate = has_rates.then(|| rate.to_owned());
+        [Some(class), Some(length), rate, Some(count), Some(all)].into_iter().flatten().collect::<Vec<_>>()
+    };
+    let heads = with_rate(["cables", "length m", "count", "metres"].map(str::to_owned), "Gbit/s");
+    let mut table = bare_table(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     // To a millimetre.
     let metres = |metres: f64| format!("{metres:.3}");
     for cables in &bill.cables {
         let [length, all] = [cables.length_metres(), cables.metres()].map(metres);
-        table.add_row([cables.class.clone(), length, cables.count.to_string(), all]);
+        let rate = cables.bits_per_second.map_or_else(String::new, gigabits_each_way);
+        table.add_row(with_rate([cables.class.clone(), length, cables.count.to_string(), all], &rate));
     }
-    table.add_row([
-        "all".to_owned(),
-        String::new(),
-        bill.cable_count().to_string(),
-        metres(bill.cable_metres()),
-    ]);
+    let all = ["all".to_owned(), String::new(), bill.cable_count().to_string(), metres(bill.cable_metres())];
+    table.add_row(with_rate(all, ""));
     // Writing to a string does not fail.
     let _ = write!(text, "{table}");
     text
+}
+
+/// What a cable carries there and back: one number if that is the same.
+fn gigabits_each_way([there, back]: [u64; 2]) -> String {
+    let [there, back] = [there, back].map(|bits| format!("{:.3}", bits as f64 / 1e9));
+    if there == back { there } else { format!("{there}, back {back}") }
 }
 
 /// What a machine is called, and how large it is.

@@ -61,14 +61,18 @@ fn what_ibnetdiscover_prints_becomes_a_machine() {
         &[
             "2 switches, 4 nodes, 6 cables, 2 of them between switches",
             "200 Gbit/s on 5 cables (4xHDR): flits of 16 B, clock 1.5625 GHz",
-            "dropped  the rate of 1 cable, 100 Gbit/s (4xEDR): 200 Gbit/s here",
+            "100 Gbit/s on 1 cable (4xEDR): 100 Gbit/s in the graph file",
+            "the switch: a tiled switch, whose links may have several rates",
             "1 cable to an aggregation node inside a switch",
             "names    `MF0;leaf-a:MQM8700/U1` is MF0_leaf-a_MQM8700_U1",
             "next     flitway check ",
         ],
     );
     let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
-    says(&graph, &["\nswitch MF0_leaf-a_MQM8700_U1 leaf-b\nnode n1 n2 n3 n4\n", "\nlink leaf-b:1 - n4\n"]);
+    says(
+        &graph,
+        &["\nswitch MF0_leaf-a_MQM8700_U1 leaf-b\nnode n1 n2 n3 n4\n", "\nlink leaf-b:1 - n4 100 Gbit/s\n"],
+    );
     says(&graph, &["# MF0_leaf-a_MQM8700_U1 is `MF0;leaf-a:MQM8700/U1`\n"]);
 }
 
@@ -109,6 +113,53 @@ fn every_generation_of_infiniband_is_a_machine_without_warnings() {
         let (_, report) = imported(&format!("rate-{rate}"), &[("net.txt", &net)], &[]);
         says(&report, &[&format!("on 6 cables ({rate})")]);
     }
+}
+
+#[test]
+fn cables_of_other_generations_have_rates_of_their_own() {
+    for (fast, slow, written) in [
+        ("4xEDR", "4xFDR", "54545454.545 kbit/s"),
+        ("4xXDR", "1xSDR", "2 Gbit/s"),
+        ("12xNDR", "4xQDR", "32 Gbit/s"),
+    ] {
+        let net =
+            TWO_LEAVES.replace("4xHDR", fast).replace("4xEDR", if fast == "4xEDR" { fast } else { slow });
+        // One cable, from both of its ends.
+        let net = net.replacen(fast, slow, 1);
+        let (folder, _) = imported(&format!("mixed-{fast}"), &[("net.txt", &net)], &[]);
+        says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &[&format!(" {written}\n")]);
+    }
+    let same = TWO_LEAVES.replace("4xEDR", "2xNDR");
+    let (folder, report) = imported("same", &[("net.txt", &same)], &[]);
+    says(&report, &["200 Gbit/s on 1 cable (2xNDR)", "an HPP Switch"]);
+    assert!(!fs::read_to_string(folder.join("made.graph")).unwrap().contains("bit/s"));
+}
+
+#[test]
+fn graphml_takes_rates_there_and_back() {
+    let rates = ["--set", "link.rate.level-1=600 Mbit/s"];
+    let output = flitway(&[&["export", "sp-switch-16", "--format", "graphml"][..], &rates].concat());
+    let text = stdout(&output);
+    says(
+        &text,
+        &["attr.name=\"rate\"", "<data key=\"r\">600 Mbit/s</data>", "<data key=\"r\">1.2 Gbit/s</data>"],
+    );
+    assert!(!text.contains("<data key=\"b\">"), "both directions are alike");
+    let one = text.replacen(
+        "<data key=\"r\">600 Mbit/s</data>",
+        "<data key=\"r\">600 Mbit/s</data><data key=\"b\">300 Mbit/s</data>",
+        1,
+    );
+    let (folder, report) = imported("rates-back", &[("there.graphml", &one)], &[]);
+    says(&report, &["1.2 Gbit/s on 16 cables", "0.6 Gbit/s on 16 cables", "0.3 Gbit/s on 1 cable"]);
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(&graph, &[" 600 Mbit/s back 300 Mbit/s\n"]);
+    let wrong = text.replacen("600 Mbit/s", "600 furlongs", 1);
+    let path = scratch("wrong-rate.graphml", &wrong);
+    assert_refused(&[(
+        &["import", path.to_str().unwrap(), "--out", "x"],
+        &["the rate: there is no unit `furlongs`"],
+    )]);
 }
 
 /// The fabric a second time, as another network of the same nodes.

@@ -84,7 +84,7 @@ impl Reader {
             },
         };
         let ends = [self.vertex(a), self.vertex(b)];
-        self.edges.push(Edge { ends, length_mm });
+        self.edges.push(Edge { ends, rates: [None, None], length_mm });
     }
 
     fn vertex(&mut self, name: &str) -> usize {

@@ -55,7 +55,8 @@ pub(crate) enum End {
 #[derive(Clone, Debug)]
 pub(crate) struct Cable {
     pub(crate) ends: [End; 2],
-    pub(crate) rate: Option<Rate>,
+    /// From the first end to the second, and back.
+    pub(crate) rates: [Option<Rate>; 2],
     pub(crate) length_mm: Option<u64>,
 }
 

@@ -8,9 +8,10 @@
 //! ```
 //!
 //! Of the data of a vertex `label` or `name` is what it is called, and `type`, `kind` or `role` says whether it is a switch or
-//! a node; of those of an edge `length` is that of the cable, with its unit. All others are left out, and counted.
+//! a node; of those of an edge `length` and `rate` are those of the cable, with their units, and `backrate` is the rate from
+//! its target to its source, if it is another. All others are left out, and counted.
 
-use crate::fabric::{Fabric, Read, counted};
+use crate::fabric::{Fabric, Rate, Read, counted};
 use crate::lines::Text;
 use crate::vertices::{Edge, Vertex, fabric};
 use flitway_machine::{Dimension, Source, nearest, show, units};
@@ -171,22 +172,40 @@ impl Reader {
             };
             *end = *number;
         }
-        let data = self.data(element, &["length"]);
-        let length_mm = match data.get("length") {
-            None => None,
-            Some(text) if text.parse::<f64>().is_ok() => {
-                *self.left_out.entry("length (which has no unit)".to_owned()).or_default() += 1;
+        let data = self.data(element, &["length", "rate", "backrate"]);
+        let length_mm = self.quantity(&span, &data, ("length", Dimension::Length));
+        let [there, back] = ["rate", "backrate"].map(|name| {
+            let bits = self.quantity(&span, &data, (name, Dimension::BitRate)).filter(|bits| *bits > 0);
+            bits.map(|bits| Rate::new(bits, 1, &units::format(bits, Dimension::BitRate)))
+        });
+        let back = back.or_else(|| there.clone());
+        Some(Edge { ends, rates: [there, back], length_mm })
+    }
+
+    /// What `data` say under a name. Without a unit it says nothing here.
+    fn quantity(
+        &mut self,
+        span: &Range<usize>,
+        data: &BTreeMap<String, &str>,
+        (name, dimension): (&str, Dimension),
+    ) -> Option<u64> {
+        let text = *data.get(name)?;
+        if text.parse::<f64>().is_ok() {
+            *self.left_out.entry(format!("{name} (which has no unit)")).or_default() += 1;
+            return None;
+        }
+        let example = if dimension == Dimension::Length {
+            "a length such as `3 m`"
+        } else {
+            "a rate such as `100 Gbit/s`"
+        };
+        match units::parse(text, dimension) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.text.wrong(span, format!("the {name}: {error}"), example);
                 None
             }
-            Some(text) => match units::parse(text, Dimension::Length) {
-                Ok(length) => Some(length),
-                Err(error) => {
-                    self.text.wrong(&span, format!("the length: {error}"), "a length such as `3 m`");
-                    None
-                }
-            },
-        };
-        Some(Edge { ends, length_mm })
+        }
     }
 }
 

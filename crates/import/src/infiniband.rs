@@ -156,8 +156,10 @@ impl Reader {
             Some(&nic) => End::Nic(nic),
             None => End::Switch(switches[&place.0], Some(place.1 - 1)),
         };
-        let cables =
-            kept.into_iter().map(|((a, b), rate)| Cable { ends: [end(a), end(b)], rate, length_mm: None });
+        let cables = kept.into_iter().map(|((a, b), rate)| {
+            let rates = [rate.clone(), rate];
+            Cable { ends: [end(a), end(b)], rates, length_mm: None }
+        });
         fabric.cables = cables.collect();
         self.note_left_out(left_out.iter().map(|(ends, _)| *ends), &linked, &mut fabric);
         fabric

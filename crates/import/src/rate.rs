@@ -1,6 +1,8 @@
 //! Rates of cables as InfiniBand calls them, and the clock and the flit that give a rate.
 
 use crate::fabric::Rate;
+use flitway_machine::{Dimension, units};
+use std::cmp::Ordering;
 
 /// The generations of InfiniBand, each with what a lane carries of data, in Gbit/s: the symbol rate without the line code
 /// (8b/10b, later 64b/66b).
@@ -31,10 +33,22 @@ impl Rate {
         Rate { bits: bits / divisor, seconds: seconds / divisor, label: label.to_owned() }
     }
 
+    /// As a graph file has it, to a bit a second.
+    pub(crate) fn written(&self) -> String {
+        units::format(self.bits / self.seconds, Dimension::BitRate)
+    }
+
     /// In Gbit/s, to a thousandth.
     pub(crate) fn shown(&self) -> String {
         let text = format!("{:.3}", self.bits as f64 / self.seconds as f64 / 1e9);
         format!("{} Gbit/s", text.trim_end_matches('0').trim_end_matches('.'))
+    }
+
+    /// Which of two carries more.
+    pub(crate) fn compare(&self, other: &Rate) -> Ordering {
+        let [mine, others] =
+            [(self, other), (other, self)].map(|(a, b)| u128::from(a.bits) * u128::from(b.seconds));
+        mine.cmp(&others)
     }
 
     /// Bytes of the smallest flit, a power of two, with which the clock is at most 2 GHz.

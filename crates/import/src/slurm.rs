@@ -117,7 +117,7 @@ impl Reader {
             return self.text.contradicts(span, message, (&first, "one switch for each node"));
         }
         let ends = [End::Switch(switch, None), End::Nic(self.fabric.nics.len())];
-        self.fabric.cables.push(Cable { ends, rate: None, length_mm: None });
+        self.fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None });
         self.fabric.nics.push(NicPort { node: node.clone(), name: node, ..NicPort::default() });
     }
 
@@ -136,7 +136,7 @@ impl Reader {
                 continue;
             }
             let ends = [End::Switch(above, None), End::Switch(*below, None)];
-            self.fabric.cables.push(Cable { ends, rate: None, length_mm: None });
+            self.fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None });
         }
     }
 }

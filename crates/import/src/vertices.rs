@@ -1,6 +1,6 @@
 //! Graphs of which nobody says what is a switch: vertices, some of them nodes, and edges.
 
-use crate::fabric::{Cable, End, Fabric, NicPort, Notes, Switch, counted};
+use crate::fabric::{Cable, End, Fabric, NicPort, Notes, Rate, Switch, counted};
 use flitway_machine::{Code, Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 
@@ -15,10 +15,12 @@ pub(crate) struct Vertex {
     pub(crate) is_node: Option<bool>,
 }
 
-/// An edge, and the length of its cable.
+/// An edge, and what is said of its cable.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
     pub(crate) ends: [usize; 2],
+    /// From the first end to the second, and back.
+    pub(crate) rates: [Option<Rate>; 2],
     pub(crate) length_mm: Option<u64>,
 }
 
@@ -74,7 +76,7 @@ pub(crate) fn fabric(
         match ends {
             [a, b] if a == b => loops += 1,
             [End::Nic(_), End::Nic(_)] => between += 1,
-            _ => fabric.cables.push(Cable { ends, rate: None, length_mm: edge.length_mm }),
+            _ => fabric.cables.push(Cable { ends, rates: edge.rates.clone(), length_mm: edge.length_mm }),
         }
     }
     for (count, what) in [(loops, "from a vertex to itself"), (between, "between two nodes")] {
@@ -125,7 +127,7 @@ fn add_nodes(fabric: &mut Fabric, count: usize) -> Result<(), Diagnostics> {
             let name = format!("{}-n{number}", fabric.switches[switch].name);
             fabric.nics.push(NicPort { node: name.clone(), name, ..NicPort::default() });
             let ends = [End::Switch(switch, None), End::Nic(nic)];
-            fabric.cables.push(Cable { ends, rate: None, length_mm: None });
+            fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None });
         }
     }
     if count > 0 {

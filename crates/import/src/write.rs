@@ -55,16 +55,19 @@ pub(crate) fn write(
         counted(cables.len(), "cable"),
         if layout.rails > 1 { ", in each rail" } else { "" },
     ));
-    let rate = usual_rate(&cables, &mut notes);
+    let rates = Rates::of(&cables, &mut notes);
+    let rate = &rates.full;
     if cables.iter().any(|cable| cable.length_mm.is_none()) {
         notes
             .guessed
             .push("lengths of cables: 2 m at nodes, 8 m between switches (`link.length`)".to_owned());
     }
-    notes.guessed.push(format!(
-        "the switch: an HPP Switch with {} for each virtual channel, packets of at most 4 KiB",
-        buffer(rate.flit())
-    ));
+    notes.guessed.push(if rates.are_several {
+        "the switch: a tiled switch, whose links may have several rates, packets of at most 4 KiB".to_owned()
+    } else {
+        let buffer = buffer(rate.flit());
+        format!("the switch: an HPP Switch with {buffer} for each virtual channel, packets of at most 4 KiB")
+    });
     let routing = if tables.is_some() { "tables" } else { "up-down" };
     if tables.is_none() {
         let other = match fabric.framing {
@@ -75,8 +78,8 @@ pub(crate) fn write(
     }
     let tables = tables.map(|tables| forwarding(origin, tables, layout, &called, &mut notes));
     Files {
-        machine: machine(name, origin, fabric.framing, layout, (&rate, routing)),
-        graph: graph(origin, &cables, layout, &called),
+        machine: machine(name, origin, fabric.framing, layout, (&rates, routing)),
+        graph: graph(origin, &cables, layout, (&called, &rates)),
         tables,
         names: renamed(&called.names, name),
         notes,
@@ -107,37 +110,64 @@ impl Called {
     }
 }
 
-/// The rate that most cables have.
-fn usual_rate(cables: &[&Cable], notes: &mut Notes) -> Rate {
-    let mut counts: BTreeMap<&Rate, usize> = BTreeMap::new();
-    cables
-        .iter()
-        .filter_map(|cable| cable.rate.as_ref())
-        .for_each(|rate| *counts.entry(rate).or_default() += 1);
-    // Of several the fastest.
-    let most = counts.iter().max_by_key(|(rate, count)| (**count, rate.bits / rate.seconds));
-    let Some((usual, count)) = most.map(|(rate, count)| ((*rate).clone(), *count)) else {
-        notes.guessed.push(format!("the rate of cables, which nothing says: {}", USUAL.1));
-        return Rate::new(USUAL.0, 1, USUAL.1);
-    };
-    let (flit, shown) = (usual.flit(), usual.shown());
-    notes.taken.push(format!(
-        "{shown} on {} ({}): flits of {flit} B, clock {}",
-        counted(count, "cable"),
-        usual.label,
-        usual.clock(flit)
-    ));
-    for (rate, count) in counts.iter().filter(|(rate, _)| ***rate != usual) {
-        let (what, other) = (counted(*count, "cable"), rate.shown());
-        notes.dropped.push(format!("the rate of {what}, {other} ({}): {shown} here, as all", rate.label));
+/// What the machine has of the rates of cables.
+struct Rates {
+    /// Of a flit in every cycle.
+    full: Rate,
+    /// Of cables of which nothing is said.
+    usual: Rate,
+    are_several: bool,
+}
+
+impl Rates {
+    /// That of most cables is the usual one, of several the fastest; a flit in every cycle is the fastest of all.
+    fn of(cables: &[&Cable], notes: &mut Notes) -> Self {
+        let mut counts: BTreeMap<&Rate, usize> = BTreeMap::new();
+        for cable in cables {
+            let [there, back] = &cable.rates;
+            let both = if there == back { [there.as_ref(), None] } else { [there.as_ref(), back.as_ref()] };
+            both.into_iter().flatten().for_each(|rate| *counts.entry(rate).or_default() += 1);
+        }
+        let usual = counts.iter().max_by(|(a, count), (b, other)| count.cmp(other).then(a.compare(b)));
+        let full = counts.keys().copied().max_by(|a, b| a.compare(b));
+        let (Some((&usual, _)), Some(full)) = (usual, full) else {
+            notes.guessed.push(format!("the rate of cables, which nothing says: {}", USUAL.1));
+            let rate = || Rate::new(USUAL.0, 1, USUAL.1);
+            return Rates { full: rate(), usual: rate(), are_several: false };
+        };
+        for (&rate, &count) in &counts {
+            let (what, shown) = (counted(count, "cable"), rate.shown());
+            let clock = match rate.compare(full).is_eq() {
+                true => format!(": flits of {} B, clock {}", rate.flit(), rate.clock(rate.flit())),
+                false => format!(": {} in the graph file", rate.written()),
+            };
+            let label = if rate.label == shown { String::new() } else { format!(" ({})", rate.label) };
+            notes.taken.push(format!("{shown} on {what}{label}{clock}"));
+        }
+        let silent = cables.iter().filter(|cable| cable.rates.iter().all(Option::is_none)).count();
+        if silent > 0 {
+            let (what, shown) = (counted(silent, "cable"), usual.shown());
+            notes.guessed.push(format!("the rate of {what}, which nothing says: {shown}, as most"));
+        }
+        let are_several = counts.keys().any(|rate| rate.compare(full).is_ne());
+        Rates { full: full.clone(), usual: usual.clone(), are_several }
     }
-    let silent = cables.iter().filter(|cable| cable.rate.is_none()).count();
-    if silent > 0 {
-        notes
-            .guessed
-            .push(format!("the rate of {}, which nothing says: {shown}, as most", counted(silent, "cable")));
+
+    /// What the line of `cable` in the graph file says.
+    fn written(&self, cable: &Cable) -> String {
+        let [there, back] = cable.rates.each_ref().map(|rate| rate.as_ref().unwrap_or(&self.usual));
+        match (there.compare(&self.full).is_eq(), there.compare(back).is_eq()) {
+            (true, true) => String::new(),
+            (false, true) => format!(" {}", there.written()),
+            (_, false) => format!(" {} back {}", there.written(), back.written()),
+        }
     }
-    usual
+}
+
+/// Rows and columns of tiles for so many ports: no more than it takes, and as square as can be.
+fn tiles(ports: u32) -> [u32; 2] {
+    let rows = (1..=ports).take_while(|rows| rows * rows <= ports).last().unwrap_or(1);
+    [rows, ports.div_ceil(rows)]
 }
 
 fn machine(
@@ -145,8 +175,9 @@ fn machine(
     origin: &str,
     framing: Framing,
     layout: &Layout,
-    (rate, routing): (&Rate, &str),
+    (rates, routing): (&Rates, &str),
 ) -> String {
+    let rate = &rates.full;
     let flit = rate.flit();
     let (header, trailer) = match framing {
         Framing::Bytes { header, trailer } => (header.div_ceil(flit), trailer.div_ceil(flit)),
@@ -155,6 +186,20 @@ fn machine(
     let plural = |flits: u64| if flits == 1 { "1 flit".to_owned() } else { format!("{flits} flits") };
     let name = valid(name, "m");
     let rails = if layout.rails > 1 { format!("rails = {}\n", layout.rails) } else { String::new() };
+    let switch = if rates.are_several {
+        let [rows, columns] = tiles(layout.ports);
+        // A round trip of flits, and no more than a buffer can have.
+        let input = units::format((64 << 10).clamp(1024 * flit, 32_768 * flit), units::Dimension::Size);
+        format!(
+            "architecture = \"tiled\"   # its links may have several rates\nrows = {rows}\ncolumns = {columns}\n\
+             link.retry = false\nbuffers.input = \"{input}\"\nbuffers.row = \"32 KiB\"\nbuffers.column = \"32 KiB\"\n"
+        )
+    } else {
+        let (ports, buffer, unit) = (layout.ports, buffer(flit), credit_unit(flit));
+        format!(
+            "architecture = \"hpp\"\nports = {ports}\nbuffer = \"{buffer}\"\ncredit.unit = \"{unit} B\"\n"
+        )
+    };
     let file = if routing == "tables" { format!("file = \"{name}.tables\"\n") } else { String::new() };
     format!(
         "# Made by `flitway import` from {}.\n\
@@ -162,7 +207,7 @@ fn machine(
          [topology]\nkind = \"graph\"\nfile = \"{name}.graph\"\n\n\
          [routing]\nalgorithm = \"{routing}\"\n{file}\n\
          [packet]\nflit = \"{flit} B\"\nheader = \"{}\"\ntrailer = \"{}\"\nmtu = \"4 KiB\"\n\n\
-         [switch]\narchitecture = \"hpp\"\nports = {}\nbuffer = \"{}\"\ncredit.unit = \"{} B\"\n\n\
+         [switch]\n{switch}\n\
          [link.length]           # of links that say no length in the graph file\n\
          node = \"2 m\"\nswitch = \"8 m\"\n",
         show(origin),
@@ -170,9 +215,6 @@ fn machine(
         rate.shown(),
         plural(header),
         plural(trailer),
-        layout.ports,
-        buffer(flit),
-        credit_unit(flit),
     )
 }
 
@@ -186,7 +228,7 @@ fn buffer(flit: u64) -> String {
     units::format((16 * credit_unit(flit)).max(16 << 10), units::Dimension::Size)
 }
 
-fn graph(origin: &str, cables: &[&Cable], layout: &Layout, called: &Called) -> String {
+fn graph(origin: &str, cables: &[&Cable], layout: &Layout, (called, rates): (&Called, &Rates)) -> String {
     let mut text = format!("# Made by `flitway import` from {}.\n", show(origin));
     for (raw, name) in &called.names.changed {
         let _ = writeln!(text, "# {name} is `{}`", show(raw));
@@ -202,7 +244,7 @@ fn graph(origin: &str, cables: &[&Cable], layout: &Layout, called: &Called) -> S
         let [a, b] = cable.ends.map(|end| called.end(end));
         let length =
             cable.length_mm.map(|length| format!(" {}", units::format(length, units::Dimension::Length)));
-        let _ = writeln!(text, "link {a} - {b}{}", length.unwrap_or_default());
+        let _ = writeln!(text, "link {a} - {b}{}{}", length.unwrap_or_default(), rates.written(cable));
     }
     text
 }

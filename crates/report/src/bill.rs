@@ -3,6 +3,7 @@
 //! Every link of the topology is a cable, whatever it is made of: one with a channel each way, or, where links are one-way,
 //! with one. What is counted is what the machine describes, and no spare of it.
 
+use crate::facts::{has_rates, link_bits_per_second};
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_wiring::{PortId, SwitchId};
@@ -31,6 +32,8 @@ pub struct Cables {
     pub class: String,
     /// How long one is.
     pub length_mm: u64,
+    /// Bits a second from its first end to the second, and back, if some links carry less than others.
+    pub bits_per_second: Option<[u64; 2]>,
     /// How many there are.
     pub count: u64,
 }
@@ -61,14 +64,17 @@ impl Bill {
             };
             (0..ports_per_switch).map(PortId).filter(is_used).count() as u64
         };
-        let mut counts: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+        let mut counts: BTreeMap<(u32, u64, Option<[u64; 2]>), u64> = BTreeMap::new();
+        let has_rates = has_rates(fabric);
         for link in topology.links() {
             let of_class = || machine.link.length_mm(&topology.classes()[link.class as usize]);
-            *counts.entry((link.class, link.length_mm.unwrap_or_else(of_class))).or_default() += rails;
+            let length = link.length_mm.unwrap_or_else(of_class);
+            let bits = has_rates.then(|| link_bits_per_second(machine, fabric, link));
+            *counts.entry((link.class, length, bits)).or_default() += rails;
         }
-        let cables = counts.into_iter().map(|((class, length_mm), count)| {
+        let cables = counts.into_iter().map(|((class, length_mm, bits_per_second), count)| {
             let class = topology.classes()[class as usize].clone();
-            Cables { class, length_mm, count }
+            Cables { class, length_mm, bits_per_second, count }
         });
         Bill {
             switches: u64::from(topology.switches()) * rails,
@@ -107,12 +113,16 @@ impl Bill {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let cables = |cables: &Cables| {
-            json!({
+            let mut value = json!({
                 "class": cables.class,
                 "length_m": cables.length_metres(),
                 "count": cables.count,
                 "metres": cables.metres(),
-            })
+            });
+            if let Some([there, back]) = cables.bits_per_second {
+                value["bits_per_second"] = json!({ "there": there, "back": back });
+            }
+            value
         };
         json!({
             "switches": self.switches,

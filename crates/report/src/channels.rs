@@ -4,6 +4,8 @@
 //! Both follow from the routing relation. The walk takes time in proportion to nodes x switches, and the loads to the square
 //! of the nodes; machines that are too large for that get no answer, and never a guess.
 
+use crate::facts::has_rates;
+use crate::theory::rate_between_switches;
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, ReplyLanes};
 use flitway_machine::Machine;
@@ -232,14 +234,16 @@ pub struct ChannelLoads {
     pub mean: f64,
     /// Load of the busiest channel.
     pub max: f64,
-    /// The offered load at which the busiest channel is full, at most 1.
+    /// The offered load at which the fullest channel is full, at most 1.
     pub bound: f64,
     /// That load if all ways were shortest ones, balanced, whether or not packets could then wait for each other for ever; no
-    /// less than `bound`, unless packets go by way of others.
-    pub shortest_bound: f64,
-    /// By class of link and direction, busiest first.
+    /// less than `bound`, unless packets go by way of others. `None` where channels between switches have several rates.
+    pub shortest_bound: Option<f64>,
+    /// Whether some channels carry less than a flit in every cycle, or than what their coding leaves of it.
+    pub has_rates: bool,
+    /// By class of link and direction, fullest first.
     pub classes: Vec<ClassLoad>,
-    /// Some of those that are as busy as the busiest, in order.
+    /// Some of those that are as full as the fullest, in order.
     pub busiest: Vec<End>,
     /// And how many there are.
     pub busiest_count: u32,
@@ -258,6 +262,8 @@ pub struct ClassLoad {
     pub mean: f64,
     /// The load of the busiest of them.
     pub max: f64,
+    /// The load of the fullest of them, as a part of what it can carry.
+    pub fullest: f64,
 }
 
 /// Whether loads would take too long.
@@ -284,29 +290,30 @@ impl ChannelLoads {
                 _ => loads.push((channel.sender, load)),
             }
         }
-        let busiest_of = |of_nodes: bool| {
+        let fullness = |&(sender, load): &(End, f64)| load / fabric.rates.of(sender).as_f64();
+        let fullest_of = |of_nodes: bool| {
             let of = loads.iter().filter(|&&(sender, _)| !of_nodes || is_of_node(topology, sender));
-            of.map(|&(_, load)| load).fold(0.0, f64::max)
+            of.map(fullness).fold(0.0, f64::max)
         };
-        let max = busiest_of(false);
-        let carries = fabric.chip.link_rate().as_f64();
-        let bound = (carries / max).min(1.0);
-        let shortest = load_of_shortest(topology, weight).max(busiest_of(true));
-        let is_busiest = |&&(_, load): &&(End, f64)| load > 0.0 && load >= max * (1.0 - ROUNDING);
-        let busiest = || loads.iter().filter(is_busiest).map(|&(sender, _)| sender);
+        let fullest = fullest_of(false);
+        let bound_of_routing = fullest.recip().min(1.0);
+        let shortest = rate_between_switches(fabric).map(|rate| {
+            let between = load_of_shortest(topology, weight) / rate.as_f64();
+            let bound = between.max(fullest_of(true)).recip().min(1.0);
+            // The routing's own ways may be better balanced than a search makes them, but ways by intermediates are not
+            // shortest.
+            if fabric.routing.is_plain() { bound.max(bound_of_routing) } else { bound }
+        });
+        let is_fullest = |it: &&(End, f64)| it.1 > 0.0 && fullness(it) >= fullest * (1.0 - ROUNDING);
+        let busiest = || loads.iter().filter(is_fullest).map(|&(sender, _)| sender);
         Some(ChannelLoads {
             channels: loads.len() as u32,
             mean: loads.iter().map(|&(_, load)| load).sum::<f64>() / loads.len() as f64,
-            max,
-            bound,
-            // The routing's own ways may be better balanced than a search makes them, but ways by intermediates are not
-            // shortest.
-            shortest_bound: (carries / shortest).min(1.0).max(if fabric.routing.is_plain() {
-                bound
-            } else {
-                0.0
-            }),
-            classes: classes(topology, &loads),
+            max: loads.iter().map(|&(_, load)| load).fold(0.0, f64::max),
+            bound: bound_of_routing,
+            shortest_bound: shortest,
+            has_rates: has_rates(fabric),
+            classes: classes(fabric, &loads),
             busiest: busiest().take(BUSIEST).collect(),
             busiest_count: busiest().count() as u32,
         })
@@ -314,32 +321,39 @@ impl ChannelLoads {
 
     /// What part of the load that balanced shortest paths would allow the routing does not.
     #[must_use]
-    pub fn cost(&self) -> f64 {
-        1.0 - self.bound / self.shortest_bound
+    pub fn cost(&self) -> Option<f64> {
+        self.shortest_bound.map(|shortest| 1.0 - self.bound / shortest)
     }
 
     /// As an object.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let class = |class: &ClassLoad| {
-            json!({
+            let mut value = json!({
                 "class": class.class,
                 "direction": class.direction,
                 "channels": class.channels,
                 "mean": class.mean,
                 "max": class.max,
-            })
+            });
+            if self.has_rates {
+                value["fullest"] = json!(class.fullest);
+            }
+            value
         };
-        json!({
+        let mut value = json!({
             "channels": self.channels,
             "mean": self.mean,
             "max": self.max,
             "bound": self.bound,
-            "shortest_bound": self.shortest_bound,
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "busiest": self.busiest.iter().copied().map(end_json).collect::<Vec<_>>(),
             "busiest_count": self.busiest_count,
-        })
+        });
+        if let Some(bound) = self.shortest_bound {
+            value["shortest_bound"] = json!(bound);
+        }
+        value
     }
 }
 
@@ -352,7 +366,8 @@ fn is_of_node(topology: &Topology, sender: End) -> bool {
 }
 
 /// The loads by class and direction, busiest first, then in the order of the classes.
-fn classes(topology: &Topology, loads: &[(End, f64)]) -> Vec<ClassLoad> {
+fn classes(fabric: &Fabric, loads: &[(End, f64)]) -> Vec<ClassLoad> {
+    let topology = fabric.topology();
     let mut found: Vec<ClassLoad> = Vec::new();
     for &(sender, load) in loads {
         let link = match sender {
@@ -364,19 +379,27 @@ fn classes(topology: &Topology, loads: &[(End, f64)]) -> Vec<ClassLoad> {
         let direction = direction(topology, link.ends, sender);
         let known = found.iter().position(|one| one.class == *class && one.direction == direction);
         let known = known.unwrap_or_else(|| {
-            found.push(ClassLoad { class: class.clone(), direction, channels: 0, mean: 0.0, max: 0.0 });
+            found.push(ClassLoad {
+                class: class.clone(),
+                direction,
+                channels: 0,
+                mean: 0.0,
+                max: 0.0,
+                fullest: 0.0,
+            });
             found.len() - 1
         });
         let entry = &mut found[known];
         entry.channels += 1;
         entry.mean += load;
         entry.max = entry.max.max(load);
+        entry.fullest = entry.fullest.max(load / fabric.rates.of(sender).as_f64());
     }
     found.iter_mut().for_each(|one| one.mean /= f64::from(one.channels));
     let place = |one: &ClassLoad| topology.classes().iter().position(|class| *class == one.class);
     // Stable, and to as many digits as are equal on every machine.
     found.sort_by_key(|one| (place(one), one.direction));
-    found.sort_by_key(|one| std::cmp::Reverse((one.max / ROUNDING).round() as u64));
+    found.sort_by_key(|one| std::cmp::Reverse((one.fullest / ROUNDING).round() as u64));
     found
 }
 

@@ -1,8 +1,10 @@
 //! What follows from a machine without running it: sizes, distances, latencies when nothing is in the way.
 
-use flitway_fabric::Fabric;
+use crate::theory::rate_between_switches;
+use flitway_fabric::{Fabric, Rate};
 use flitway_machine::{Machine, Rounding};
 use flitway_wiring::NodeId;
+use flitway_wiring::topology::{End, Link};
 use serde_json::{Value, json};
 
 /// Facts derived from a machine.
@@ -18,8 +20,13 @@ pub struct Facts {
     pub links_per_rail: u32,
     /// Links of one rail that join the two halves of the nodes; `None` for an irregular topology.
     pub bisection_links: Option<u64>,
+    /// The part of a flit a cycle that each of them carries; `None` where links between switches have several rates.
+    pub bisection_rate: Option<f64>,
     /// Bits a second that a NIC port injects: one flit a cycle.
     pub injection_bits_per_second: u64,
+    /// Bits a second that the links of nodes carry out of them, the slowest and the fastest, if some carry less than what
+    /// links do otherwise.
+    pub node_bits_per_second: Option<[u64; 2]>,
     /// Distances, shortest first.
     pub distances: Vec<Distance>,
     /// Mean hops between two different nodes.
@@ -87,7 +94,9 @@ impl Facts {
             switches_per_rail: topology.switches(),
             links_per_rail: topology.links().len() as u32,
             bisection_links: topology.bisection_links(),
-            injection_bits_per_second: injection_bits_per_second(machine),
+            bisection_rate: rate_between_switches(fabric).map(Rate::as_f64),
+            injection_bits_per_second: bits_per_second(machine, Rate::FULL),
+            node_bits_per_second: node_bits_per_second(machine, fabric),
             // Of nothing the sum of floating-point numbers is minus zero.
             hops_mean: distances.iter().fold(0.0, |sum, it| sum + f64::from(it.hops) * it.share),
             distances,
@@ -137,6 +146,9 @@ impl Facts {
                 |it: &Rounding| json!({ "what": it.what, "exact_cycles": it.exact, "cycles": it.cycles });
             facts["roundings"] = self.roundings.iter().map(rounding).collect();
         }
+        if let Some([least, most]) = self.node_bits_per_second {
+            facts["node_bits_per_second"] = json!({ "least": least, "most": most });
+        }
         if let Some(links) = self.bisection_links {
             facts["bisection_links"] = json!(links);
         }
@@ -147,9 +159,29 @@ impl Facts {
     }
 }
 
-/// Bits that a node can send in a second on one rail, rounded down.
-fn injection_bits_per_second(machine: &Machine) -> u64 {
-    let (cycles, seconds) = machine.clock.as_ratio();
-    let bits = u128::from(cycles) * u128::from(machine.packet.flit_bytes) * 8 / u128::from(seconds);
-    u64::try_from(bits).unwrap_or(u64::MAX)
+/// Bits of flits that a channel of `rate` carries in a second, rounded down.
+fn bits_per_second(machine: &Machine, rate: Rate) -> u64 {
+    let ((cycles, seconds), (flits, of)) = (machine.clock.as_ratio(), rate.ratio());
+    let bits = u128::from(cycles) * u128::from(machine.packet.flit_bytes) * 8 * u128::from(flits);
+    u64::try_from(bits / (u128::from(seconds) * u128::from(of))).unwrap_or(u64::MAX)
+}
+
+/// Whether some channels carry less than what links do otherwise.
+pub(crate) fn has_rates(fabric: &Fabric) -> bool {
+    fabric.rates.iter().any(|rate| rate != fabric.chip.link_rate())
+}
+
+/// Bits a second from the first end of `link` to the second, and back.
+pub(crate) fn link_bits_per_second(machine: &Machine, fabric: &Fabric, link: &Link) -> [u64; 2] {
+    let senders = if link.is_one_way { [link.ends[0]; 2] } else { link.ends };
+    senders.map(|end| bits_per_second(machine, fabric.rates.of(end)))
+}
+
+/// The least and the most that the links of nodes carry out of them, in bits a second; `None` if all carry what links do
+/// otherwise.
+fn node_bits_per_second(machine: &Machine, fabric: &Fabric) -> Option<[u64; 2]> {
+    let rates = || (0..fabric.nodes()).map(|node| fabric.rates.of(End::Node(NodeId(node))));
+    let bits = || rates().map(|rate| bits_per_second(machine, rate));
+    let is_less = rates().any(|rate| rate != fabric.chip.link_rate());
+    Some([bits().min()?, bits().max()?]).filter(|_| is_less)
 }

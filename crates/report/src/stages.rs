@@ -6,8 +6,8 @@
 //! * **Network**: the channels between switches.
 //! * **Ejection**: the channels into nodes.
 //!
-//! A channel could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a channel whose
-//! other direction is busy too is full somewhat below 1, the more so the shorter packets are.
+//! A channel of full rate could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a
+//! channel whose other direction is busy too is full somewhat below 1, the more so the shorter packets are.
 
 use crate::measure::{Measurement, Unsettled, Verdict};
 use flitway_fabric::Fabric;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt;
 
-/// A channel that carries this much, with what adverts for the other direction take, is full.
+/// A channel that carries this part of what it can, with what adverts for the other direction take, is full.
 pub const FULL: f64 = 0.95;
 
 /// Channels that are named among the busiest.
@@ -301,7 +301,9 @@ fn what_limits(
     let packet = flits / packets / measurement.duration.max(1) as f64;
     let share = fabric.chip.credit_share(total.payload as f64 / total.packets.max(1) as f64, flits / packets);
     let back: HashMap<_, _> = all.iter().map(|(it, load)| ((it.rail, it.from, it.to), *load)).collect();
+    // As a part of what the channel can carry.
     let occupied = |&(it, load): &(ChannelEnds, f64)| {
+        let load = load / fabric.rates.of(it.from).as_f64();
         (it, load + share * back.get(&(it.rail, it.to, it.from)).unwrap_or(&0.0))
     };
     let occupied: Vec<(ChannelEnds, f64)> = all.iter().map(occupied).collect();

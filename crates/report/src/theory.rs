@@ -14,10 +14,10 @@
 //!   find less: 0.75 for two ports, which without that never wait.
 
 use flitway_engine::Clock;
-use flitway_fabric::Fabric;
+use flitway_fabric::{Fabric, Rate};
 use flitway_wiring::NodeId;
 use flitway_wiring::routing::Hop;
-use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ pub struct Theory {
     /// Expected load of the busiest channel out of nodes, between switches and into nodes, when every node offers its full
     /// injection rate; 1 is a flit in every cycle. So at a lower load it is that fraction of it.
     pub busiest: [f64; 3],
+    /// The same of the fullest, as parts of what each can carry.
+    pub fullest: [f64; 3],
     /// What a switch with one FIFO per input accepts of uniform traffic; `None` unless it is that: a single switch with a
     /// single VC, uniform traffic, packets of one size.
     pub head_of_line: Option<f64>,
@@ -47,8 +49,12 @@ impl Theory {
     /// The stage whose busiest channel is full first: that one is the channel bound.
     #[must_use]
     pub fn first_full(&self) -> &'static str {
-        let [_, network, ejection] = self.busiest;
-        if network > ejection { "between switches" } else { "into a node" }
+        let [injection, network, ejection] = self.fullest;
+        match network > ejection {
+            _ if injection > network.max(ejection) => "out of a node",
+            true => "between switches",
+            false => "into a node",
+        }
     }
 
     /// The names of its numbers under `theory` in the result of a point, and their units.
@@ -88,7 +94,7 @@ impl Theory {
         let payload = traffic.sizes().mean().round().max(1.0) as u32;
         let mut ways = Ways::new(fabric, payload);
         let mut loads = Loads::new(fabric, traffic, ways.channels());
-        let (mut sums, mut injection) = (Sums::default(), 0.0_f64);
+        let (mut sums, mut injection, mut sent) = (Sums::default(), 0.0_f64, 0.0_f64);
         let upper: Vec<bool> = (0..nodes).map(|node| topology.is_in_upper_half(NodeId(node))).collect();
         for (source, &is_upper) in (0..nodes).map(NodeId).zip(&upper) {
             ways.begin_at(source);
@@ -111,15 +117,19 @@ impl Theory {
                 }
             }
             injection = injection.max(sums.sent);
+            sent = sent.max(sums.sent / fabric.rates.of(End::Node(source)).as_f64());
         }
         let Sums { latency, weights, across, .. } = sums;
-        let [network, ejection] = busiest_of(topology, &loads.of_channels());
-        let (carries, bisection) = (fabric.chip.link_rate().as_f64(), topology.bisection_links());
+        let channels = loads.of_channels();
+        let busiest = busiest_of(fabric, &channels, |_, load| load);
+        let fullest = busiest_of(fabric, &channels, |rate, load| load / rate.as_f64());
+        let bisection = bisection_flits(fabric);
         Some(Theory {
             zero_load_cycles: latency / weights,
-            channel_bound: (carries / network.max(ejection)).min(1.0),
-            bisection_bound: bisection.map(|links| carries * links as f64 / across[0].max(across[1])),
-            busiest: [injection, network, ejection],
+            channel_bound: fullest.into_iter().chain([sent]).fold(0.0, f64::max).recip().min(1.0),
+            bisection_bound: bisection.map(|flits| flits / across[0].max(across[1])),
+            busiest: [injection, busiest[0], busiest[1]],
+            fullest: [sent, fullest[0], fullest[1]],
             head_of_line: head_of_line(fabric, traffic),
         })
     }
@@ -206,11 +216,13 @@ struct Ways<'a> {
     payload: u32,
     /// By switch: the number of its first channel.
     first: Vec<u32>,
-    /// By channel: cycles on its link.
-    links: Vec<u64>,
+    /// By channel: cycles on its link, and those that a packet takes longer because it is slow.
+    links: Vec<(u64, u64)>,
     switch: Option<SwitchId>,
     /// Cycles on the link from the node that sends.
     injection: f64,
+    /// Cycles that a packet takes longer there.
+    slow: u64,
     /// By destination: where its ways begin in `taken`, and at the end where the last one ends.
     begins: Vec<u32>,
     taken: Vec<u32>,
@@ -228,7 +240,9 @@ impl<'a> Ways<'a> {
         for switch in (0..topology.switches()).map(SwitchId) {
             for port in (0..topology.ports(switch)).map(PortId) {
                 let link = topology.wire(switch, port);
-                links.push(link.map_or(0, |(link, _)| u64::from(fabric.latencies[link.index()])));
+                let latency = link.map_or(0, |(link, _)| u64::from(fabric.latencies[link.index()]));
+                let rate = fabric.rates.of(End::Switch(switch, port));
+                links.push((latency, fabric.slow_cycles(rate, payload)));
             }
             first.push(links.len() as u32);
         }
@@ -240,6 +254,7 @@ impl<'a> Ways<'a> {
             links,
             switch: None,
             injection: 0.0,
+            slow: 0,
             begins: Vec::new(),
             taken: Vec::new(),
             cycles: Vec::new(),
@@ -255,7 +270,9 @@ impl<'a> Ways<'a> {
         let topology = self.fabric.topology();
         self.injection = f64::from(self.fabric.latencies[topology.node_link(source).index()]);
         let home = topology.home(source).0;
-        if self.switch.replace(home) == Some(home) && !self.fabric.routing.tells_nodes_apart() {
+        let slow = self.fabric.slow_cycles(self.fabric.rates.of(End::Node(source)), self.payload);
+        let before = (self.switch.replace(home), std::mem::replace(&mut self.slow, slow));
+        if before == (Some(home), slow) && !self.fabric.routing.tells_nodes_apart() {
             return;
         }
         self.begins.clear();
@@ -283,14 +300,14 @@ impl<'a> Ways<'a> {
 
     /// Notes the channels of `path`. Returns its cycles from the first switch on, when nothing is in the way.
     fn walk(&mut self, path: impl Iterator<Item = (SwitchId, Hop)>) -> u64 {
-        let (mut links, mut hops) = (0, 0);
+        let (mut links, mut slow, mut hops) = (0, self.slow, 0);
         for (switch, hop) in path {
             let channel = self.first[switch.index()] + hop.port.0;
             self.taken.push(channel);
-            links += self.links[channel as usize];
-            hops += 1;
+            let (cycles, longer) = self.links[channel as usize];
+            (links, slow, hops) = (links + cycles, self.fabric.slower(slow, longer), hops + 1);
         }
-        links + self.fabric.chip.zero_load_cycles(hops, self.payload)
+        links + slow + self.fabric.chip.zero_load_cycles(hops, self.payload)
     }
 
     /// The channels out of switches on its ways, and the chance of each way.
@@ -300,14 +317,33 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// The largest load of a channel between switches, and of one into a node.
-fn busiest_of(topology: &Topology, channels: &[f64]) -> [f64; 2] {
+/// Flits per cycle of the links between the halves of the nodes each way, where they are known and carry the same.
+fn bisection_flits(fabric: &Fabric) -> Option<f64> {
+    let links = fabric.topology().bisection_links()?;
+    Some(links as f64 * rate_between_switches(fabric)?.as_f64())
+}
+
+/// The rate of the channels between switches; `None` if they have several. Where there are none it is that of all channels.
+#[must_use]
+pub fn rate_between_switches(fabric: &Fabric) -> Option<Rate> {
+    let topology = fabric.topology();
+    let links =
+        topology.links().iter().filter(|link| link.ends.iter().all(|end| matches!(end, End::Switch(..))));
+    let senders = links.flat_map(|link| if link.is_one_way { &link.ends[..1] } else { &link.ends[..] });
+    let mut rates = senders.map(|&end| fabric.rates.of(end));
+    let first = rates.next().unwrap_or(fabric.chip.link_rate());
+    rates.all(|rate| rate == first).then_some(first)
+}
+
+/// The largest of what `of` makes of the rate and the load of a channel, between switches and into a node.
+fn busiest_of(fabric: &Fabric, channels: &[f64], of: impl Fn(Rate, f64) -> f64) -> [f64; 2] {
+    let topology = fabric.topology();
     let mut busiest = [0.0_f64; 2];
     let ports = |switch| (0..topology.ports(switch)).map(move |port| (switch, PortId(port)));
     for ((switch, port), &load) in (0..topology.switches()).map(SwitchId).flat_map(ports).zip(channels) {
         let end = topology.wire(switch, port).map(|(_, end)| end);
         let stage = &mut busiest[usize::from(matches!(end, Some(End::Node(_))))];
-        *stage = stage.max(load);
+        *stage = stage.max(of(fabric.rates.of(End::Switch(switch, port)), load));
     }
     busiest
 }

@@ -97,6 +97,12 @@ pub trait Chip: Debug + Send + Sync {
         None
     }
 
+    /// Whether packets cross a switch without a gap, so that each slow channel on the way takes its time, and not the slowest
+    /// alone.
+    fn moves_whole_packets(&self) -> bool {
+        false
+    }
+
     /// What the link of the longest round trip needs of its buffer, where these are the longest links, for packets of the MTU.
     fn headroom(&self, longest: Longest) -> Headroom;
 

@@ -2,10 +2,10 @@
 
 pub mod chip;
 
-use crate::{BarrierId, Barriers, Faults, LinkErrors, NicPorts, Rates};
+use crate::{BarrierId, Barriers, Faults, LinkErrors, NicPorts, Rate, Rates};
 use chip::Chip;
 use flitway_wiring::routing::Routing;
-use flitway_wiring::topology::Topology;
+use flitway_wiring::topology::{End, Topology};
 use flitway_wiring::{GroupId, Groups, NodeId, NodeSet, SwitchId};
 use std::ops::{Deref, RangeInclusive};
 
@@ -115,18 +115,42 @@ impl Fabric {
     }
 
     /// Packet latency in cycles from `source` to `destination` when nothing is in the way, in closed form, and the
-    /// number of hops.
+    /// number of hops. Of slots that slow channels wait for nothing is counted.
     #[must_use]
     pub fn zero_load_cycles(&self, source: NodeId, destination: NodeId, payload_bytes: u32) -> (u64, u32) {
         let topology = self.topology();
         let mut links = u64::from(self.latencies[topology.node_link(source).index()]);
         let mut hops = 0;
+        let mut slow = self.slow_cycles(self.rates.of(End::Node(source)), payload_bytes);
         for (switch, hop) in self.routing.path(source, destination) {
+            slow = self
+                .slower(slow, self.slow_cycles(self.rates.of(End::Switch(switch, hop.port)), payload_bytes));
             let link = topology.wire(switch, hop.port).map(|(link, _)| link);
             links += link.map_or(0, |link| u64::from(self.latencies[link.index()]));
             hops += 1;
         }
-        (links + self.chip.zero_load_cycles(hops, payload_bytes), hops)
+        (links + slow + self.chip.zero_load_cycles(hops, payload_bytes), hops)
+    }
+
+    /// Cycles that a packet of `payload_bytes` takes longer on a channel of `rate` than on one of the rate of the chip.
+    #[must_use]
+    pub fn slow_cycles(&self, rate: Rate, payload_bytes: u32) -> u64 {
+        let usual = self.chip.link_rate();
+        if rate == usual {
+            return 0;
+        }
+        let rest = u64::from(self.chip.format().packet_flits(payload_bytes) - 1);
+        let [slow, usual] = [rate, usual].map(|rate| {
+            let (flits, cycles) = rate.ratio();
+            (rest * u64::from(cycles)).div_ceil(flits.into())
+        });
+        slow.saturating_sub(usual)
+    }
+
+    /// What a channel and the next one on the way of a packet cost together, if alone they do so many cycles.
+    #[must_use]
+    pub fn slower(&self, first: u64, next: u64) -> u64 {
+        if self.chip.moves_whole_packets() { first + next } else { first.max(next) }
     }
 
     /// No less than the packet latency between any two nodes when nothing is in the way.
@@ -134,7 +158,8 @@ impl Fabric {
     pub fn zero_load_cycles_max(&self, payload_bytes: u32) -> u64 {
         let hops = self.routing.hops_max();
         let longest = u64::from(self.latencies.iter().copied().max().unwrap_or(0));
-        longest * u64::from(hops + 1) + self.chip.zero_load_cycles(hops, payload_bytes)
+        let slow = self.rates.iter().map(|rate| self.slow_cycles(rate, payload_bytes)).max().unwrap_or(0);
+        (longest + slow) * u64::from(hops + 1) + self.chip.zero_load_cycles(hops, payload_bytes)
     }
 
     /// See [`Chip::zero_load_copies`].

@@ -24,8 +24,11 @@ fn a_block_has_its_name_its_addresses_and_its_cables() {
     );
     let nics: Vec<_> = fabric.nics.iter().map(|it| (it.node.as_str(), it.guid, it.lid, it.lmc)).collect();
     assert_eq!(nics, [("host-1", Some(0x21), Some(11), 1), ("host-2", Some(0x32), Some(12), 0)]);
-    let cables: Vec<_> =
-        fabric.cables.iter().map(|it| (it.ends, it.rate.as_ref().map(|rate| rate.label.as_str()))).collect();
+    let cables: Vec<_> = fabric
+        .cables
+        .iter()
+        .map(|it| (it.ends, it.rates[0].as_ref().map(|rate| rate.label.as_str())))
+        .collect();
     assert_eq!(
         cables,
         [

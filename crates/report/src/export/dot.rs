@@ -2,7 +2,7 @@
 //!
 //! Source: the DOT language, graphviz.org/doc/info/lang.html.
 
-use super::{Named, metres};
+use super::{Named, metres, rates};
 use std::fmt::Write;
 
 /// The fabric as a graph, directed if its links lead one way. Ends of cables say their ports.
@@ -19,8 +19,15 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
     for cable in fabric.cables() {
         let [(from, out), (to, into)] = &cable.ends;
         let port = |label: &str, port: &Option<u32>| port.map(|port| format!("{label}=\"{port}\""));
-        let length =
-            Some(format!("comment={}", quoted(&format!("{}, {}", cable.class, metres(cable.length_mm)))));
+        let [there, back] = rates(&cable);
+        let said = [
+            Some(cable.class.clone()),
+            Some(metres(cable.length_mm)),
+            there,
+            back.map(|back| format!("back {back}")),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        let length = Some(format!("comment={}", quoted(&said.join(", "))));
         let labels: Vec<String> =
             [port("taillabel", out), port("headlabel", into), length].into_iter().flatten().collect();
         let _ = writeln!(text, "  {} {edge} {} [{}];", quoted(from), quoted(to), labels.join(", "));

@@ -1,18 +1,22 @@
 //! GraphML, as NetworkX, igraph, yEd and Gephi read it, and `flitway import`.
 //!
 //! Source: Brandes et al., "GraphML progress report", Graph Drawing 2001. Vertices have `type`, `switch` or `host`; edges
-//! have `length` with its unit, `class`, and the ports at their ends.
+//! have `length` with its unit, `class`, the ports at their ends, and if some carry less than others `rate`, with `backrate`
+//! where it is another one back.
 
-use super::{Named, metres};
+use super::{Named, metres, rates};
+use crate::facts::has_rates;
 use std::fmt::Write;
 
 /// What is said of vertices and edges: key, whom it is for, name, type.
-const KEYS: [[&str; 4]; 5] = [
+const KEYS: [[&str; 4]; 7] = [
     ["t", "node", "type", "string"],
     ["l", "edge", "length", "string"],
     ["c", "edge", "class", "string"],
     ["p", "edge", "sourceport", "int"],
     ["q", "edge", "targetport", "int"],
+    ["r", "edge", "rate", "string"],
+    ["b", "edge", "backrate", "string"],
 ];
 
 /// The fabric as a graph, directed if its links lead one way.
@@ -21,7 +25,9 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
     );
     // Writing to a string does not fail.
-    for [id, of, name, kind] in KEYS {
+    let has_rates = has_rates(fabric.fabric);
+    for [id, of, name, kind] in KEYS.into_iter().filter(|[.., name, _]| has_rates || !name.ends_with("rate"))
+    {
         let _ = writeln!(text, "  <key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>");
     }
     let direction = if fabric.is_one_way() { "directed" } else { "undirected" };
@@ -38,7 +44,8 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
         let _ = write!(text, "    <edge source=\"{}\" target=\"{}\">", escaped(from), escaped(to));
         let ports = [("p", out), ("q", into)].map(|(key, port)| port.map(|port| (key, port.to_string())));
         let data = [("l", metres(cable.length_mm)), ("c", escaped(&cable.class))];
-        for (key, value) in data.into_iter().chain(ports.into_iter().flatten()) {
+        let rates = ["r", "b"].into_iter().zip(rates(&cable)).filter_map(|(key, rate)| Some((key, rate?)));
+        for (key, value) in data.into_iter().chain(ports.into_iter().flatten()).chain(rates) {
             let _ = write!(text, "<data key=\"{key}\">{value}</data>");
         }
         text.push_str("</edge>\n");

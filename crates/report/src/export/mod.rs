@@ -4,7 +4,9 @@ mod dot;
 mod graphml;
 mod slurm;
 
-use flitway_machine::Machine;
+use crate::facts::{has_rates, link_bits_per_second};
+use flitway_fabric::Fabric;
+use flitway_machine::{Dimension, Machine, units};
 use flitway_wiring::topology::{End, Topology};
 use flitway_wiring::{NodeId, SwitchId};
 
@@ -25,10 +27,10 @@ impl Format {
         &[("dot", Format::Dot), ("graphml", Format::Graphml), ("slurm", Format::Slurm)];
 }
 
-/// A rail of `machine` in `format`. All rails are alike.
+/// A rail of `machine`, of which `fabric` has been built, in `format`. All rails are alike.
 #[must_use]
-pub fn export(machine: &Machine, topology: &Topology, format: Format) -> String {
-    let fabric = Named { machine, topology };
+pub fn export(machine: &Machine, fabric: &Fabric, format: Format) -> String {
+    let fabric = Named { machine, topology: fabric.topology(), fabric };
     match format {
         Format::Dot => dot::text(&fabric),
         Format::Graphml => graphml::text(&fabric),
@@ -40,6 +42,7 @@ pub fn export(machine: &Machine, topology: &Topology, format: Format) -> String 
 struct Named<'a> {
     machine: &'a Machine,
     topology: &'a Topology,
+    fabric: &'a Fabric,
 }
 
 /// A cable with its two ends: what each is called, and the port if it is that of a switch.
@@ -47,6 +50,8 @@ struct Cable {
     ends: [(String, Option<u32>); 2],
     class: String,
     length_mm: u64,
+    /// Bits a second from its first end to the second, and back, if some cables carry less than others.
+    bits_per_second: Option<[u64; 2]>,
 }
 
 impl Named<'_> {
@@ -75,11 +80,13 @@ impl Named<'_> {
         }
     }
 
-    fn cables(&self) -> impl Iterator<Item = Cable> {
-        self.topology.links().iter().map(|link| {
+    fn cables(&self) -> impl Iterator<Item = Cable> + '_ {
+        let has_rates = has_rates(self.fabric);
+        self.topology.links().iter().map(move |link| {
             let class = self.topology.classes()[link.class as usize].clone();
             let length_mm = link.length_mm.unwrap_or_else(|| self.machine.link.length_mm(&class));
-            Cable { ends: link.ends.map(|end| self.end(end)), class, length_mm }
+            let bits_per_second = has_rates.then(|| link_bits_per_second(self.machine, self.fabric, link));
+            Cable { ends: link.ends.map(|end| self.end(end)), class, length_mm, bits_per_second }
         })
     }
 
@@ -87,6 +94,13 @@ impl Named<'_> {
     fn is_one_way(&self) -> bool {
         self.topology.is_one_way()
     }
+}
+
+/// The rate of a cable there, and that back if it is another, as they are written.
+fn rates(cable: &Cable) -> [Option<String>; 2] {
+    let [there, back] = cable.bits_per_second.map_or([None, None], |bits| bits.map(Some));
+    [there, back.filter(|_| back != there)]
+        .map(|bits| bits.map(|bits| units::format(bits, Dimension::BitRate)))
 }
 
 /// A length as it is written: `1.5 m`.
@@ -109,7 +123,7 @@ mod tests {
         let machine = Machine::load("fattree-128", &[]).unwrap();
         let fabric = machine.fabric();
         for (name, format) in Format::ALL {
-            let text = export(&machine, fabric.topology(), *format);
+            let text = export(&machine, &fabric, *format);
             assert!(text.contains("s31") && text.contains("127"), "{name}");
         }
     }
