@@ -164,7 +164,8 @@ def write_topology(
     ----------
     graph
         A graph of NetworkX, or what has ``nodes`` and ``edges`` like one. Its vertices are switches and its edges links,
-        parallel ones too; the ``length`` of an edge, text with a unit, is that of the cable.
+        parallel ones too; the ``length`` of an edge and its ``rate``, text with a unit, are those of the cable, and
+        ``backrate`` is the rate from its second vertex to the first one, if it is another.
     path
         The file.
     nodes_per_switch
@@ -174,7 +175,7 @@ def write_topology(
     -------
     pathlib.Path
         The file. ``machine["topology"] = {"kind": "graph", "file": str(path)}`` takes it; links between switches without a
-        length of their own have ``link.length.switch``.
+        length or a rate of their own have ``link.length.switch`` and ``link.rate.switch``.
     """
     number = {vertex: index for index, vertex in enumerate(graph.nodes)}
     ports = dict.fromkeys(number, 0)
@@ -190,7 +191,9 @@ def write_topology(
             statements.append(f"link {end(vertex)} - n{node}")
             node += 1
     for one, other, data in graph.edges(data=True):
-        statements.append(f"link {end(one)} - {end(other)} {data.get('length', '')}".rstrip())
+        back = f"back {data['backrate']}" if "backrate" in data else ""
+        cable = [str(data.get(key, "")) for key in ("length", "rate")]
+        statements.append(" ".join(filter(None, [f"link {end(one)} - {end(other)}", *cable, back])))
     names = [f"switch s{index}  # {vertex!r}" for vertex, index in number.items()]
     names += [f"node n0..n{node - 1}"] if node else []
     target = Path(path)

@@ -61,6 +61,18 @@ def test_a_graph_of_networkx_is_a_topology(tmp_path: Path) -> None:
     assert machine.run(load=0.1, warm_up="5 us", duration="200 us").points[0].verdict == "steady"
 
 
+def test_edges_have_rates(tmp_path: Path) -> None:
+    graph = networkx.path_graph(3)
+    graph.edges[0, 1].update(length="12 m", rate="600 Mbit/s")
+    graph.edges[1, 2].update(rate="600 Mbit/s", backrate="300 Mbit/s")
+    path = flitway.write_topology(graph, tmp_path / "rates.graph")
+    assert "link s0:1 - s1:1 12 m 600 Mbit/s\nlink s1:2 - s2:1 600 Mbit/s back 300 Mbit/s\n" in path.read_text()
+    machine = flitway.Machine("sp-switch-16", {"topology": {"kind": "graph", "file": str(path)}, "routing.algorithm": "up-down"})
+    checked = machine.check()
+    rates = [cables["bits_per_second"] for cables in checked["bill.cables"] if cables["class"] == "switch"]
+    assert {rate["back"] for rate in rates} == {600_000_000, 300_000_000}
+
+
 def test_nodes_can_be_where_they_are_named(tmp_path: Path) -> None:
     path = flitway.write_topology(networkx.path_graph(3), tmp_path / "line.graph", nodes_per_switch={0: 3, 2: 1})
     machine = flitway.Machine("hpp-switch", {"topology": {"kind": "graph", "file": str(path)}, "link.length.switch": "2 m"})
