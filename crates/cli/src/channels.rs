@@ -8,6 +8,7 @@ use flitway_report::channels::{Answers, ChannelLoads, LOADS_NODES_MAX, Waiting, 
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;
 use flitway_wiring::topology::End;
+use flitway_wiring::worst::Worst;
 use flitway_wiring::{Destination, NodeId, SwitchId};
 
 /// Dependencies of a cycle that are printed; JSON has all.
@@ -218,6 +219,20 @@ pub(crate) fn loads_section(
         named.join(", "),
         loads.bound,
         shortest(loads)
+    )
+}
+
+/// What was found to be the worst permutation.
+pub(crate) fn worst_line(worst: &Worst, names: &Names<'_>) -> String {
+    let Worst { channel, load, is_exact, .. } = worst;
+    let sure = if *is_exact {
+        "no permutation loads a channel more"
+    } else {
+        "found by exchanging pairs: others may load a channel more"
+    };
+    format!(
+        "\nworst permutation: {} has to carry {load:.4} flits a cycle at load 1; {sure}",
+        names.end(*channel)
     )
 }
 

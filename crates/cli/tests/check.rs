@@ -41,6 +41,31 @@ fn check_tells_the_facts_of_dawning_5000() {
     assert!((latency - 3.2 * (0.0 + 1.0 + 11.0 + 1.0 + 9.0)).abs() < 1e-6, "{latency}");
 }
 
+#[test]
+fn check_finds_the_worst_permutation_for_a_routing() {
+    let worst = |arguments: &[&str]| {
+        let checked = json(&[&["check", "--traffic", "worst-case"], arguments].concat());
+        let loads = &checked["channel_loads"];
+        assert_eq!(loads["worst"]["exact"], true, "{arguments:?}");
+        let load = loads["worst"]["load"].as_f64().unwrap();
+        assert!((loads["bound"].as_f64().unwrap() - 1.0 / load).abs() < 1e-9, "{arguments:?}: {load}");
+        load
+    };
+    // A row of 8 x 8 turns into the column of its last switch; a leaf with four nodes goes up by one port.
+    assert!((worst(&["mesh-8x8"]) - 7.0).abs() < 1e-9);
+    assert!((worst(&["qsnet2-64", "--set", "switch.selection=first"]) - 4.0).abs() < 1e-9);
+    assert_refused(&[
+        (
+            &["check", "hpp-switch", "--traffic", "worst-case"],
+            &["`worst-case` needs channels between switches"],
+        ),
+        (
+            &["run", "hpp-switch", "--traffic", "worst-case"],
+            &["`worst-case` needs channels between switches"],
+        ),
+    ]);
+}
+
 /// The sections of `flitway check` from `Deadlock` on, without blanks at line ends.
 fn sections(arguments: &[&str]) -> String {
     let output = flitway(arguments);

@@ -8,10 +8,11 @@ use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::units;
 use flitway_report::bill::Bill;
-use flitway_report::channels::{Answers, ChannelLoads, Waiting, headroom, headroom_json};
+use flitway_report::channels::{Answers, ChannelLoads, Waiting, end_json, headroom, headroom_json};
 use flitway_report::facts::Facts;
 use flitway_report::session::Session;
-use flitway_workload::traffic::Traffic;
+use flitway_wiring::worst::Worst;
+use flitway_workload::traffic::{Traffic, destination};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub struct Examination {
     pub pattern: String,
     /// Loads of channels; `None` if the machine is too large, or too small for uniform traffic that nobody asked for.
     pub loads: Option<ChannelLoads>,
+    /// If the pattern is the worst permutation: the one that was found.
+    pub worst: Option<Worst>,
 }
 
 impl Examination {
@@ -66,6 +69,7 @@ impl Examination {
             bill: Bill::new(machine, fabric),
             waiting,
             headroom: headroom(fabric),
+            worst: is_worst_case(pattern).then(|| session.worst().cloned()).flatten(),
             pattern: pattern.to_owned(),
             loads,
         })
@@ -94,6 +98,10 @@ impl Examination {
         if let Some(loads) = &self.loads {
             checked["channel_loads"] = loads.to_json();
             checked["channel_loads"]["traffic"] = json!(self.pattern);
+            if let Some(worst) = &self.worst {
+                let found = json!({ "channel": end_json(worst.channel), "load": worst.load, "exact": worst.is_exact });
+                checked["channel_loads"]["worst"] = found;
+            }
         }
         schema::written(checked)
     }
@@ -108,6 +116,11 @@ impl Examination {
         }
         schema::written(refused)
     }
+}
+
+/// Whether `pattern` is the worst permutation.
+fn is_worst_case(pattern: &str) -> bool {
+    destination::parse(pattern).is_ok_and(|pattern| pattern.is_worst_case())
 }
 
 fn cost_json(cost: &Cost) -> Value {

@@ -166,7 +166,7 @@ mod tests {
             arrivals: arrival::parse("bernoulli").unwrap(),
             replies: None,
         };
-        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8] };
+        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8], worst: None };
         let injection = Injection { rails: 2, mtu: 64, flits: &|_| 32, load: Fraction::percent(20) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());
         Injector::new(&traffic, NodeId(node), 2, 7)

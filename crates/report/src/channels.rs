@@ -217,7 +217,9 @@ fn channel_json(channel: Channel) -> Value {
     value
 }
 
-fn end_json(end: End) -> Value {
+/// The sender of a channel as an object.
+#[must_use]
+pub fn end_json(end: End) -> Value {
     match end {
         End::Node(node) => json!({ "node": node.0 }),
         End::Switch(switch, port) => json!({ "switch": switch.0, "port": port.0 }),

@@ -23,15 +23,17 @@ use crate::point::{Point, Scale};
 use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::Cycle;
+use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
+use flitway_wiring::worst::{Worst, worst_permutation};
 use flitway_workload::Fraction;
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
 use job::{Injectors, Job, Requesters};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 pub use job::Background;
 
@@ -47,6 +49,8 @@ pub struct Session {
     has_details: bool,
     /// What breaks.
     faults: Option<Arc<FaultPlan>>,
+    /// See [`Session::worst`].
+    worst: Arc<OnceLock<Option<Worst>>>,
 }
 
 /// How to measure, in simulated time where that is asked for.
@@ -83,7 +87,17 @@ impl Session {
         let mut fabric = machine.fabric();
         fabric.errors.seed = seed;
         let shape = shape(&fabric);
-        Session { machine, fabric, shape, seed, threads: threads.max(1), has_details: false, faults: None }
+        let threads = threads.max(1);
+        Session {
+            machine,
+            fabric,
+            shape,
+            seed,
+            threads,
+            has_details: false,
+            faults: None,
+            worst: Arc::default(),
+        }
     }
 
     /// With the details that a report page shows, if it is to have them: every point is then run a second time, to follow its
@@ -173,7 +187,22 @@ impl Session {
     /// If the pattern or the packets do not fit.
     pub fn traffic(&self, choice: &TrafficChoice, load: Fraction) -> Result<Traffic, TrafficError> {
         let flits = self.flits();
-        Traffic::build(choice, &self.shape, &self.injection(&flits, load), self.seed)
+        let injection = self.injection(&flits, load);
+        if !choice.destinations.is_worst_case() {
+            return Traffic::build(choice, &self.shape, &injection, self.seed);
+        }
+        let worst = self.worst().map(|worst| worst.map.as_slice().into());
+        Traffic::build(choice, &Shape { worst, ..self.shape.clone() }, &injection, self.seed)
+    }
+
+    /// The worst permutation for the routing; looked for once. `None` where there is none or ways cannot be followed.
+    pub fn worst(&self) -> Option<&Worst> {
+        let look = || {
+            let mut stream = Stream::new(self.seed, 0, Purpose::Permutation);
+            let rate = |sender| self.fabric.rates.of(sender).as_f64();
+            worst_permutation(&self.fabric.routing, rate, |below| stream.below(below))
+        };
+        self.worst.get_or_init(look).as_ref()
     }
 
     /// Packets of `traffic` that all nodes together create in a cycle.
@@ -270,5 +299,5 @@ fn packets_per_cycle(nodes: u32, traffic: &Traffic) -> f64 {
 fn shape(fabric: &Fabric) -> Shape {
     let topology = fabric.topology();
     let leaf = (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0.0).collect();
-    Shape { nodes: topology.nodes(), dimensions: topology.node_dimensions(), leaf }
+    Shape { nodes: topology.nodes(), dimensions: topology.node_dimensions(), leaf, worst: None }
 }

@@ -16,6 +16,7 @@ mod node_set;
 pub mod reach;
 pub mod routing;
 pub mod topology;
+pub mod worst;
 
 pub use destination::{Destination, SetId};
 pub use multicast::{GroupId, Groups};

@@ -227,7 +227,8 @@ fn run_lists(number: u64) {
     (0..random.below(8)).for_each(|_| fuzz::damage(&mut text, WORDS, &mut random));
     match destination::parse_with("matrix(fuzz)", &|_| Ok(text.clone())) {
         Ok(matrix) => {
-            let shape = |nodes| Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize] };
+            let shape =
+                |nodes| Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None };
             let fitted = (1..8).filter_map(|nodes| matrix.fit(&shape(nodes), 1).ok());
             fitted.for_each(|destinations| assert!(destinations.silent_nodes() <= 8));
         }

@@ -24,6 +24,7 @@ use flitway_wiring::NodeId;
 use size::Sizes;
 pub use source::{Creation, Source};
 use std::fmt;
+use std::sync::Arc;
 
 /// What patterns may know of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Shape {
     pub dimensions: Vec<u32>,
     /// The number of the leaf switch of each node. Numbers may have gaps.
     pub leaf: Vec<u32>,
+    /// To whom each node sends in the worst permutation for the routing, if that was looked for and found.
+    pub worst: Option<Arc<[u32]>>,
 }
 
 /// What a node can inject.
@@ -317,7 +320,7 @@ mod tests {
             arrivals: arrival::parse(arrival).unwrap(),
             replies: None,
         };
-        let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16] };
+        let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16], worst: None };
         // A header and a trailer flit, two bytes a flit.
         let flits = |payload: u16| 2 + payload.div_ceil(2);
         let injection = Injection { rails: 4, mtu: 1024, flits: &flits, load: load.parse().unwrap() };
@@ -371,7 +374,7 @@ mod tests {
                 replies: None,
             };
             let side = if nodes == 4 { vec![2, 2] } else { vec![nodes] };
-            let shape = Shape { nodes, dimensions: side, leaf: vec![0; nodes as usize] };
+            let shape = Shape { nodes, dimensions: side, leaf: vec![0; nodes as usize], worst: None };
             let injection = Injection { rails: 1, mtu: 1024, flits: &|_| 10, load: Fraction::ONE };
             Traffic::build(&choice, &shape, &injection, seed)
         };
@@ -400,7 +403,7 @@ mod tests {
             arrivals: arrival::parse("saturating").unwrap(),
             replies: Some(Replies { payload: 60, outstanding: Some(4) }),
         };
-        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8] };
+        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8], worst: None };
         let flits = |payload: u16| 2 + payload.div_ceil(2);
         let injection = Injection { rails: 1, mtu: 1024, flits: &flits, load: Fraction::ONE };
         let traffic = Traffic::build(&choice, &shape, &injection, 1).unwrap();

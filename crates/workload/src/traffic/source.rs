@@ -108,7 +108,7 @@ mod tests {
             arrivals: arrival::parse(arrival).unwrap(),
             replies: None,
         };
-        let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16] };
+        let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16], worst: None };
         let injection = Injection { rails: 1, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };
         Arc::new(Traffic::build(&choice, &shape, &injection, seed).unwrap())
     }

@@ -66,7 +66,7 @@ mod tests {
     /// "hot-region: 25 % of packets to the first 12.5 % of nodes, rest uniform" (OQ-D6).
     #[test]
     fn the_default_is_a_quarter_of_the_packets_to_an_eighth_of_the_nodes() {
-        let shape = Shape { nodes: 64, dimensions: vec![64], leaf: vec![0; 64] };
+        let shape = Shape { nodes: 64, dimensions: vec![64], leaf: vec![0; 64], worst: None };
         let region = parse("hot-region").unwrap().fit(&shape, 0).unwrap();
         let to_region = |source| (0..8).map(|node| region.weight(NodeId(source), NodeId(node))).sum::<f64>();
         assert!((to_region(20) - (0.25 + 0.75 * 8.0 / 63.0)).abs() < 1e-12);
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_region_is_rounded_up_to_whole_nodes() {
-        let shape = Shape { nodes: 9, dimensions: vec![9], leaf: vec![0; 9] };
+        let shape = Shape { nodes: 9, dimensions: vec![9], leaf: vec![0; 9], worst: None };
         let region = parse("hot-region(packets=1)").unwrap().fit(&shape, 0).unwrap();
         assert_eq!(region.weight(NodeId(8), NodeId(1)), 0.5);
         assert_eq!(region.weight(NodeId(8), NodeId(2)), 0.0);

@@ -82,7 +82,7 @@ mod tests {
     use flitway_wiring::NodeId;
 
     fn fit(text: &str, nodes: u32, seed: u64) -> Result<Destinations, Misfit> {
-        let shape = Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize] };
+        let shape = Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None };
         parse(text).unwrap().fit(&shape, seed)
     }
 

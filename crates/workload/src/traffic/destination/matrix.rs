@@ -348,7 +348,9 @@ mod tests {
             assert_eq!(path, "m.txt");
             Ok(text.to_owned())
         });
-        pattern.unwrap().fit(&Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize] }, 1)
+        pattern
+            .unwrap()
+            .fit(&Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None }, 1)
     }
 
     #[test]

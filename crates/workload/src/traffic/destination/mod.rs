@@ -65,6 +65,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::<Reader>::new(
         (permutation::tornado::ENTRY, permutation::tornado::read),
         (permutation::neighbor::ENTRY, permutation::neighbor::read),
         (permutation::random::ENTRY, permutation::random::read),
+        (permutation::worst_case::ENTRY, permutation::worst_case::read),
         (hotspot::ENTRY, hotspot::read),
         (hot_region::ENTRY, hot_region::read),
         (sphere::ENTRY, sphere::read),
@@ -140,6 +141,11 @@ pub trait Pattern: fmt::Debug + Send + Sync {
     /// If the machine does not have what the pattern needs.
     fn fit(&self, shape: &Shape, seed: u64) -> Result<Destinations, Misfit>;
 
+    /// Whether it takes the worst permutation, [`Shape::worst`].
+    fn is_worst_case(&self) -> bool {
+        false
+    }
+
     /// What it depends on beyond its text: what a file says.
     fn content(&self) -> String {
         String::new()
@@ -203,6 +209,8 @@ pub enum Lack {
     },
     /// Two nodes on one leaf switch.
     LeafNeighbors,
+    /// Ways that a search for the worst can follow.
+    Ways,
 }
 
 impl fmt::Display for Misfit {
@@ -230,6 +238,9 @@ impl fmt::Display for Misfit {
                 write!(f, "a line for each of {nodes} nodes, and the file has {rows}")
             }
             Lack::LeafNeighbors => f.write_str("a leaf switch that carries two nodes or more"),
+            Lack::Ways => f.write_str(
+                "channels between switches, and ways that do not depend on load and are not too many to be followed one by one",
+            ),
         }
     }
 }
@@ -320,7 +331,12 @@ mod tests {
 
     /// An 8 x 8 mesh with two nodes on a switch would be 4 x 16; here: 64 nodes, four on a leaf.
     pub(super) fn shape() -> Shape {
-        Shape { nodes: 64, dimensions: vec![8, 8], leaf: (0..64).map(|node| node / 4).collect() }
+        Shape {
+            nodes: 64,
+            dimensions: vec![8, 8],
+            leaf: (0..64).map(|node| node / 4).collect(),
+            worst: Some((0..64).rev().collect()),
+        }
     }
 
     /// The pattern `name`; one that needs a file gets a matrix of `nodes` that is not symmetric and has a silent node.
@@ -390,7 +406,7 @@ mod tests {
 
     #[test]
     fn no_pattern_fits_a_machine_of_one_node() {
-        let shape = Shape { nodes: 1, dimensions: vec![1], leaf: vec![0] };
+        let shape = Shape { nodes: 1, dimensions: vec![1], leaf: vec![0], worst: None };
         for entry in CATALOG.entries() {
             let misfit = example(entry.name, 2).fit(&shape, 1).unwrap_err();
             assert_eq!(misfit.lack, Lack::SecondNode, "{}", entry.name);

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn four_packets_of_five_stay_on_the_leaf() {
         // Leaf switches 1, 3 and 4; node 4 is alone.
-        let shape = Shape { nodes: 5, dimensions: vec![5], leaf: vec![1, 1, 3, 3, 4] };
+        let shape = Shape { nodes: 5, dimensions: vec![5], leaf: vec![1, 1, 3, 3, 4], worst: None };
         let sphere = parse("sphere").unwrap().fit(&shape, 0).unwrap();
         let weight = |source, destination| sphere.weight(NodeId(source), NodeId(destination));
         assert!((weight(0, 1) - (0.8 + 0.2 / 4.0)).abs() < 1e-12);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_machine_with_one_node_on_each_switch_has_no_sphere() {
-        let shape = Shape { nodes: 4, dimensions: vec![4], leaf: vec![0, 1, 2, 3] };
+        let shape = Shape { nodes: 4, dimensions: vec![4], leaf: vec![0, 1, 2, 3], worst: None };
         let misfit = parse("sphere").unwrap().fit(&shape, 0).unwrap_err();
         assert_eq!(misfit.lack, Lack::LeafNeighbors);
     }

@@ -113,9 +113,10 @@ mod tests {
 
     fn fit(text: &str, dimensions: &[u32]) -> Result<Destinations, Misfit> {
         let nodes = dimensions.iter().product();
-        parse(text)
-            .unwrap()
-            .fit(&Shape { nodes, dimensions: dimensions.to_vec(), leaf: vec![0; nodes as usize] }, 1)
+        parse(text).unwrap().fit(
+            &Shape { nodes, dimensions: dimensions.to_vec(), leaf: vec![0; nodes as usize], worst: None },
+            1,
+        )
     }
 
     /// To whom a node sends, and what part.

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn of_two_nodes_each_sends_to_the_other() {
-        let shape = Shape { nodes: 2, dimensions: vec![2], leaf: vec![0, 0] };
+        let shape = Shape { nodes: 2, dimensions: vec![2], leaf: vec![0, 0], worst: None };
         let uniform = Uniform::new(&shape, "uniform").unwrap();
         let mut stream = Stream::new(1, 0, Purpose::Test);
         for _ in 0..20 {

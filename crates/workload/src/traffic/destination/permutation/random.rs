@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn every_permutation_is_equally_likely() {
-        let shape = Shape { nodes: 3, dimensions: vec![3], leaf: vec![0; 3] };
+        let shape = Shape { nodes: 3, dimensions: vec![3], leaf: vec![0; 3], worst: None };
         let pattern = parse("randperm").unwrap();
         let mut counts = BTreeMap::new();
         for seed in 0..6_000 {
