@@ -69,6 +69,8 @@ gallery! {
     what_the_network_costs_lammps "06-lammps"
     which_of_two_fabrics "07-two-fabrics"
     whether_minimal_routing_is_enough "08-dragonfly"
+    which_of_three_topologies "09-three-topologies"
+    whether_a_fabric_has_credit_loops "10-credit-loops"
 }
 
 #[test]
