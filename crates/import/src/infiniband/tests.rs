@@ -39,6 +39,29 @@ fn a_block_has_its_name_its_addresses_and_its_cables() {
     assert_eq!(fabric.notes.dropped, ["1 cable from a switch to itself"]);
 }
 
+/// The GUID of a device is that of the line above its block, else the one in its id; tables of OpenSM go by it.
+#[test]
+fn a_guid_is_that_of_the_line_above_or_else_of_the_id() {
+    let block = |above: &str, id: &str| format!("{above}Switch 8 \"{id}\" # \"s\" lid 1 lmc 0\n");
+    let guid = |text: &str| of(&format!("{text}[1] \"H-1\"[1]\nCa 1 \"H-1\"\n")).unwrap().switches[0].guid;
+    let id = "S-0002c90300aa0000";
+    assert_eq!(guid(&block("", id)), Some(0x2_c903_00aa_0000));
+    assert_eq!(guid(&block("switchguid=0x77(77)\n", id)), Some(0x77));
+    assert_eq!(guid(&block("switchguid=0x77(77)\nsysimgguid=0x88\nvendid=0x2c9\n", id)), Some(0x77));
+    assert_eq!(
+        guid(&block("sysimgguid=0x88\n", id)),
+        Some(0x2_c903_00aa_0000),
+        "of the system, not of the device"
+    );
+    for other in ["S-2c9", "leaf-0002c90300aa0000", "S-0002c90300aa000g", "Switch1"] {
+        assert_eq!(guid(&block("", other)), None, "{other}");
+    }
+    let two = format!("switchguid=0x77\n{}{}", block("", "S-1"), block("", "S-2"));
+    let fabric = of(&format!("{two}[1] \"S-1\"[1]\n[2] \"H-1\"[1]\nCa 1 \"H-1\"\n")).unwrap();
+    let guids: Vec<Option<u64>> = fabric.switches.iter().map(|switch| switch.guid).collect();
+    assert_eq!(guids, [Some(0x77), None], "it is of one block");
+}
+
 #[test]
 fn a_net_file_of_ibsim_needs_no_more_than_ids() {
     let fabric =
