@@ -612,7 +612,7 @@ fn routings_that_switches_select_for_need_switches_that_do() {
     assert!(problem.contains("switch.selection=least-loaded"), "{problem}");
     load("th-frame", &[&adaptive[..], &["switch.selection=least-loaded"]].concat());
     let problem = refused("mesh-8x8", &["routing.algorithm=s-mod-k"]);
-    assert!(problem.contains("a fat-tree or a k-ary-n-tree"), "{problem}");
+    assert!(problem.contains("a fat-tree, a k-ary-n-tree or an xgft"), "{problem}");
     let problem = refused("th-frame", &[&tiled[..], &["routing={algorithm=\"par\"}"]].concat());
     assert!(problem.contains("dragonfly"), "{problem}");
 }

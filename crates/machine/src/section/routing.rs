@@ -70,13 +70,13 @@ static ROUTINGS: &[Row] = &[
     Row {
         choice: Choice {
             name: "s-mod-k",
-            doc: "For fat trees and k-ary n-trees. On the way up the source number picks the port as the destination number does \
-                  in d-mod-k; all packets of a node climb one way.",
+            doc: "For fat trees, k-ary n-trees and XGFTs. On the way up the source number picks the port as the destination number \
+                  does in d-mod-k; all packets of a node climb one way.",
         },
         kind: RoutingKind::SModK,
         for_study: None,
         variant: None,
-        needs: Needs::Kinds(&["fat-tree", "k-ary-n-tree"]),
+        needs: Needs::Kinds(&["fat-tree", "k-ary-n-tree", "xgft"]),
         leads_worms: false,
         draws: false,
         selects: false,

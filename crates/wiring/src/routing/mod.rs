@@ -190,7 +190,7 @@ pub enum RoutingError {
     NotStages,
     /// Routing-table buffers need the fat tree of Tianhe-2.
     NotAThTree,
-    /// s-mod-k needs a fat tree or k-ary n-tree.
+    /// s-mod-k needs a fat tree, a k-ary n-tree or an XGFT.
     NotAFullTree,
     /// Valiant's routing and UGAL need a dragonfly or a HyperX.
     NoIntermediates,
@@ -218,7 +218,9 @@ impl std::fmt::Display for RoutingError {
                 f.write_str("destination-tag routing needs a unidirectional multistage network")
             }
             RoutingError::NotAThTree => f.write_str("routing-table buffers need the fat tree of Tianhe-2"),
-            RoutingError::NotAFullTree => f.write_str("s-mod-k routing needs a fat tree or k-ary n-tree"),
+            RoutingError::NotAFullTree => {
+                f.write_str("s-mod-k routing needs a fat tree, a k-ary n-tree or an XGFT")
+            }
             RoutingError::NoIntermediates => {
                 f.write_str("Valiant routing and UGAL need a dragonfly or a HyperX")
             }
@@ -308,6 +310,7 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
             return by_intermediates(kind, topology);
         }
         (RoutingKind::SModK, Shape::Tree(shape)) => Arc::new(s_mod_k::SModK::new(shape, topology)),
+        (RoutingKind::SModK, Shape::Xgft(shape)) => Arc::new(s_mod_k::SModKXgft::new(shape)),
         (RoutingKind::SModK, _) => return Err(RoutingError::NotAFullTree),
         (RoutingKind::Tables, _) => return Err(RoutingError::Tables),
         _ if topology.is_one_way() => return Err(RoutingError::OneWay),

@@ -2,11 +2,12 @@
 //! node climb one way, whomever they are for; the way down is unique.
 //!
 //! Source: Rodriguez et al., "Oblivious routing schemes in extended generalized fat tree networks", CLUSTER 2009. At level `i`
-//! the port is digit `i` of the source, and that is the number of the port by which the packet has come.
+//! the port is digit `i` of the source, and that is the number of the port by which the packet has come. In an extended
+//! generalized fat tree there may be fewer ports up than down: it is that number modulo the ports up.
 
 use super::d_mod_k::DModK;
 use super::{Arrival, Candidate, Header, Hop, Relation};
-use crate::topology::{Topology, TreeShape};
+use crate::topology::{Topology, TreeShape, XgftShape};
 use crate::{PortId, SwitchId};
 
 #[derive(Debug)]
@@ -34,13 +35,43 @@ impl Relation for SModK {
     }
 }
 
+/// The same in an extended generalized fat tree.
+#[derive(Debug)]
+pub(super) struct SModKXgft {
+    shape: XgftShape,
+}
+
+impl SModKXgft {
+    pub(super) fn new(shape: &XgftShape) -> Self {
+        SModKXgft { shape: shape.clone() }
+    }
+}
+
+impl Relation for SModKXgft {
+    fn tells_nodes_apart(&self) -> bool {
+        true
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let node = header.destination();
+        let (level, subtree, _) = self.shape.place(here);
+        let port = if self.shape.is_below(level, subtree, node) {
+            self.shape.port_down(level, node)
+        } else {
+            let up = self.shape.ports_up(level);
+            PortId(up.start + arrival.port.0 % (up.end - up.start))
+        };
+        Candidate { hop: Hop { port, class: 0 }, header }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::RoutingKind;
     use super::super::tests::{conformance, routing};
     use crate::NodeId;
     use crate::dependency::Dependencies;
-    use crate::topology::TopologySettings;
+    use crate::topology::{End, TopologySettings};
     use std::collections::BTreeSet;
 
     fn trees() -> [TopologySettings; 3] {
@@ -82,6 +113,33 @@ mod tests {
             let there = |source: NodeId, node: NodeId| f64::from(u8::from(order[source.index()] == node.0));
             let back = |source: NodeId, node: NodeId| there(node, source);
             assert_eq!(most(RoutingKind::SModK, &there), most(RoutingKind::DModK, &back));
+        }
+    }
+
+    /// Tapered trees, leaf-spine and parallel cables: what climbs is spread over the ports up as evenly as by d-mod-k.
+    #[test]
+    fn extended_trees_are_climbed_by_the_source_and_evenly() {
+        for (down, up, cables) in [
+            (vec![4, 4], vec![1, 2], vec![1]),
+            (vec![4, 2, 2], vec![1, 4, 2], vec![1]),
+            (vec![6, 5], vec![1, 3], vec![1, 2]),
+            (vec![4, 4, 2], vec![1, 2, 2], vec![1, 1, 2]),
+        ] {
+            let settings = TopologySettings::Xgft { down, up, cables };
+            conformance(&routing(RoutingKind::SModK, &settings));
+            let climbs = |kind| {
+                let routing = routing(kind, &settings);
+                let (topology, dependencies) = (routing.topology(), Dependencies::of(&routing));
+                let is_up = |end: End| match end {
+                    End::Switch(switch, port) => {
+                        matches!(topology.wire(switch, port), Some((_, End::Switch(next, _))) if next > switch)
+                    }
+                    End::Node(_) => false,
+                };
+                let loads = dependencies.loads(|_, _| 1.0);
+                loads.filter(|(channel, _)| is_up(channel.sender)).map(|(_, load)| load).fold(0.0, f64::max)
+            };
+            assert_eq!(climbs(RoutingKind::SModK), climbs(RoutingKind::DModK), "{settings:?}");
         }
     }
 }
