@@ -40,23 +40,23 @@ impl Reach {
     /// worms that could not close a ring of dependencies with those.
     #[must_use]
     pub fn new(routing: &Routing) -> Option<Reach> {
-        let topology = routing.topology();
-        let parents = match (routing.kind(), topology.shape()) {
-            (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),
+        match routing.topology().shape() {
             // Over parallel links a node would be reached through several ports.
-            (RoutingKind::DModK, Shape::Xgft(tree)) if tree.is_simple() => {
-                let up = |switch| tree.ports_up(tree.place(SwitchId(switch)).0);
-                let mask = |switch| up(switch).fold(0, |mask, port| mask | 1 << port);
-                (0..topology.switches()).map(mask).collect()
-            }
-            (RoutingKind::DestinationTag, Shape::Stages(_)) => vec![0; topology.switches() as usize],
-            (RoutingKind::UpDown, _) => {
-                let parent = |it: &Option<(PortId, SwitchId, PortId)>| it.map_or(0, |it| 1 << it.0.0);
-                spanning_tree(topology).iter().map(parent).collect()
-            }
-            _ => return None,
-        };
-        Some(Reach { switches: places(topology, &parents) })
+            Shape::Xgft(tree) if routing.kind() == RoutingKind::DModK && !tree.is_simple() => None,
+            _ => Reach::by_first_links(routing),
+        }
+    }
+
+    /// The same where worms take the first of parallel links.
+    #[must_use]
+    pub fn by_first_links(routing: &Routing) -> Option<Reach> {
+        Some(Reach { switches: places(routing.topology(), &parents(routing)?) })
+    }
+
+    /// Whether there is a way for worms that take the first of parallel links.
+    #[must_use]
+    pub fn is_there(routing: &Routing) -> bool {
+        parents(routing).is_some()
     }
 
     /// The ports of `here` that lead up.
@@ -64,6 +64,13 @@ impl Reach {
     #[must_use]
     pub fn up(&self, here: SwitchId) -> Ports {
         self.switches[here.index()].up
+    }
+
+    /// Whether all of `set` is below `here`.
+    #[inline]
+    #[must_use]
+    pub fn covers(&self, here: SwitchId, set: &NodeSet) -> bool {
+        set.is_within(&self.switches[here.index()].below)
     }
 
     /// The ports of `here` that a worm for `set` takes on its way down.
@@ -90,7 +97,7 @@ impl Reach {
     #[must_use]
     pub fn climb(&self, topology: &Topology, source: NodeId, set: &NodeSet) -> u32 {
         let (mut here, mut climb) = (topology.home(source).0, 0);
-        while !set.is_within(&self.switches[here.index()].below) {
+        while !self.covers(here, set) {
             let up = ports(self.switches[here.index()].up).next().expect("the top reaches every node");
             let Some((_, End::Switch(next, _))) = topology.wire(here, up) else {
                 unreachable!("a port up leads to a switch")
@@ -109,6 +116,39 @@ pub fn ports(mask: Ports) -> impl Iterator<Item = PortId> {
         left &= left - 1;
         Some(PortId(port))
     })
+}
+
+/// For each switch its ports up; `None` where there is no way for worms that could not close a ring of dependencies.
+fn parents(routing: &Routing) -> Option<Vec<Ports>> {
+    let topology = routing.topology();
+    Some(match (routing.kind(), topology.shape()) {
+        (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),
+        (RoutingKind::DModK, Shape::Xgft(tree)) => {
+            let up = |here: SwitchId| tree.ports_up(tree.place(here).0).map(PortId);
+            let mask = |switch| first_links(topology, SwitchId(switch), up(SwitchId(switch)));
+            (0..topology.switches()).map(mask).collect()
+        }
+        (RoutingKind::DestinationTag, Shape::Stages(_)) => vec![0; topology.switches() as usize],
+        (RoutingKind::UpDown, _) => {
+            let parent = |it: &Option<(PortId, SwitchId, PortId)>| it.map_or(0, |it| 1 << it.0.0);
+            spanning_tree(topology).iter().map(parent).collect()
+        }
+        _ => return None,
+    })
+}
+
+/// Those of the `ports` of `here` that are the first to lead to a switch.
+fn first_links(topology: &Topology, here: SwitchId, ports: impl Iterator<Item = PortId>) -> Ports {
+    let (mut mask, mut reached) = (0, Vec::new());
+    for port in ports {
+        if let Some((_, End::Switch(next, _))) = topology.wire(here, port)
+            && !reached.contains(&next)
+        {
+            reached.push(next);
+            mask |= 1 << port.0;
+        }
+    }
+    mask
 }
 
 /// For each switch of a fat tree its ports up.
@@ -246,6 +286,42 @@ mod tests {
         let set = NodeSet::new([0, 3, 9, 63].map(NodeId));
         assert_eq!((reach.outputs(leaf, &set), reach.outputs(next, &set)), (0b1001, 0b0101));
         assert_eq!((reach.down_to(leaf, NodeId(3)), reach.down_to(leaf, NodeId(4))), (Some(PortId(3)), None));
+    }
+
+    /// What stands for all parallel links, and what broadcasts of Elite4s rely on: by first ports up there is one tree.
+    #[test]
+    fn from_all_nodes_below_the_first_ports_up_lead_to_one_switch() {
+        let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::Xgft {
+            down: down.to_vec(),
+            up: up.to_vec(),
+            cables: cables.to_vec(),
+        };
+        for settings in [
+            TopologySettings::KaryNTree { arity: 4, levels: 3 },
+            TopologySettings::FatTree { ports: 8, levels: 3 },
+            xgft(&[4, 4, 2], &[1, 4, 2], &[1, 1, 2]),
+        ] {
+            let topology = Arc::new(Topology::build(&settings).expect("a topology of a test can be built"));
+            let routing = Routing::new(RoutingKind::DModK, Arc::clone(&topology)).expect("they go together");
+            let reach = Reach::by_first_links(&routing).expect("worms can go there");
+            for first in 0..topology.nodes() {
+                let set = NodeSet::new((first..(first + 7).min(topology.nodes())).map(NodeId));
+                let root_of = |source: NodeId| {
+                    let mut here = topology.home(source).0;
+                    while !reach.covers(here, &set) {
+                        let up = ports(reach.up(here)).next().expect("there is a way up");
+                        let Some((_, End::Switch(next, _))) = topology.wire(here, up) else {
+                            panic!("a switch")
+                        };
+                        here = next;
+                    }
+                    here
+                };
+                let roots: Vec<SwitchId> = set.iter().map(root_of).collect();
+                assert!(roots.iter().all(|root| *root == roots[0]), "{settings:?} {first}: {roots:?}");
+                assert_eq!(copies(&topology, &reach, NodeId(0), &set).len() as u32, set.len());
+            }
+        }
     }
 
     #[test]
