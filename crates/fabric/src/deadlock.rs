@@ -66,6 +66,13 @@ pub enum Need {
         /// The output.
         output: PortId,
     },
+    /// Flits of its own that the buffer of an input has no room for, before other copies have taken those before them.
+    Copies {
+        /// The input.
+        input: PortId,
+        /// Its virtual channel.
+        vc: u8,
+    },
     /// Flits of its own that have not come yet.
     Flits {
         /// The input by which they come.
@@ -192,7 +199,11 @@ mod tests {
     fn ring(packets: &[Waiting]) -> Option<Vec<u32>> {
         let holder = |packet: &Waiting, need: &Need| match need {
             Need::Output { by, .. } => Some(Fifo { port: *by, ..packet.fifo }),
-            Need::Space { .. } | Need::Queue { .. } | Need::Room { .. } | Need::Flits { .. } => None,
+            Need::Space { .. }
+            | Need::Queue { .. }
+            | Need::Room { .. }
+            | Need::Copies { .. }
+            | Need::Flits { .. } => None,
         };
         find(packets, holder).map(|deadlock| deadlock.ring.iter().map(|link| link.fifo.port.0).collect())
     }

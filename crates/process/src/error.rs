@@ -23,6 +23,8 @@ pub enum PlanError {
     FreshNeedsWorms,
     /// Worms do not go to ranges.
     RangesOfWorms,
+    /// Broadcasts to ranges go up and down a tree, and the routing has none.
+    RangesNeedTree,
     /// Worms do not go by way of roots that their senders choose.
     RootOfWorms,
 }
@@ -43,6 +45,9 @@ impl fmt::Display for PlanError {
             ),
             PlanError::RangesOfWorms => {
                 f.write_str("a worm names its receivers one by one, and not ranges of them")
+            }
+            PlanError::RangesNeedTree => {
+                f.write_str("broadcasts go up and down a tree, and packets of this routing do not")
             }
             PlanError::RootOfWorms => {
                 f.write_str("worms find their way themselves, and not by way of a root that is chosen")

@@ -142,7 +142,7 @@ impl Event {
                 [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, 0, 0]
             }
             Event::Missed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
-            Event::Passed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
+            Event::Passed(it) => [it.switch.into(), it.input.0.into(), it.vc.into(), it.outputs, 0, 0],
             Event::Chosen(it) => [it.component, it.port.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::PacketLost(it) => key_of_loss(&it),
             Event::LinkChanged(it) => key_of_change(&it),

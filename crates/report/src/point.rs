@@ -222,15 +222,9 @@ impl Point {
         Point { reply: Some(reply), ..self }
     }
 
-    /// The point with what `measurement` says of multicast operations at their `offered_load`.
+    /// The point with what `measurement` says of multicast operations, and what is known of them before.
     #[must_use]
-    pub fn with_multicast(
-        self,
-        offered_load: f64,
-        zero_load_cycles: f64,
-        measurement: &Measurement,
-        scale: Scale,
-    ) -> Self {
+    pub fn with_multicast(self, closed: &ClosedForms, measurement: &Measurement, scale: Scale) -> Self {
         let of = &measurement.total.operations;
         let everything = f64::from(scale.nodes) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
         let known = |estimate: Estimate, mean: f64| Estimate {
@@ -238,9 +232,10 @@ impl Point {
             half_width: if measurement.has_intervals { estimate.half_width } else { f64::INFINITY },
         };
         let multicast = MulticastPoint {
-            offered_load,
+            offered_load: closed.offered_load,
             accepted_load: of.flits as f64 / everything,
-            zero_load_last_copy_ns: scale.clock.nanos(zero_load_cycles),
+            zero_load_last_copy_ns: scale.clock.nanos(closed.last_copy_cycles),
+            ranges: closed.ranges,
             operations: of.last.count,
             copies: of.copies,
             last_copy_latency: tallied(
@@ -455,6 +450,9 @@ fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
             Need::Room { output } => {
                 format!("room in the central buffer, of which packets for output port {output} have some")
             }
+            Need::Copies { input, .. } => {
+                format!("flits that the other copies of it keep out of the buffer at input port {input}")
+            }
             Need::Flits { input, .. } => {
                 format!("the rest of its own flits, which come by input port {input}")
             }
@@ -521,6 +519,8 @@ pub struct MulticastPoint {
     pub accepted_load: f64,
     /// In closed form: the last copy when nothing else is in the network, in nanoseconds.
     pub zero_load_last_copy_ns: f64,
+    /// Ranges of consecutive nodes into which an operation is cut, in the mean, where switches copy to such alone.
+    pub ranges: Option<f64>,
     /// Operations that are over.
     pub operations: u64,
     /// Copies delivered.
@@ -533,12 +533,24 @@ pub struct MulticastPoint {
     pub missed: u64,
 }
 
+/// What is known of multicast operations before they are measured.
+#[derive(Clone, Copy, Debug)]
+pub struct ClosedForms {
+    /// Flits of copies to be delivered, as a fraction of what all nodes can receive.
+    pub offered_load: f64,
+    /// Latency of the last copy when nothing else is in the network.
+    pub last_copy_cycles: f64,
+    /// Ranges of an operation, where its receivers are cut into such.
+    pub ranges: Option<f64>,
+}
+
 impl MulticastPoint {
     /// The numbers of the object `multicast` of a point: path and unit.
     pub const FIELDS: &[(&str, &str)] = &[
         ("multicast.offered_load", "fraction of what nodes can receive"),
         ("multicast.accepted_load", "fraction of what nodes can receive"),
         ("multicast.zero_load_last_copy_ns", "ns"),
+        ("multicast.ranges", "ranges"),
         ("multicast.operations", "operations"),
         ("multicast.copies", "copies"),
         ("multicast.last_copy_latency_ns.mean", "ns"),
@@ -561,6 +573,9 @@ impl MulticastPoint {
         object.insert("offered_load".to_owned(), json!(self.offered_load));
         object.insert("accepted_load".to_owned(), json!(self.accepted_load));
         object.insert("zero_load_last_copy_ns".to_owned(), json!(self.zero_load_last_copy_ns));
+        if let Some(ranges) = self.ranges {
+            object.insert("ranges".to_owned(), json!(ranges));
+        }
         object.insert("operations".to_owned(), json!(self.operations));
         object.insert("copies".to_owned(), json!(self.copies));
         for (key, latency) in [

@@ -4,7 +4,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{LaneChoice, Rate, ReplyLanes};
-use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings};
+use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, Roots};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -170,6 +170,7 @@ fn elite4s_conform() {
         vcs: 2,
         buffer_flits: 32,
         selection: Selection::LeastLoaded,
+        roots: Roots::One,
         answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334 }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,

@@ -9,11 +9,12 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{Delivery, Fabric, Flow, Packet, Simulation};
-use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings};
+use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, Roots};
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{RoutingKind, Selection};
-use flitway_wiring::topology::TopologySettings;
-use flitway_wiring::{Destination, NodeId, RailId};
+use flitway_wiring::topology::{End, TopologySettings};
+use flitway_wiring::{Destination, NodeId, NodeSet, RailId, SetId};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const HELD: Option<AnswerSettings> = Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334 });
@@ -25,6 +26,7 @@ fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {
         vcs,
         buffer_flits: 256,
         selection: Selection::First,
+        roots: Roots::One,
         answer,
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,
@@ -103,6 +105,94 @@ fn corrupt_packets_are_sent_again_until_each_has_been_delivered_once() {
         names.dedup();
         assert_eq!((names.len(), delivered.iter().map(Vec::len).sum()), (sent, sent));
     }
+}
+
+/// `script` with a broadcast to `nodes` in cycle `created`.
+fn with_broadcast(script: Script, nodes: std::ops::Range<u32>, created: u64, payload: u16) -> Script {
+    let set = NodeSet::new(nodes.map(NodeId));
+    let to = Destination::Nodes(SetId { set: 0, nodes: set.len() });
+    let broadcast = Packet { destination: to, created: Cycle(created), ..packet(0, payload, 99) };
+    let packets = script.packets.into_iter().chain([broadcast]).collect();
+    Script { set: Some(Arc::new(set)), ..Script::new(packets) }
+}
+
+/// Copies take as long as packets for their nodes on the same way, and the next broadcast waits for all answers.
+#[test]
+fn broadcasts_take_their_closed_forms() {
+    let trees = [
+        (TopologySettings::KaryNTree { arity: 2, levels: 3 }, 8),
+        (TopologySettings::Xgft { down: vec![4, 4, 2], up: vec![1, 4, 2], cables: vec![1, 1, 2] }, 32),
+    ];
+    for (tree, nodes) in trees {
+        let fabric = fabric(&tree, RoutingKind::DModK, 5, elite(2, HELD));
+        for (source, range) in [(0, 0..nodes), (5, 4..7), (1, 3..nodes - 1), (nodes - 1, 0..1)] {
+            let mut scripts = vec![Script::default(); nodes as usize];
+            let from = &mut scripts[source as usize];
+            *from = with_broadcast(std::mem::take(from), range.clone(), 3, 2_048);
+            *from = with_broadcast(std::mem::take(from), range.clone(), 3, 2_048);
+            let (mut delivered, left, _) = run(&fabric, scripts);
+            assert_eq!((delivered.len(), left), (2 * range.len(), 0));
+            delivered.sort_by_key(|it| (it.delivered, it.destination));
+            let set = NodeSet::new(range.map(NodeId));
+            let copies = fabric.zero_load_worm(NodeId(source), &set, 2_048).unwrap();
+            let answer = fabric.zero_load_answer(NodeId(source), &set, 2_048).unwrap();
+            let times = |start: u64| copies.iter().map(move |it| (it.0, start + it.1, it.2));
+            let mut expected: Vec<_> = times(3).chain(times(3 + answer)).collect();
+            expected.sort_by_key(|it| (it.1, it.0));
+            let got = delivered.iter().map(|it| (it.destination, it.delivered.0, u32::from(it.hops)));
+            assert_eq!(got.collect::<Vec<_>>(), expected, "{source}");
+        }
+    }
+}
+
+/// Two broadcasts come down from two roots to the same switches, each to another one first. By way of one tree they do not.
+#[test]
+fn two_broadcasts_by_way_of_two_roots_deadlock_and_of_one_do_not() {
+    let tree = TopologySettings::KaryNTree { arity: 2, levels: 2 };
+    for (roots, payload, is_stuck) in
+        [(Roots::Any, 2_048, true), (Roots::Any, 512, false), (Roots::One, 2_048, false)]
+    {
+        let chip = EliteSettings { roots, ..elite(2, HELD) };
+        let mut fabric = fabric(&tree, RoutingKind::DModK, 2, chip);
+        // From the first root it is far to the second leaf, and from the second root to the first.
+        for (link, latency) in fabric.routing.topology().links().iter().zip(&mut fabric.latencies) {
+            let ends = link.ends.map(|end| match end {
+                End::Switch(switch, _) => switch.0,
+                End::Node(_) => 0,
+            });
+            let [lower, upper] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+            let is_far = matches!((lower, upper), (1, 2) | (0, 3));
+            *latency = if is_far { 300 } else { 2 };
+        }
+        let broadcast = |script| with_broadcast(script, 0..4, 50, payload);
+        // What takes the first way up from the second leaf sends the second broadcast to the other root.
+        let unicast = Script::new(vec![packet(0, 2_048, 0)]);
+        let scripts =
+            vec![broadcast(Script::default()), Script::default(), broadcast(Script::default()), unicast];
+        let (delivered, left, ring) = run(&fabric, scripts);
+        assert_eq!(ring.is_some(), is_stuck, "{roots:?} {payload}: {left} left");
+        assert_eq!(delivered.len() == 9, !is_stuck, "{}", delivered.len());
+    }
+}
+
+/// A broadcast of which a copy is corrupt goes to all nodes again, and each delivers it once.
+#[test]
+fn corrupt_broadcasts_are_sent_again_and_delivered_once() {
+    let tree = TopologySettings::KaryNTree { arity: 2, levels: 3 };
+    let mut fabric = fabric(&tree, RoutingKind::DModK, 5, elite(2, HELD));
+    fabric.errors.flit = u64::MAX / 3_000;
+    let script = |source: u32| {
+        (0..6_u32).fold(Script::default(), |script, turn| {
+            with_broadcast(script, 0..8, u64::from(100 * turn + source), 512)
+        })
+    };
+    let mut simulation =
+        Simulation::<Elite, _, _>::new(&fabric, (0..8).map(script).collect(), 1, Deliveries::default);
+    assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+    let (books, counters) = (simulation.audit(), simulation.counters());
+    assert!(books.holds() && books.in_network == 0, "{books:?}");
+    assert!(counters.link.nacks > 20 && counters.link.nacks == counters.link.repeated, "{counters:?}");
+    assert_eq!(counters.packets_delivered, 8 * 6 * 8);
 }
 
 /// Two packets on one link take turns: both take twice as long, and no longer.

@@ -5,6 +5,7 @@
 //! tree, so no copy arrives twice. How a packet comes to the root of the tree is the group table's [`Ascent`].
 
 use crate::NodeId;
+use crate::reach::Reach;
 use crate::routing::{Hop, Route, Routing, RoutingKind, spanning_tree};
 use crate::topology::{End, Shape, Topology, TreeShape};
 use crate::{PortId, SwitchId};
@@ -350,6 +351,14 @@ fn table_of_links(
         }
     }
     Tree { masks: masks.into(), parents: parents.into() }
+}
+
+/// Whether packets for ranges of nodes go up and down the tree that those for one node take, so that the two together can
+/// close no ring: a fat tree routed by d-mod-k, or one switch.
+#[must_use]
+pub fn takes_ranges(routing: &Routing) -> bool {
+    let is_single = routing.topology().switches() == 1;
+    Reach::is_there(routing) && (is_single || routing.kind() == RoutingKind::DModK)
 }
 
 #[cfg(test)]

@@ -55,6 +55,35 @@ impl NodeSet {
         beyond && self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
 
+    /// Whether it is a run: consecutive nodes, one or more.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        let mut nodes = self.iter();
+        let first = nodes.next();
+        let last = nodes.last().or(first);
+        first.zip(last).is_some_and(|(first, last)| last.0 - first.0 + 1 == self.len())
+    }
+
+    /// The fewest runs of consecutive nodes that it is made of, where those that are also in `free` may be in a run, too.
+    #[must_use]
+    pub fn runs(&self, free: &NodeSet) -> Vec<NodeSet> {
+        let mut runs: Vec<NodeSet> = Vec::new();
+        let mut last: Option<NodeId> = None;
+        for node in self.iter() {
+            let between = |last: NodeId| last.0 + 1..node.0;
+            match last.filter(|last| between(*last).all(|gap| free.contains(NodeId(gap)))) {
+                Some(last) => {
+                    if let Some(run) = runs.last_mut() {
+                        (last.0 + 1..=node.0).for_each(|node| run.insert(NodeId(node)));
+                    }
+                }
+                None => runs.push(NodeSet::new([node])),
+            }
+            last = Some(node);
+        }
+        runs
+    }
+
     /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -88,6 +117,15 @@ mod tests {
         let low = NodeSet::new([NodeId(3)]);
         assert!(low.is_within(&set) && !set.is_within(&low) && set.intersects(&low));
         assert!(!NodeSet::new([NodeId(4), NodeId(65)]).intersects(&set));
+        let all = NodeSet::new([3, 4, 5, 7, 9].map(NodeId));
+        let runs = |free: &[u32]| {
+            let free = NodeSet::new(free.iter().copied().map(NodeId));
+            let runs = all.runs(&free);
+            assert!(runs.iter().all(NodeSet::is_run));
+            runs.iter().map(NodeSet::len).collect::<Vec<_>>()
+        };
+        assert_eq!((runs(&[]), runs(&[6, 2]), runs(&[6, 8])), (vec![3, 1, 1], vec![5, 1], vec![7]));
+        assert!(!all.is_run() && !NodeSet::default().is_run() && NodeSet::default().runs(&all).is_empty());
         set.remove(NodeId(200));
         assert!(!set.is_within(&low));
         set.remove(NodeId(64));

@@ -50,13 +50,13 @@ impl Reach {
     /// The same where worms take the first of parallel links.
     #[must_use]
     pub fn by_first_links(routing: &Routing) -> Option<Reach> {
-        Some(Reach { switches: places(routing.topology(), &parents(routing)?) })
+        Some(Reach { switches: places(routing.topology(), &ports_up(routing)?) })
     }
 
     /// Whether there is a way for worms that take the first of parallel links.
     #[must_use]
     pub fn is_there(routing: &Routing) -> bool {
-        parents(routing).is_some()
+        ports_up(routing).is_some()
     }
 
     /// The ports of `here` that lead up.
@@ -119,7 +119,8 @@ pub fn ports(mask: Ports) -> impl Iterator<Item = PortId> {
 }
 
 /// For each switch its ports up; `None` where there is no way for worms that could not close a ring of dependencies.
-fn parents(routing: &Routing) -> Option<Vec<Ports>> {
+#[must_use]
+pub fn ports_up(routing: &Routing) -> Option<Vec<Ports>> {
     let topology = routing.topology();
     Some(match (routing.kind(), topology.shape()) {
         (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),

@@ -418,10 +418,15 @@ fn random_scripts<C: Chip + 'static>(fabric: &Fabric<C>) -> Vec<Script> {
 
 /// The same, but that every fourth packet is for the group of `fabric`, or for a set of nodes, and with barriers beside them.
 fn collective_scripts<C: Chip + 'static>(fabric: &Fabric<C>) -> Vec<Script> {
-    let set = NodeSet::new((0..fabric.nodes()).step_by(2).map(NodeId));
+    let sets = fabric.chip.offers().sets;
+    let nodes = fabric.nodes();
+    let set: NodeSet = match sets {
+        Some(sets) if !sets.any => NodeSet::new((1..=nodes / 2).map(NodeId)),
+        _ => NodeSet::new((0..nodes).step_by(2).map(NodeId)),
+    };
     let to_group = (!fabric.groups.is_empty()).then_some(Destination::Group(GroupId(0), 0));
     let to_set = Destination::Nodes(SetId { set: 0, nodes: set.len() });
-    let destination = to_group.or_else(|| fabric.chip.offers().sets.map(|_| to_set));
+    let destination = to_group.or_else(|| sets.map(|_| to_set));
     let (set, barriers) = (Arc::new(set), if fabric.barriers.is_empty() { 0 } else { 9 });
     let mut scripts = random_scripts(fabric);
     for script in &mut scripts {
@@ -458,7 +463,8 @@ fn simulation<A: Architecture>(
         simulation.settle();
         assert!(simulation.audit().holds(), "after {}: {:?}", simulation.now(), simulation.audit());
     }
-    assert!(simulation.deadlock().is_none(), "nothing waits for ever");
+    let found = simulation.deadlock();
+    assert!(found.is_none(), "nothing waits for ever: {found:?}");
     let all = deliveries(&mut simulation);
     (simulation, all)
 }

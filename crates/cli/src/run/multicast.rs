@@ -64,6 +64,9 @@ pub(crate) fn header(session: &Session, workload: &MulticastWorkload, run: &Mult
         plural(multicast.senders() as u32, "node", "s"),
         multicast.receivers_mean(),
     );
+    if let Some(ranges) = run.plan().ranges_mean() {
+        let _ = write!(text, ", in {ranges:.1} ranges");
+    }
     text.push_str(&remarks::above_one(&workload.loads, false));
     text.push_str(&beside(workload.beside.as_ref(), &workload.written));
     let nanos = session.machine().clock.nanos(run.zero_load_last_copy());

@@ -178,12 +178,15 @@ fn plan_misfit(plan: &flitway_process::PlanError, message: String, settings: &Mu
             Problem::new("root", message).help("use `--root table`")
         }
         PlanError::NoCopies => Problem::new("by", message)
-            .help("use `--by binomial`, or `--set switch.multicast.bit_string=N` for N nodes"),
+            .help("use `--by binomial`; or of SP Switches `--set switch.multicast.bit_string=N` for N nodes, of Elite4s \
+                   `--set switch.answer.hold=true`"),
         PlanError::FreshNeedsWorms => Problem::new("multicast", message)
             .help("use `--by binomial`, groups that stay, or a machine with worms, such as sp-switch-16"),
         PlanError::RangesOfWorms => {
             Problem::new("by", message).help("use `--by hardware`, or `--by binomial`")
         }
+        PlanError::RangesNeedTree => Problem::new("by", message)
+            .help("use `--by binomial`, or a fat tree with `--set routing.algorithm=d-mod-k`"),
         PlanError::RootOfWorms => {
             Problem::new("root", message).help("use `--root table`, or `--by binomial`")
         }

@@ -84,6 +84,19 @@ pub trait Chip: Debug + Send + Sync {
         None
     }
 
+    /// Cycles from when a packet of `source` for `set` can be sent until the next one can be, when nothing is in the way;
+    /// `None` from a switch where no packet waits for answers to the one before.
+    fn zero_load_answer(
+        &self,
+        fabric: &Fabric,
+        source: NodeId,
+        set: &NodeSet,
+        payload_bytes: u32,
+    ) -> Option<u64> {
+        let _ = (fabric, source, set, payload_bytes);
+        None
+    }
+
     /// Cycles from the arrival of `last` at a barrier of `group` to the release of `member`, when all others have arrived
     /// long before and nothing is in the way; `None` from a switch without barriers.
     fn zero_load_barrier_cycles(
@@ -129,8 +142,8 @@ pub struct Offers {
     pub input_fifos: bool,
     /// Packets for groups: how many groups its tables hold.
     pub groups: Option<u32>,
-    /// Packets for sets of nodes: their format.
-    pub sets: Option<PacketFormat>,
+    /// Packets for sets of nodes.
+    pub sets: Option<SetOffer>,
     /// Barriers.
     pub barriers: Option<BarrierOffer>,
     /// The setting with which copies of one packet can wait for each other for ever, if it is chosen.
@@ -145,6 +158,15 @@ pub struct Offers {
     pub errors: bool,
     /// Links, lanes and switches that break during a run.
     pub faults: bool,
+}
+
+/// Packets for sets of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetOffer {
+    /// Their format.
+    pub format: PacketFormat,
+    /// Whether any nodes can be in a set, or else consecutive ones alone.
+    pub any: bool,
 }
 
 /// How links are trained.

@@ -185,6 +185,12 @@ impl Fabric {
         self.chip.zero_load_worm(self, source, set, payload_bytes)
     }
 
+    /// See [`Chip::zero_load_answer`].
+    #[must_use]
+    pub fn zero_load_answer(&self, source: NodeId, set: &NodeSet, payload_bytes: u32) -> Option<u64> {
+        self.chip.zero_load_answer(self, source, set, payload_bytes)
+    }
+
     /// See [`Chip::zero_load_barrier_cycles`].
     #[must_use]
     pub fn zero_load_barrier_cycles(&self, group: BarrierId, last: NodeId, member: NodeId) -> Option<u64> {

@@ -141,6 +141,9 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
                 Need::Queue { output, vc } => {
                     Some(Fifo { port: output, vc, side: Side::Output, ..packet.fifo })
                 }
+                Need::Copies { input, vc } => {
+                    Some(Fifo { port: input, vc, side: Side::Input, ..packet.fifo })
+                }
                 Need::Room { output } => Some(Fifo { port: output, side: Side::Output, ..packet.fifo }),
                 Need::Space { vc, units, sent, .. } => {
                     let (Question { switch, port, .. }, position) = (question?, answer? as u32);
@@ -175,7 +178,9 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
         let (end, about) = match *need {
             Need::Space { output, vc, .. } => (self.topology.wire(here, output), About::Position(vc)),
             Need::Flits { input, .. } => (self.topology.feeder(here, input), About::Sent),
-            Need::Output { .. } | Need::Queue { .. } | Need::Room { .. } => return None,
+            Need::Output { .. } | Need::Queue { .. } | Need::Room { .. } | Need::Copies { .. } => {
+                return None;
+            }
         };
         match end? {
             (_, End::Switch(other, port)) => {

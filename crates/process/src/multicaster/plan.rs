@@ -5,7 +5,7 @@ use super::root::{Loads, RootPolicy};
 use crate::PlanError;
 use flitway_fabric::{Flow, FlowKind};
 use flitway_wiring::NodeId;
-use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::multicast::{Ascent, GroupSettings, takes_ranges};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{GroupId, Groups, NodeSet};
 use flitway_workload::multicast::Multicast;
@@ -59,6 +59,8 @@ pub enum Copying {
     Groups(u32),
     /// Worms, to any nodes.
     Worms,
+    /// Broadcasts, to consecutive nodes.
+    Ranges,
     /// Nothing.
     Nothing,
 }
@@ -107,8 +109,12 @@ impl MulticastPlan {
         match self.settings.switches {
             Copying::Nothing => Err(PlanError::NoCopies),
             Copying::Worms if in_runs => Err(PlanError::RangesOfWorms),
-            Copying::Worms if self.settings.root != RootPolicy::Table => Err(PlanError::RootOfWorms),
+            Copying::Worms | Copying::Ranges if self.settings.root != RootPolicy::Table => {
+                Err(PlanError::RootOfWorms)
+            }
             Copying::Worms => Ok(()),
+            Copying::Ranges if !takes_ranges(routing) => Err(PlanError::RangesNeedTree),
+            Copying::Ranges => Ok(()),
             Copying::Groups(_) if self.multicast.is_fresh() => Err(PlanError::FreshNeedsWorms),
             Copying::Groups(room) => self.lay_groups(routing, room),
         }
@@ -222,12 +228,40 @@ impl MulticastPlan {
         parts.iter().copied().filter(|&part| self.groups.members(part) != [source]).collect()
     }
 
-    /// The nodes for which the sender of `tag` sends a worm, if it does.
+    /// The sets of nodes for which the sender of `tag` sends a worm or a broadcast each, if it does. Ranges are the fewest: one
+    /// goes on across the sender, which then gets a copy, too.
     #[must_use]
-    pub fn worm(&self, tag: OperationTag) -> Option<NodeSet> {
-        let sends = self.settings.method == Method::Hardware && self.settings.switches == Copying::Worms;
-        let members = || self.multicast.members(tag.group, tag.source, tag.sequence);
-        sends.then(|| NodeSet::new(members().iter().copied().filter(|&node| node != tag.source)))
+    pub fn worms(&self, tag: OperationTag) -> Vec<NodeSet> {
+        let sends = matches!(self.settings.method, Method::Hardware | Method::Ranges);
+        let switches = self.settings.switches;
+        if !sends || !matches!(switches, Copying::Worms | Copying::Ranges) {
+            return Vec::new();
+        }
+        let members = self.multicast.members(tag.group, tag.source, tag.sequence);
+        let receivers = NodeSet::new(members.iter().copied().filter(|&node| node != tag.source));
+        match switches {
+            Copying::Ranges => receivers.runs(&NodeSet::new([tag.source])),
+            _ => vec![receivers],
+        }
+    }
+
+    /// Ranges of an operation in the mean over its senders, of which some are looked at; `None` where operations are not cut
+    /// into ranges.
+    #[must_use]
+    pub fn ranges_mean(&self) -> Option<f64> {
+        /// Senders that are looked at in a group, and operations of each.
+        const SENDERS: usize = 64;
+        const OPERATIONS: u32 = 16;
+        let operations = if self.multicast.is_fresh() { OPERATIONS } else { 1 };
+        let mut counts = Vec::new();
+        for (group, members) in (0..).zip(self.multicast.groups().iter()).filter(|it| it.1.len() > 1) {
+            for &source in members.iter().step_by(members.len().div_ceil(SENDERS)) {
+                let tag = |sequence| OperationTag { group, source, sequence };
+                counts.extend((0..operations).map(|sequence| self.worms(tag(sequence)).len()));
+            }
+        }
+        let sum: usize = counts.iter().sum();
+        (self.settings.switches == Copying::Ranges && sum > 0).then(|| sum as f64 / counts.len() as f64)
     }
 
     /// Flits of a packet of the mean size, rounded up.
@@ -246,9 +280,9 @@ impl MulticastPlan {
     /// What the sender of `tag` sends when it begins the operation.
     pub(super) fn first_packets(&self, tag: OperationTag) -> Vec<To> {
         let parts = self.parts(tag.group, tag.source).into_iter().map(|part| To::Group(part, None));
-        let worm = self.worm(tag).map(|set| To::Set(Arc::new(set)));
+        let worms = self.worms(tag).into_iter().map(|set| To::Set(Arc::new(set)));
         let children = self.children(tag, tag.source).into_iter().map(To::Node);
-        parts.chain(worm).chain(children).collect()
+        parts.chain(worms).chain(children).collect()
     }
 
     /// What `node` sends on of an operation.

@@ -153,6 +153,7 @@ impl Case {
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= chip.ports()
             && (self.errors.are_none() || chip.offers().errors)
+            && (self.sets.is_empty() || chip.offers().sets.is_some())
             && (self.tables.is_empty() || chip.offers().faults)
             && (self.broken.is_empty() || chip.offers().faults && self.rates.is_empty());
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;

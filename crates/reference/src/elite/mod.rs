@@ -24,6 +24,7 @@ use flitway_fabric::observer::component_at;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
 use flitway_switch::elite::EliteSettings;
+use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Header, Routing};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
@@ -48,6 +49,8 @@ pub struct Elite {
 struct World {
     settings: EliteSettings,
     routing: Routing,
+    /// Where broadcasts go.
+    reach: Option<Reach>,
     now: u64,
     /// All packets ever created.
     packets: Vec<Travelling>,
@@ -69,6 +72,12 @@ struct Travelling {
     refusals: u32,
     not_before: u64,
     is_corrupt: bool,
+    /// Of a broadcast: whom it is for, which one of its source, and of a copy what it is a copy of.
+    range: Option<Arc<NodeSet>>,
+    number: u32,
+    of: Option<usize>,
+    /// A copy that has come before.
+    is_superfluous: bool,
 }
 
 /// One flit: its packet and its place in it.
@@ -224,6 +233,22 @@ impl World {
         flit.index + 1 == self.flits_of(flit.packet)
     }
 
+    /// Whether a link has corrupted a packet, or what it is a copy of.
+    fn is_corrupt(&self, packet: usize) -> bool {
+        let Travelling { is_corrupt, of, .. } = self.packets[packet];
+        is_corrupt || of.is_some_and(|of| self.is_corrupt(of))
+    }
+
+    /// Whether a node delivers nothing of it.
+    fn is_void(&self, packet: usize) -> bool {
+        self.is_corrupt(packet) || self.packets[packet].is_superfluous
+    }
+
+    /// The virtual channel of broadcasts.
+    fn broadcast_vc(&self) -> usize {
+        self.lanes() - 1
+    }
+
     /// Cycles from a flit on the wire to the first in which it can leave the buffer.
     fn delay(&self) -> u64 {
         u64::from(self.settings.pipeline.receive + self.settings.pipeline.route)
@@ -270,9 +295,13 @@ impl Model for Elite {
         nic.take_sent().into_iter().map(|packet| world.packets[packet].packet.flow).collect()
     }
 
-    fn submit(&mut self, node: NodeId, packet: Packet, _: Option<Arc<NodeSet>>) {
+    fn submit(&mut self, node: NodeId, packet: Packet, range: Option<Arc<NodeSet>>) {
         let (nic, world) = self.nic(node, packet.rail);
-        let Destination::Node(to) = packet.destination else { panic!("Elite4s have no groups") };
+        let to = match packet.destination {
+            Destination::Node(to) => to,
+            Destination::Nodes(_) => node,
+            Destination::Group(..) => panic!("Elite4s have no groups"),
+        };
         let settings = &world.settings;
         let (format, payload) = (&settings.format, u32::from(packet.payload));
         let of_blocks = format.block.map_or(0, |block| payload.div_ceil(block.bytes) * block.header_flits);
@@ -280,6 +309,7 @@ impl Model for Elite {
             format.header_flits + of_blocks + payload.div_ceil(format.flit_bytes) + format.trailer_flits;
         let header = world.routing.header(node, to, packet.lane);
         nic.queue.push_back(world.packets.len());
+        nic.broadcasts += u32::from(range.is_some());
         world.packets.push(Travelling {
             source: node,
             packet,
@@ -290,6 +320,10 @@ impl Model for Elite {
             refusals: 0,
             not_before: 0,
             is_corrupt: false,
+            range,
+            number: nic.broadcasts,
+            of: None,
+            is_superfluous: false,
         });
         world.counters.packets_created += 1;
     }
@@ -314,6 +348,7 @@ impl Elite {
         let mut world = World {
             settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
+            reach: Reach::by_first_links(&fabric.routing),
             now: 0,
             packets: Vec::new(),
             channels: Vec::new(),

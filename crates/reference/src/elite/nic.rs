@@ -6,7 +6,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::{Delivery, NicPorts};
 use flitway_switch::elite::EliteSettings;
 use flitway_wiring::{Destination, NodeId, PortId, RailId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug)]
 pub(super) struct Nic {
@@ -14,6 +14,9 @@ pub(super) struct Nic {
     rail: RailId,
     wires: Wires,
     pub(super) queue: VecDeque<usize>,
+    /// Broadcasts that it has been handed; and by source the last one of which it has delivered a copy.
+    pub(super) broadcasts: u32,
+    delivered: BTreeMap<NodeId, u32>,
     lanes: Vec<Lane>,
     /// The packet that left the source queue in the cycle before.
     sent: Option<usize>,
@@ -50,6 +53,8 @@ impl Nic {
             rail,
             wires,
             queue: VecDeque::new(),
+            broadcasts: 0,
+            delivered: BTreeMap::new(),
             lanes: vec![Lane::new(wires.room); vcs],
             sent: None,
             receivers: vec![Receiver::default(); vcs],
@@ -81,12 +86,15 @@ impl Nic {
         self.free(world);
         let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
         if !self.lanes.iter().any(flits_left) {
-            let classes = world.lanes();
-            let free = self.lanes[..classes].iter().position(|lane| lane.packet.is_none());
             let may_go = |packet: &&usize| world.packets[**packet].not_before <= world.now;
-            if let (Some(vc), Some(&packet)) = (free, self.queue.front().filter(may_go)) {
-                self.queue.pop_front();
-                self.lanes[vc].give(packet, (0, vc), world.now);
+            if let Some(&packet) = self.queue.front().filter(may_go) {
+                let is_broadcast = world.packets[packet].range.is_some();
+                let first = if is_broadcast { world.broadcast_vc() } else { 0 };
+                let free = (first..world.lanes()).find(|&vc| self.lanes[vc].packet.is_none());
+                if let Some(vc) = free {
+                    self.queue.pop_front();
+                    self.lanes[vc].give(packet, (0, vc), world.now);
+                }
             }
         }
         self.send(world);
@@ -102,9 +110,15 @@ impl Nic {
             it.stored += u32::from(self.is_bounded);
             if is_last {
                 it.whole.push_back(flit.packet);
+                let is_corrupt = world.is_corrupt(flit.packet);
                 if let Some(answer) = world.settings.answer {
                     let at = world.now + 1 + u64::from(answer.node);
-                    world.channels[self.wires.back].answer(at, vc, world.packets[flit.packet].is_corrupt);
+                    world.channels[self.wires.back].answer(at, vc, is_corrupt);
+                }
+                let packet = &mut world.packets[flit.packet];
+                if packet.range.is_some() && !is_corrupt {
+                    let before = self.delivered.insert(packet.source, packet.number);
+                    packet.is_superfluous = packet.refusals > 0 && before == Some(packet.number);
                 }
             }
         }
@@ -132,7 +146,10 @@ impl Nic {
             if is_nack {
                 // It is sent as another one, with the same contents.
                 let refused = &world.packets[packet];
-                let Destination::Node(to) = refused.packet.destination else { continue };
+                let to = match refused.packet.destination {
+                    Destination::Node(to) => to,
+                    Destination::Nodes(_) | Destination::Group(..) => refused.source,
+                };
                 let wait = if refused.refusals < settings.repeats { 0 } else { settings.back_off };
                 let again = Travelling {
                     header: world.routing.header(refused.source, to, refused.packet.lane),
@@ -181,7 +198,7 @@ impl Nic {
         let is_bounded = self.is_bounded;
         let mut delivered = Vec::new();
         for (vc, it) in self.receivers.iter_mut().enumerate() {
-            if it.whole.front().is_some_and(|&packet| world.packets[packet].is_corrupt) {
+            if it.whole.front().is_some_and(|&packet| world.is_void(packet)) {
                 it.drop_first(is_bounded);
                 continue;
             }
@@ -212,7 +229,11 @@ impl Nic {
     fn count_delivery(&self, vc: usize, packet: usize, node: NodeId, world: &mut World) -> Delivery {
         let travelling = &world.packets[packet];
         let packet = &travelling.packet;
-        assert_eq!(packet.destination, Destination::Node(node), "packets arrive where they are sent to");
+        let is_for_node = match &travelling.range {
+            Some(range) => range.contains(node),
+            None => packet.destination == Destination::Node(node),
+        };
+        assert!(is_for_node, "packets arrive where they are sent to");
         assert_eq!(packet.rail, self.rail, "packets do not change rails");
         let delivery = Delivery {
             source: travelling.source,

@@ -1,6 +1,9 @@
 //! A switch, step by step.
 
+mod broadcast;
+
 use super::{Answer, Channel, Flit, Lane, Wires, World};
+use broadcast::Copies;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Departure, Grant, LinkObserver, PacketName, Passage, SwitchObserver};
 use flitway_switch::elite::EliteSettings;
@@ -17,6 +20,8 @@ struct Input {
     is_given: bool,
     /// When it was freed by the packet before.
     freed: u64,
+    /// What becomes of the first packet, if it is a broadcast.
+    copies: Option<Copies>,
 }
 
 #[derive(Debug)]
@@ -111,7 +116,10 @@ impl Switch {
             match world.settings.answer {
                 Some(answer) => {
                     for Answer { vc, is_nack, .. } in world.channels[wires.out].answered(world.now) {
-                        let (port, input) = self.release(number, vc, world.now);
+                        let (port, input) = self.ports[number].lanes[vc].from;
+                        let Some(is_nack) = self.combine((port, input), is_nack) else { continue };
+                        self.release(number, vc, world.now);
+                        self.release_copies((port, input), world.now);
                         let back = self.ports[port].wires.expect("what came came by a wire").back;
                         world.channels[back].answer(world.now + u64::from(answer.switch), input, is_nack);
                     }
@@ -128,15 +136,14 @@ impl Switch {
         }
     }
 
-    /// Frees a virtual channel of an output and that of an input whose packet had it, which is returned.
-    fn release(&mut self, output: usize, vc: usize, now: u64) -> (usize, usize) {
+    /// Frees a virtual channel of an output and that of an input whose packet had it.
+    fn release(&mut self, output: usize, vc: usize, now: u64) {
         let lane = &mut self.ports[output].lanes[vc];
         lane.packet = None;
         lane.free = now;
         let (port, input) = lane.from;
         let it = &mut self.ports[port].inputs[input];
         (it.is_given, it.freed) = (false, now);
-        (port, input)
     }
 
     /// Step 2.
@@ -156,7 +163,9 @@ impl Switch {
         }
         requests.sort_unstable();
         for request in requests {
-            if let Some((candidate, vc)) = self.choose(&request, world) {
+            if world.packets[request.packet].range.is_some() {
+                self.grant_copies(&request, world);
+            } else if let Some((candidate, vc)) = self.choose(&request, world) {
                 self.give(&request, candidate, vc, world);
             }
         }
@@ -191,9 +200,13 @@ impl Switch {
     }
 
     fn give(&mut self, request: &Request, candidate: Candidate, vc: usize, world: &mut World) {
-        let (packet, output) = (request.packet, candidate.hop.port);
-        world.packets[packet].header = candidate.header;
+        world.packets[request.packet].header = candidate.header;
         self.ports[request.port].inputs[request.vc].is_given = true;
+        self.hand(request, request.packet, (candidate.hop.port, vc), world);
+    }
+
+    /// `packet`, which has requested, or a copy of what has, has a virtual channel of an output.
+    fn hand(&mut self, request: &Request, packet: usize, (output, vc): (PortId, usize), world: &mut World) {
         let lane = &mut self.ports[output.index()].lanes[vc];
         let (input, came) = (PortId::new(request.port), request.vc as u8);
         let (cycle, switch) = (Cycle(world.now), self.number);
@@ -231,13 +244,12 @@ impl Switch {
     /// Whether a virtual channel of an output has a flit to send and a credit.
     fn can_send(&self, output: usize, vc: usize, world: &World) -> bool {
         let (lane, wires) = (&self.ports[output].lanes[vc], self.ports[output].wires);
+        let Some(packet) = lane.packet else { return false };
         let (port, input) = lane.from;
-        let next = lane.packet.map(|packet| Flit { packet, index: lane.sent });
-        let first = self.ports[port].inputs[input].buffer.front();
-        let is_ready =
-            |&(flit, arrived): &(Flit, u64)| Some(flit) == next && arrived + world.delay() <= world.now;
+        let next = Flit { packet: world.packets[packet].of.unwrap_or(packet), index: lane.sent };
+        let is_ready = |&(flit, arrived): &(Flit, u64)| flit == next && arrived + world.delay() <= world.now;
         let has_credit = lane.credits > 0 || wires.is_some_and(|wires| wires.leads_to_sink);
-        has_credit && first.is_some_and(is_ready)
+        has_credit && self.ports[port].inputs[input].buffer.iter().any(is_ready)
     }
 
     fn send(&mut self, output: usize, vc: usize, world: &mut World) {
@@ -250,9 +262,13 @@ impl Switch {
             lane.credits -= 1;
         }
         let (given, free) = (lane.given, lane.free);
-        let (flit, _) = self.ports[port].inputs[input].buffer.pop_front().expect("what is sent is there");
-        let back = self.ports[port].wires.expect("what came came by a wire").back;
-        world.channels[back].give_back(input);
+        let packet = lane.packet.expect("who sends has a packet");
+        let flit = Flit { packet, index: lane.sent - 1 };
+        if self.is_last_to_take((port, input), flit.index) {
+            self.ports[port].inputs[input].buffer.pop_front().expect("what is sent is there");
+            let back = self.ports[port].wires.expect("what came came by a wire").back;
+            world.channels[back].give_back(input);
+        }
         if flit.index == 0 {
             world.packets[flit.packet].hops += 1;
             world.counters.packet_hops += 1;

@@ -1,6 +1,6 @@
 //! Every number of a point, from a measurement in which each is known by hand and none is another.
 
-use super::{BarrierPoint, MulticastPoint, Point, Scale};
+use super::{BarrierPoint, ClosedForms, MulticastPoint, Point, Scale};
 use crate::latencies::{Latencies, latencies, record};
 use crate::measure::{Measurement, Verdict};
 use crate::recorder::Batch;
@@ -192,11 +192,13 @@ fn every_number_of_a_load_point_is_its_own() {
 
 #[test]
 fn every_number_of_multicast_operations_is_its_own() {
-    let point = Point::new(0.9, &measurement(), scale()).with_multicast(0.35, 777.0, &measurement(), scale());
+    let closed = ClosedForms { offered_load: 0.35, last_copy_cycles: 777.0, ranges: Some(2.5) };
+    let point = Point::new(0.9, &measurement(), scale()).with_multicast(&closed, &measurement(), scale());
     let single = [
         ("multicast.offered_load", 0.35),
         ("multicast.accepted_load", 0.4),
         ("multicast.zero_load_last_copy_ns", 777.0),
+        ("multicast.ranges", 2.5),
         ("multicast.operations", 1_000.0),
         ("multicast.copies", 4_000.0),
         ("multicast.missed", 15.0),

@@ -7,7 +7,7 @@ use super::operations::Operations;
 use super::{Patience, Session};
 use crate::measure::{Measurement, Plan, Progress};
 use crate::operations::Copies;
-use crate::point::{Point, Scale};
+use crate::point::{ClosedForms, Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
@@ -22,7 +22,7 @@ use flitway_process::multicaster::{
 use flitway_process::{Multicaster, PlanError, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::multicast::Ascent;
-use flitway_wiring::{GroupId, NodeId};
+use flitway_wiring::{GroupId, NodeId, NodeSet};
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{Multicast, MulticastChoice, MulticastError};
 use std::fmt;
@@ -164,7 +164,12 @@ impl MulticastRun {
 
     /// `point` with what `measurement` says of them.
     pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
-        point.with_multicast(self.offered_load, self.zero_load_last_copy(), measurement, scale)
+        let closed = ClosedForms {
+            offered_load: self.offered_load,
+            last_copy_cycles: self.zero_load_last_copy(),
+            ranges: self.plan.ranges_mean(),
+        };
+        point.with_multicast(&closed, measurement, scale)
     }
 
     /// Whether packets that a node sends one after the other overtake each other on several virtual channels, which then is in
@@ -194,10 +199,9 @@ impl MulticastRun {
         let OperationTag { group, source, .. } = tag;
         let payload = self.plan.multicast().sizes().mean().ceil() as u32;
         let mut last = 0;
-        if let Some(set) = self.plan.worm(tag) {
-            let copies = self.fabric.zero_load_worm(source, &set, payload).unwrap_or_default();
-            let latest = copies.iter().map(|copy| copy.1).max().unwrap_or(0);
-            return self.plan.send_overhead() + latest + self.plan.receive_overhead();
+        let worms = self.plan.worms(tag);
+        if !worms.is_empty() {
+            return self.last_of_worms(source, &worms, payload) + self.plan.receive_overhead();
         }
         // Packets for groups have one lane.
         let of_groups = Sender { lanes: 1, ..self.sender() };
@@ -223,6 +227,24 @@ impl MulticastRun {
     }
 }
 
+impl MulticastRun {
+    /// When the last copy of `worms` comes that `source` sends one after the other; where they are answered each waits for the
+    /// answers to the one before on its rail.
+    fn last_of_worms(&self, source: NodeId, worms: &[NodeSet], payload: u32) -> u64 {
+        let rails = self.fabric.rails as usize;
+        let (mut free, mut made, mut last) = (vec![0; rails], 0, 0);
+        for (place, set) in worms.iter().enumerate() {
+            made += self.plan.send_overhead();
+            let start = made.max(free[place % rails]);
+            free[place % rails] = start + self.fabric.zero_load_answer(source, set, payload).unwrap_or(0);
+            let copies = self.fabric.zero_load_worm(source, set, payload).unwrap_or_default();
+            let others = copies.iter().filter(|copy| copy.0 != source);
+            last = others.map(|copy| start + copy.1).fold(last, u64::max);
+        }
+        last
+    }
+}
+
 /// Operations that a batch should hold.
 const OPERATIONS_PER_BATCH: f64 = 100.0;
 
@@ -238,8 +260,8 @@ impl Session {
     ) -> Result<MulticastRun, MulticastMisfit> {
         let nodes = self.fabric.nodes();
         let offers = self.fabric.chip.offers();
-        let sets = offers.sets.filter(|_| settings.by == By::Hardware);
-        let format = sets.unwrap_or(self.machine.packet);
+        let sets = offers.sets.filter(|_| matches!(settings.by, By::Hardware | By::Ranges));
+        let format = sets.map_or(self.machine.packet, |sets| sets.format);
         let flits = |payload: u16| format.packet_flits(u32::from(payload)) as u16;
         let injection = self.injection(&flits, load);
         let multicast = Multicast::build(&settings.choice, nodes, &injection, self.seed)
@@ -319,7 +341,8 @@ impl Session {
 fn copying(offers: &Offers) -> Copying {
     match (offers.groups, offers.sets) {
         (Some(groups), _) => Copying::Groups(groups),
-        (None, Some(_)) => Copying::Worms,
+        (None, Some(sets)) if sets.any => Copying::Worms,
+        (None, Some(_)) => Copying::Ranges,
         (None, None) => Copying::Nothing,
     }
 }

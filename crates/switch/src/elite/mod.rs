@@ -1,8 +1,9 @@
 //! The Elite4, the switch of QsNetII, and the NIC ports that talk to it: wormhole with virtual channels that share a link flit
 //! by flit, and paths that are held until the receiver has answered.
 //!
-//! Sources: qsnet2.txt, "Elite4 and physical links"; `mechanisms.md` 3.1 and 3.8; OQ-Q1, OQ-Q2, OQ-Q15, OQ-Q17, OQ-Q18. What
-//! the paper leaves open is decided as said in `docs/decisions/0025-elite4-cycle-by-cycle.md`.
+//! Sources: qsnet2.txt, "Elite4 and physical links"; `mechanisms.md` 3.1 and 3.8; OQ-Q1, OQ-Q2, OQ-Q3, OQ-Q15, OQ-Q17,
+//! OQ-Q18. What the paper leaves open is decided as said in `docs/decisions/0025-elite4-cycle-by-cycle.md` and
+//! `docs/decisions/0028-broadcasts-of-elite4s.md`.
 //!
 //! # What happens in which cycle
 //!
@@ -60,13 +61,25 @@
 //! as if it were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it
 //! waits. So each packet is delivered once: an answer is not corrupted.
 //!
+//! **Broadcasts** (where there are answers). A packet for a range of nodes has virtual channel `V / c - 1` of each link; the
+//! NIC port gives it that one alone. It climbs until a switch covers the range ([`Reach::by_first_links`]), and goes down
+//! from there. In a switch to which it comes from below and that does not cover the range, it requests a port up: the first
+//! one, with `roots` one; with any, one of those whose virtual channel is free, chosen as among the outputs of a packet that
+//! has a choice, turn included. In any other it requests in the same cycle all ports down that lead to nodes of the range;
+//! each that is free is given for itself, from the lowest on, and the packet goes on requesting those that are missing.
+//! *Copies* begin when they have been given an output; each takes the flits at its own pace. A flit leaves the buffer in the
+//! cycle in which the last output sends it. When answers to all copies have come, in cycle `t`, all of the outputs and the
+//! input are free from cycle `t` on; the answer goes on as that to any other packet, and is a NACK if one of them was. So the
+//! whole range is sent to again; a node delivers a copy once and answers those that come again with an ACK.
+//!
 //! **Bounded NIC ports** ([`NicPorts`]) keep what comes in a buffer for each VC, of two of the longest packets: channels to
 //! nodes have so many credits then, and flits take them. The packets of a VC are delivered in their order: each when it is
 //! received, but not before the last flit of the one before has left the buffer; several VCs from the lowest on. It is
 //! answered when it is received. The NIC drains a packet that has been delivered in that cycle or later: from the cycle in
 //! which it does, the packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a
 //! switch. A packet whose last flit is sent for the first time in cycle `t` has left its source queue, and the NIC hears so,
-//! in cycle `t + 1`. One that is corrupt leaves the buffer as if it were drained in the cycle in which it would be delivered.
+//! in cycle `t + 1`. One that is corrupt, or a copy that comes again, leaves the buffer as if it were drained in the cycle in
+//! which it would be delivered.
 
 mod forecast;
 mod nic;
@@ -77,18 +90,20 @@ pub mod settings;
 mod switch;
 mod theory;
 
-pub use settings::{AnswerSettings, ElitePipeline, EliteSettings};
+pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
 
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
 use flitway_fabric::{Endpoint, Fabric, LinkErrors, NicPorts, Rate};
+use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
 use packet_state::{Inbox, Mail};
 use period::Period;
+use std::sync::OnceLock;
 use switch::Switch;
 
 type Cx<'a, O> = Context<'a, Elite, O>;
@@ -111,6 +126,16 @@ pub struct Shared {
     /// Nodes take every flit at once.
     has_sinks: bool,
     routing: Routing,
+    /// Where broadcasts go, once there is one.
+    reach: OnceLock<Reach>,
+}
+
+impl Shared {
+    /// Where broadcasts go.
+    fn reach(&self) -> &Reach {
+        let reach = || Reach::by_first_links(&self.routing);
+        self.reach.get_or_init(|| reach().expect("broadcasts are planned where there is a way for them"))
+    }
 }
 
 impl Architecture for Elite {
@@ -177,6 +202,7 @@ impl Components for Elite {
             nic_ports: fabric.nic_ports,
             has_sinks: fabric.nic_ports == NicPorts::Ideal,
             routing: fabric.routing.clone(),
+            reach: OnceLock::new(),
             settings: settings.clone(),
         }
     }

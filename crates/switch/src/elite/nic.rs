@@ -1,12 +1,15 @@
 //! A NIC port: a source queue that sends one packet after the other, and a sink.
 
 mod bounded;
+mod copies;
 
 use super::forecast::Forecast;
 use super::packet_state::{Answer, Inbox, PacketState};
 use super::sender::{Lane, Place, Sender};
+use super::settings::EliteSettings;
 use super::{Cx, Elite, Shared};
 use bounded::Bounded;
+use copies::Broadcasts;
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
@@ -37,6 +40,10 @@ pub struct Port {
     whole: VecDeque<Whole>,
     /// Where NIC ports are bounded.
     bounded: Option<Box<Bounded>>,
+    /// Broadcasts that it has been handed, modulo 2^32.
+    broadcasts: u32,
+    /// Where links corrupt packets.
+    copies: Option<Box<Broadcasts>>,
 }
 
 /// A packet that has come, when it is received, and on which virtual channel.
@@ -64,6 +71,8 @@ impl Port {
             flits: Forecast::new(ALL),
             whole: VecDeque::new(),
             bounded: Bounded::new(shared, wires),
+            broadcasts: 0,
+            copies: shared.has_errors.then(Box::default),
         }
     }
 
@@ -80,7 +89,7 @@ impl Port {
             return;
         }
         let shared = &*cx.shared;
-        self.sender.settle(shared.period, now, |_, _| ());
+        self.sender.settle(shared.period, now);
         for vc in bits(self.sender.note_gone()) {
             if self.sender.corrupts(cx.shared.period, vc) {
                 cx.counters.link.corrupted += 1;
@@ -101,13 +110,15 @@ impl Port {
         if self.sender.lanes.iter().any(Lane::is_sending) {
             return;
         }
-        let lanes = &self.sender.lanes[..shared.lanes];
-        let free = lanes.iter().position(|lane| lane.owner.is_none());
-        let first = self.source.front().filter(|state| state.not_before <= now);
-        if let (Some(vc), Some(state)) = (free, first) {
+        let Some(state) = self.source.front().filter(|state| state.not_before <= now) else { return };
+        let vcs = match state.range {
+            None => 0..shared.lanes,
+            Some(_) => EliteSettings::broadcast_vc(shared.lanes)..shared.lanes,
+        };
+        if let Some(vc) = vcs.into_iter().find(|&vc| self.sender.lanes[vc].owner.is_none()) {
             self.kept[vc] = shared.has_errors.then(|| state.clone());
             if let Some(state) = self.source.pop_front() {
-                self.sender.lanes[vc].give(0, state, now);
+                self.sender.lanes[vc].give((0, 0), state, now);
             }
         }
     }
@@ -125,6 +136,9 @@ impl Port {
             let wait = if state.refusals < answer.repeats { 0 } else { answer.back_off };
             state.refusals += 1;
             state.not_before = now + u64::from(wait);
+            if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
+                copies.repeat();
+            }
             self.source.push_front(state);
         }
     }
@@ -132,7 +146,7 @@ impl Port {
     /// Makes a plan from cycle `now` on, and tells what is new in it.
     fn send<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         let (flits, period) = (&self.flits, cx.shared.period);
-        let begins = self.sender.plan(period, now, |_| (flits, 0));
+        let begins = self.sender.plan(period, now, |_| flits);
         for vc in 0..cx.shared.vcs {
             let does_begin = begins >> vc & 1 == 1;
             if does_begin {
@@ -168,8 +182,13 @@ impl PortModel<Elite> for Port {
         node: NodeId,
     ) -> u64 {
         let mut mail = 0;
-        for (rail, vc, at, state) in inbox.whole.drain(..) {
+        for (rail, vc, at, mut state) in inbox.whole.drain(..) {
             let port = &mut ports[usize::from(rail)];
+            if let Some(copies) = port.copies.as_mut().filter(|_| state.range.is_some() && !state.is_corrupt)
+            {
+                // What comes again is as good as corrupt here.
+                state.is_corrupt = copies.has_come(&state);
+            }
             if state.is_corrupt && port.bounded.is_none() {
                 continue;
             }
@@ -184,7 +203,7 @@ impl PortModel<Elite> for Port {
             let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
             mail |= Self::call(ports, run.port, at);
         }
-        for Answer { port, vc, at, is_nack } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, is_nack, .. } in inbox.answers.drain(..) {
             let lane = &mut ports[usize::from(port)].sender.lanes[usize::from(vc)];
             (lane.answer_at, lane.is_nack) = (at, is_nack);
             mail |= Self::call(ports, port, at);
@@ -204,12 +223,22 @@ impl PortModel<Elite> for Port {
         now: Cycle,
         source: NodeId,
         packet: &Packet,
-        _: &[Arc<NodeSet>],
+        sets: &[Arc<NodeSet>],
     ) -> u32 {
-        let Destination::Node(node) = packet.destination else { panic!("Elite4s have tables for no groups") };
+        let (node, range) = match packet.destination {
+            Destination::Node(node) => (node, None),
+            Destination::Nodes(id) => (source, Some(Arc::clone(&sets[id.set as usize]))),
+            Destination::Group(..) => panic!("Elite4s have tables for no groups"),
+        };
         let flits = shared.settings.format.packet_flits(packet.payload.into());
         let header = shared.routing.header(source, node, packet.lane);
-        self.source.push_back(Box::new(PacketState::new(source, header, packet, flits)));
+        let mut state = PacketState::new(source, header, packet, flits);
+        if let Some(range) = range {
+            debug_assert!(range.is_run() && shared.settings.answer.is_some(), "a broadcast goes to a range");
+            self.broadcasts = self.broadcasts.wrapping_add(1);
+            (state.range, state.number) = (Some(range), self.broadcasts);
+        }
+        self.source.push_back(Box::new(state));
         if !self.sender.lanes.iter().any(Lane::is_sending) {
             self.due = self.due.min(now);
         }
@@ -279,6 +308,9 @@ impl PortModel<Elite> for Port {
         self.sender.audit(books);
         if let Some(bounded) = &self.bounded {
             bounded.audit(books);
+        }
+        if let Some(copies) = &self.copies {
+            copies.audit(books);
         }
     }
 }

@@ -6,8 +6,9 @@ use flitway_fabric::observer::PacketName;
 use flitway_fabric::simulation::Conservation;
 use flitway_fabric::{Delivery, Flow, Packet, Rate};
 use flitway_wiring::routing::Header;
-use flitway_wiring::{NodeId, RailId};
+use flitway_wiring::{Destination, NodeId, NodeSet, RailId, SetId};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A packet, wherever its first flit is: in a queue, a buffer or on a link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct PacketState {
     pub(super) not_before: Cycle,
     /// A link has corrupted it: known when all of it has been received.
     pub(super) is_corrupt: bool,
+    /// Of a broadcast: whom it is for, and which one of its source.
+    pub(super) range: Option<Arc<NodeSet>>,
+    pub(super) number: u32,
     /// Kind and process of its flow.
     flow_bits: u8,
 }
@@ -47,6 +51,8 @@ impl PacketState {
             refusals: 0,
             not_before: Cycle::ZERO,
             is_corrupt: false,
+            range: None,
+            number: 0,
             flow_bits: packet.flow.bits(),
         }
     }
@@ -66,6 +72,15 @@ impl PacketState {
             injected: self.injected,
             delivered: now,
             flow: self.flow(),
+        }
+    }
+
+    /// Whom it is for.
+    #[inline]
+    pub(super) fn destination(&self) -> Destination {
+        match &self.range {
+            None => Destination::Node(self.header.destination()),
+            Some(range) => Destination::Nodes(SetId { set: 0, nodes: range.len() }),
         }
     }
 
@@ -90,6 +105,8 @@ pub struct Answer {
     pub(super) at: Cycle,
     /// The packet was corrupt: a NACK.
     pub(super) is_nack: bool,
+    /// It answers a broadcast.
+    pub(super) is_combined: bool,
 }
 
 /// What one port tells the port at the other end of its link.
@@ -137,10 +154,10 @@ impl Inbox {
         }
     }
 
-    /// A packet is where its first flit is, and one that was corrupt where its NACK is.
+    /// A packet is where its first flit is, and one that was corrupt where its NACK is; but a copy that was is gone.
     pub(super) fn audit(&self, books: &mut Conservation) {
         let whole = self.whole.iter().filter(|(.., state)| !state.is_corrupt).count();
-        let nacks = self.answers.iter().filter(|answer| answer.is_nack).count();
+        let nacks = self.answers.iter().filter(|answer| answer.is_nack && !answer.is_combined).count();
         books.in_network += (self.heads.len() + whole + nacks) as u64;
         books.units_held += self.heads.iter().map(|(.., state)| u64::from(state.flits)).sum::<u64>();
     }

@@ -19,7 +19,7 @@ use flitway_fabric::link::ChannelErrors;
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::simulation::{Conservation, Wire};
 use flitway_fabric::{Flow, Pace, SentKind};
-use flitway_wiring::{NodeId, PortId};
+use flitway_wiring::{Destination, NodeId, PortId};
 
 /// Who sends.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub(super) struct Lane {
     /// Who sent that packet.
     pub(super) source: NodeId,
     /// For whom it is.
-    pub(super) destination: NodeId,
+    pub(super) destination: Destination,
     /// What it is part of.
     pub(super) flow: Flow,
     /// The packet, until its first flit is sent, or to a node its last.
@@ -46,6 +46,8 @@ pub(super) struct Lane {
     pub(super) flits: u32,
     /// Flits sent before the plan began, since the start.
     pub(super) sent: u64,
+    /// What its packet has taken out of the buffer is so much more, modulo 2^64.
+    ahead: u64,
     /// The same when all of the packet has been sent.
     pub(super) end: u64,
     /// Its first flit has been sent; so has its last, and that has been noted.
@@ -55,6 +57,8 @@ pub(super) struct Lane {
     sent_in: Vec<(Cycle, Cycle, Places)>,
     /// The answer that comes is a NACK.
     pub(super) is_nack: bool,
+    /// It has a copy of a broadcast, or the broadcast itself.
+    pub(super) is_broadcast: bool,
     /// Flits that may be sent, since the start.
     pub(super) credits: Forecast,
     /// When it sends, by the plan, and as the neighbours have been told.
@@ -74,16 +78,18 @@ impl Lane {
         Lane {
             owner: None,
             source: NodeId(0),
-            destination: NodeId(0),
+            destination: Destination::Node(NodeId(0)),
             flow: Flow::traffic(0),
             state: None,
             flits: 0,
             sent: 0,
+            ahead: 0,
             end: 0,
             has_begun: false,
             is_done: false,
             sent_in: Vec::new(),
             is_nack: false,
+            is_broadcast: false,
             credits: Forecast::new(credits),
             places: Places::NONE,
             told: Places::NONE,
@@ -107,13 +113,26 @@ impl Lane {
         if is_sink { ready } else { ready.max(self.credits.when(period, step.sent)) }
     }
 
-    /// It is given to the packet `state` of `owner` in cycle `now`.
-    pub(super) fn give(&mut self, owner: u16, state: Box<PacketState>, now: Cycle) {
+    /// Flits that have been taken out of the buffer of its owner, since the start, before the plan began.
+    #[inline]
+    pub(super) fn taken(&self) -> u64 {
+        self.sent.wrapping_add(self.ahead)
+    }
+
+    /// Flits of its packet that it has sent before the plan began.
+    pub(super) fn sent_of_packet(&self) -> u64 {
+        u64::from(self.flits) - (self.end - self.sent)
+    }
+
+    /// It is given to the packet `state` in cycle `now`: of `owner`, out of whose buffer so many flits have been `taken`.
+    pub(super) fn give(&mut self, (owner, taken): (u16, u64), state: Box<PacketState>, now: Cycle) {
         debug_assert!(self.owner.is_none(), "a virtual channel has one packet");
         self.owner = Some(owner);
-        (self.source, self.destination) = (state.source, state.header.destination());
+        (self.source, self.destination) = (state.source, state.destination());
+        self.is_broadcast = state.range.is_some();
         (self.flits, self.flow) = (state.flits, state.flow());
         self.end = self.sent + u64::from(state.flits);
+        self.ahead = taken.wrapping_sub(self.sent);
         (self.has_begun, self.is_done, self.is_nack) = (false, false, false);
         self.state = Some(state);
         self.given = now;
@@ -146,9 +165,6 @@ pub(super) struct Sender {
     /// Flits of the packets that have begun, since the start.
     pub(super) flits: u64,
 }
-
-/// What a virtual channel sends out of: when flits are ready, and how many it has sent.
-pub(super) type Source<'a> = (&'a Forecast, u64);
 
 /// A virtual channel while the sender goes through a period.
 #[derive(Clone, Copy, Debug)]
@@ -205,9 +221,8 @@ impl Sender {
         }
     }
 
-    /// Takes as sent what the plan has before cycle `now`; `take` is told how many flits have left which incoming virtual
-    /// channel.
-    pub(super) fn settle(&mut self, period: Period, now: Cycle, mut take: impl FnMut(u16, u64)) {
+    /// Takes as sent what the plan has before cycle `now`.
+    pub(super) fn settle(&mut self, period: Period, now: Cycle) {
         debug_assert!(now <= self.until, "a plan is looked at when it ends");
         if now <= self.since {
             return;
@@ -215,13 +230,14 @@ impl Sender {
         let mut latest = None;
         for (vc, lane) in self.lanes.iter_mut().enumerate() {
             let count = period.count(lane.places, self.since, now);
-            let (Some(owner), 1..) = (lane.owner, count) else { continue };
+            if count == 0 || lane.owner.is_none() {
+                continue;
+            }
             lane.sent += count;
             if self.errors.is_some() {
                 lane.sent_in.push((self.since, now, lane.places));
             }
             debug_assert!(lane.sent <= lane.end, "a packet is sent once");
-            take(owner, count);
             let last = period.last(lane.places, self.since, now);
             if last > latest {
                 (latest, self.last) = (last, vc as u8);
@@ -231,8 +247,14 @@ impl Sender {
         self.since = now;
     }
 
-    /// Makes a plan from cycle `now` on. Returns the virtual channels whose packets begin in this cycle, as bits.
-    pub(super) fn plan<'a>(&mut self, period: Period, now: Cycle, source: impl Fn(u16) -> Source<'a>) -> u64 {
+    /// Makes a plan from cycle `now` on; `source` says when flits of an incoming virtual channel are ready. Returns the virtual
+    /// channels whose packets begin in this cycle, as bits.
+    pub(super) fn plan<'a>(
+        &mut self,
+        period: Period,
+        now: Cycle,
+        source: impl Fn(u16) -> &'a Forecast,
+    ) -> u64 {
         let mut walk = self.start(period, now, &source);
         if walk.active == 0 {
             (self.since, self.until) = (now, Cycle::NEVER);
@@ -245,17 +267,16 @@ impl Sender {
     }
 
     /// What virtual channels have to send in cycle `now`.
-    fn start<'a>(&mut self, period: Period, now: Cycle, source: &impl Fn(u16) -> Source<'a>) -> Walk {
+    fn start<'a>(&mut self, period: Period, now: Cycle, source: &impl Fn(u16) -> &'a Forecast) -> Walk {
         let step = Step { sent: 0, taken: 0, next: Cycle::NEVER };
         let mut walk = Walk { steps: [step; VCS_MAX], active: 0, last: self.last, begins: 0 };
         for (vc, lane) in self.lanes.iter_mut().enumerate() {
             lane.places = Places::NONE;
             if let Some(owner) = lane.owner.filter(|_| lane.is_sending()) {
                 lane.credits.forget(now);
-                let (flits, taken) = source(owner);
                 let step = &mut walk.steps[vc];
-                (step.sent, step.taken) = (lane.sent, taken);
-                step.next = lane.next(period, step, flits, self.is_sink);
+                (step.sent, step.taken) = (lane.sent, lane.taken());
+                step.next = lane.next(period, step, source(owner), self.is_sink);
                 walk.active |= 1 << vc;
             }
         }
@@ -269,7 +290,7 @@ impl Sender {
         period: Period,
         now: Cycle,
         walk: &mut Walk,
-        source: &impl Fn(u16) -> Source<'a>,
+        source: &impl Fn(u16) -> &'a Forecast,
     ) -> Option<Cycle> {
         let (mut at, mut is_idle) = (now, true);
         loop {
@@ -292,7 +313,7 @@ impl Sender {
             if step.sent == lane.end {
                 return Some(at);
             }
-            let flits = source(lane.owner.unwrap_or_default()).0;
+            let flits = source(lane.owner.unwrap_or_default());
             step.next = lane.next(period, step, flits, self.is_sink);
         }
     }
@@ -303,7 +324,7 @@ impl Sender {
         period: Period,
         now: Cycle,
         walk: &Walk,
-        source: &impl Fn(u16) -> Source<'a>,
+        source: &impl Fn(u16) -> &'a Forecast,
     ) -> Cycle {
         let end = now + period.cycles();
         let senders = bits(walk.active).filter(|&vc| !self.lanes[vc].places.are_none()).count();
@@ -322,14 +343,14 @@ impl Sender {
         now: Cycle,
         vc: usize,
         step: &Step,
-        source: &impl Fn(u16) -> Source<'a>,
+        source: &impl Fn(u16) -> &'a Forecast,
     ) -> Cycle {
         let lane = &self.lanes[vc];
         let sent = lane.places.count();
         if sent == 0 {
             return step.next;
         }
-        let (flits, taken) = source(lane.owner.unwrap_or_default());
+        let (flits, taken) = (source(lane.owner.unwrap_or_default()), lane.taken());
         let left = lane.end - lane.sent;
         let of_packet = period.nth(lane.places, now, left - 1) + 1;
         let of_flits = supplies(flits, period, now, Use { used: taken, left, sent });
@@ -440,7 +461,8 @@ impl Sender {
     }
 
     pub(super) fn audit(&self, books: &mut Conservation) {
-        let is_here = |lane: &&Lane| lane.state.is_some() || lane.is_nack && lane.answer_at < Cycle::NEVER;
+        let nack_comes = |lane: &Lane| lane.is_nack && !lane.is_broadcast && lane.answer_at < Cycle::NEVER;
+        let is_here = |lane: &&Lane| lane.state.is_some() || nack_comes(lane);
         books.in_network += self.lanes.iter().filter(is_here).count() as u64;
         books.units_sent += if self.leads_to_node { 0 } else { self.flits };
     }

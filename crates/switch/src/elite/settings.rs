@@ -20,6 +20,8 @@ pub struct EliteSettings {
     pub buffer_flits: u32,
     /// How packets choose among the outputs that the routing names.
     pub selection: Selection,
+    /// By way of which switches broadcasts go.
+    pub roots: Roots,
     /// How a path is held until the answer of the receiver has come back; without it a virtual channel is free when the last
     /// flit has been sent.
     pub answer: Option<AnswerSettings>,
@@ -48,6 +50,11 @@ impl EliteSettings {
         coded.unwrap_or(Rate::FULL)
     }
 
+    /// The virtual channel of broadcasts: the last one of class 0, where each class has `lanes`.
+    pub(super) fn broadcast_vc(lanes: usize) -> usize {
+        lanes - 1
+    }
+
     /// The virtual channels of a class, of which each has so many.
     pub(super) fn vcs_of(class: u8, lanes: usize) -> std::ops::Range<usize> {
         let first = usize::from(class) * lanes;
@@ -59,6 +66,15 @@ impl EliteSettings {
     pub const fn nic_buffer_flits(&self) -> u32 {
         2 * self.format.packet_flits(self.format.mtu_bytes)
     }
+}
+
+/// By way of which switches broadcasts go up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Roots {
+    /// All by way of one tree, so that those of a range have one root, and one after the other has an output of it.
+    One,
+    /// Each by any link up that is free: two of them can wait for each other for ever.
+    Any,
 }
 
 /// How answers travel; they have wires of their own.

@@ -4,6 +4,7 @@
 //! can be made and when something has been freed, and at nothing in other cycles. The steps of a cycle are those of the text
 //! in `elite/mod.rs`.
 
+mod copies;
 mod deadlock;
 mod grant;
 
@@ -12,6 +13,7 @@ use super::packet_state::{Answer, Inbox, Mail, PacketState};
 use super::period::Places;
 use super::sender::{Lane, Place, Sender, post};
 use super::{Cx, Elite, Shared};
+use copies::Copies;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
@@ -25,13 +27,15 @@ use std::collections::VecDeque;
 /// An incoming virtual channel.
 #[derive(Debug)]
 struct Input {
-    /// When flits are ready, and how many have left the buffer, since the start.
+    /// When flits are ready, and how many of packets that have gone have left the buffer, since the start.
     flits: Forecast,
     taken: u64,
     /// Packets whose heads have come or are about to, and which have been given no output.
     heads: VecDeque<Box<PacketState>>,
     /// The output and virtual channel that the first packet has.
     output: Option<(u16, u8)>,
+    /// What becomes of the first packet, if it is a broadcast.
+    copies: Option<Box<Copies>>,
     /// The packet that it holds is corrupt.
     is_corrupt: bool,
     /// Flits of the packets that have come and whose last flit has not left, and of all that have left, modulo 2^32.
@@ -39,6 +43,21 @@ struct Input {
     freed: u32,
     /// Packets that are done with it, modulo 2^32.
     released: u32,
+}
+
+impl Input {
+    /// All flits of its packet, so many, have been sent by an output. Says whether the packet is corrupt.
+    #[inline]
+    fn part_with(&mut self, flits: u32) -> bool {
+        let is_corrupt = self.is_corrupt;
+        if self.copies.as_mut().is_none_or(|copies| copies.part()) {
+            self.held -= u64::from(flits);
+            self.freed = self.freed.wrapping_add(flits);
+            self.taken += u64::from(flits);
+            self.is_corrupt = false;
+        }
+        is_corrupt
+    }
 }
 
 /// A switch.
@@ -61,6 +80,10 @@ pub struct Switch {
     turn: u32,
     /// An outgoing virtual channel has been freed.
     has_freed: bool,
+    /// When it has to be looked how credits of broadcasts come back.
+    copies_due: Cycle,
+    /// Copies that links to nodes have corrupted.
+    copies_lost: u64,
     /// The next cycle in which something may have to be done.
     due: Cycle,
 }
@@ -84,6 +107,7 @@ impl Switch {
             taken: 0,
             heads: VecDeque::new(),
             output: None,
+            copies: None,
             is_corrupt: false,
             held: 0,
             freed: 0,
@@ -107,6 +131,8 @@ impl Switch {
             waiting: Vec::new(),
             turn: 0,
             has_freed: false,
+            copies_due: Cycle::NEVER,
+            copies_lost: 0,
             due: Cycle::NEVER,
         }
     }
@@ -127,19 +153,22 @@ impl Switch {
         for output in bits(touched) {
             self.send(cx, now, output);
         }
+        if self.copies_due <= now {
+            self.give_back_of_copies(cx, now);
+        }
     }
 
     /// When something is due after cycle `now`.
     fn next_due(&self, now: Cycle) -> Cycle {
         let asks = self.waiting.iter().map(|&(at, _)| at).find(|&at| at > now);
-        self.dues.iter().chain(&self.answers).copied().fold(asks.unwrap_or(Cycle::NEVER), Cycle::min)
+        let other = asks.unwrap_or(Cycle::NEVER).min(self.copies_due);
+        self.dues.iter().chain(&self.answers).copied().fold(other, Cycle::min)
     }
 
     /// Enters what output `number` has sent before cycle `now`, and which packets have gone.
     fn settle_output<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &mut self.outputs[number] else { return };
-        let inputs = &mut self.inputs;
-        output.settle(cx.shared.period, now, |owner, count| inputs[usize::from(owner)].taken += count);
+        output.settle(cx.shared.period, now);
         for vc in bits(output.note_gone()) {
             self.finish(cx, now, number, vc);
         }
@@ -152,14 +181,12 @@ impl Switch {
         cx.counters.link.corrupted += u64::from(is_corrupt);
         let lane = &mut output.lanes[vc];
         if let Some(owner) = lane.owner {
-            let input = &mut self.inputs[usize::from(owner)];
-            input.held -= u64::from(lane.flits);
-            input.freed = input.freed.wrapping_add(lane.flits);
-            is_corrupt |= std::mem::take(&mut input.is_corrupt);
+            is_corrupt |= self.inputs[usize::from(owner)].part_with(lane.flits);
         }
         let settings = &cx.shared.settings;
         if let Some(mut state) = lane.state.take() {
             (state.is_corrupt, lane.is_nack) = (is_corrupt, is_corrupt);
+            self.copies_lost += u64::from(is_corrupt & lane.is_broadcast);
             let wire = &output.wire;
             let received = now + u64::from(settings.pipeline.transmit + wire.latency);
             if let Some(answer) = settings.answer {
@@ -180,35 +207,56 @@ impl Switch {
     fn hear_answers<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &self.outputs[number] else { return };
         for vc in bits(output.answers(now)) {
-            let is_nack = self.outputs[number].as_ref().is_some_and(|output| output.lanes[vc].is_nack);
-            if let Some(input) = self.release(cx, now, number, vc)
-                && let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs])
-            {
-                let at = now + u64::from(answer.switch + back.latency);
-                let answer = Answer { port: back.port, vc: (input % self.vcs) as u8, at, is_nack };
-                post(cx.post, back, at, Mail::Answer(answer));
+            let lane = self.outputs[number].as_mut().map(|output| &mut output.lanes[vc]);
+            let Some(lane) = lane else { continue };
+            let is_nack = lane.is_nack;
+            if lane.is_broadcast {
+                lane.answer_at = Cycle::NEVER;
+                let owner = lane.owner;
+                self.combine(cx, now, owner, is_nack);
+            } else if let Some(input) = self.release(cx, now, number, vc) {
+                self.answer(cx, now, input, is_nack, false);
             }
         }
         self.answers[number] = self.outputs[number].as_ref().map_or(Cycle::NEVER, Sender::next_answer);
     }
 
+    /// Sends the answer to the packet of incoming virtual channel `input` on.
+    fn answer<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, is_nack: bool, is_combined: bool) {
+        if let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs]) {
+            let at = now + u64::from(answer.switch + back.latency);
+            let answer = Answer { port: back.port, vc: (input % self.vcs) as u8, at, is_nack, is_combined };
+            post(cx.post, back, at, Mail::Answer(answer));
+        }
+    }
+
     /// Frees `vc` of output `number` and the incoming virtual channel whose packet had it, which is returned.
     fn release<O>(&mut self, cx: &Cx<'_, O>, now: Cycle, number: usize, vc: usize) -> Option<usize> {
+        let input = usize::from(self.free_output(cx.shared, now, number, vc)?);
+        self.free_input(cx.shared, now, input);
+        Some(input)
+    }
+
+    /// Frees `vc` of output `number`. Returns the incoming virtual channel whose packet had it.
+    fn free_output(&mut self, shared: &Shared, now: Cycle, number: usize, vc: usize) -> Option<u16> {
         let output = self.outputs[number].as_mut()?;
         let lane = &mut output.lanes[vc];
-        if cx.shared.settings.answer.is_some() && !output.leads_to_node {
-            lane.credits.reset(now, lane.sent + u64::from(cx.shared.settings.buffer_flits));
+        if shared.settings.answer.is_some() && !output.leads_to_node {
+            lane.credits.reset(now, lane.sent + u64::from(shared.settings.buffer_flits));
         }
-        let number = usize::from(lane.release(now)?);
         self.has_freed = true;
+        lane.release(now)
+    }
+
+    /// Frees incoming virtual channel `number`.
+    fn free_input(&mut self, shared: &Shared, now: Cycle, number: usize) {
         let input = &mut self.inputs[number];
         input.output = None;
         input.released = input.released.wrapping_add(1);
         if let Some(next) = input.heads.front() {
-            let ready = next.arrived + u64::from(cx.shared.settings.pipeline.ready());
+            let ready = next.arrived + u64::from(shared.settings.pipeline.ready());
             self.ask(number, ready.max(now));
         }
-        Some(number)
     }
 
     /// The first packet of incoming virtual channel `input` requests from cycle `at` on.
@@ -225,10 +273,7 @@ impl Switch {
         for owner in output.lanes.iter().filter_map(|lane| lane.owner) {
             inputs[usize::from(owner)].flits.forget(now);
         }
-        let source = |owner: u16| {
-            let input = &inputs[usize::from(owner)];
-            (&input.flits, input.taken)
-        };
+        let source = |owner: u16| &inputs[usize::from(owner)].flits;
         let begins = output.plan(period, now, source);
         for vc in 0..self.vcs {
             let does_begin = begins >> vc & 1 == 1;
@@ -266,11 +311,15 @@ impl Switch {
 
     /// Tells whoever sends to the input of the packet of `vc` of output `number` that credits come back in this pattern: flits
     /// leave in it from cycle `now` on.
-    fn give_back<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize, places: Places) {
+    fn give_back<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize, places: Places) {
         let Some(output) = &self.outputs[number] else { return };
         let lane = &output.lanes[vc];
         let Some(owner) = lane.owner.map(usize::from) else { return };
-        let (taken, left) = (self.inputs[owner].taken, lane.end - lane.sent);
+        if lane.is_broadcast {
+            self.copies_due = now;
+            return;
+        }
+        let (taken, left) = (lane.taken(), lane.end - lane.sent);
         let settings = &cx.shared.settings;
         // Where the path is held, what has room for the rest of the packet needs no more credits.
         if settings.answer.is_some() && left <= u64::from(settings.buffer_flits) {
@@ -298,8 +347,11 @@ impl Switch {
             if let Some((port, vc)) = input.output
                 && let Some(output) = &self.outputs[usize::from(port)]
             {
-                let at = output.revises_at(shared.period, vc.into(), &run, input.taken);
+                let taken = output.lanes[usize::from(vc)].taken();
+                let at = output.revises_at(shared.period, vc.into(), &run, taken);
                 self.call(port, at);
+            } else if input.copies.is_some() {
+                self.revise_copies(shared, &run);
             }
         }
         for (port, vc, state) in inbox.heads.drain(..) {
@@ -308,6 +360,7 @@ impl Switch {
             input.held += u64::from(state.flits);
             let asks = state.arrived + ready;
             input.heads.push_back(state);
+            debug_assert!(input.copies.is_none(), "a broadcast is answered before the next packet comes");
             if input.output.is_none() && input.heads.len() == 1 {
                 self.ask(number, asks);
                 self.due = self.due.min(asks);
@@ -334,7 +387,7 @@ impl SwitchModel<Elite> for Switch {
         for (port, vc) in inbox.corrupt.drain(..) {
             self.inputs[usize::from(port) * self.vcs + usize::from(vc)].is_corrupt = true;
         }
-        for Answer { port, vc, at, is_nack } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, is_nack, .. } in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
                 let lane = &mut output.lanes[usize::from(vc)];
                 (lane.answer_at, lane.is_nack) = (at, is_nack);
@@ -396,13 +449,15 @@ impl SwitchModel<Elite> for Switch {
 
     fn audit(&self, _: &Shared, _: Cycle, books: &mut Conservation) {
         for input in &self.inputs {
-            books.in_network += input.heads.len() as u64;
+            let missing = input.copies.as_ref().map_or(0, |copies| copies.missing());
+            books.in_network += input.heads.len() as u64 + u64::from(missing);
             books.units_held += input.held;
             books.units_freed += u64::from(input.freed);
         }
         for output in self.outputs.iter().flatten() {
             output.audit(books);
         }
+        books.delivered += self.copies_lost;
     }
 
     fn waiting(&self, shared: &Shared, now: Cycle) -> Vec<Waiting> {

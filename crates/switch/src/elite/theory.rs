@@ -1,11 +1,14 @@
 //! What the Elite4 says of itself, and its closed forms.
 
-use super::settings::EliteSettings;
+use super::settings::{AnswerSettings, EliteSettings, Roots};
 use super::{nic, switch};
-use flitway_fabric::chip::{Chip, Offers, Waits};
+use flitway_fabric::chip::{Chip, Offers, SetOffer, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat, Rate};
+use flitway_wiring::reach::{ports, ports_up};
 use flitway_wiring::routing::Selection;
+use flitway_wiring::topology::{End, LinkId};
+use flitway_wiring::{NodeId, NodeSet, SwitchId};
 
 impl Chip for EliteSettings {
     fn ports(&self) -> u32 {
@@ -29,9 +32,9 @@ impl Chip for EliteSettings {
             virtual_channels: true,
             input_fifos: false,
             groups: None,
-            sets: None,
+            sets: self.answer.map(|_| SetOffer { format: self.format, any: false }),
             barriers: None,
-            copies_can_deadlock: None,
+            copies_can_deadlock: (self.roots == Roots::Any).then_some("switch.broadcast.roots = \"any\""),
             one_way_links: false,
             rates: true,
             changes: true,
@@ -70,10 +73,82 @@ impl Chip for EliteSettings {
         u64::from(self.pipeline.transmit) + stages + rest + 1
     }
 
+    /// Each copy takes as long as a packet for its node alone on the same way.
+    fn zero_load_worm(
+        &self,
+        fabric: &Fabric,
+        source: NodeId,
+        set: &NodeSet,
+        payload_bytes: u32,
+    ) -> Option<Vec<(NodeId, u64, u32)>> {
+        self.answer?;
+        let latency = |copy: &Copy| copy.links + self.zero_load_cycles(copy.hops, payload_bytes);
+        let mut copies: Vec<_> =
+            copies(fabric, source, set)?.iter().map(|copy| (copy.node, latency(copy), copy.hops)).collect();
+        copies.sort_unstable();
+        Some(copies)
+    }
+
+    /// The last answer to come back: over the same links, and the switches in between.
+    fn zero_load_answer(
+        &self,
+        fabric: &Fabric,
+        source: NodeId,
+        set: &NodeSet,
+        payload_bytes: u32,
+    ) -> Option<u64> {
+        let AnswerSettings { node, switch, .. } = self.answer?;
+        let there_and_back = |copy: &Copy| {
+            let back = u64::from(node) + u64::from(copy.hops) * u64::from(switch) + copy.links;
+            copy.links + self.zero_load_cycles(copy.hops, payload_bytes) + back
+        };
+        copies(fabric, source, set)?.iter().map(there_and_back).max()
+    }
+
     /// From a flit that is sent to its credit: over the link, through the buffer, and back.
     fn headroom(&self, longest: Longest) -> Headroom {
         let latency = longest.switches.map_or(longest.nodes, |switches| switches.max(longest.nodes));
         let round_trip = self.pipeline.transmit + self.pipeline.ready() + self.credit + 2 * latency;
         Headroom { latency, round_trip, units_needed: round_trip, units: self.buffer_flits }
     }
+}
+
+/// A copy of a broadcast.
+#[derive(Clone, Copy)]
+struct Copy {
+    node: NodeId,
+    /// Cycles of the links that it crosses, and switches.
+    links: u64,
+    hops: u32,
+}
+
+/// The copies of a broadcast of `source` for `set` in a tree, all of whose nodes are as deep.
+fn copies(fabric: &Fabric, source: NodeId, set: &NodeSet) -> Option<Vec<Copy>> {
+    let (topology, up) = (fabric.topology(), ports_up(&fabric.routing)?);
+    let cycles_of = |link: LinkId| u64::from(fabric.latencies[link.index()]);
+    // The switches above a node by the first ports up, with the links to each.
+    let way_up = |node: NodeId| {
+        let mut way: Vec<(SwitchId, u64)> =
+            vec![(topology.home(node).0, cycles_of(topology.node_link(node)))];
+        while let Some(&(here, links)) = way.last()
+            && let Some(port) = ports(up[here.index()]).next()
+            && let Some((link, End::Switch(next, _))) = topology.wire(here, port)
+        {
+            way.push((next, links + cycles_of(link)));
+        }
+        way
+    };
+    let from = way_up(source);
+    let to: Vec<(NodeId, Vec<(SwitchId, u64)>)> = set.iter().map(|node| (node, way_up(node))).collect();
+    let is_root = |level: &usize| {
+        let here = from[*level].0;
+        to.iter().all(|(_, way)| way.get(*level).is_some_and(|(switch, _)| *switch == here))
+    };
+    let level = (0..from.len()).find(is_root)?;
+    let copy = |(node, way): &(NodeId, Vec<(SwitchId, u64)>)| Copy {
+        node: *node,
+        links: from[level].1 + way[level].1,
+        hops: 2 * level as u32 + 1,
+    };
+    Some(to.iter().map(copy).collect())
 }

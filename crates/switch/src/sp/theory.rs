@@ -1,7 +1,7 @@
 //! What the SP Switch says of itself, and its closed forms: the way of a worm through an empty fabric among them.
 
 use super::{CentralSettings, NextPacket, Replication, SpAscent, SpSettings, Store};
-use flitway_fabric::chip::{Chip, Cost, Offers, Waits};
+use flitway_fabric::chip::{Chip, Cost, Offers, SetOffer, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::reach::{Reach, ports};
@@ -28,7 +28,7 @@ impl Chip for SpSettings {
             virtual_channels: false,
             input_fifos: false,
             groups: None,
-            sets: (self.worms.bits > 0).then(|| self.worm_format()),
+            sets: (self.worms.bits > 0).then(|| SetOffer { format: self.worm_format(), any: true }),
             barriers: None,
             copies_can_deadlock: lock_step.then_some("switch.multicast.replication = \"lock-step\""),
             one_way_links: true,

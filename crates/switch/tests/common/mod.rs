@@ -14,7 +14,7 @@ use flitway_fabric::{
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
-use flitway_wiring::{Destination, Groups, NodeId, RailId};
+use flitway_wiring::{Destination, Groups, NodeId, NodeSet, RailId};
 use std::sync::Arc;
 
 /// The HPP Switch of hpp-switch.txt with `ports` ports, without repeated adverts.
@@ -73,19 +73,24 @@ pub(crate) fn fabric<C>(
 pub(crate) struct Script {
     /// In reverse order of creation.
     pub(crate) packets: Vec<Packet>,
+    /// The nodes that packets for a set are for.
+    pub(crate) set: Option<Arc<NodeSet>>,
 }
 
 impl Script {
     pub(crate) fn new(mut packets: Vec<Packet>) -> Self {
         packets.sort_by_key(|packet| std::cmp::Reverse(packet.created));
-        Script { packets }
+        Script { packets, set: None }
     }
 }
 
 impl Endpoint for Script {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         while let Some(packet) = self.packets.pop_if(|packet| packet.created <= now) {
-            out.push(packet);
+            match (packet.destination, &self.set) {
+                (Destination::Nodes(_), Some(set)) => out.push_to_set(packet, Arc::clone(set)),
+                _ => out.push(packet),
+            }
         }
         self.packets.last().map(|packet| packet.created)
     }

@@ -6,7 +6,7 @@ use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::settings::VCS_MAX;
-use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings};
+use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::topology::TopologySettings;
 
@@ -49,6 +49,10 @@ const PAGE: &[&str] = &[
      come back along it, which frees them switch by switch. Meanwhile a source sends the next packet on another virtual channel: \
      with two of them it waits when both are held, so that short packets and long cables cost bandwidth. Without it a virtual \
      channel is free when the last flit has been sent.",
+    "Broadcasts. With answers, a packet can be for consecutive nodes. It climbs to the lowest switch below which all of them are, \
+     and is copied to the links down that lead to some; each copy takes flits at its own pace, as far as the buffer holds them. The \
+     answers are combined on the way back, and all of the path is held until then. Two broadcasts by way of different roots can \
+     wait for each other for ever, so `switch.broadcast.roots` keeps them to one tree.",
     "Links. With \"4b5b\" a channel carries 4 flits in 5 cycles. The raw rate of eight wires at 4/3 Gbit/s is 4 B in 3 ns: the \
      clock of such a machine is 1000/3 MHz.",
     "Cycles. From the input pin to the output pin: the three parts of the pipeline, 7 here. What happens in which cycle is said \
@@ -80,6 +84,15 @@ settings! {
         /// may overtake each other.
         LEAST_LOADED = "least-loaded",
     }, default("least-loaded"), for ELITE, source("OQ-Q2");
+
+    /// By way of which switches broadcasts go.
+    ROOTS = "switch.broadcast.roots", one of {
+        /// By way of one tree, that of the first links up: those of a range have one root, and each link of the tree lets one
+        /// after the other down.
+        ONE = "one",
+        /// By any links up that are free, which is faster until two of them wait for each other for ever.
+        ANY = "any",
+    }, default("one"), for ELITE, source("OQ-Q3");
 
     /// Whether a packet holds its path until the receiver's answer has come back.
     HOLD = "switch.answer.hold", Kind::Flag, default(true), for ELITE, source("OQ-Q18");
@@ -157,6 +170,7 @@ fn build(
             LEAST_LOADED => Selection::LeastLoaded,
             _ => Selection::First,
         },
+        roots: if values.choice(&ROOTS)? == ANY { Roots::Any } else { Roots::One },
         answer: values.flag(&HOLD)?.then_some(AnswerSettings {
             node: values.quantity_u32(&ANSWER_NODE)?,
             switch: values.quantity_u32(&ANSWER_SWITCH)?,

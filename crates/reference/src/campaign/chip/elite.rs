@@ -8,15 +8,17 @@ use crate::campaign::dice::Dice;
 use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
-use crate::campaign::generate::traffic::Traffic;
+use crate::campaign::generate::traffic::{Traffic, to_sets};
 use crate::campaign::generate::{BUDGET, latencies, length, pauses, test_nics, threads};
-use crate::campaign::text::record;
+use crate::campaign::text::{choice, record};
 use crate::elite::Elite;
 use flitway_engine::Cycle;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{Change, Fabric, LinkErrors, SentKind};
 use flitway_switch::SwitchSettings;
-use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings};
+use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
+use flitway_wiring::NodeId;
+use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, Selection};
 use flitway_wiring::topology::Topology;
 use std::sync::Arc;
@@ -39,7 +41,19 @@ impl Tested for EliteSettings {
     fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
 }
 
-record!(EliteSettings { ports, vcs, buffer_flits, selection, answer, pipeline, credit, is_coded, format });
+record!(EliteSettings {
+    ports,
+    vcs,
+    buffer_flits,
+    selection,
+    roots,
+    answer,
+    pipeline,
+    credit,
+    is_coded,
+    format
+});
+choice!(Roots { One, Any });
 record!(AnswerSettings { node, switch, repeats, back_off });
 record!(ElitePipeline { receive, route, transmit });
 
@@ -57,8 +71,14 @@ fn case(seed: u64) -> Case {
     let budget = if dice.one_in(16) { 8 * BUDGET } else { BUDGET };
     let length = length(budget, buffers, &latencies);
     let nodes = topology.nodes();
-    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups: 0, least: 1 };
-    let scripts = traffic.scripts(&mut dice);
+    let routed = tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits");
+    let has_broadcasts = switch.answer.is_some() && Reach::is_there(&routed) && !dice.one_in(3);
+    let sets = if has_broadcasts { dice.between(1, 8) } else { 0 };
+    let sets: Vec<Vec<NodeId>> = (0..sets).map(|_| range(&mut dice, nodes)).collect();
+    let groups = sets.len() as u32;
+    let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups, least: 1 };
+    let mut scripts = traffic.scripts(&mut dice);
+    to_sets(&mut scripts, &sets);
     let (rates, slowness) = rates(&mut dice, &topology);
     let (changes, slower) = changes(&mut dice, &topology, rails, length);
     // Where paths are held, and such that most packets come through.
@@ -74,6 +94,7 @@ fn case(seed: u64) -> Case {
         rates,
         changes,
         errors,
+        sets,
         scripts,
         promises: dice.one_in(2),
         test_nics: test_nics(seed),
@@ -85,6 +106,13 @@ fn case(seed: u64) -> Case {
     }
 }
 
+/// Consecutive nodes.
+fn range(dice: &mut Dice, nodes: u32) -> Vec<NodeId> {
+    let count = dice.corner(1, nodes);
+    let first = dice.between(0, nodes - count);
+    (first..first + count).map(NodeId).collect()
+}
+
 fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
     let longest = dice.pick(&[1, 1, 2, 5, 20]);
     EliteSettings {
@@ -92,6 +120,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
         vcs: classes * dice.scaled(1, (8 / classes).max(1)),
         buffer_flits: dice.scaled(1, 300),
         selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
+        roots: dice.pick(&[Roots::One, Roots::One, Roots::Any]),
         answer: (!dice.one_in(3)).then(|| AnswerSettings {
             node: dice.corner(1, 8),
             switch: dice.corner(1, longest),
@@ -127,6 +156,7 @@ fn format(dice: &mut Dice) -> PacketFormat {
 const CHANGES: &[fn(&mut EliteSettings)] = &[
     fewer_vcs,
     |it| it.selection = Selection::First,
+    |it| it.roots = Roots::One,
     |it| it.answer = None,
     |it| it.answer = it.answer.map(|_| AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 300 }),
     |it| it.credit = 1,

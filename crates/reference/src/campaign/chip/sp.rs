@@ -7,7 +7,7 @@ use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::{stages, topology};
-use crate::campaign::generate::traffic::Traffic;
+use crate::campaign::generate::traffic::{Traffic, to_sets};
 use crate::campaign::generate::{BUDGET, latencies, length, members, pauses, test_nics, threads};
 use crate::campaign::text::{choice, record};
 use crate::sp::Sp;
@@ -19,10 +19,10 @@ use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, SpAscent, SpPipeline, SpSettings, Store,
     WormSettings,
 };
+use flitway_wiring::NodeId;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::Topology;
-use flitway_wiring::{Destination, NodeId, SetId};
 use std::sync::Arc;
 
 impl Tested for SpSettings {
@@ -84,12 +84,7 @@ fn case(seed: u64) -> Case {
     let groups = sets.len() as u32;
     let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups, least: 1 };
     let mut scripts = traffic.scripts(&mut dice);
-    for packet in scripts.iter_mut().flatten() {
-        if let Destination::Group(group, _) = packet.destination {
-            let nodes = sets[group.index()].len() as u32;
-            packet.destination = Destination::Nodes(SetId { set: group.0, nodes });
-        }
-    }
+    to_sets(&mut scripts, &sets);
     let threads = threads(&mut dice);
     let pauses = pauses(&mut dice, length, false);
     let margin = dice.below(600);

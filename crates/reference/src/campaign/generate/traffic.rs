@@ -5,7 +5,7 @@ use crate::script::ASKS;
 use flitway_engine::Cycle;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Flow, FlowKind, PROCESSES_MAX, Packet};
-use flitway_wiring::{Destination, GroupId, NodeId, RailId};
+use flitway_wiring::{Destination, GroupId, NodeId, RailId, SetId};
 
 /// Kinds of packets for one node.
 const KINDS: [FlowKind; 4] = [FlowKind::Traffic, FlowKind::Message, FlowKind::Barrier, FlowKind::Reply];
@@ -57,6 +57,16 @@ struct Phase {
     asks: bool,
     /// How many in a hundred packets are for groups.
     multicast: u64,
+}
+
+/// Packets for groups are for the sets of the same numbers.
+pub(in super::super) fn to_sets(scripts: &mut [Vec<Packet>], sets: &[Vec<NodeId>]) {
+    for packet in scripts.iter_mut().flatten() {
+        if let Destination::Group(group, _) = packet.destination {
+            let nodes = sets[group.index()].len() as u32;
+            packet.destination = Destination::Nodes(SetId { set: group.0, nodes });
+        }
+    }
 }
 
 impl Traffic {

@@ -1,6 +1,7 @@
 //! Step 2: who is given which output.
 
 use super::Switch;
+use crate::elite::packet_state::PacketState;
 use crate::elite::settings::EliteSettings;
 use crate::elite::{Cx, Shared};
 use flitway_engine::Cycle;
@@ -17,7 +18,11 @@ impl Switch {
             if asked > now {
                 return true;
             }
-            match self.choose(cx.shared, usize::from(input)) {
+            let Some(state) = self.unicast_head(usize::from(input)) else {
+                granted |= self.grant_copies(cx, now, (asked, input));
+                return self.wants_more(usize::from(input));
+            };
+            match self.choose(cx.shared, usize::from(input), state.header) {
                 Some((candidate, vc)) => {
                     self.give(cx, now, (asked, input), candidate, vc);
                     granted |= 1 << candidate.hop.port.0;
@@ -31,9 +36,13 @@ impl Switch {
         granted
     }
 
+    /// The first packet of incoming virtual channel `number`, if it has been given nothing and is for one node.
+    fn unicast_head(&self, number: usize) -> Option<&PacketState> {
+        self.inputs[number].heads.front().filter(|state| state.range.is_none()).map(Box::as_ref)
+    }
+
     /// The output and virtual channel that the first packet of incoming virtual channel `number` takes, if one is free.
-    fn choose(&mut self, shared: &Shared, number: usize) -> Option<(Candidate, usize)> {
-        let header = self.inputs[number].heads.front()?.header;
+    fn choose(&mut self, shared: &Shared, number: usize, header: Header) -> Option<(Candidate, usize)> {
         let mut best: Option<(u32, Candidate, usize)> = None;
         let (mut count, ports) = (0, self.outputs.len() as u32);
         self.candidates(shared, number, header, |switch, candidate| {
@@ -71,7 +80,7 @@ impl Switch {
         EliteSettings::vcs_of(candidate.hop.class, shared.lanes).find(|&vc| lanes[vc].owner.is_none())
     }
 
-    fn taken_vcs(&self, port: PortId) -> u32 {
+    pub(super) fn taken_vcs(&self, port: PortId) -> u32 {
         let lanes = self.outputs[port.index()].iter().flat_map(|output| &output.lanes);
         lanes.filter(|lane| lane.owner.is_some()).count() as u32
     }
@@ -90,6 +99,18 @@ impl Switch {
         let Some(mut state) = input.heads.pop_front() else { return };
         input.output = Some((port.0 as u16, vc as u8));
         state.header = candidate.header;
+        self.hand(cx, now, (asked, number), (port, vc), state);
+    }
+
+    /// The packet `state` of an incoming virtual channel that requested in cycle `asked` has `vc` of the output at `port`.
+    pub(super) fn hand<O: Observer>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        (asked, number): (Cycle, u16),
+        (port, vc): (PortId, usize),
+        state: Box<PacketState>,
+    ) {
         let by = PortId::new(usize::from(number) / self.vcs);
         let came = (usize::from(number) % self.vcs) as u8;
         cx.counters.events += 1;
@@ -110,6 +131,7 @@ impl Switch {
                 granted: now,
             });
         }
-        output.lanes[vc].give(number, state, now);
+        let taken = self.inputs[usize::from(number)].taken;
+        output.lanes[vc].give((number, taken), state, now);
     }
 }
