@@ -374,6 +374,45 @@ fn the_last_copy_is_over_when_it_has_been_taken_in() {
     }
 }
 
+/// A set with a hole is two ranges, and the second waits for the answers to the first; the sender may be inside of a range.
+#[test]
+fn broadcasts_of_qsnet2_go_to_ranges_and_take_their_closed_form() {
+    let of = |nodes: &str, by: &str| {
+        let alone = ["--multicast", nodes, "--multicast-load", "0.00001", "--duration", "200ms"];
+        let result = json(&[&["run", "qsnet2-64", "--by", by][..], &alone].concat());
+        assert_valid(&result);
+        let of = &result["points"][0]["multicast"];
+        let number = |path: &str| of.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+        let theory = number("/zero_load_last_copy_ns");
+        assert!((number("/last_copy_latency_ns/p50") / theory - 1.0).abs() < 0.01, "{nodes}: {of}");
+        (number("/ranges"), theory)
+    };
+    let (one, whole) = of("nodes(0-63)", "hardware");
+    let (two, cut) = of("nodes(0-31+33-63)", "hardware");
+    assert_eq!((one, two), (1.0, 2.0));
+    assert!(cut > 2.0 * whole, "{cut} ns, {whole} ns");
+    assert_eq!(of("nodes(0-63)", "ranges"), (one, whole));
+}
+
+/// Where broadcasts climb by any link, two of them come to hold what the other needs; in one tree they do not.
+#[test]
+fn broadcasts_by_way_of_any_root_deadlock_and_are_explained() {
+    let run = |roots: &str| {
+        let setting = format!("switch.broadcast.roots={roots}");
+        let broadcasts = ["--multicast", "nodes(0-63)", "--multicast-load", "0.3", "--by", "hardware"];
+        let more = ["--multicast-packet", "2048B", "--load", "0.1", "--duration", "300us", "--set", &setting];
+        flitway(&[&["run", "qsnet2-64"][..], &broadcasts, &more].concat())
+    };
+    let (stuck, free) = (run("any"), run("one"));
+    let text = String::from_utf8(stuck.stderr).unwrap() + &String::from_utf8(stuck.stdout).unwrap();
+    assert_eq!((stuck.status.code(), free.status.code()), (Some(1), Some(0)), "{text}");
+    for part in
+        ["wait for each other for ever", "the other copies of it keep out of the buffer", "for 64 nodes"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// Two passes of an HPP Switch are 128 ns: what one stage of a barrier takes when the last of its members is late enough.
 #[test]
 fn a_stage_of_a_barrier_is_two_passes_of_a_switch() {

@@ -244,4 +244,7 @@ fn groups_need_room_in_the_switches() {
     let tag = OperationTag { group: 0, source: NodeId(2), sequence: 5 };
     let [worm] = &plan.worms(tag)[..] else { panic!("one worm for all") };
     assert_eq!((worm.len(), worm.contains(NodeId(2)), plan.receivers(0)), (3, false, 3));
+    let cut = worms(Method::Ranges, table, Copying::Ranges).unwrap().worms(tag);
+    let receivers: u32 = cut.iter().map(|run| run.len() - u32::from(run.contains(NodeId(2)))).sum();
+    assert!(receivers == 3 && cut.iter().all(NodeSet::is_run), "{cut:?}");
 }
