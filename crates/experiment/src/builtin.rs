@@ -32,6 +32,8 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("qsnet2-hold", include_str!("../../../experiments/qsnet2-hold.toml")),
         ("qsnet2-pairs", include_str!("../../../experiments/qsnet2-pairs.toml")),
         ("qsnet2-cable", include_str!("../../../experiments/qsnet2-cable.toml")),
+        ("qsnet2-broadcast", include_str!("../../../experiments/qsnet2-broadcast.toml")),
+        ("qsnet2-broadcast-rate", include_str!("../../../experiments/qsnet2-broadcast-rate.toml")),
     ]
 }
 
