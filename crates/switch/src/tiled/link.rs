@@ -9,7 +9,7 @@ use super::unreliable::Unreliable;
 use super::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::link::SentKind;
-use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Reception, Sequence};
+use flitway_fabric::link::retry::{self, Acknowledgement, Gap, News, Reception, Sequence};
 use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Address, Wire};
@@ -492,7 +492,7 @@ impl Receiver {
         if !shared.retries {
             return true;
         }
-        let had_news = self.has_news();
+        let had_news = self.has_dated_news();
         let sequence = if shared.is_unreliable() { stamp.sequence } else { self.retry.expected };
         let reception = self.retry.hear(&shared.numbers, (!stamp.is_corrupt).then_some(sequence));
         if !had_news {
@@ -503,7 +503,7 @@ impl Receiver {
 
     /// The link is back in cycle `now`: it says what has come.
     fn resume(&mut self, now: Cycle) {
-        if !self.has_news() {
+        if !self.has_dated_news() {
             self.oldest = now;
         }
         self.retry.resume();
@@ -511,7 +511,7 @@ impl Receiver {
 
     /// A packet of so many flits has given back its room on `vc` in cycle `at`, or before now and after all other news.
     pub(super) fn give_back(&mut self, shared: &Shared, at: Cycle, vc: usize, flits: u32) {
-        self.oldest = if self.has_news() { self.oldest.min(at) } else { at };
+        self.oldest = if self.has_dated_news() { self.oldest.min(at) } else { at };
         self.retry.give_back(&shared.numbers, vc, flits);
         self.freed = self.freed.wrapping_add(flits);
         self.untold = self.untold.saturating_add(1);
@@ -546,6 +546,12 @@ impl Receiver {
     #[inline]
     pub(super) fn has_news(&self) -> bool {
         self.retry.has_news()
+    }
+
+    /// Whether some of that has a date. A gap has none: it is told at once, or closed before it is told, and then it was none.
+    #[inline]
+    fn has_dated_news(&self) -> bool {
+        self.retry.news != News::default()
     }
 
     /// When an acknowledgement that goes alone is due; never without news.

@@ -61,15 +61,16 @@
 //! *wrong*, which no check shows. If such a packet is accepted it stays wrong on all links that follow; NIC ports that accept
 //! one count it.
 //!
-//! **Retry** is the protocol of [`flitway_fabric::link::retry`], whose text is part of this one: numbers of `sequence_bits`,
-//! a receiver that accepts, drops duplicates and what is behind a gap, and a sender that goes back. What is dropped takes no
-//! room. Beside what is said above, a duplicate is news, and so is a gap, of which an acknowledgement is due at once. Packets
-//! that go out again go before all others, a packet in the next slot in which the link is free; they take no room, the window
-//! does not matter, and an acknowledgement goes along. The timer of a sender that keeps packets expires `timeout` cycles
-//! after the last of these: a packet was begun when it kept none; it heard of packets accepted that it did not know of; the
-//! timer expired. In that cycle it goes back, after it has heard what is heard. *Heartbeats*: in a slot in which the link is
-//! free, has begun nothing in this cycle and none in `heartbeat` cycles before, it says its last acknowledgement again,
-//! alone, but that it is no NACK. What was heard says nothing new: such heartbeats are left out, of rules and totals too.
+//! **Retry** is the protocol of [`flitway_fabric::link::retry`], whose text is part of this one: numbers of `sequence_bits`, a
+//! receiver that accepts, drops duplicates and what is behind a gap, and a sender that goes back. What is dropped takes no
+//! room. Beside what is said above, a duplicate is news, and so is a gap, of which an acknowledgement is due at once; one that
+//! is closed before was none. Packets that go out again go before all others, a packet in the next slot in which the link is
+//! free; they take no room, the window does not matter, and an acknowledgement goes along. The timer of a sender that keeps
+//! packets expires `timeout` cycles after the last of these: a packet was begun when it kept none; it heard of packets accepted
+//! that it did not know of; the timer expired. In that cycle it goes back, after it has heard what is heard. *Heartbeats*: in a
+//! slot in which the link is free, has begun nothing in this cycle and none in `heartbeat` cycles before, it says its last
+//! acknowledgement again, alone, but that it is no NACK. What was heard says nothing new: such heartbeats are left out, of
+//! rules and totals too.
 //!
 //! **Faults** ([`Faults`]). Each end of a link runs the protocol of [`flitway_fabric::link::handshake`], whose text is part of
 //! this one. At the start all ends are *active*. One that is not begins nothing, neither packets nor acknowledgements; what it
