@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+mod common;
+
+use common::choice;
 use flitway_engine::Cycle;
 use flitway_machine::Machine;
 use flitway_report::measure::Verdict;
@@ -10,8 +13,7 @@ use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::theory::Theory;
 use flitway_workload::Fraction;
-use flitway_workload::traffic::size::{self, SizeChoice};
-use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination};
+use flitway_workload::traffic::{Traffic, TrafficChoice, destination};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -47,13 +49,8 @@ fn to_the_next_group() -> String {
 }
 
 fn traffic(session: &Session, pattern: &str, percent: u64) -> Arc<Traffic> {
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse_with(pattern, &|_| Ok(to_the_next_group())).unwrap(),
-        sizes,
-        arrivals: arrival::parse("bernoulli").unwrap(),
-        replies: None,
-    };
+    let destinations = destination::parse_with(pattern, &|_| Ok(to_the_next_group())).unwrap();
+    let choice = TrafficChoice { destinations, ..choice("uniform", "256B", "bernoulli") };
     Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap())
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
+
+use common::choice;
 use flitway_fabric::BarrierId;
 use flitway_fabric::barrier::{Loss, PacketKind};
 use flitway_machine::Machine;
@@ -14,8 +17,6 @@ use flitway_wiring::PortId;
 use flitway_workload::Fraction;
 use flitway_workload::barrier::BarrierChoice;
 use flitway_workload::multicast::members;
-use flitway_workload::traffic::size::SizeChoice;
-use flitway_workload::traffic::{TrafficChoice, arrival, destination, size};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -135,13 +136,7 @@ fn an_operation_that_has_lost_a_packet_takes_as_long_as_its_timer() {
 
 fn beside_saturated_traffic(threads: u32) -> BarrierPoint {
     let session = session("hpp-switch", threads);
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse("uniform").unwrap(),
-        sizes,
-        arrivals: arrival::parse("bernoulli").unwrap(),
-        replies: None,
-    };
+    let choice = choice("uniform", "256B", "bernoulli");
     let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
     let run = session.barrier(&settings("random(members=9, groups=4)", Method::NodeRoot)).unwrap();
     let stop = AtomicBool::new(false);

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
+
+use common::choice;
 use flitway_machine::Machine;
 use flitway_report::channels::{ChannelLoads, Waiting};
 use flitway_report::session::Session;
@@ -9,19 +12,12 @@ use flitway_report::theory::Theory;
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::Fraction;
-use flitway_workload::traffic::size::{self, SizeChoice};
-use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination};
+use flitway_workload::traffic::Traffic;
 
 fn loads(machine: &str, set: &[&str], pattern: &str) -> (ChannelLoads, Theory) {
     let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
     let session = Session::new(Machine::load(machine, &set).unwrap(), 1, 1);
-    let SizeChoice::Sizes(size) = size::parse("64B").unwrap() else { panic!("a size that is no file") };
-    let choice = TrafficChoice {
-        destinations: destination::parse(pattern).unwrap(),
-        sizes: size,
-        arrivals: arrival::parse("bernoulli").unwrap(),
-        replies: None,
-    };
+    let choice = choice(pattern, "64B", "bernoulli");
     let traffic: Traffic = session.traffic(&choice, Fraction::ONE).unwrap();
     let waiting = Waiting::new(session.fabric(), None).unwrap();
     let loads = ChannelLoads::new(&waiting, session.fabric(), &traffic).unwrap();

@@ -6,6 +6,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
+
+use common::choice;
 use flitway_engine::Cycle;
 use flitway_machine::Machine;
 use flitway_report::graph::GraphResult;
@@ -15,8 +18,6 @@ use flitway_report::session::train::{TrainChoice, TrainResult};
 use flitway_report::session::{Patience, Session};
 use flitway_workload::Fraction;
 use flitway_workload::graph::{Placement, goal};
-use flitway_workload::traffic::size::SizeChoice;
-use flitway_workload::traffic::{TrafficChoice, arrival, destination, size};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -131,13 +132,7 @@ fn every_number_of_a_train_is_its_own() {
 #[test]
 fn every_number_of_what_runs_beside_a_train_is_there() {
     let session = session();
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse("tornado").unwrap(),
-        sizes,
-        arrivals: arrival::parse("periodic").unwrap(),
-        replies: None,
-    };
+    let choice = choice("tornado", "256B", "periodic");
     let traffic = Arc::new(session.traffic(&choice, Fraction::percent(20)).unwrap());
     let train = session.fit_train(TrainChoice { from: 0, to: 5, count: 100, payload: 256 }).unwrap();
     let stop = AtomicBool::new(false);
@@ -158,13 +153,7 @@ fn every_number_of_what_runs_beside_a_train_is_there() {
 #[test]
 fn what_runs_without_conflict_is_measured_as_it_is_offered() {
     let session = session();
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse("tornado").unwrap(),
-        sizes,
-        arrivals: arrival::parse("periodic").unwrap(),
-        replies: None,
-    };
+    let choice = choice("tornado", "256B", "periodic");
     // A packet in 266 cycles from each of 16 nodes, each to another: nothing is ever in the way.
     let traffic = Arc::new(session.traffic(&choice, Fraction::percent(50)).unwrap());
     let duration = 266 * 50 * 4;

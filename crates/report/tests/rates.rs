@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
+
+use common::choice;
 use flitway_engine::Cycle;
 use flitway_machine::Machine;
 use flitway_report::bill::Bill;
@@ -11,8 +14,7 @@ use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Limit;
 use flitway_report::theory::Theory;
 use flitway_workload::Fraction;
-use flitway_workload::traffic::size::SizeChoice;
-use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination, size};
+use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -22,13 +24,7 @@ fn session(machine: &str, set: &[&str]) -> Session {
 }
 
 fn traffic(session: &Session, percent: u64) -> Arc<Traffic> {
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse("uniform").unwrap(),
-        sizes,
-        arrivals: arrival::parse("bernoulli").unwrap(),
-        replies: None,
-    };
+    let choice = choice("uniform", "256B", "bernoulli");
     Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap())
 }
 

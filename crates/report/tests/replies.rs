@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+mod common;
+
+use common::choice;
 use flitway_engine::Cycle;
 use flitway_machine::Machine;
 use flitway_report::channels::{Answers, Waiting};
@@ -10,8 +13,7 @@ use flitway_report::point::{Point, ReplyPoint};
 use flitway_report::session::{Patience, Session};
 use flitway_report::theory::Theory;
 use flitway_workload::Fraction;
-use flitway_workload::traffic::size::{self, SizeChoice};
-use flitway_workload::traffic::{Replies, Traffic, TrafficChoice, arrival, destination};
+use flitway_workload::traffic::{Replies, Traffic, TrafficChoice};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,13 +25,9 @@ fn session(machine: &str, set: &[&str], threads: u32) -> Session {
 
 /// Packets of 256 B that are answered with 64 B.
 fn traffic(session: &Session, pattern: &str, outstanding: Option<u32>, percent: Option<u64>) -> Arc<Traffic> {
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse(pattern).unwrap(),
-        sizes,
-        arrivals: arrival::parse(if percent.is_some() { "bernoulli" } else { "saturating" }).unwrap(),
-        replies: Some(Replies { payload: 64, outstanding }),
-    };
+    let arrivals = if percent.is_some() { "bernoulli" } else { "saturating" };
+    let replies = Some(Replies { payload: 64, outstanding });
+    let choice = TrafficChoice { replies, ..choice(pattern, "256B", arrivals) };
     Arc::new(session.traffic(&choice, Fraction::percent(percent.unwrap_or(100))).unwrap())
 }
 
@@ -93,13 +91,7 @@ fn replies_lower_the_load_at_which_channels_are_full() {
     let session = session("torus-8x8", &[], 1);
     let bound = |traffic: &Traffic| Theory::new(session.fabric(), traffic).unwrap().channel_bound;
     let answered = bound(&traffic(&session, "uniform", None, Some(50)));
-    let SizeChoice::Sizes(sizes) = size::parse("256B").unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse("uniform").unwrap(),
-        sizes,
-        arrivals: arrival::parse("bernoulli").unwrap(),
-        replies: None,
-    };
+    let choice = choice("uniform", "256B", "bernoulli");
     let alone = bound(&session.traffic(&choice, Fraction::percent(50)).unwrap());
     assert!((answered / alone - 133.0 / (133.0 + 37.0)).abs() < 1e-9, "{answered} {alone}");
 }

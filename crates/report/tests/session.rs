@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod common;
+
+use common::choice;
 use flitway_engine::{Cycle, Picos};
 use flitway_machine::Machine;
 use flitway_process::multicaster::RootPolicy;
@@ -13,7 +16,7 @@ use flitway_report::theory::Theory;
 use flitway_workload::Fraction;
 use flitway_workload::multicast::{MulticastChoice, members};
 use flitway_workload::traffic::size::SizeChoice;
-use flitway_workload::traffic::{Traffic, TrafficChoice, arrival, destination, size};
+use flitway_workload::traffic::{Traffic, arrival, size};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -25,13 +28,7 @@ fn session(machine: &str, set: &[&str]) -> Session {
 }
 
 fn traffic(session: &Session, pattern: &str, payload: &str, percent: u64) -> Arc<Traffic> {
-    let SizeChoice::Sizes(sizes) = size::parse(payload).unwrap() else { panic!("a size") };
-    let choice = TrafficChoice {
-        destinations: destination::parse(pattern).unwrap(),
-        sizes,
-        arrivals: arrival::parse("bernoulli").unwrap(),
-        replies: None,
-    };
+    let choice = choice(pattern, payload, "bernoulli");
     Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap())
 }
 
@@ -177,13 +174,7 @@ fn one_fifo_per_input_accepts_what_theory_says_of_this_traffic() {
     for (ports, limit) in [(2, 1.0), (3, 0.75), (4, 0.6905), (8, 0.6256)] {
         let (nodes, spare) = (format!("topology.nodes={ports}"), "switch.credit.advert=0 flits");
         let session = session("hpp-switch", &[&nodes, "switch.vcs=1", spare, "switch.buffer=16 KiB"]);
-        let SizeChoice::Sizes(sizes) = size::parse("1KiB").unwrap() else { panic!("a size") };
-        let choice = TrafficChoice {
-            destinations: destination::parse("uniform").unwrap(),
-            sizes,
-            arrivals: arrival::parse("saturating").unwrap(),
-            replies: None,
-        };
+        let choice = choice("uniform", "1KiB", "saturating");
         let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
         let theory = Theory::new(session.fabric(), &traffic).unwrap().head_of_line.unwrap();
         assert!((theory - limit).abs() < 1e-4, "{ports}: {theory}");
