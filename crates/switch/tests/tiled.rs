@@ -8,6 +8,7 @@ use common::{Deliveries, Script, fabric, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::arbiter::ArbiterKind;
+use flitway_fabric::chip::{Chip, Cost, CostPart};
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Rate, ReplyLanes, Simulation};
@@ -143,4 +144,30 @@ fn what_is_left_of_random_traffic_waits_for_itself() {
         assert_eq!(run(RoutingKind::DimensionOrderWithoutDateline, 2), (false, true));
         assert_eq!(run(RoutingKind::DimensionOrder, 4), (true, false));
     }
+}
+
+#[test]
+fn tiles_have_small_arbiters_and_a_crossbar_the_fewest_buffers() {
+    // The chip of TH Express-2: 4 x 6 tiles, 4 virtual channels, flits of 32 B (P-TH-019, P-TH-106, OQ-T3).
+    let chip = |rows, columns| {
+        let buffer = |flits| BufferSettings { flits, private: 9 };
+        let buffers = TiledBuffers { input: buffer(1_024), row: buffer(64), column: buffer(64) };
+        TiledSettings { buffers, ..tiled((rows, columns), 4, None) }
+    };
+    let costs = chip(4, 6).costs();
+    let names: Vec<&str> = costs.iter().map(|cost| cost.organisation.as_str()).collect();
+    assert_eq!(names, ["tiles 4 x 6", "tiles 1 x 24", "crossbar"]);
+    let of = |part: CostPart| -> Vec<u64> {
+        let count = |cost: &Cost| cost.parts.iter().find(|(it, _)| *it == part).unwrap().1;
+        costs.iter().map(count).collect()
+    };
+    assert_eq!(of(CostPart::Crosspoints), [24 * 28, 24 * 25, 24 * 24]);
+    assert_eq!(of(CostPart::LargestArbiter), [6, 24, 24]);
+    assert_eq!(of(CostPart::Wires), [24 * 10 * 256, 24 * 25 * 256, 24 * 24 * 256]);
+    let [tiles, row, crossbar] = of(CostPart::RamBits)[..] else { panic!("three organisations") };
+    // 32 KiB at an input, 2 KiB in each of 6 row and 4 column buffers; 24 and 1 in one row.
+    assert_eq!(tiles, 24 * (32 + 6 * 2 + 4 * 2) * 1_024 * 8);
+    assert_eq!(row, 24 * (32 + 24 * 2 + 2) * 1_024 * 8);
+    assert_eq!(crossbar, 24 * 32 * 1_024 * 8);
+    assert_eq!(chip(1, 8).costs().len(), 2, "one row is tiles and a buffer at each crosspoint");
 }
