@@ -50,10 +50,12 @@ impl Theory {
     #[must_use]
     pub fn first_full(&self) -> &'static str {
         let [injection, network, ejection] = self.fullest;
-        match network > ejection {
-            _ if injection > network.max(ejection) => "out of a node",
-            true => "between switches",
-            false => "into a node",
+        if injection > network.max(ejection) {
+            "out of a node"
+        } else if network > ejection {
+            "between switches"
+        } else {
+            "into a node"
         }
     }
 

@@ -84,9 +84,8 @@ fn others(workload: &MixWorkload, point: &Point) -> Vec<String> {
 /// What goes on: what it is, and what was measured of it.
 fn beside(session: &Session, workload: &MixWorkload, task: &MixTask, point: &Point) -> String {
     let goes_on = workload.multicast.is_some() || workload.barrier.is_some() || workload.beside.is_some();
-    let what = if goes_on { "beside it" } else { "everything is over" };
-    let for_all = if goes_on { "for all of" } else { "after" };
-    let mut text = format!("{}; {what}, {for_all} {}", sizes_of(session), time(point.duration_ns));
+    let what = if goes_on { "beside it, for all of" } else { "everything is over, after" };
+    let mut text = format!("{}; {what} {}", sizes_of(session), time(point.duration_ns));
     let mut add = |name: &str, what: String| {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{name:<10}  {what}");

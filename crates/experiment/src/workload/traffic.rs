@@ -100,8 +100,8 @@ pub(super) const KIND: Kind = Kind {
             "faults",
             KindId::Traffic,
             ValueKind::File("RULES|FILE"),
-            "What breaks when, on machines whose links retry, under synthetic traffic, task graphs and trains: rules such as down(link=\"switch 5 port 7\", at=20us), \
-             joined by `;`, or a file with one a line (`flitway list faults`). Times count from the start of each \
+            "What breaks when, on machines whose links retry, under synthetic traffic, task graphs and trains: rules such \
+             as down(link=\"switch 5 port 7\", at=20us), joined by `;`, or a file with one a line (`flitway list faults`). Times count from the start of each \
              point. Status 1 if packets are lost for good",
         ),
     ],

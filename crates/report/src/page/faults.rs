@@ -117,8 +117,9 @@ fn load_plot(faults: &Value) -> Option<Plot> {
 }
 
 fn lost_plot(faults: &Value) -> Option<Plot> {
-    let has_lost = faults["pairs"].as_u64() > Some(0);
-    has_lost.then_some(())?;
+    if faults["pairs"] == 0 {
+        return None;
+    }
     plot(faults, "Packets lost over time", "packets lost a bin", &[("lost", "lost")], |value| {
         format!("{value:.0}")
     })

@@ -185,9 +185,9 @@ pub(super) fn section(page: &Page<'_>) -> String {
 
 /// A line for each quantity that a point has, a column for each point.
 pub(super) fn table(points: &[Value], quantities: &[Quantity]) -> String {
-    let head = |point: &Value| match words::has_load(point) {
-        true => format!("<th>at load {}</th>", words::load(point)),
-        false => "<th></th>".to_owned(),
+    let head = |point: &Value| match words::offered_load(point) {
+        Some(_) => format!("<th>at load {}</th>", words::load(point)),
+        None => "<th></th>".to_owned(),
     };
     let heads: String = points.iter().map(head).collect();
     let mut rows = String::new();

@@ -50,15 +50,14 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// The offered load of a point: of its multicast operations, if it has some.
-pub(super) fn offered(point: &Value) -> f64 {
-    let of = point.pointer("/multicast/offered_load").unwrap_or(&point["offered_load"]);
-    of.as_f64().unwrap_or(0.0)
+/// The offered load of a point, if it has one: of its multicast operations, if it has some.
+pub(super) fn offered_load(point: &Value) -> Option<f64> {
+    point.pointer("/multicast/offered_load").unwrap_or(&point["offered_load"]).as_f64()
 }
 
-/// Whether a point has an offered load.
-pub(super) fn has_load(point: &Value) -> bool {
-    point.pointer("/multicast/offered_load").or_else(|| point.get("offered_load")).is_some()
+/// The same; none is a load of 0.
+pub(super) fn offered(point: &Value) -> f64 {
+    offered_load(point).unwrap_or(0.0)
 }
 
 /// The offered load as it is shown.

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::fault_record::FaultRecord;
 use crate::faults::{FaultsResult, Operator};
-use crate::measure::{Aim, Course, Plan};
+use crate::measure::{Aim, Course};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
@@ -63,21 +63,10 @@ impl Session {
         Managed { course, operator: settings.map(|settings| Operator::new(settings, &self.fabric)) }
     }
 
-    /// What a shard begins to record of faults in a run of `plan`.
-    pub(super) fn fault_record(&self, plan: &Plan) -> Option<FaultRecord> {
-        self.faults.as_ref().map(|_| {
-            let whole = plan.duration.map(|duration| (duration + plan.warm_up.unwrap_or(0)) / BINS);
-            FaultRecord::new(whole.unwrap_or(self.bin()))
-        })
-    }
-
-    /// The same in a run that ends by itself.
-    pub(super) fn record_of_unknown_length(&self) -> Option<FaultRecord> {
-        self.faults.as_ref().map(|_| FaultRecord::new(self.bin()))
-    }
-
-    fn bin(&self) -> u64 {
-        (BIN_NS / self.machine.clock.nanos(1.0)) as u64
+    /// What a shard begins to record of faults in a run of so many cycles, where that is known.
+    pub(super) fn fault_record(&self, whole: Option<u64>) -> Option<FaultRecord> {
+        let unknown = (BIN_NS / self.machine.clock.nanos(1.0)) as u64;
+        self.faults.as_ref().map(|_| FaultRecord::new(whole.map_or(unknown, |cycles| cycles / BINS)))
     }
 
     /// What the faults of a run came to, of which these are the totals.

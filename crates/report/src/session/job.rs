@@ -137,8 +137,9 @@ impl Session {
         progress: impl FnMut(Progress),
     ) -> (Point, Measurement) {
         on_kinds!(self, job.fabric(), kinds => {
-            let mut simulation =
-                self.simulation_of(job, kinds, &Watch::slowest(self.has_details), self.fault_record(plan));
+            let whole = plan.duration.map(|duration| duration + plan.warm_up.unwrap_or(0));
+            let record = self.fault_record(whole);
+            let mut simulation = self.simulation_of(job, kinds, &Watch::slowest(self.has_details), record);
             let mut course = self.managed(job.course());
             let measurement = measure(&mut simulation, plan, &mut course, stop, progress);
             let faults = self.faults_result(&mut simulation, &course, &measurement.counters);

@@ -120,7 +120,7 @@ impl Session {
     pub fn mix(&self, mix: Mix<'_>, stop: &AtomicBool, progress: impl FnMut(Progress)) -> MixResult {
         let job = mix.job(self);
         on_kinds!(self, job.fabric(), kinds => {
-            let record = self.record_of_unknown_length();
+            let record = self.fault_record(None);
             let mut simulation = self.simulation_of(&job, kinds, &Watch::slowest(self.has_details), record);
             self.run_mix(mix, &job, &mut simulation, (stop, progress))
         })
@@ -141,10 +141,12 @@ impl Session {
                 u64::from(run.count() - ask_process(simulation, run.to(), received))
             })
         };
+        let lost = |simulation: &mut Simulation<A, N, Recorder>| {
+            let lost = |it: &mut Recorder| it.faults().map_or(0, |faults| faults.messages_lost);
+            simulation.gather_observers(lost).into_iter().sum::<u64>()
+        };
         let is_over = |simulation: &mut Simulation<A, N, Recorder>| {
-            let lost = simulation.gather_observers(|it| it.faults().map_or(0, |faults| faults.messages_lost));
-            let lost = lost.into_iter().sum::<u64>();
-            left_under_way(simulation).is_some_and(|left| left + of_train(simulation) == lost)
+            left_under_way(simulation).is_some_and(|left| left + of_train(simulation) == lost(simulation))
         };
         let mut course = self.managed(job.course::<A, N>());
         let measurement = measure_whole(simulation, STRIDE, &mut course, stop, progress, is_over);

@@ -438,7 +438,8 @@ fn check_round_trip(
     findings: &mut Diagnostics,
 ) {
     let (Some(link), Some(topology)) = (surroundings.link, surroundings.topology) else { return };
-    let Headroom { latency, round_trip, units_needed, units } = settings.headroom(link.longest(topology));
+    let longest = link.longest(topology);
+    let Headroom { latency, round_trip, units_needed, units } = settings.headroom(longest);
     let latency = units::format(u64::from(latency), Dimension::Cycles);
     let most = settings.buffers.input.private + settings.buffers.input.shared(settings.vcs);
     if most < units_needed {
@@ -453,7 +454,7 @@ fn check_round_trip(
     let flits = settings.format.packet_flits(settings.format.mtu_bytes);
     let (few, cycles) = link.slowest(topology, settings.format.flit_bytes).ratio();
     let slowest = (u64::from(flits) * u64::from(cycles)).div_ceil(few.into()) as u32;
-    let answer = settings.window_cycles(link.longest(topology), slowest);
+    let answer = settings.window_cycles(longest, slowest);
     if timeout <= answer {
         let message = format!(
             "`{}` is too short: it expires after {timeout} cycles, and an acknowledgement can take {answer}, so that packets are \
@@ -463,7 +464,6 @@ fn check_round_trip(
         let problem = values.conflict(Code::TimerTooShort, &[&TIMEOUT], message).warning();
         findings.push(problem.expected(format!("more than {answer} cycles")));
     }
-    let longest = link.longest(topology);
     let share = settings.share_of_window(longest, window);
     if share < 1.0 {
         let is_enough = |&window: &u32| settings.share_of_window(longest, window) >= 1.0;
