@@ -34,6 +34,8 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("qsnet2-cable", include_str!("../../../experiments/qsnet2-cable.toml")),
         ("qsnet2-broadcast", include_str!("../../../experiments/qsnet2-broadcast.toml")),
         ("qsnet2-broadcast-rate", include_str!("../../../experiments/qsnet2-broadcast-rate.toml")),
+        ("qsnet2-barrier", include_str!("../../../experiments/qsnet2-barrier.toml")),
+        ("qsnet2-barrier-late", include_str!("../../../experiments/qsnet2-barrier-late.toml")),
     ]
 }
 

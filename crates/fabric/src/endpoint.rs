@@ -8,6 +8,8 @@
 //! **bounded** ones a NIC model knows what is under way: it hears when a packet has left the source queue (room), it keeps
 //! each packet in the receive buffer, with its credits, until it drains it, and so presses back into the network when it is
 //! full. **Answers** go to the sender of a packet: where switches carry none of their own, each is a packet of one byte.
+//! Where they do, that to a packet for a set of nodes is the conjunction of what the nodes say, and may be a *test* of
+//! something at all of them.
 
 use crate::message::MessageEvent;
 use crate::{BarrierId, Flow, FlowKind};
@@ -102,6 +104,9 @@ pub enum Up<'a> {
     /// A packet has left the source queue of the NIC port in this rail, which is bounded: its last flit has been sent, and
     /// there is room for another. This was its flow.
     Sent(RailId, Flow),
+    /// A packet of this flow that went to a set of nodes has been answered in this rail, where switches carry answers: by all
+    /// of them, and whether none has [denied](Outgoing::deny) it.
+    Answered(RailId, Flow, bool),
 }
 
 /// What an endpoint does in one call, on its way to the NIC ports.
@@ -115,6 +120,8 @@ pub struct Outgoing {
     pub arrivals: Vec<BarrierId>,
     /// Packets that it has taken out of bounded NIC ports.
     pub drained: Vec<Ticket>,
+    /// Packets for sets of nodes that it has denied.
+    pub denied: Vec<Ticket>,
     /// What its processes report to observers.
     pub events: Vec<MessageEvent>,
 }
@@ -128,6 +135,7 @@ impl Outgoing {
             sets: Vec::new(),
             arrivals: Vec::new(),
             drained: Vec::new(),
+            denied: Vec::new(),
             events: Vec::new(),
         }
     }
@@ -160,6 +168,12 @@ impl Outgoing {
     /// Drains the packet of `ticket`: its flits leave the receive buffer one a cycle, from this cycle on.
     pub fn drain(&mut self, ticket: Ticket) {
         self.drained.push(ticket);
+    }
+
+    /// Denies the packet of `ticket`, a test that an ideal NIC port delivers in this very cycle: the answer that switches carry
+    /// to the sender says so ([`Up::Answered`]). Nothing else is done with the packet.
+    pub fn deny(&mut self, ticket: Ticket) {
+        self.denied.push(ticket);
     }
 
     /// Answers `delivery` in cycle `now`: its sender hears of a packet of kind [`Accepted`](FlowKind::Accepted) or

@@ -25,6 +25,8 @@ pub enum PlanError {
     RangesOfWorms,
     /// Broadcasts to ranges go up and down a tree, and the routing has none.
     RangesNeedTree,
+    /// Broadcasts are to be answered by all nodes at once, and switches carry no answers, or none to ranges.
+    NoAnswers,
     /// Worms do not go by way of roots that their senders choose.
     RootOfWorms,
 }
@@ -48,6 +50,9 @@ impl fmt::Display for PlanError {
             }
             PlanError::RangesNeedTree => {
                 f.write_str("broadcasts go up and down a tree, and packets of this routing do not")
+            }
+            PlanError::NoAnswers => {
+                f.write_str("the switches of this machine broadcast to no ranges of nodes whose answers they combine")
             }
             PlanError::RootOfWorms => {
                 f.write_str("worms find their way themselves, and not by way of a root that is chosen")

@@ -117,6 +117,7 @@ impl Together {
         }
         made.sets.clear();
         out.arrivals.append(&mut made.arrivals);
+        out.denied.append(&mut made.denied);
         out.events.append(&mut made.events);
     }
 
@@ -139,7 +140,7 @@ impl Endpoint for Together {
         let place = match up {
             Up::Delivery(delivery) => Some(delivery.flow.process().into()),
             Up::Released(_) => self.processes.iter().position(|it| matches!(it, Process::Synchroniser(_))),
-            Up::Sent(_, flow) => Some(flow.process().into()),
+            Up::Sent(_, flow) | Up::Answered(_, flow, _) => Some(flow.process().into()),
         };
         if let Some(place) = place {
             self.act(place, out, |process, made| ask!(process, endpoint => endpoint.hear(now, up, made)));

@@ -31,6 +31,17 @@ pub trait Model {
     /// Those that left the source queue of a bounded NIC port in the cycle before.
     fn sent(&mut self, node: NodeId, rail: RailId) -> Vec<Flow>;
 
+    /// Packets for sets of nodes that were answered in a cycle before, and whether affirmatively.
+    fn answered(&mut self, node: NodeId, rail: RailId) -> Vec<(Flow, bool)> {
+        let _ = (node, rail);
+        Vec::new()
+    }
+
+    /// The packet of `ticket`, which has been delivered in this cycle, is denied.
+    fn deny(&mut self, node: NodeId, ticket: Ticket) {
+        panic!("{node} denies what came by {ticket:?}, and switches carry no answers");
+    }
+
     /// A NIC port takes a packet, which may be for a set of nodes.
     fn submit(&mut self, node: NodeId, packet: Packet, set: Option<Arc<NodeSet>>);
 
@@ -121,6 +132,10 @@ fn act<M: Model, E: Scripted>(model: &mut M, node: NodeId, rails: u32, endpoint:
             model.record_mut().sent.push((now, node, rail, flow));
             endpoint.hear(now, Up::Sent(rail, flow), &mut out);
         }
+        for (flow, is_true) in model.answered(node, rail) {
+            model.record_mut().answered.push((now, node, rail, flow, is_true));
+            endpoint.hear(now, Up::Answered(rail, flow, is_true), &mut out);
+        }
     }
     for rail in (0..rails).map(RailId) {
         for group in model.releases(node, rail) {
@@ -142,5 +157,8 @@ fn act<M: Model, E: Scripted>(model: &mut M, node: NodeId, rails: u32, endpoint:
     }
     for ticket in out.drained {
         model.drain(node, ticket);
+    }
+    for ticket in out.denied {
+        model.deny(node, ticket);
     }
 }

@@ -17,6 +17,8 @@ pub struct Record {
     pub deliveries: Vec<Delivery>,
     /// Packets that have left the source queues of bounded NIC ports.
     pub sent: Vec<(Cycle, NodeId, RailId, Flow)>,
+    /// Packets for sets of nodes that have been answered, and whether affirmatively.
+    pub answered: Vec<(Cycle, NodeId, RailId, Flow, bool)>,
     /// Grants of all arbiters.
     pub grants: Vec<Grant>,
     /// Adverts that say something new.
@@ -52,6 +54,8 @@ pub enum Event {
     Delivered(Delivery),
     /// A packet has left the source queue of a bounded NIC port.
     Sent(Cycle, NodeId, RailId, Flow),
+    /// A packet for a set of nodes has been answered, and whether affirmatively.
+    Answered(Cycle, NodeId, RailId, Flow, bool),
     /// An arbiter has granted.
     Granted(Grant),
     /// An advert has said something new.
@@ -86,7 +90,7 @@ impl Event {
     pub fn cycle(&self) -> Cycle {
         match self {
             Event::Delivered(delivery) => delivery.delivered,
-            Event::Sent(cycle, ..) => *cycle,
+            Event::Sent(cycle, ..) | Event::Answered(cycle, ..) => *cycle,
             Event::Granted(grant) => grant.cycle,
             Event::Advertised(advert) => advert.cycle,
             Event::Arrived(cycle, ..) | Event::Released(cycle, ..) | Event::Completed(cycle, ..) => *cycle,
@@ -141,6 +145,9 @@ impl Event {
             Event::Sent(_, node, rail, flow) => {
                 [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, 0, 0]
             }
+            Event::Answered(_, node, rail, flow, is_true) => {
+                [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, is_true.into(), 0]
+            }
             Event::Missed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::Passed(it) => [it.switch.into(), it.input.0.into(), it.vc.into(), it.outputs, 0, 0],
             Event::Chosen(it) => [it.component, it.port.0, it.vc.into(), 0, 0, 0].map(u64::from),
@@ -164,6 +171,7 @@ impl Event {
             Event::Chosen(_) => 12,
             Event::PacketLost(_) => 13,
             Event::LinkChanged(_) => 14,
+            Event::Answered(..) => 15,
         };
         (self.cycle(), kind, place)
     }
@@ -202,6 +210,7 @@ impl Record {
     pub fn append(&mut self, other: &mut Record) {
         self.deliveries.append(&mut other.deliveries);
         self.sent.append(&mut other.sent);
+        self.answered.append(&mut other.answered);
         self.grants.append(&mut other.grants);
         self.adverts.append(&mut other.adverts);
         self.arrivals.append(&mut other.arrivals);
@@ -223,6 +232,8 @@ impl Record {
         let deliveries = self.deliveries.iter().copied().map(Event::Delivered);
         let grants = self.grants.iter().copied().map(Event::Granted);
         let sent = self.sent.iter().map(|&(at, node, rail, flow)| Event::Sent(at, node, rail, flow));
+        let answered = self.answered.iter();
+        let answered = answered.map(|&(at, node, rail, flow, is)| Event::Answered(at, node, rail, flow, is));
         let adverts = self.adverts.iter().copied().map(Event::Advertised);
         let arrivals = self.arrivals.iter().map(|&(at, node, group)| Event::Arrived(at, node, group));
         let releases = self.releases.iter().map(|&(at, node, group)| Event::Released(at, node, group));
@@ -237,7 +248,7 @@ impl Record {
         let departures = self.departures.iter().copied().map(Event::Departed);
         let packets = notes.chain(departures).chain(losses);
         let barriers = arrivals.chain(releases).chain(completions).chain(packets);
-        let packets = deliveries.chain(sent).chain(passages).chain(chosen);
+        let packets = deliveries.chain(sent).chain(answered).chain(passages).chain(chosen);
         let mut all: Vec<Event> = packets
             .chain(lost)
             .chain(links)
@@ -323,6 +334,10 @@ impl NicObserver for Record {
 
     fn sent(&mut self, now: Cycle, node: NodeId, rail: RailId, flow: Flow) {
         self.sent.push((now, node, rail, flow));
+    }
+
+    fn answered(&mut self, now: Cycle, node: NodeId, rail: RailId, (flow, is_true): (Flow, bool)) {
+        self.answered.push((now, node, rail, flow, is_true));
     }
 
     fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {

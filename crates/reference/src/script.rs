@@ -20,6 +20,15 @@ pub struct Arrivals {
 /// The bit of a tag that asks for a reply.
 pub const ASKS: u64 = 1 << 32;
 
+/// The bit of a tag that makes a packet for a set of nodes a test, which some of them deny.
+pub const TESTS: u64 = 1 << 33;
+
+/// Whether what is delivered is a test that is false there and then.
+fn denies(delivery: &Delivery) -> bool {
+    let mixed = u64::from(delivery.destination.0) + delivery.flow.tag + delivery.delivered.0;
+    delivery.flow.tag & TESTS != 0 && mixed.is_multiple_of(7)
+}
+
 /// The reply to a packet that asks for one: as long as that, and asking for nothing.
 fn reply(delivery: &Delivery) -> Option<Packet> {
     (delivery.flow.tag & ASKS != 0).then_some(Packet {
@@ -28,7 +37,7 @@ fn reply(delivery: &Delivery) -> Option<Packet> {
         lane: delivery.flow.tag as u32,
         payload: delivery.payload,
         created: delivery.delivered,
-        flow: Flow::from_bits(delivery.flow.bits(), delivery.flow.tag & !ASKS),
+        flow: Flow::from_bits(delivery.flow.bits(), delivery.flow.tag & !(ASKS | TESTS)),
     })
 }
 
@@ -112,9 +121,13 @@ impl Endpoint for Script {
         let group = match up {
             Up::Delivery(delivery) => {
                 out.extend(reply(delivery));
+                if denies(delivery) {
+                    out.deny(delivery.ticket());
+                }
                 return self.next();
             }
             Up::Released(group) => group,
+            Up::Answered(..) => return self.next(),
             Up::Sent(..) => unreachable!("NIC ports of a script are ideal"),
         };
         let process = self.processes.iter_mut().find(|process| process.group == group && process.waits);

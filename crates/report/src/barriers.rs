@@ -51,6 +51,9 @@ pub struct Barriers {
     pub undisturbed: Tally,
     /// Packets that a rule said are lost; likewise.
     pub by_rule: Vec<BarrierLoss>,
+    /// Tests that were answered, and those of them that were false.
+    pub tests: u64,
+    pub false_tests: u64,
 }
 
 impl Barriers {
@@ -64,6 +67,8 @@ impl Barriers {
         self.disturbed.add(&other.disturbed);
         self.undisturbed.add(&other.undisturbed);
         self.by_rule.extend(&other.by_rule);
+        self.tests += other.tests;
+        self.false_tests += other.false_tests;
     }
 
     /// Those of the rules `losses` that never came true: fewer packets arrived there. Of rules for the same packets those for

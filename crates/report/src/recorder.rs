@@ -13,9 +13,10 @@ use flitway_fabric::observer::{
     LinkObserver, Loss, LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, Request,
     SwitchObserver,
 };
-use flitway_fabric::{BarrierId, Delivery, FlowKind, Packet};
+use flitway_fabric::{BarrierId, Delivery, Flow, FlowKind, Packet};
 use flitway_process::multicaster::OperationTag;
-use flitway_wiring::{Destination, NodeId};
+use flitway_process::synchroniser::{BarrierTag, Word};
+use flitway_wiring::{Destination, NodeId, RailId};
 use std::sync::Arc;
 
 /// What happened in one batch: packets count where they are delivered, or created.
@@ -380,6 +381,14 @@ impl NicObserver for Recorder {
             self.batch.created += 1;
         } else if packet.flow.is(FlowKind::Reply) {
             self.batch.replies.created_flits += flits;
+        }
+    }
+
+    fn answered(&mut self, _: Cycle, _: NodeId, _: RailId, (flow, is_true): (Flow, bool)) {
+        let is_test = |tag: BarrierTag| matches!(tag.word, Word::Tested(_));
+        if BarrierTag::of(flow).is_some_and(is_test) {
+            self.batch.barriers.tests += 1;
+            self.batch.barriers.false_tests += u64::from(!is_true);
         }
     }
 

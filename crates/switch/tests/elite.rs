@@ -8,7 +8,7 @@ use common::{Deliveries, Script, fabric, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{Delivery, Fabric, Flow, Packet, Simulation};
+use flitway_fabric::{Delivery, Endpoint, Fabric, Flow, Outgoing, Packet, Simulation, Up};
 use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, Roots};
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{RoutingKind, Selection};
@@ -193,6 +193,89 @@ fn corrupt_broadcasts_are_sent_again_and_delivered_once() {
     assert!(books.holds() && books.in_network == 0, "{books:?}");
     assert!(counters.link.nacks > 20 && counters.link.nacks == counters.link.repeated, "{counters:?}");
     assert_eq!(counters.packets_delivered, 8 * 6 * 8);
+}
+
+/// Sends a test to all nodes until it is true.
+#[derive(Debug, Default)]
+struct Tester {
+    set: Option<Arc<NodeSet>>,
+    /// What it has heard, and when.
+    answers: Vec<(Cycle, bool)>,
+    /// Tests that it denies, and copies that it has been delivered.
+    denies: u32,
+    copies: u32,
+}
+
+impl Tester {
+    fn test(&self, now: Cycle, out: &mut Outgoing) {
+        if let Some(set) = &self.set {
+            out.push_to_set(Packet { created: now, ..packet(0, 8, 5) }, Arc::clone(set));
+        }
+    }
+}
+
+impl Endpoint for Tester {
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        self.test(now, out);
+        None
+    }
+
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        match up {
+            Up::Delivery(delivery) => {
+                self.copies += 1;
+                if self.copies <= self.denies {
+                    out.deny(delivery.ticket());
+                }
+            }
+            Up::Answered(_, flow, is_true) => {
+                assert_eq!(flow.tag, 5);
+                self.answers.push((now, is_true));
+                if !is_true {
+                    self.test(now, out);
+                }
+            }
+            Up::Sent(..) | Up::Released(_) => panic!("there is neither"),
+        }
+        None
+    }
+}
+
+/// A test is false as long as one node denies it, and each node is asked once for each test, though copies and answers are sent
+/// again where links corrupt them.
+#[test]
+fn a_test_is_true_when_no_node_denies_it() {
+    let tree = TopologySettings::KaryNTree { arity: 2, levels: 3 };
+    for (errors, most) in [(0, 5_u32), (u64::MAX / 500, 40)] {
+        let mut fabric = fabric(&tree, RoutingKind::DModK, 5, elite(2, HELD));
+        fabric.errors.flit = errors;
+        let set = Arc::new(NodeSet::new((1..8).map(NodeId)));
+        let tester = |node: u32| Tester {
+            set: (node == 0).then(|| Arc::clone(&set)),
+            denies: if node % 3 == 0 { 0 } else { most.saturating_sub(node) },
+            ..Tester::default()
+        };
+        let mut simulation =
+            Simulation::<Elite, _, _>::new(&fabric, (0..8).map(tester).collect(), 1, Deliveries::default);
+        assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+        let (books, counters) = (simulation.audit(), simulation.counters());
+        assert!(books.holds() && books.in_network == 0, "{books:?}");
+        assert_eq!(counters.link.nacks > 0, errors > 0);
+        let mut ends =
+            simulation.gather_endpoints(|_, node| (node.copies, std::mem::take(&mut node.answers)));
+        let answers = std::mem::take(&mut ends[0].1);
+        let expected = vec![false; most as usize - 1].into_iter().chain([true]);
+        assert_eq!(answers.iter().map(|it| it.1).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        assert_eq!(
+            ends.iter().map(|it| it.0).collect::<Vec<_>>(),
+            [0].into_iter().chain([most; 7]).collect::<Vec<_>>()
+        );
+        if errors == 0 {
+            let answer = fabric.zero_load_answer(NodeId(0), &set, 8).unwrap();
+            let heard: Vec<u64> = answers.iter().map(|it| it.0.0).collect();
+            assert_eq!(heard, (1..=u64::from(most)).map(|test| test * (answer + 1)).collect::<Vec<_>>());
+        }
+    }
 }
 
 /// Two packets on one link take turns: both take twice as long, and no longer.

@@ -249,7 +249,7 @@ impl<P: Endpoint> Endpoint for TestNic<P> {
                 self.fill(rail, out);
             }
             Up::Sent(..) => {}
-            Up::Released(_) => self.tell(now, up, out),
+            Up::Released(_) | Up::Answered(..) => self.tell(now, up, out),
         }
         self.next()
     }

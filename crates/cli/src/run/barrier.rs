@@ -144,6 +144,14 @@ fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
              lost, again        barrier packets lost, and combines and duns sent when a timer expired; warm-up included",
         );
     }
+    for tests in barriers().filter_map(|barrier| barrier.tests) {
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "\ntests              {} of whether all have arrived, {} of them false",
+            tests.answered, tests.false_ones
+        );
+    }
     if points.iter().any(|point| point.offered_load > 0.0) {
         text.push_str("\nunicast            load offered and accepted beside it");
     }

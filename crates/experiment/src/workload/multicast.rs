@@ -56,7 +56,7 @@ pub(super) const KIND: Kind = Kind {
             KindId::Multicast,
             ValueKind::Text("METHOD"),
             "How: {} (unless given), ranges, sequence, binomial, postal; of barriers: {} (unless given), \
-             node-root, three-trips, central-counter, pairwise",
+             node-root, three-trips, conditional, central-counter, pairwise",
         )
         .default("hardware"),
         WorkloadOption::new(
@@ -177,7 +177,7 @@ fn plan_misfit(plan: &flitway_process::PlanError, message: String, settings: &Mu
         PlanError::SameChannel | PlanError::Groups(_) => {
             Problem::new("root", message).help("use `--root table`")
         }
-        PlanError::NoCopies => Problem::new("by", message)
+        PlanError::NoCopies | PlanError::NoAnswers => Problem::new("by", message)
             .help("use `--by binomial`; or of SP Switches `--set switch.multicast.bit_string=N` for N nodes, of Elite4s \
                    `--set switch.answer.hold=true`"),
         PlanError::FreshNeedsWorms => Problem::new("multicast", message)

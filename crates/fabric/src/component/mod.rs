@@ -210,6 +210,12 @@ pub trait PortModel<A: Components>: Send + Sized {
     /// The NIC drains the packet on `vc` that was delivered last, in cycle `now`.
     fn drain<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, vc: u8);
 
+    /// The node denies the packet on `vc` that has been delivered in this cycle, `now`: only where switches carry answers.
+    fn deny<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, vc: u8) {
+        let _ = (cx, now, vc);
+        panic!("these switches carry no answers, so nothing is denied");
+    }
+
     /// The node's process arrives at a barrier of `group` in cycle `now`. Says whether the group is in this port's rail.
     fn arrive<O: Observer>(&mut self, cx: &mut Context<'_, A, O>, now: Cycle, group: BarrierId) -> bool;
 
@@ -255,6 +261,8 @@ pub enum PortEvent {
     Released(BarrierId),
     /// A packet of this flow has left its source queue, and it is bounded.
     Sent(Flow),
+    /// A packet of this flow has been answered by all of a set of nodes, and whether none has denied it.
+    Answered(Flow, bool),
 }
 
 /// What a component can reach while it runs.

@@ -130,10 +130,12 @@ impl<P, E: Endpoint> Node<P, E> {
                 self.watches[rail].next = now;
             }
             out.sets.clear();
-            if !(out.arrivals.is_empty() & out.drained.is_empty() & out.events.is_empty()) {
+            let has_words = !(out.arrivals.is_empty() & out.denied.is_empty());
+            if has_words | !(out.drained.is_empty() & out.events.is_empty()) {
                 out.events.drain(..).for_each(|event| cx.observer.reported(self.id, &event));
                 self.arrive(cx, now, out);
                 self.drain(cx, now, out);
+                self.deny(cx, now, out);
             }
             let mut next = self.wake;
             for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
@@ -171,6 +173,22 @@ impl<P, E: Endpoint> Node<P, E> {
             cx.counters.events += 1;
             self.ports[rail.index()].drain(cx, now, vc);
             self.watches[rail.index()].next = now;
+        }
+    }
+
+    /// Denies packets that the NIC ports have delivered.
+    #[cold]
+    fn deny<A: Components<Port = P>, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, A, O>,
+        now: Cycle,
+        out: &mut Outgoing,
+    ) where
+        P: PortModel<A>,
+    {
+        for Ticket { rail, vc } in out.denied.drain(..) {
+            cx.counters.events += 1;
+            self.ports[rail.index()].deny(cx, now, vc);
         }
     }
 
@@ -218,6 +236,10 @@ fn observed(
         PortEvent::Sent(flow) => {
             observer.sent(now, node, rail, flow);
             Up::Sent(rail, flow)
+        }
+        PortEvent::Answered(flow, is_true) => {
+            observer.answered(now, node, rail, (flow, is_true));
+            Up::Answered(rail, flow, is_true)
         }
     }
 }

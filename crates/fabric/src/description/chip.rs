@@ -97,6 +97,13 @@ pub trait Chip: Debug + Send + Sync {
         None
     }
 
+    /// Cycles between the packets that come to a node one after the other, as fast as its link takes them.
+    fn packet_interval(&self, fabric: &Fabric, to: NodeId, payload_bytes: u32) -> u64 {
+        let _ = (fabric, to);
+        let (flits, cycles) = self.link_rate().ratio();
+        (u64::from(self.format().packet_flits(payload_bytes)) * u64::from(cycles)).div_ceil(flits.into())
+    }
+
     /// Cycles from the arrival of `last` at a barrier of `group` to the release of `member`, when all others have arrived
     /// long before and nothing is in the way; `None` from a switch without barriers.
     fn zero_load_barrier_cycles(
@@ -144,6 +151,8 @@ pub struct Offers {
     pub groups: Option<u32>,
     /// Packets for sets of nodes.
     pub sets: Option<SetOffer>,
+    /// Answers to packets, carried by the switches, and combined of packets for sets: when what was refused is sent again.
+    pub answers: Option<Repeats>,
     /// Barriers.
     pub barriers: Option<BarrierOffer>,
     /// The setting with which copies of one packet can wait for each other for ever, if it is chosen.
@@ -167,6 +176,23 @@ pub struct SetOffer {
     pub format: PacketFormat,
     /// Whether any nodes can be in a set, or else consecutive ones alone.
     pub any: bool,
+}
+
+/// When a packet is sent again that was answered in the negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeats {
+    /// So often at once.
+    pub at_once: u32,
+    /// Later so many cycles after the answer.
+    pub back_off: u32,
+}
+
+impl Repeats {
+    /// Cycles to wait when it has been sent again so often.
+    #[must_use]
+    pub fn wait(self, times: u32) -> u64 {
+        if times < self.at_once { 0 } else { self.back_off.into() }
+    }
 }
 
 /// How links are trained.

@@ -191,6 +191,12 @@ impl Fabric {
         self.chip.zero_load_answer(self, source, set, payload_bytes)
     }
 
+    /// See [`Chip::packet_interval`].
+    #[must_use]
+    pub fn packet_interval(&self, to: NodeId, payload_bytes: u32) -> u64 {
+        self.chip.packet_interval(self, to, payload_bytes)
+    }
+
     /// See [`Chip::zero_load_barrier_cycles`].
     #[must_use]
     pub fn zero_load_barrier_cycles(&self, group: BarrierId, last: NodeId, member: NodeId) -> Option<u64> {

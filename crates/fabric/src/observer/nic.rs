@@ -23,6 +23,11 @@ pub trait NicObserver {
         let _ = (now, node, rail, flow);
     }
 
+    /// `node` has heard the answer to a packet of its own in `rail` that went to a set of nodes, and whether it is affirmative.
+    fn answered(&mut self, now: Cycle, node: NodeId, rail: RailId, (flow, is_true): (Flow, bool)) {
+        let _ = (now, node, rail, flow, is_true);
+    }
+
     /// The process of `node` has arrived at a barrier.
     fn arrived(&mut self, now: Cycle, node: NodeId, group: BarrierId) {
         let _ = (now, node, group);

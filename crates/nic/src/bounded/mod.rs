@@ -119,7 +119,7 @@ impl<P: Endpoint> Endpoint for Bounded<P> {
                 }
                 self.take(now, delivery, out)
             }
-            Up::Released(_) => self.act(out, |process, out| process.hear(now, up, out)),
+            Up::Released(_) | Up::Answered(..) => self.act(out, |process, out| process.hear(now, up, out)),
             Up::Sent(rail, flow) => {
                 if flow.is(FlowKind::Reply) {
                     self.free(now, rail, out);

@@ -7,7 +7,11 @@
 //! **Processor.** Each message, and each word with the NIC, takes the processor of the node for the send or the receive
 //! overhead, before it goes out or counts. The processor does one thing at a time, in the order in which they come up. A
 //! process has arrived when it begins to say so, and is released when it knows. What the root of a [`Method::ThreeTrips`]
-//! asks, NICs answer by themselves.
+//! asks, NICs answer by themselves; where the answers are messages, the NIC of the root counts them, and its processor hears of
+//! the last. What a [`Method::Conditional`] tests is a word of each node that its process has written, and NICs answer that by
+//! themselves, too. A test that was false is made again as the machine sends again what was refused
+//! ([`Repeats`](flitway_fabric::chip::Repeats)), and the processor does not work while it waits. With several ranges each is
+//! tested by itself, until it is true.
 
 mod plan;
 
@@ -17,9 +21,9 @@ use crate::processor::Processor;
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::observer::{BarrierPassage, MessageEvent};
-use flitway_fabric::{BarrierId, Endpoint, Outgoing, Packet, Up};
+use flitway_fabric::{BarrierId, Delivery, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
-use flitway_wiring::{Destination, RailId};
+use flitway_wiring::{Destination, RailId, SetId};
 use flitway_workload::barrier::Pace;
 use plan::{barrier_id, group_id};
 use std::sync::Arc;
@@ -40,8 +44,14 @@ pub struct Synchroniser {
 enum Step {
     /// It has told its NIC that the process of the group has arrived.
     Told(BarrierId),
+    /// It has written into the word of the process of the group that it has arrived.
+    Written(u32),
     /// It has made a message.
     Made(Destination, BarrierTag),
+    /// It has heard whether a test is true.
+    Answered(BarrierTag, bool),
+    /// It has heard that all members of the group have arrived, which its NIC has counted.
+    Counted(u32),
     /// It has taken in a message.
     Taken(BarrierTag),
     /// It has learnt that its process of the group is released.
@@ -62,6 +72,20 @@ struct Process {
     heard: [u32; 2],
     /// Members that have arrived, where it counts them.
     count: u32,
+    /// It has written that it has arrived, and what it has to test.
+    has_written: bool,
+    tests: Tests,
+}
+
+/// What a process tests.
+#[derive(Clone, Debug, Default)]
+struct Tests {
+    /// Ranges of which it is not known that all of their members have arrived.
+    open: u32,
+    /// By range, how often it has been tested in vain in this operation.
+    in_vain: Vec<u32>,
+    /// Ranges to test again, and when.
+    again: Vec<(Cycle, u32)>,
 }
 
 impl Process {
@@ -78,7 +102,18 @@ impl Synchroniser {
             let mut pace = Pace::new(plan.barrier(), node, group);
             let due = Some(pace.arrival(Cycle::ZERO));
             let arrived = Cycle::ZERO;
-            Process { group, pace, due, arrived, operation: 0, round: 0, heard: [0; 2], count: 0 }
+            Process {
+                group,
+                pace,
+                due,
+                arrived,
+                operation: 0,
+                round: 0,
+                heard: [0; 2],
+                count: 0,
+                has_written: false,
+                tests: Tests::default(),
+            }
         };
         Synchroniser {
             plan: Arc::clone(plan),
@@ -100,12 +135,15 @@ impl Synchroniser {
                 self.processes.iter().position(|process| process.due.is_some_and(|due| due <= now))
             {
                 self.arrive(place, now);
+            } else if let Some((place, range)) = self.test_due(now) {
+                self.say(place, to_range(range), Word::Tested(range), now);
             } else {
                 break;
             }
         }
         let due = self.processes.iter().filter_map(|process| process.due);
-        due.chain(self.processor.next()).min()
+        let tests = self.processes.iter().flat_map(|process| &process.tests.again).map(|&(at, _)| at);
+        due.chain(tests).chain(self.processor.next()).min()
     }
 
     /// The process at `place` arrives.
@@ -115,6 +153,13 @@ impl Synchroniser {
         let group = process.group;
         match self.plan.method() {
             Method::Switches | Method::NodeRoot => self.tell(group, now),
+            Method::Conditional => {
+                self.processor.work(now, self.plan.settings().send_overhead, Step::Written(group));
+            }
+            Method::ThreeTrips if self.plan.broadcasts() && self.plan.first(group) == self.node => {
+                self.say_to_ranges(place, |_| Word::Asked, now);
+                self.count(place, now);
+            }
             Method::ThreeTrips if self.plan.first(group) == self.node => {
                 self.say(place, Destination::Group(group_id(group), 0), Word::Asked, now);
                 self.tell(group, now);
@@ -140,14 +185,84 @@ impl Synchroniser {
         self.processor.work(now, self.plan.settings().send_overhead, Step::Made(to, tag));
     }
 
+    /// Says to each range of the group of the process at `place` the word of its number.
+    fn say_to_ranges(&mut self, place: usize, word: impl Fn(u32) -> Word, now: Cycle) {
+        let ranges = self.plan.ranges(self.processes[place].group).len() as u32;
+        for range in 0..ranges {
+            self.say(place, to_range(range), word(range), now);
+        }
+    }
+
+    /// A test that is to be made again by cycle `now`.
+    fn test_due(&mut self, now: Cycle) -> Option<(usize, u32)> {
+        self.processes.iter_mut().enumerate().find_map(|(place, process)| {
+            let again = &mut process.tests.again;
+            let due = again.iter().position(|&(at, _)| at <= now)?;
+            Some((place, again.remove(due).1))
+        })
+    }
+
+    /// The process at `place` has written that it has arrived. If it is the first of its group it tests who else has.
+    fn write(&mut self, place: usize, now: Cycle) {
+        let process = &mut self.processes[place];
+        process.has_written = true;
+        if self.plan.first(process.group) != self.node {
+            return;
+        }
+        let ranges = self.plan.ranges(process.group).len();
+        process.tests.open = ranges as u32;
+        process.tests.in_vain = vec![0; ranges];
+        self.say_to_ranges(place, Word::Tested, now);
+    }
+
+    /// Whether what `tag` tests is true here: the process has written of that operation that it has arrived, or it is ahead.
+    fn is_true(&self, tag: BarrierTag) -> bool {
+        let process = &self.processes[self.place(tag.group)];
+        process.has_written && process.is_odd() == tag.is_odd
+    }
+
+    /// The processor has heard whether a test of `range` is true. With the last of them all members are released.
+    fn judge(&mut self, place: usize, range: u32, is_true: bool, now: Cycle) {
+        let tests = &mut self.processes[place].tests;
+        if !is_true {
+            let times = &mut tests.in_vain[range as usize];
+            let wait = self.plan.wait(*times);
+            *times += 1;
+            return tests.again.push((now + wait, range));
+        }
+        tests.open -= 1;
+        if tests.open == 0 {
+            self.release_ranges(place, now);
+        }
+    }
+
+    /// Tells all members that they are released, then goes on.
+    fn release_ranges(&mut self, place: usize, now: Cycle) {
+        self.say_to_ranges(place, |_| Word::Released, now);
+        self.processor.work(now, 0, Step::Learnt(self.processes[place].group));
+    }
+
     /// What follows from what the processor has done.
     fn take(&mut self, step: Step, now: Cycle, out: &mut Outgoing) {
         match step {
             Step::Told(group) => out.arrive(group),
+            Step::Written(group) => self.write(self.place(group), now),
             Step::Made(to, tag) => {
                 let packet = self.packet(to, tag, now);
-                out.push(packet);
+                match to {
+                    Destination::Nodes(range) => {
+                        let set = &self.plan.ranges(tag.group)[range.set as usize];
+                        out.push_to_set(packet, Arc::clone(set));
+                    }
+                    Destination::Node(_) | Destination::Group(..) => out.push(packet),
+                }
             }
+            Step::Answered(tag, is_true) => {
+                if let Word::Tested(range) = tag.word {
+                    self.judge(self.place(tag.group), range, is_true, now);
+                }
+            }
+            Step::Counted(group) => self.release_ranges(self.place(group), now),
             Step::Taken(tag) => self.learn(tag, now, out),
             Step::Learnt(group) => {
                 let place = self.place(group);
@@ -158,8 +273,8 @@ impl Synchroniser {
 
     fn packet(&mut self, destination: Destination, tag: BarrierTag, created: Cycle) -> Packet {
         let rail = match destination {
-            Destination::Group(..) => self.plan.rail(tag.group),
-            Destination::Node(_) | Destination::Nodes(_) => {
+            Destination::Group(..) | Destination::Nodes(_) => self.plan.rail(tag.group),
+            Destination::Node(_) => {
                 let rail = RailId(self.next_rail);
                 self.next_rail = (self.next_rail + 1) % self.plan.settings().rails;
                 rail
@@ -174,12 +289,28 @@ impl Synchroniser {
         found.expect("messages of a group go to its members")
     }
 
-    /// The processor has taken in a message.
+    /// A message has come. Some of them NICs deal with by themselves.
+    fn take_in(&mut self, tag: BarrierTag, delivery: &Delivery, now: Cycle, out: &mut Outgoing) {
+        match tag.word {
+            Word::Tested(_) if self.is_true(tag) => {}
+            Word::Tested(_) => out.deny(delivery.ticket()),
+            // A copy of its own.
+            Word::Asked | Word::Released if delivery.source == self.node => {}
+            Word::Asked => self.learn(tag, now, out),
+            Word::Arrived if self.plan.broadcasts() => self.learn(tag, now, out),
+            Word::Arrived | Word::Released | Word::Round(_) => {
+                self.processor.work(now, self.plan.settings().receive_overhead, Step::Taken(tag));
+            }
+        }
+    }
+
+    /// What a message says counts.
     fn learn(&mut self, tag: BarrierTag, now: Cycle, out: &mut Outgoing) {
         let place = self.place(tag.group);
         let process = &mut self.processes[place];
         match tag.word {
             Word::Arrived => self.count(place, now),
+            Word::Tested(_) => {}
             Word::Released => self.release(place, now, out),
             Word::Asked => {
                 process.heard[usize::from(tag.is_odd)] |= 1;
@@ -201,6 +332,9 @@ impl Synchroniser {
             return;
         }
         process.count = 0;
+        if self.plan.broadcasts() {
+            return self.processor.work(now, self.plan.settings().receive_overhead, Step::Counted(group));
+        }
         let plan = Arc::clone(&self.plan);
         for &member in &plan.barrier().groups()[group as usize] {
             if member != self.node {
@@ -217,7 +351,11 @@ impl Synchroniser {
         if process.due.is_none() && *heard != 0 {
             *heard = 0;
             let group = process.group;
-            self.tell(group, now);
+            if self.plan.broadcasts() {
+                self.say(place, Destination::Node(self.plan.first(group)), Word::Arrived, now);
+            } else {
+                self.tell(group, now);
+            }
         }
     }
 
@@ -253,8 +391,14 @@ impl Synchroniser {
         let passage = BarrierPassage { group, operation, arrived, released: now };
         out.report(MessageEvent::Synchronised(passage));
         process.operation += 1;
+        process.has_written = false;
         process.due = Some(process.pace.arrival(now));
     }
+}
+
+/// The range of a group with this number.
+fn to_range(range: u32) -> Destination {
+    Destination::Nodes(SetId { set: range, nodes: 0 })
 }
 
 impl Endpoint for Synchroniser {
@@ -265,10 +409,16 @@ impl Endpoint for Synchroniser {
     fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
         let overhead = self.plan.settings().receive_overhead;
         match up {
-            Up::Delivery(delivery) => match BarrierTag::of(delivery.flow) {
-                Some(tag) if tag.word == Word::Asked => self.learn(tag, now, out),
-                Some(tag) => self.processor.work(now, overhead, Step::Taken(tag)),
-                None => {}
+            Up::Delivery(delivery) => {
+                if let Some(tag) = BarrierTag::of(delivery.flow) {
+                    self.take_in(tag, delivery, now, out);
+                }
+            }
+            Up::Answered(_, flow, is_true) => match BarrierTag::of(flow) {
+                Some(tag @ BarrierTag { word: Word::Tested(_), .. }) => {
+                    self.processor.work(now, overhead, Step::Answered(tag, is_true));
+                }
+                Some(_) | None => {}
             },
             Up::Released(group) => self.processor.work(now, overhead, Step::Learnt(group.0)),
             Up::Sent(..) => {}

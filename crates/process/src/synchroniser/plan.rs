@@ -2,11 +2,12 @@
 
 use crate::PlanError;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Root};
+use flitway_fabric::chip::Repeats;
 use flitway_fabric::{BarrierId, Barriers, Flow, FlowKind};
 use flitway_wiring::NodeId;
-use flitway_wiring::multicast::{Ascent, GroupSettings};
+use flitway_wiring::multicast::{Ascent, GroupSettings, takes_ranges};
 use flitway_wiring::routing::Routing;
-use flitway_wiring::{GroupId, Groups, RailId};
+use flitway_wiring::{GroupId, Groups, NodeSet, RailId};
 use flitway_workload::barrier::Barrier;
 use std::sync::Arc;
 
@@ -17,9 +18,13 @@ pub enum Method {
     Switches,
     /// By the switches, up to a node and down again.
     NodeRoot,
-    /// By the switches, and the node at the root asks first: a multicast goes down, combines come up, distributes go
-    /// down (QsNetII, as dawning5000.txt section 4.2 describes it).
+    /// The node at the root asks first, members answer, and it says that all are released (QsNetII, as dawning5000.txt
+    /// section 4.2 describes it). Where switches combine barriers a multicast goes down, combines come up, and distributes go
+    /// down; where they broadcast to ranges the first and the last are broadcasts, and a message comes from each member.
     ThreeTrips,
+    /// The first member tests, by a broadcast that all nodes answer, whether all have arrived, again and again until they have,
+    /// and broadcasts that they are released: the network conditional of QsNetII (`mechanisms.md` 3.8, OQ-Q11).
+    Conditional,
     /// By messages to one member, which counts, and from it (hpp-switch.txt section 3.4).
     CentralCounter,
     /// By messages in rounds: in round `r` to the member `2^r` further on (hpp-switch.txt section 3.4: pair-wise).
@@ -27,10 +32,10 @@ pub enum Method {
 }
 
 impl Method {
-    /// Whether the switches combine.
+    /// Whether the switches combine, if they can.
     #[must_use]
     pub fn is_of_switches(self) -> bool {
-        !matches!(self, Method::CentralCounter | Method::PairWise)
+        !matches!(self, Method::Conditional | Method::CentralCounter | Method::PairWise)
     }
 
     /// Whether nodes send [messages](BarrierPlan::MESSAGE_BYTES).
@@ -49,6 +54,9 @@ pub struct PlanSettings {
     pub barriers_max: u32,
     /// Multicast groups that they have room for.
     pub groups_max: u32,
+    /// When a test that was false is made again, where switches broadcast to ranges of nodes that answer; `None` where they do
+    /// not.
+    pub ranges: Option<Repeats>,
     /// Whether barrier packets share a virtual channel with multicast.
     pub shares_with_multicast: bool,
     /// Rails; groups take turns.
@@ -72,6 +80,8 @@ pub struct BarrierPlan {
     barriers: Barriers,
     /// The multicast groups; none unless the root asks first.
     groups: Groups,
+    /// Of each group the ranges of its members, where they are broadcast to.
+    ranges: Vec<Vec<Arc<NodeSet>>>,
 }
 
 impl BarrierPlan {
@@ -88,14 +98,30 @@ impl BarrierPlan {
             settings,
             barriers: Barriers::none(),
             groups: Groups::none(),
+            ranges: Vec::new(),
         };
         if plan.is_of_switches() {
             plan.lay_barriers(routing)?;
         }
-        if plan.settings.method == Method::ThreeTrips {
+        if plan.broadcasts() {
+            plan.lay_ranges(routing)?;
+        } else if plan.settings.method == Method::ThreeTrips {
             plan.lay_groups(routing)?;
         }
         Ok(plan)
+    }
+
+    fn lay_ranges(&mut self, routing: &Routing) -> Result<(), PlanError> {
+        if self.settings.ranges.is_none() {
+            return Err(PlanError::NoAnswers);
+        }
+        if !takes_ranges(routing) {
+            return Err(PlanError::RangesNeedTree);
+        }
+        let runs = |members: Vec<NodeId>| NodeSet::new(members).runs(&NodeSet::default());
+        let runs = |(_, members)| runs(members).into_iter().map(Arc::new).collect();
+        self.ranges = self.all_members().map(runs).collect();
+        Ok(())
     }
 
     fn lay_barriers(&mut self, routing: &Routing) -> Result<(), PlanError> {
@@ -140,7 +166,28 @@ impl BarrierPlan {
     /// Whether the switches combine.
     #[must_use]
     pub fn is_of_switches(&self) -> bool {
-        self.settings.method.is_of_switches()
+        self.settings.method.is_of_switches() && !self.broadcasts()
+    }
+
+    /// Whether the first member broadcasts to ranges of nodes.
+    #[must_use]
+    pub fn broadcasts(&self) -> bool {
+        match self.settings.method {
+            Method::Conditional => true,
+            Method::ThreeTrips => self.settings.ranges.is_some(),
+            Method::Switches | Method::NodeRoot | Method::CentralCounter | Method::PairWise => false,
+        }
+    }
+
+    /// The ranges that the members of `group` are, where they are broadcast to.
+    #[must_use]
+    pub fn ranges(&self, group: u32) -> &[Arc<NodeSet>] {
+        &self.ranges[group as usize]
+    }
+
+    /// Cycles to wait with a test that was false so often before.
+    pub(super) fn wait(&self, times: u32) -> u64 {
+        self.settings.ranges.map_or(0, |repeats| repeats.wait(times))
     }
 
     /// The operations.
@@ -209,7 +256,7 @@ impl BarrierPlan {
 /// What the flow of a message of a barrier says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierTag {
-    /// Of which group, below 2^24.
+    /// Of which group, below 2^24; as many ranges a group can have.
     pub group: u32,
     /// Whether of an odd operation: that of the operation before may still be on its way.
     pub is_odd: bool,
@@ -228,6 +275,8 @@ pub enum Word {
     Asked,
     /// Of this round.
     Round(u8),
+    /// A test of the range with this number: have all arrived?
+    Tested(u32),
 }
 
 impl BarrierTag {
@@ -239,13 +288,14 @@ impl BarrierTag {
             return None;
         }
         let tag = flow.tag;
-        let word = match (tag >> 8 & 3, tag as u8) {
+        let word = match (tag >> 8 & 7, tag as u8) {
             (0, round) => Word::Round(round),
             (1, _) => Word::Arrived,
             (2, _) => Word::Released,
-            _ => Word::Asked,
+            (3, _) => Word::Asked,
+            _ => Word::Tested((tag >> 40) as u32),
         };
-        Some(BarrierTag { group: (tag >> 16 & 0xFF_FFFF) as u32, is_odd: tag >> 10 & 1 == 1, word })
+        Some(BarrierTag { group: (tag >> 16 & 0xFF_FFFF) as u32, is_odd: tag >> 11 & 1 == 1, word })
     }
 }
 
@@ -256,8 +306,9 @@ impl From<BarrierTag> for Flow {
             Word::Arrived => 1 << 8,
             Word::Released => 2 << 8,
             Word::Asked => 3 << 8,
+            Word::Tested(range) => 4 << 8 | u64::from(range) << 40,
         };
-        let tag = u64::from(tag.group) << 16 | u64::from(tag.is_odd) << 10 | word;
+        let tag = u64::from(tag.group) << 16 | u64::from(tag.is_odd) << 11 | word;
         Flow::new(FlowKind::Barrier, tag)
     }
 }

@@ -1,7 +1,7 @@
 //! One case: a fabric, what its nodes send and when they arrive at barriers.
 
 use super::tables::routing;
-use crate::script::{ASKS, Arrivals, Script, Scripted};
+use crate::script::{ASKS, Arrivals, Script, Scripted, TESTS};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
 use flitway_fabric::faults::Fault;
@@ -220,10 +220,10 @@ impl Case {
         self.scripts.iter().map(Vec::len).sum()
     }
 
-    /// Whether a packet asks for a reply.
+    /// Whether a packet asks for a reply, or is a test.
     #[must_use]
-    pub fn asks(&self) -> bool {
-        self.scripts.iter().flatten().any(|packet| packet.flow.tag & ASKS != 0)
+    pub fn reacts(&self) -> bool {
+        self.scripts.iter().flatten().any(|packet| packet.flow.tag & (ASKS | TESTS) != 0)
     }
 
     /// The NICs of nodes, if their ports are bounded.

@@ -133,7 +133,7 @@ fn compare_on<A: Architecture<Chip: Tested>>(
     } else {
         let scripts = case.endpoints();
         let reference = Reference::new(model, case.rails, scripts.clone());
-        if case.asks() {
+        if case.reacts() {
             compare_runs::<A, _>(case, fabric, reference, scripts)?
         } else {
             compare_runs::<A, _>(case, fabric, reference, scripts.into_iter().map(Deaf).collect())?

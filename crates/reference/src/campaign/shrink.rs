@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::chip;
 use super::compare::{Failure, compare};
-use crate::script::ASKS;
+use crate::script::{ASKS, TESTS};
 use flitway_fabric::LinkErrors;
 use flitway_fabric::barrier::Root;
 use flitway_wiring::topology::TopologySettings;
@@ -184,6 +184,7 @@ fn fewer_receivers(case: &mut Case) {
 /// Changes that make a packet plainer.
 const PACKET_CHANGES: &[fn(&mut flitway_fabric::Packet)] = &[
     |packet| packet.flow.tag &= !ASKS,
+    |packet| packet.flow.tag &= !TESTS,
     |packet| packet.lane = 0,
     |packet| packet.payload = 1,
     |packet| packet.payload = packet.payload.div_ceil(2),

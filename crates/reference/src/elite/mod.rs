@@ -102,12 +102,20 @@ struct Channel {
     rates: Vec<(u64, Option<(u32, u32)>)>,
 }
 
-/// An answer: when it comes to the sender, of which virtual channel, and whether it is a NACK.
+/// An answer: when it comes to the sender, of which virtual channel, and what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Answer {
     at: u64,
     vc: usize,
-    is_nack: bool,
+    verdict: Verdict,
+}
+
+/// What an answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    True,
+    False,
+    Nack,
 }
 
 impl Channel {
@@ -148,8 +156,8 @@ impl Channel {
     }
 
     /// An answer is on the wire in cycle `at`.
-    fn answer(&mut self, at: u64, vc: usize, is_nack: bool) {
-        self.answers.push(Answer { at: at + u64::from(self.latency), vc, is_nack });
+    fn answer(&mut self, at: u64, vc: usize, verdict: Verdict) {
+        self.answers.push(Answer { at: at + u64::from(self.latency), vc, verdict });
     }
 
     /// The answers that come in cycle `now`, by virtual channel.
@@ -326,6 +334,17 @@ impl Model for Elite {
             is_superfluous: false,
         });
         world.counters.packets_created += 1;
+    }
+
+    fn answered(&mut self, node: NodeId, rail: RailId) -> Vec<(Flow, bool)> {
+        let (nic, world) = self.nic(node, rail);
+        let flow = |(packet, is_true): (usize, bool)| (world.packets[packet].packet.flow, is_true);
+        nic.take_answered(world.now).into_iter().map(flow).collect()
+    }
+
+    fn deny(&mut self, node: NodeId, ticket: Ticket) {
+        let (nic, world) = self.nic(node, ticket.rail);
+        nic.deny(ticket.vc.into(), world);
     }
 
     fn drain(&mut self, node: NodeId, ticket: Ticket) {

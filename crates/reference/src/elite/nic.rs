@@ -1,12 +1,12 @@
 //! A NIC port: a queue on one side, a sink on the other.
 
 use super::switch::depart;
-use super::{Answer, Flit, Lane, Travelling, Wires, World};
+use super::{Answer, Flit, Lane, Travelling, Verdict, Wires, World};
 use flitway_engine::Cycle;
 use flitway_fabric::{Delivery, NicPorts};
 use flitway_switch::elite::EliteSettings;
 use flitway_wiring::{Destination, NodeId, PortId, RailId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Debug)]
 pub(super) struct Nic {
@@ -17,6 +17,11 @@ pub(super) struct Nic {
     /// Broadcasts that it has been handed; and by source the last one of which it has delivered a copy.
     pub(super) broadcasts: u32,
     delivered: BTreeMap<NodeId, u32>,
+    /// By virtual channel the source of the last copy that came; and the sources of those that were denied.
+    sources: BTreeMap<usize, NodeId>,
+    denied: BTreeSet<NodeId>,
+    /// Broadcasts that have been answered, with the cycle, and whether affirmatively.
+    answered: VecDeque<(u64, usize, bool)>,
     lanes: Vec<Lane>,
     /// The packet that left the source queue in the cycle before.
     sent: Option<usize>,
@@ -55,6 +60,9 @@ impl Nic {
             queue: VecDeque::new(),
             broadcasts: 0,
             delivered: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            denied: BTreeSet::new(),
+            answered: VecDeque::new(),
             lanes: vec![Lane::new(wires.room); vcs],
             sent: None,
             receivers: vec![Receiver::default(); vcs],
@@ -111,14 +119,21 @@ impl Nic {
             if is_last {
                 it.whole.push_back(flit.packet);
                 let is_corrupt = world.is_corrupt(flit.packet);
-                if let Some(answer) = world.settings.answer {
-                    let at = world.now + 1 + u64::from(answer.node);
-                    world.channels[self.wires.back].answer(at, vc, is_corrupt);
-                }
                 let packet = &mut world.packets[flit.packet];
+                let mut verdict = if is_corrupt { Verdict::Nack } else { Verdict::True };
                 if packet.range.is_some() && !is_corrupt {
                     let before = self.delivered.insert(packet.source, packet.number);
                     packet.is_superfluous = packet.refusals > 0 && before == Some(packet.number);
+                    self.sources.insert(vc, packet.source);
+                    if !packet.is_superfluous {
+                        self.denied.remove(&packet.source);
+                    } else if self.denied.contains(&packet.source) {
+                        verdict = Verdict::False;
+                    }
+                }
+                if let Some(answer) = world.settings.answer {
+                    let at = world.now + 1 + u64::from(answer.node);
+                    world.channels[self.wires.back].answer(at, vc, verdict);
                 }
             }
         }
@@ -139,11 +154,14 @@ impl Nic {
             }
         }
         let Some(settings) = world.settings.answer else { return };
-        for Answer { vc, is_nack, .. } in world.channels[self.wires.out].answered(world.now) {
+        for Answer { vc, verdict, .. } in world.channels[self.wires.out].answered(world.now) {
             let lane = &mut self.lanes[vc];
             let packet = lane.packet.take().expect("what is answered has been sent");
             lane.free = world.now;
-            if is_nack {
+            if verdict != Verdict::Nack && world.packets[packet].range.is_some() {
+                self.answered.push_back((world.now, packet, verdict == Verdict::True));
+            }
+            if verdict == Verdict::Nack {
                 // It is sent as another one, with the same contents.
                 let refused = &world.packets[packet];
                 let to = match refused.packet.destination {
@@ -217,6 +235,22 @@ impl Nic {
     /// The packet that left the source queue in the cycle before.
     pub(super) fn take_sent(&mut self) -> Option<usize> {
         self.sent.take()
+    }
+
+    /// The broadcasts that were answered in a cycle before `now`, and whether affirmatively.
+    pub(super) fn take_answered(&mut self, now: u64) -> Vec<(usize, bool)> {
+        let heard = self.answered.iter().take_while(|(at, ..)| *at < now).count();
+        self.answered.drain(..heard).map(|(_, packet, is_true)| (packet, is_true)).collect()
+    }
+
+    /// The node denies the copy that was delivered on `vc` in this cycle: its answer is on its way.
+    pub(super) fn deny(&mut self, vc: usize, world: &mut World) {
+        self.denied.insert(self.sources[&vc]);
+        let node = world.settings.answer.expect("a broadcast is answered").node;
+        let (now, channel) = (world.now, &mut world.channels[self.wires.back]);
+        let at = now + u64::from(node + channel.latency);
+        let answer = channel.answers.iter_mut().find(|it| (it.vc, it.at) == (vc, at));
+        answer.expect("what has just been delivered has not been answered").verdict = Verdict::False;
     }
 
     /// The NIC drains the packet of `vc` that was delivered last.

@@ -115,13 +115,13 @@ impl Switch {
             self.ports[number].lanes.iter_mut().for_each(|lane| lane.check(wires.out, world));
             match world.settings.answer {
                 Some(answer) => {
-                    for Answer { vc, is_nack, .. } in world.channels[wires.out].answered(world.now) {
+                    for Answer { vc, verdict, .. } in world.channels[wires.out].answered(world.now) {
                         let (port, input) = self.ports[number].lanes[vc].from;
-                        let Some(is_nack) = self.combine((port, input), is_nack) else { continue };
+                        let Some(verdict) = self.combine((port, input), verdict) else { continue };
                         self.release(number, vc, world.now);
                         self.release_copies((port, input), world.now);
                         let back = self.ports[port].wires.expect("what came came by a wire").back;
-                        world.channels[back].answer(world.now + u64::from(answer.switch), input, is_nack);
+                        world.channels[back].answer(world.now + u64::from(answer.switch), input, verdict);
                     }
                 }
                 None => {

@@ -29,8 +29,19 @@ pub struct BarrierPoint {
     pub recovery: Option<Recovery>,
     /// What switches and NIC ports have done with barrier packets, warm-up included; `None` where they do not combine.
     pub packets: Option<BarrierCounters>,
+    /// Tests that were answered while measured, where a node tests whether all have arrived.
+    pub tests: Option<Tests>,
     /// The rules of `--lose` that never came true, by their place from 0: fewer packets arrived there.
     pub idle_rules: Vec<usize>,
+}
+
+/// Tests of whether all members of a range of nodes have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tests {
+    /// How many were answered.
+    pub answered: u64,
+    /// Those that were false: somebody had not arrived.
+    pub false_ones: u64,
 }
 
 /// What operations take in one switch, from its pins to its pins: see [`Stations`]. `None` where there was nothing of it.
@@ -108,6 +119,7 @@ impl Point {
             switch: is_of_switches.then_some(switch),
             recovery,
             packets: is_of_switches.then_some(measurement.counters.barrier),
+            tests: (of.tests > 0).then_some(Tests { answered: of.tests, false_ones: of.false_tests }),
             idle_rules: Vec::new(),
         };
         Point { barrier: Some(barrier), ..self }
@@ -185,6 +197,8 @@ impl BarrierPoint {
         ("barrier.packets.lost_by_full_queue", "packets"),
         ("barrier.packets.retransmissions", "packets"),
         ("barrier.packets.duns", "packets"),
+        ("barrier.tests.answered", "tests"),
+        ("barrier.tests.false", "tests"),
     ];
 
     pub(super) fn to_json(&self) -> Value {
@@ -221,6 +235,9 @@ impl BarrierPoint {
                 "duns": packets.duns,
             });
             object.insert("packets".to_owned(), packets);
+        }
+        if let Some(Tests { answered, false_ones }) = self.tests {
+            object.insert("tests".to_owned(), json!({ "answered": answered, "false": false_ones }));
         }
         if !self.idle_rules.is_empty() {
             object.insert("idle_lose_rules".to_owned(), json!(self.idle_rules));

@@ -9,12 +9,12 @@ use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{BarrierId, Simulation};
+use flitway_fabric::{BarrierId, NicPorts, Simulation};
 use flitway_nic::Nic;
 use flitway_process::PlanError;
 use flitway_process::synchroniser::{BarrierPlan, Method, PlanSettings};
 use flitway_switch::AnyFabric;
-use flitway_wiring::{GroupId, NodeId};
+use flitway_wiring::{GroupId, NodeId, NodeSet};
 use flitway_workload::barrier::{Barrier, BarrierChoice};
 use flitway_workload::multicast::members::Unfit;
 use std::fmt;
@@ -22,13 +22,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// All ways to carry out a barrier, with their names and what they are.
-pub const BY: [(&str, Method, &str); 5] = [
+pub const BY: [(&str, Method, &str); 6] = [
     ("hardware", Method::Switches, "switches combine up to a switch at the top and distribute from there"),
     ("node-root", Method::NodeRoot, "switches combine up to a node and distribute from there"),
     (
         "three-trips",
         Method::ThreeTrips,
-        "the same, and the node asks first: a multicast goes down, combines come up, distributes go down (QsNetII)",
+        "a node asks, all answer, and it says that all have (QsNetII): where switches combine a multicast goes down, \
+         combines come up and distributes go down; where they broadcast to ranges there are a broadcast, a message \
+         from each member, and a broadcast",
+    ),
+    (
+        "conditional",
+        Method::Conditional,
+        "a node tests by broadcasts, whose answers switches combine, whether all have arrived, until they have, and \
+         broadcasts that (QsNetII)",
     ),
     (
         "central-counter",
@@ -58,8 +66,13 @@ pub enum BarrierMisfit {
     Groups(Unfit),
     /// The way they are carried out.
     Plan(PlanError),
-    /// Switches are to combine, and cannot.
-    NoEngine,
+    /// Switches are to combine, and cannot; but whether they broadcast to ranges.
+    NoEngine {
+        /// Whether they do.
+        has_ranges: bool,
+    },
+    /// Nodes are to answer tests as they come, and their NICs do not take everything at once.
+    NoTests,
     /// Messages are to be sent, and are above the MTU.
     AboveMtu {
         /// Bytes that a packet can have.
@@ -70,7 +83,12 @@ pub enum BarrierMisfit {
 impl fmt::Display for BarrierMisfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BarrierMisfit::NoEngine => f.write_str("the switches of this machine do not combine barriers"),
+            BarrierMisfit::NoEngine { .. } => {
+                f.write_str("the switches of this machine do not combine barriers")
+            }
+            BarrierMisfit::NoTests => f.write_str(
+                "a test is answered as it comes, and the NICs of this machine do not take everything at once",
+            ),
             BarrierMisfit::AboveMtu { mtu } => {
                 write!(
                     f,
@@ -93,7 +111,6 @@ pub struct BarrierRun {
     /// The fabric with the groups in its registers and tables.
     fabric: AnyFabric,
     overheads: [u64; 2],
-    message_flits: u64,
 }
 
 impl BarrierRun {
@@ -124,6 +141,10 @@ impl BarrierRun {
                 let root = self.plan.first(number);
                 let others: Vec<NodeId> = members.into_iter().filter(|&node| node != root).collect();
                 words + self.slowest(number, &others, &others)
+            }
+            Method::Conditional => self.tested(number),
+            Method::ThreeTrips if self.plan.broadcasts() => {
+                self.asked(number, &members) + receive + self.told(number)
             }
             Method::ThreeTrips => send + self.three_trips(number) + receive,
             Method::CentralCounter => self.counted(number, &members),
@@ -169,6 +190,50 @@ impl BarrierRun {
         question + send + self.slowest(group, &[node], &self.some_of(group))
     }
 
+    /// The first member writes its word like all others, then tests each range, and hears of the last of them.
+    fn tested(&self, group: u32) -> u64 {
+        let [send, receive] = self.overheads;
+        let answered = self.broadcast(group).last().map_or(0, |sent| sent.0 + sent.1);
+        send + answered + 1 + receive + self.told(group)
+    }
+
+    /// The first member broadcasts to each range that all members are released.
+    fn told(&self, group: u32) -> u64 {
+        let released = self.broadcast(group).into_iter().map(|(start, _, copy)| start + copy).max();
+        released.unwrap_or(0) + self.overheads[1]
+    }
+
+    /// Broadcasts of the first member to its ranges, from when its processor begins to make them: when each goes out, after
+    /// how long it is answered, and after how long its last copy has come.
+    fn broadcast(&self, group: u32) -> Vec<(u64, u64, u64)> {
+        let (first, payload) = (self.plan.first(group), BarrierPlan::MESSAGE_BYTES.into());
+        let (mut made, mut free) = (0, 0);
+        let sent = |range: &Arc<NodeSet>| {
+            made += self.overheads[0];
+            let start = free.max(made);
+            let answer = self.fabric.zero_load_answer(first, range, payload).unwrap_or(0);
+            free = start + answer;
+            let copies = self.fabric.zero_load_worm(first, range, payload).unwrap_or_default();
+            let copies = copies.into_iter().filter(|copy| copy.0 != first);
+            (start, answer, copies.map(|copy| copy.1).max().unwrap_or(0))
+        };
+        self.plan.ranges(group).iter().map(sent).collect()
+    }
+
+    /// From a question of the first member, in as many broadcasts as there are ranges, until it has heard from all others:
+    /// messages come one after the other.
+    fn asked(&self, group: u32, members: &[NodeId]) -> u64 {
+        let (root, send) = (self.plan.first(group), self.overheads[0]);
+        let question = self.broadcast(group).into_iter().map(|(start, _, copy)| start + copy).max();
+        let others = u64::from(self.plan.members(group)) - 1;
+        let way =
+            |&from: &NodeId| self.fabric.zero_load_cycles(from, root, BarrierPlan::MESSAGE_BYTES.into()).0;
+        let way = members.iter().filter(|&&node| node != root).map(way).max().unwrap_or(0);
+        let interval = self.fabric.packet_interval(root, BarrierPlan::MESSAGE_BYTES.into());
+        let rest = others.saturating_sub(1) * interval / u64::from(self.fabric.rails);
+        question.unwrap_or(0) + send + way + rest
+    }
+
     fn counted(&self, group: u32, members: &[NodeId]) -> u64 {
         let counter = self.plan.first(group);
         let [send, receive] = self.overheads;
@@ -177,9 +242,9 @@ impl BarrierRun {
         let farthest = members.iter().filter(|&&node| node != counter);
         let way = farthest.map(|&node| way(node, counter).max(way(counter, node))).max().unwrap_or(0);
         let rails = u64::from(self.fabric.rails);
+        let interval = self.fabric.packet_interval(counter, BarrierPlan::MESSAGE_BYTES.into());
         // Messages come and go one after the other, the first without a wait. Rails take turns.
-        let all =
-            |overhead: u64| overhead + others.saturating_sub(1) * overhead.max(self.message_flits / rails);
+        let all = |overhead: u64| overhead + others.saturating_sub(1) * overhead.max(interval / rails);
         send + way + all(receive) + all(send) + way + receive
     }
 
@@ -213,8 +278,13 @@ impl Session {
         let barrier = Barrier::build(&settings.choice, self.fabric.nodes(), self.seed);
         let barrier = Arc::new(barrier.map_err(BarrierMisfit::Groups)?);
         let offers = self.fabric.chip.offers();
-        if offers.barriers.is_none() && settings.by.is_of_switches() {
-            return Err(BarrierMisfit::NoEngine);
+        let ranges = offers.answers.filter(|_| offers.sets.is_some_and(|sets| !sets.any));
+        let goes_by_ranges = settings.by == Method::ThreeTrips && ranges.is_some();
+        if offers.barriers.is_none() && settings.by.is_of_switches() && !goes_by_ranges {
+            return Err(BarrierMisfit::NoEngine { has_ranges: ranges.is_some() });
+        }
+        if settings.by == Method::Conditional && self.fabric.nic_ports == NicPorts::Bounded {
+            return Err(BarrierMisfit::NoTests);
         }
         let mtu = self.machine.packet.mtu_bytes;
         if settings.by.sends_messages() && mtu < BarrierPlan::MESSAGE_BYTES.into() {
@@ -225,6 +295,7 @@ impl Session {
             method: settings.by,
             barriers_max: offers.barriers.map_or(0, |barriers| barriers.groups),
             groups_max: offers.groups.unwrap_or(0),
+            ranges,
             shares_with_multicast: offers.barriers.is_some_and(|barriers| barriers.shares_with_groups),
             rails: self.fabric.rails,
             send_overhead: overheads[0],
@@ -235,12 +306,7 @@ impl Session {
         let plan = BarrierPlan::new(&barrier, &self.fabric.routing, plan).map_err(BarrierMisfit::Plan)?;
         let mut fabric = self.fabric.clone();
         (fabric.groups, fabric.barriers) = (plan.groups().clone(), plan.barriers().clone());
-        Ok(BarrierRun {
-            plan: Arc::new(plan),
-            fabric,
-            overheads,
-            message_flits: self.flits()(BarrierPlan::MESSAGE_BYTES).into(),
-        })
+        Ok(BarrierRun { plan: Arc::new(plan), fabric, overheads })
     }
 
     /// Measures `run`, with `background` traffic offered beside it.

@@ -4,8 +4,8 @@ mod bounded;
 mod copies;
 
 use super::forecast::Forecast;
-use super::packet_state::{Answer, Inbox, PacketState};
-use super::sender::{Lane, Place, Sender};
+use super::packet_state::{Answer, Inbox, Mail, PacketState, Verdict};
+use super::sender::{Lane, Place, Sender, post};
 use super::settings::EliteSettings;
 use super::{Cx, Elite, Shared};
 use bounded::Bounded;
@@ -14,8 +14,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::Observer;
-use flitway_fabric::simulation::{Conservation, NodeWires};
-use flitway_fabric::{BarrierId, Delivery, Packet};
+use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
+use flitway_fabric::{BarrierId, Delivery, Flow, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -44,6 +44,10 @@ pub struct Port {
     broadcasts: u32,
     /// Where links corrupt packets.
     copies: Option<Box<Broadcasts>>,
+    /// The way back to the sender of what comes, for what an answer says.
+    back: Wire,
+    /// Broadcasts that have been answered, and not been told: when, of which flow, and whether affirmatively.
+    answered: VecDeque<(Cycle, Flow, bool)>,
 }
 
 /// A packet that has come, when it is received, and on which virtual channel.
@@ -73,6 +77,8 @@ impl Port {
             bounded: Bounded::new(shared, wires),
             broadcasts: 0,
             copies: shared.has_errors.then(Box::default),
+            back: wires.back,
+            answered: VecDeque::new(),
         }
     }
 
@@ -128,19 +134,29 @@ impl Port {
         let settings = &cx.shared.settings;
         let lane = &mut self.sender.lanes[vc];
         lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
-        let is_nack = lane.is_nack;
+        let verdict = lane.verdict;
         lane.release(now);
-        let kept = self.kept[vc].take().filter(|_| is_nack);
+        if lane.is_broadcast && verdict != Verdict::Nack {
+            self.answered.push_back((now + 1, lane.flow, verdict == Verdict::True));
+        }
+        let kept = self.kept[vc].take().filter(|_| verdict == Verdict::Nack);
         if let (Some(mut state), Some(answer)) = (kept, settings.answer) {
             cx.counters.link.nacks += 1;
-            let wait = if state.refusals < answer.repeats { 0 } else { answer.back_off };
+            state.not_before = now + answer.repeats().wait(state.refusals);
             state.refusals += 1;
-            state.not_before = now + u64::from(wait);
             if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
                 copies.repeat();
             }
             self.source.push_front(state);
         }
+    }
+
+    /// The answer to the packet that is received on `vc` in cycle `at` says that a test is false.
+    fn answer_false<O>(&self, cx: &mut Cx<'_, O>, at: Cycle, vc: u8) {
+        let answer = cx.shared.settings.answer.expect("a broadcast is answered");
+        let (port, at) = (self.back.port, at + u64::from(answer.node + self.back.latency));
+        let answer = Answer { port, vc, at, verdict: Verdict::False, is_combined: false };
+        post(cx.post, &self.back, at, Mail::Answer(answer));
     }
 
     /// Makes a plan from cycle `now` on, and tells what is new in it.
@@ -187,7 +203,11 @@ impl PortModel<Elite> for Port {
             if let Some(copies) = port.copies.as_mut().filter(|_| state.range.is_some() && !state.is_corrupt)
             {
                 // What comes again is as good as corrupt here.
-                state.is_corrupt = copies.has_come(&state);
+                let before = copies.has_come(&state);
+                state.is_corrupt = before.is_some();
+                if before == Some(Verdict::False) {
+                    port.answer_false(cx, at, vc);
+                }
             }
             if state.is_corrupt && port.bounded.is_none() {
                 continue;
@@ -203,9 +223,9 @@ impl PortModel<Elite> for Port {
             let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
             mail |= Self::call(ports, run.port, at);
         }
-        for Answer { port, vc, at, is_nack, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, .. } in inbox.answers.drain(..) {
             let lane = &mut ports[usize::from(port)].sender.lanes[usize::from(vc)];
-            (lane.answer_at, lane.is_nack) = (at, is_nack);
+            (lane.answer_at, lane.verdict) = (at, verdict);
             mail |= Self::call(ports, port, at);
         }
         for (rail, at, rate) in inbox.paces.drain(..) {
@@ -249,6 +269,9 @@ impl PortModel<Elite> for Port {
         match &mut self.bounded {
             None => {
                 let (_, vc, state) = take_due(&mut self.whole, now)?;
+                if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
+                    copies.deliver(vc, &state);
+                }
                 Some(state.delivery(node, self.rail, vc, now))
             }
             Some(bounded) => {
@@ -261,9 +284,23 @@ impl PortModel<Elite> for Port {
     }
 
     fn event<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
-        self.bounded.as_mut()?.drop_corrupt(cx, now);
-        self.catch_up(cx, now);
-        self.bounded.as_mut()?.take_sent().map(PortEvent::Sent)
+        if let Some(bounded) = &mut self.bounded {
+            bounded.drop_corrupt(cx, now);
+            self.catch_up(cx, now);
+        }
+        if let Some(flow) = self.bounded.as_mut().and_then(|bounded| bounded.take_sent()) {
+            return Some(PortEvent::Sent(flow));
+        }
+        let (_, flow, is_true) = self.answered.pop_front_if(|(at, ..)| *at <= now)?;
+        Some(PortEvent::Answered(flow, is_true))
+    }
+
+    fn deny<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
+        assert!(self.bounded.is_none(), "tests are denied as they are delivered, by ideal NIC ports");
+        self.answer_false(cx, now, vc);
+        if let Some(copies) = &mut self.copies {
+            copies.deny(vc);
+        }
     }
 
     fn drain<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
@@ -289,6 +326,7 @@ impl PortModel<Elite> for Port {
 
     fn next(&self) -> Cycle {
         let next = self.whole.front().map_or(self.due, |(at, ..)| self.due.min(*at));
+        let next = self.answered.front().map_or(next, |(at, ..)| next.min(*at));
         self.bounded.as_ref().map_or(next, |bounded| next.min(bounded.delivers_at()))
     }
 

@@ -95,6 +95,18 @@ impl PacketState {
     }
 }
 
+/// What an answer says: of those of copies that are combined, the greatest counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Verdict {
+    /// An ACK: it has been received, and is true if it is a test.
+    #[default]
+    True,
+    /// It has been received, and is a test that is false.
+    False,
+    /// A NACK: it was corrupt.
+    Nack,
+}
+
 /// The answer to a packet.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Answer {
@@ -103,8 +115,7 @@ pub struct Answer {
     pub(super) vc: u8,
     /// When it comes.
     pub(super) at: Cycle,
-    /// The packet was corrupt: a NACK.
-    pub(super) is_nack: bool,
+    pub(super) verdict: Verdict,
     /// It answers a broadcast.
     pub(super) is_combined: bool,
 }
@@ -157,7 +168,11 @@ impl Inbox {
     /// A packet is where its first flit is, and one that was corrupt where its NACK is; but a copy that was is gone.
     pub(super) fn audit(&self, books: &mut Conservation) {
         let whole = self.whole.iter().filter(|(.., state)| !state.is_corrupt).count();
-        let nacks = self.answers.iter().filter(|answer| answer.is_nack && !answer.is_combined).count();
+        let nacks = self
+            .answers
+            .iter()
+            .filter(|answer| answer.verdict == Verdict::Nack && !answer.is_combined)
+            .count();
         books.in_network += (self.heads.len() + whole + nacks) as u64;
         books.units_held += self.heads.iter().map(|(.., state)| u64::from(state.flits)).sum::<u64>();
     }

@@ -8,7 +8,7 @@
 //! nothing that has been told is wrong yet, since it was told for later cycles.
 
 use super::forecast::{Forecast, Run, Steady};
-use super::packet_state::{Mail, PacketState};
+use super::packet_state::{Mail, PacketState, Verdict};
 use super::period::{Period, Places};
 use super::settings::VCS_MAX;
 use super::{Cx, Elite, Shared};
@@ -55,8 +55,8 @@ pub(super) struct Lane {
     pub(super) is_done: bool,
     /// Where links corrupt flits: when it has sent those of its packet.
     sent_in: Vec<(Cycle, Cycle, Places)>,
-    /// The answer that comes is a NACK.
-    pub(super) is_nack: bool,
+    /// What the answer that comes says.
+    pub(super) verdict: Verdict,
     /// It has a copy of a broadcast, or the broadcast itself.
     pub(super) is_broadcast: bool,
     /// Flits that may be sent, since the start.
@@ -88,7 +88,7 @@ impl Lane {
             has_begun: false,
             is_done: false,
             sent_in: Vec::new(),
-            is_nack: false,
+            verdict: Verdict::True,
             is_broadcast: false,
             credits: Forecast::new(credits),
             places: Places::NONE,
@@ -133,7 +133,7 @@ impl Lane {
         (self.flits, self.flow) = (state.flits, state.flow());
         self.end = self.sent + u64::from(state.flits);
         self.ahead = taken.wrapping_sub(self.sent);
-        (self.has_begun, self.is_done, self.is_nack) = (false, false, false);
+        (self.has_begun, self.is_done, self.verdict) = (false, false, Verdict::True);
         self.state = Some(state);
         self.given = now;
     }
@@ -461,7 +461,8 @@ impl Sender {
     }
 
     pub(super) fn audit(&self, books: &mut Conservation) {
-        let nack_comes = |lane: &Lane| lane.is_nack && !lane.is_broadcast && lane.answer_at < Cycle::NEVER;
+        let is_nack = |lane: &Lane| lane.verdict == Verdict::Nack && !lane.is_broadcast;
+        let nack_comes = |lane: &Lane| is_nack(lane) && lane.answer_at < Cycle::NEVER;
         let is_here = |lane: &&Lane| lane.state.is_some() || nack_comes(lane);
         books.in_network += self.lanes.iter().filter(is_here).count() as u64;
         books.units_sent += if self.leads_to_node { 0 } else { self.flits };

@@ -1,6 +1,7 @@
 //! Settings of the Elite4, in cycles and flits. Physical units are the machine crate's business.
 
 use flitway_fabric::Rate;
+use flitway_fabric::chip::Repeats;
 use flitway_fabric::packet::PacketFormat;
 use flitway_wiring::routing::Selection;
 
@@ -88,6 +89,13 @@ pub struct AnswerSettings {
     pub repeats: u32,
     /// ... and how many cycles it waits after that each time.
     pub back_off: u32,
+}
+
+impl AnswerSettings {
+    /// When a packet is sent again that was refused.
+    pub(super) fn repeats(self) -> Repeats {
+        Repeats { at_once: self.repeats, back_off: self.back_off }
+    }
 }
 
 /// Pipeline stages from the input pin to the output pin; their sum is the zero-load latency of a switch.

@@ -9,7 +9,7 @@ mod deadlock;
 mod grant;
 
 use super::forecast::{Forecast, Run};
-use super::packet_state::{Answer, Inbox, Mail, PacketState};
+use super::packet_state::{Answer, Inbox, Mail, PacketState, Verdict};
 use super::period::Places;
 use super::sender::{Lane, Place, Sender, post};
 use super::{Cx, Elite, Shared};
@@ -185,7 +185,8 @@ impl Switch {
         }
         let settings = &cx.shared.settings;
         if let Some(mut state) = lane.state.take() {
-            (state.is_corrupt, lane.is_nack) = (is_corrupt, is_corrupt);
+            state.is_corrupt = is_corrupt;
+            lane.verdict = if is_corrupt { Verdict::Nack } else { Verdict::True };
             self.copies_lost += u64::from(is_corrupt & lane.is_broadcast);
             let wire = &output.wire;
             let received = now + u64::from(settings.pipeline.transmit + wire.latency);
@@ -209,23 +210,23 @@ impl Switch {
         for vc in bits(output.answers(now)) {
             let lane = self.outputs[number].as_mut().map(|output| &mut output.lanes[vc]);
             let Some(lane) = lane else { continue };
-            let is_nack = lane.is_nack;
+            let verdict = lane.verdict;
             if lane.is_broadcast {
                 lane.answer_at = Cycle::NEVER;
                 let owner = lane.owner;
-                self.combine(cx, now, owner, is_nack);
+                self.combine(cx, now, owner, verdict);
             } else if let Some(input) = self.release(cx, now, number, vc) {
-                self.answer(cx, now, input, is_nack, false);
+                self.answer(cx, now, input, verdict, false);
             }
         }
         self.answers[number] = self.outputs[number].as_ref().map_or(Cycle::NEVER, Sender::next_answer);
     }
 
     /// Sends the answer to the packet of incoming virtual channel `input` on.
-    fn answer<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, is_nack: bool, is_combined: bool) {
+    fn answer<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, verdict: Verdict, is_combined: bool) {
         if let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs]) {
             let at = now + u64::from(answer.switch + back.latency);
-            let answer = Answer { port: back.port, vc: (input % self.vcs) as u8, at, is_nack, is_combined };
+            let answer = Answer { port: back.port, vc: (input % self.vcs) as u8, at, verdict, is_combined };
             post(cx.post, back, at, Mail::Answer(answer));
         }
     }
@@ -387,10 +388,10 @@ impl SwitchModel<Elite> for Switch {
         for (port, vc) in inbox.corrupt.drain(..) {
             self.inputs[usize::from(port) * self.vcs + usize::from(vc)].is_corrupt = true;
         }
-        for Answer { port, vc, at, is_nack, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, .. } in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
                 let lane = &mut output.lanes[usize::from(vc)];
-                (lane.answer_at, lane.is_nack) = (at, is_nack);
+                (lane.answer_at, lane.verdict) = (at, verdict);
                 let next = &mut self.answers[usize::from(port)];
                 *next = at.min(*next);
                 self.due = self.due.min(at);

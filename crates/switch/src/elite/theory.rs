@@ -33,6 +33,7 @@ impl Chip for EliteSettings {
             input_fifos: false,
             groups: None,
             sets: self.answer.map(|_| SetOffer { format: self.format, any: false }),
+            answers: self.answer.map(|answer| answer.repeats()),
             barriers: None,
             copies_can_deadlock: (self.roots == Roots::Any).then_some("switch.broadcast.roots = \"any\""),
             one_way_links: false,
@@ -103,6 +104,17 @@ impl Chip for EliteSettings {
             copy.links + self.zero_load_cycles(copy.hops, payload_bytes) + back
         };
         copies(fabric, source, set)?.iter().map(there_and_back).max()
+    }
+
+    /// Where paths are held, packets wait for virtual channels, of which each is held until an answer has come back.
+    fn packet_interval(&self, fabric: &Fabric, to: NodeId, payload_bytes: u32) -> u64 {
+        let (flits, cycles) = self.rate().ratio();
+        let sent = u64::from(self.format.packet_flits(payload_bytes)) * u64::from(cycles);
+        let sent = sent.div_ceil(flits.into());
+        let Some(answer) = self.answer else { return sent };
+        let link = fabric.latencies[fabric.topology().node_link(to).index()];
+        let held = sent + u64::from(self.pipeline.transmit + answer.node + 2 * link);
+        sent.max(held.div_ceil(self.vcs.into()))
     }
 
     /// From a flit that is sent to its credit: over the link, through the buffer, and back.

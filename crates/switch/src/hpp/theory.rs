@@ -34,6 +34,7 @@ impl Chip for HppSettings {
             input_fifos: true,
             groups: Some(self.multicast.groups),
             sets: None,
+            answers: None,
             barriers: Some(BarrierOffer {
                 groups: self.barrier.groups,
                 shares_with_groups: !self.barrier.dedicated && self.multicast.vc == 0,

@@ -29,6 +29,7 @@ impl Chip for SpSettings {
             input_fifos: false,
             groups: None,
             sets: (self.worms.bits > 0).then(|| SetOffer { format: self.worm_format(), any: true }),
+            answers: None,
             barriers: None,
             copies_can_deadlock: lock_step.then_some("switch.multicast.replication = \"lock-step\""),
             one_way_links: true,

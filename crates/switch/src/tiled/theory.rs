@@ -26,6 +26,7 @@ impl Chip for TiledSettings {
             input_fifos: false,
             groups: None,
             sets: None,
+            answers: None,
             barriers: None,
             copies_can_deadlock: None,
             one_way_links: false,

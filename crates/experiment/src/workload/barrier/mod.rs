@@ -146,8 +146,19 @@ fn misfit(error: BarrierMisfit) -> Problem {
     let message = error.to_string();
     match error {
         BarrierMisfit::Groups(_) => Problem::new("barrier", message),
-        BarrierMisfit::NoEngine => Problem::new("by", message)
+        BarrierMisfit::NoEngine { has_ranges: true } => Problem::new("by", message)
+            .help("use `--by conditional` or `--by three-trips`, which broadcast, or `--by pairwise`"),
+        BarrierMisfit::NoEngine { has_ranges: false } => Problem::new("by", message)
             .help("use `--by pairwise` or `--by central-counter`, which need nothing of the switches"),
+        BarrierMisfit::NoTests => {
+            Problem::new("by", message).help("use `--by three-trips`, or `--set nic.kind=ideal`")
+        }
+        BarrierMisfit::Plan(PlanError::NoAnswers) => Problem::new("by", message).help(
+            "use `--by pairwise` or `--by hardware`, or a machine of Elite4s with `switch.answer`, such as qsnet2-64",
+        ),
+        BarrierMisfit::Plan(PlanError::RangesNeedTree) => {
+            Problem::new("by", message).help("use `--set routing.algorithm=up-down`, or `--by pairwise`")
+        }
         BarrierMisfit::AboveMtu { .. } => Problem::new("by", message)
             .help("use `--by hardware` or `--by node-root`, which send none, or `--set packet.mtu=8B`"),
         BarrierMisfit::Plan(PlanError::TooManyGroups { needed, .. }) => Problem::new("barrier", message)

@@ -12,15 +12,16 @@ use crate::campaign::generate::traffic::{Traffic, to_sets};
 use crate::campaign::generate::{BUDGET, latencies, length, pauses, test_nics, threads};
 use crate::campaign::text::{choice, record};
 use crate::elite::Elite;
+use crate::script::TESTS;
 use flitway_engine::Cycle;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{Change, Fabric, LinkErrors, SentKind};
+use flitway_fabric::{Change, Fabric, LinkErrors, Packet, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
-use flitway_wiring::NodeId;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, Selection};
 use flitway_wiring::topology::Topology;
+use flitway_wiring::{Destination, NodeId};
 use std::sync::Arc;
 
 impl Tested for EliteSettings {
@@ -79,6 +80,9 @@ fn case(seed: u64) -> Case {
     let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups, least: 1 };
     let mut scripts = traffic.scripts(&mut dice);
     to_sets(&mut scripts, &sets);
+    if dice.one_in(2) {
+        some_tests(&mut dice, &mut scripts);
+    }
     let (rates, slowness) = rates(&mut dice, &topology);
     let (changes, slower) = changes(&mut dice, &topology, rails, length);
     // Where paths are held, and such that most packets come through.
@@ -103,6 +107,15 @@ fn case(seed: u64) -> Case {
         limit: Cycle(patience * slowness.max(slower) * (3 * length + 500)),
         margin: dice.below(600),
         ..Case::plain(topology_settings, SwitchSettings::Elite(switch))
+    }
+}
+
+/// Makes tests of packets for sets.
+fn some_tests(dice: &mut Dice, scripts: &mut [Vec<Packet>]) {
+    for packet in scripts.iter_mut().flatten() {
+        if matches!(packet.destination, Destination::Nodes(_)) && !dice.one_in(3) {
+            packet.flow.tag |= TESTS;
+        }
     }
 }
 

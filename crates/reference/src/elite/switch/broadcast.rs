@@ -1,7 +1,7 @@
 //! The paragraph *Broadcasts*.
 
 use super::{Request, Switch};
-use crate::elite::{Travelling, World};
+use crate::elite::{Travelling, Verdict, World};
 use flitway_switch::elite::Roots;
 use flitway_wiring::PortId;
 use flitway_wiring::reach::ports;
@@ -13,7 +13,7 @@ pub(super) struct Copies {
     wants: Vec<usize>,
     has_choice: bool,
     given: Vec<usize>,
-    answers: Vec<bool>,
+    answers: Vec<Verdict>,
     vc: usize,
 }
 
@@ -80,11 +80,19 @@ impl Switch {
     }
 
     /// An answer has come to a packet of an input, or to a copy of it. Returns the one to the packet, if it is known now.
-    pub(super) fn combine(&mut self, (port, vc): (usize, usize), is_nack: bool) -> Option<bool> {
-        let Some(copies) = &mut self.ports[port].inputs[vc].copies else { return Some(is_nack) };
-        copies.answers.push(is_nack);
+    pub(super) fn combine(&mut self, (port, vc): (usize, usize), verdict: Verdict) -> Option<Verdict> {
+        let Some(copies) = &mut self.ports[port].inputs[vc].copies else { return Some(verdict) };
+        copies.answers.push(verdict);
         let all = copies.wants.is_empty() && copies.answers.len() == copies.given.len();
-        all.then(|| copies.answers.contains(&true))
+        let said = |verdict| copies.answers.contains(&verdict);
+        let worst = if said(Verdict::Nack) {
+            Verdict::Nack
+        } else if said(Verdict::False) {
+            Verdict::False
+        } else {
+            Verdict::True
+        };
+        all.then_some(worst)
     }
 
     /// Frees what the copies of a broadcast have held.

@@ -1,6 +1,6 @@
 //! What a NIC port knows of broadcasts where links corrupt some: which have been delivered, so that none is twice.
 
-use crate::elite::packet_state::PacketState;
+use crate::elite::packet_state::{PacketState, Verdict};
 use flitway_fabric::simulation::Conservation;
 use flitway_wiring::NodeId;
 use std::collections::BTreeMap;
@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 /// Broadcasts that have come, and those that are sent again.
 #[derive(Debug, Default)]
 pub(super) struct Broadcasts {
-    /// By source the last one of which the copy was delivered: a source sends one after the other.
-    delivered: BTreeMap<NodeId, u32>,
+    /// By source the last one of which the copy was delivered, and what was said of it: a source sends one after the other.
+    delivered: BTreeMap<NodeId, (u32, Verdict)>,
+    /// The virtual channel and the source of the copy that was delivered last.
+    last: Option<(u8, NodeId)>,
     /// Copies that have come again.
     superfluous: u64,
     /// Broadcasts of this port that are sent again.
@@ -17,12 +19,27 @@ pub(super) struct Broadcasts {
 }
 
 impl Broadcasts {
-    /// A copy has come, which is not corrupt. Says whether it has come before.
-    pub(super) fn has_come(&mut self, state: &PacketState) -> bool {
-        let last = self.delivered.insert(state.source, state.number);
-        let comes_again = state.refusals > 0 && last == Some(state.number);
-        self.superfluous += u64::from(comes_again);
-        comes_again
+    /// A copy has come, which is not corrupt. Says what was said of it if it has come before.
+    pub(super) fn has_come(&mut self, state: &PacketState) -> Option<Verdict> {
+        let last = self.delivered.get(&state.source).filter(|(number, _)| *number == state.number);
+        if let Some((_, verdict)) = last.filter(|_| state.refusals > 0) {
+            self.superfluous += 1;
+            return Some(*verdict);
+        }
+        self.delivered.insert(state.source, (state.number, Verdict::True));
+        None
+    }
+
+    /// A copy that came on `vc` is delivered.
+    pub(super) fn deliver(&mut self, vc: u8, state: &PacketState) {
+        self.last = Some((vc, state.source));
+    }
+
+    /// The node denies what was delivered last on `vc`.
+    pub(super) fn deny(&mut self, vc: u8) {
+        let source = self.last.filter(|(last, _)| *last == vc).map(|(_, source)| source);
+        let said = source.and_then(|source| self.delivered.get_mut(&source));
+        said.expect("a test that has just been delivered is denied").1 = Verdict::False;
     }
 
     /// A broadcast is sent again, and with it come as many copies as before.

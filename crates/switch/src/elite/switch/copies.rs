@@ -3,7 +3,7 @@
 
 use super::Switch;
 use crate::elite::forecast::Run;
-use crate::elite::packet_state::{Mail, PacketState};
+use crate::elite::packet_state::{Mail, PacketState, Verdict};
 use crate::elite::period::{Period, Places};
 use crate::elite::sender::post;
 use crate::elite::settings::{EliteSettings, Roots};
@@ -26,8 +26,8 @@ pub(super) struct Copies {
     count: u32,
     sent: u32,
     answered: u32,
-    /// One of the answers was a NACK.
-    is_nack: bool,
+    /// What the answers say so far.
+    verdict: Verdict,
     /// How credits come back, as told.
     told: Places,
 }
@@ -138,7 +138,7 @@ impl Switch {
             count,
             sent: 0,
             answered: 0,
-            is_nack: false,
+            verdict: Verdict::True,
             told: Places::NONE,
         }
     }
@@ -175,22 +175,28 @@ impl Switch {
     }
 
     /// A copy of the broadcast of incoming virtual channel `owner` has been answered. With the last of them the path is free.
-    pub(super) fn combine<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, owner: Option<u16>, is_nack: bool) {
+    pub(super) fn combine<O>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        owner: Option<u16>,
+        verdict: Verdict,
+    ) {
         let Some(number) = owner.map(usize::from) else { return };
         let Some(copies) = &mut self.inputs[number].copies else { return };
         copies.answered += 1;
-        copies.is_nack |= is_nack;
+        copies.verdict = copies.verdict.max(verdict);
         if copies.answered < copies.count {
             return;
         }
-        let (given, is_nack) = (copies.given, copies.is_nack);
+        let (given, verdict) = (copies.given, copies.verdict);
         self.inputs[number].copies = None;
         let vc = EliteSettings::broadcast_vc(cx.shared.lanes);
         for port in ports(given) {
             self.free_output(cx.shared, now, port.index(), vc);
         }
         self.free_input(cx.shared, now, number);
-        self.answer(cx, now, number, is_nack, true);
+        self.answer(cx, now, number, verdict, true);
     }
 
     /// Tells whoever sends to inputs that have broadcasts how credits come back from cycle `now` on, where that is news.
