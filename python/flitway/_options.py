@@ -46,9 +46,9 @@ class WorkloadOptions(TypedDict, total=False):
     long, since a warm-up is found in twenty fiftieths of it or more."""
 
     faults: _File
-    """What breaks when, on machines whose links retry, under synthetic traffic, task graphs and trains: rules such as
-    down(link="switch 5 port 7", at=20us), joined by `;`, or a file with one a line (`flitway list faults`). Times count
-    from the start of each point. Status 1 if packets are lost for good."""
+    """What breaks when, on machines whose links retry: rules such as down(link="switch 5 port 7", at=20us), joined by
+    `;`, or a file with one a line (`flitway list faults`). Times count from the start of each point. Status 1 if
+    packets are lost for good."""
 
     graph: _File | Iterable[_File]
     """Run a task graph (GOAL text, plain or gzip; `-`: from standard input), beside synthetic traffic if a --load is
@@ -71,7 +71,7 @@ class WorkloadOptions(TypedDict, total=False):
 
     by: str
     """How: hardware (unless given), ranges, sequence, binomial, postal; of barriers: hardware (unless given),
-    node-root, three-trips, central-counter, pairwise."""
+    node-root, three-trips, conditional, central-counter, pairwise."""
 
     root: str
     """By way of which root of the tree: table (unless given), random, llp, llp-ec, hlse."""

@@ -76,14 +76,38 @@ fn traffic_beside_a_task_graph_may_lose_packets_and_the_graph_completes() {
 }
 
 #[test]
+fn barriers_wait_for_ever_for_a_message_that_is_lost_and_multicasts_go_on() {
+    let cut = ["--faults", "down(link=\"node 3\", at=30us)", "--warm-up", "10us", "--duration", "90us"];
+    let both =
+        ["--barrier", "all", "--interval", "5us", "--barrier-by", "pairwise", "--multicast", "nodes(0-7)"];
+    let both = [&both[..], &["--multicast-by", "binomial"]].concat();
+    let cases = [vec!["--barrier", "all", "--interval", "5us", "--by", "pairwise"], both];
+    for what in cases {
+        let target = scratch("faults-operations.json", "");
+        std::fs::remove_file(&target).unwrap();
+        let written = ["--json", target.to_str().unwrap()];
+        let output = flitway(&[&["run", "th-frame"], &what[..], &cut, &written].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("packets lost for good"), "{}", stderr(&output));
+        let result: Value = serde_json::from_str(&std::fs::read_to_string(&target).unwrap()).unwrap();
+        assert_valid(&result);
+        let point = &result["points"][0];
+        // Those before the link broke: one every 5 us, of which none is over later.
+        let barriers = point["barrier"]["operations"].as_u64().unwrap();
+        assert!((1..8).contains(&barriers), "{barriers}");
+        if let Some(multicast) = point.get("multicast") {
+            assert!(multicast["operations"].as_u64().unwrap() > 100);
+        }
+        assert!(point["faults"]["lost"].as_object().unwrap().values().any(|count| count.as_u64() > Some(0)));
+    }
+}
+
+#[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";
     assert_refused(&[
         (&["run", "dawning5000", "--graph", GRAPH, "--faults", rules], &["--faults", "model no faults"]),
         (&["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 99\")"], &["no node 99"]),
-        (
-            &["run", "th-frame", "--multicast", "broadcast", "--faults", rules],
-            &["--faults", "not of multicast"],
-        ),
+        (&["run", "hpp-switch", "--barrier", "all", "--faults", rules], &["--faults", "model no faults"]),
     ]);
 }

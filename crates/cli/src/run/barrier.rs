@@ -206,10 +206,15 @@ pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> St
     let mut text = idle_rules(workload, points);
     let mut barriers = points.iter().filter_map(|point| point.barrier.as_ref());
     if points.iter().any(|point| !point.is_stopped()) && barriers.any(|barrier| barrier.operations == 0) {
-        text.push_str(
+        let lost =
+            points.iter().filter_map(|point| point.faults.as_ref()).any(|faults| faults.lost.sum() > 0);
+        text.push_str(if lost {
+            "\nno barrier         none was over in the time measured: packets were lost for good, and who waits for such a \
+             message waits for ever"
+        } else {
             "\nno barrier         none was over in the time measured: measure longer (--duration), or shorten --interval or \
-             --imbalance",
-        );
+             --imbalance"
+        });
     }
     text
 }

@@ -1,10 +1,13 @@
 //! Synthetic traffic beside operations.
 
+use super::broken::with_faults;
 use super::load::Load;
 use super::traffic;
 use super::{Problem, WorkloadOptions};
+use flitway_report::faults::FaultPlan;
 use flitway_report::session::{self, Session};
 use flitway_workload::traffic::{Traffic, TrafficChoice, destination};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The options that say something of it; without any there is none.
@@ -31,9 +34,16 @@ pub struct Task<R> {
     pub run: R,
     /// The traffic, with its offered load.
     pub background: Option<Background>,
+    /// What breaks.
+    pub(super) faults: Option<FaultPlan>,
 }
 
 impl<R> Task<R> {
+    /// `session`, in which breaks what is to break.
+    pub(super) fn with_faults<'a>(&self, session: &'a Session) -> Cow<'a, Session> {
+        with_faults(session, self.faults.as_ref())
+    }
+
     /// The traffic, without its load.
     #[must_use]
     pub fn traffic(&self) -> Option<&Arc<Traffic>> {

@@ -4,6 +4,7 @@ use super::{Problem, WorkloadOptions};
 use crate::faults::{self, FaultRule};
 use flitway_report::faults::FaultPlan;
 use flitway_report::session::Session;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The option that says it.
@@ -32,6 +33,14 @@ impl Broken {
     /// What tells it from others: the rules, since the text may only name their file.
     pub(super) fn identity(&self) -> String {
         format!("{:?}", self.rules)
+    }
+
+    /// `identity` of a workload, with what breaks in it.
+    pub(super) fn identified(mut identity: Value, this: Option<&Broken>) -> Value {
+        if let Some(broken) = this {
+            identity["faults"] = json!(broken.identity());
+        }
+        identity
     }
 
     /// In the fabric of `session`, if something breaks.

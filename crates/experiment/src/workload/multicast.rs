@@ -1,6 +1,7 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
+use super::broken::Broken;
 use super::load::{Load, loads};
 use super::option::{ValueKind, WorkloadOption};
 use super::traffic;
@@ -9,6 +10,7 @@ use super::{
     time,
 };
 use flitway_process::multicaster::RootPolicy;
+use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::point::{MulticastPoint, Point};
 use flitway_report::session::Session;
@@ -82,9 +84,9 @@ pub(super) const KIND: Kind = Kind {
              barriers also on each arrival and release",
         ),
     ],
-    shares: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration"],
+    shares: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration", "faults"],
     of_a_point: None,
-    fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS],
+    fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS, FaultsResult::FIELDS],
     check,
 };
 
@@ -101,6 +103,8 @@ pub struct MulticastWorkload {
     pub beside: Option<Beside>,
     /// How long to measure.
     pub patience: flitway_report::session::Patience,
+    /// What breaks.
+    faults: Option<Broken>,
 }
 
 /// One point: the operations, and the traffic beside them with its offered load.
@@ -125,13 +129,14 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let beside = beside::check(options, &mut problems);
     let precision = text("precision");
     let patience = traffic::patience(options, precision, around.clock, &mut problems);
+    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
     let choice = (members, sizes, arrivals, loads);
     let way = (by, root, staleness, has_overheads, beside, patience);
     match (choice, way) {
         (
             (Ok(members), Ok(sizes), Ok(arrivals), Ok(loads)),
             (Some(by), Some(root), Some(staleness), Some(has_overheads), Some(beside), Some(patience)),
-        ) => {
+        ) if problems.is_empty() => {
             let choice = MulticastChoice { members, sizes, arrivals };
             Ok(Workload::Multicast(Box::new(MulticastWorkload {
                 written,
@@ -139,6 +144,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
                 loads,
                 beside,
                 patience,
+                faults,
             })))
         }
         _ => Err(problems),
@@ -201,7 +207,8 @@ impl Described for MulticastWorkload {
     fn identity(&self) -> Value {
         let sizes = format!("{:?}", self.settings.choice.sizes);
         let beside = self.beside.as_ref().map(Beside::identity);
-        json!({ "options": self.to_json(), "sizes": sizes, "background": beside })
+        let identity = json!({ "options": self.to_json(), "sizes": sizes, "background": beside });
+        Broken::identified(identity, self.faults.as_ref())
     }
 }
 
@@ -212,6 +219,7 @@ impl Tasks for MulticastWorkload {
     /// At each load of the operations and of the traffic beside them.
     fn tasks(&self, session: &Session) -> Result<Vec<MulticastTask>, Vec<Problem>> {
         let mut tasks = Vec::new();
+        let faults = Broken::fit(self.faults.as_ref(), session)?;
         for background in beside::fit(self.beside.as_ref(), session)? {
             for load in &self.loads {
                 let run = session.multicast(&self.settings, load.fraction());
@@ -219,7 +227,7 @@ impl Tasks for MulticastWorkload {
                 let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
                 let operations = run.operations_per_cycle();
                 traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
-                tasks.push(Task { run, background: background.clone() });
+                tasks.push(Task { run, background: background.clone(), faults: faults.clone() });
             }
         }
         Ok(tasks)
@@ -232,6 +240,7 @@ impl Tasks for MulticastWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Point {
+        let session = task.with_faults(session);
         session.multicast_point(&task.run, task.background(), self.patience, stop, progress)
     }
 
@@ -242,6 +251,6 @@ impl Tasks for MulticastWorkload {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<Vec<Watch>> {
-        Some(session.follow_multicast(&task.run, task.traffic(), follow, stop))
+        Some(task.with_faults(session).follow_multicast(&task.run, task.traffic(), follow, stop))
     }
 }

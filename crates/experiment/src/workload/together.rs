@@ -8,6 +8,7 @@ use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOption, WorkloadOptions,
     Written, argument, barrier, multicast,
 };
+use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, MulticastPoint, Point};
 use flitway_report::session::Session;
@@ -61,9 +62,16 @@ pub(super) const KIND: Kind = Kind {
         "interval",
         "imbalance",
         "lose",
+        "faults",
     ],
     of_a_point: None,
-    fields: &[Point::FIELDS, Stages::FIELDS, MulticastPoint::FIELDS, BarrierPoint::FIELDS],
+    fields: &[
+        Point::FIELDS,
+        Stages::FIELDS,
+        MulticastPoint::FIELDS,
+        BarrierPoint::FIELDS,
+        FaultsResult::FIELDS,
+    ],
     check,
 };
 
@@ -168,8 +176,9 @@ impl Tasks for TogetherWorkload {
         let multicasts = self.multicast.tasks(session).map_err(|problems| of_part(problems, multicast_by))?;
         let barrier = self.barrier.fit_barriers(session);
         let barrier = barrier.map_err(|problem| of_part(vec![problem], barrier_by))?;
-        let together =
-            |Task { run, background }| Ok(Task { run: fit_together(session, &run, &barrier)?, background });
+        let together = |Task { run, background, faults }| {
+            Ok(Task { run: fit_together(session, &run, &barrier)?, background, faults })
+        };
         let tasks: Result<_, Problem> = multicasts.into_iter().map(together).collect();
         Ok(tasks?)
     }
@@ -181,6 +190,7 @@ impl Tasks for TogetherWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Point {
+        let session = task.with_faults(session);
         session.operations_point(&task.run, task.background(), self.multicast.patience, stop, progress)
     }
 
@@ -191,6 +201,6 @@ impl Tasks for TogetherWorkload {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<Vec<Watch>> {
-        Some(session.follow_operations(&task.run, task.traffic(), follow, stop))
+        Some(task.with_faults(session).follow_operations(&task.run, task.traffic(), follow, stop))
     }
 }

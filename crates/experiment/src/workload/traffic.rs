@@ -100,8 +100,8 @@ pub(super) const KIND: Kind = Kind {
             "faults",
             KindId::Traffic,
             ValueKind::File("RULES|FILE"),
-            "What breaks when, on machines whose links retry, under synthetic traffic, task graphs and trains: rules such \
-             as down(link=\"switch 5 port 7\", at=20us), joined by `;`, or a file with one a line (`flitway list faults`). Times count from the start of each \
+            "What breaks when, on machines whose links retry: rules such as down(link=\"switch 5 port 7\", at=20us), \
+             joined by `;`, or a file with one a line (`flitway list faults`). Times count from the start of each \
              point. Status 1 if packets are lost for good",
         ),
     ],
@@ -454,12 +454,9 @@ impl Described for TrafficWorkload {
         let loads: Vec<String> = self.loads.iter().map(|load| load.text()).collect();
         // Sizes and destinations too, since the text may only name the file that says them.
         let (sizes, content) = (format!("{:?}", self.choice.sizes), self.choice.destinations.content());
-        let mut identity =
+        let identity =
             json!({ "options": self.to_json(), "loads": loads, "sizes": sizes, "destinations": content });
-        if let Some(broken) = &self.faults {
-            identity["faults"] = json!(broken.identity());
-        }
-        identity
+        Broken::identified(identity, self.faults.as_ref())
     }
 
     fn theory(&self, session: &Session) -> Option<Theory> {

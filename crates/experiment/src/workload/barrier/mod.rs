@@ -3,11 +3,13 @@
 pub mod losses;
 
 use super::beside::{self, Beside, Task};
+use super::broken::Broken;
 use super::option::{ValueKind, WorkloadOption};
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
     time, traffic,
 };
+use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::point::{BarrierPoint, Point};
 use flitway_report::session::barrier::{BY, BarrierMisfit, BarrierRun, BarrierSettings};
@@ -60,9 +62,9 @@ pub(super) const KIND: Kind = Kind {
         )
         .several("; "),
     ],
-    shares: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration", "by", "overheads"],
+    shares: &["traffic", "packet", "arrival", "load", "precision", "warm_up", "duration", "by", "overheads", "faults"],
     of_a_point: None,
-    fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS],
+    fields: &[Point::FIELDS, Stages::FIELDS, BarrierPoint::FIELDS, FaultsResult::FIELDS],
     check,
 };
 
@@ -79,6 +81,8 @@ pub struct BarrierWorkload {
     pub beside: Option<Beside>,
     /// How long to measure.
     pub patience: Patience,
+    /// What breaks.
+    faults: Option<Broken>,
 }
 
 /// One point: barriers, and the traffic beside them with its offered load.
@@ -106,16 +110,18 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     });
     let beside = beside::check(options, &mut problems);
     let patience = traffic::patience(options, text("precision"), around.clock, &mut problems);
+    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
     match (members, interval, imbalance, (by, has_overheads, losses, beside, patience)) {
         (
             Ok(members),
             Some(interval),
             Some(imbalance),
             (Some(by), Some(has_overheads), Ok(losses), Some(beside), Some(patience)),
-        ) => {
+        ) if problems.is_empty() => {
             let choice = BarrierChoice { members, interval: interval.0, imbalance: imbalance.0 };
             let settings = BarrierSettings { choice, by, has_overheads, losses: Vec::new() };
-            Ok(Workload::Barrier(Box::new(BarrierWorkload { written, settings, losses, beside, patience })))
+            let workload = BarrierWorkload { written, settings, losses, beside, patience, faults };
+            Ok(Workload::Barrier(Box::new(workload)))
         }
         _ => Err(problems),
     }
@@ -179,7 +185,9 @@ impl Described for BarrierWorkload {
     }
 
     fn identity(&self) -> Value {
-        json!({ "options": self.to_json(), "background": self.beside.as_ref().map(Beside::identity) })
+        let identity =
+            json!({ "options": self.to_json(), "background": self.beside.as_ref().map(Beside::identity) });
+        Broken::identified(identity, self.faults.as_ref())
     }
 }
 
@@ -191,7 +199,9 @@ impl Tasks for BarrierWorkload {
     fn tasks(&self, session: &Session) -> Result<Vec<BarrierTask>, Vec<Problem>> {
         let run = self.fit_barriers(session)?;
         let backgrounds = beside::fit(self.beside.as_ref(), session)?;
-        Ok(backgrounds.into_iter().map(|background| Task { run: run.clone(), background }).collect())
+        let faults = Broken::fit(self.faults.as_ref(), session)?;
+        let task = |background| Task { run: run.clone(), background, faults: faults.clone() };
+        Ok(backgrounds.into_iter().map(task).collect())
     }
 
     fn measure(
@@ -201,6 +211,7 @@ impl Tasks for BarrierWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Point {
+        let session = task.with_faults(session);
         session.barrier_point(&task.run, task.background(), self.patience, stop, progress)
     }
 
@@ -211,6 +222,6 @@ impl Tasks for BarrierWorkload {
         follow: &Follow,
         stop: &AtomicBool,
     ) -> Option<Vec<Watch>> {
-        Some(session.follow_barriers(&task.run, task.traffic(), follow, stop))
+        Some(task.with_faults(session).follow_barriers(&task.run, task.traffic(), follow, stop))
     }
 }
