@@ -23,6 +23,24 @@ fn barriers_do_not_depend_on_threads() {
     }
 }
 
+/// On QsNetII, with late processes, in two ranges: nobody is asked in vain for ever.
+#[test]
+fn barriers_by_tests_do_not_depend_on_threads() {
+    let run = |by: &str, threads: &str| {
+        let barrier = ["--barrier", "nodes(0-9+12-40)", "--interval", "8us", "--imbalance", "6us"];
+        let way =
+            ["--load", "0.1", "--by", by, "--duration", "60us", "--warm-up", "5us", "--threads", threads];
+        reproducible(json(&[&["run", "qsnet2-64"][..], &barrier, &way].concat()))
+    };
+    for by in ["conditional", "three-trips"] {
+        let one = run(by, "1");
+        let barrier = &one["points"][0]["barrier"];
+        assert!(barrier["operations"].as_u64() > Some(4), "{one}");
+        assert_eq!(barrier["tests"]["false"].as_u64() > Some(10), by == "conditional", "{one}");
+        assert_eq!(one, run(by, "2"), "{by}");
+    }
+}
+
 #[test]
 fn multicasts_do_not_depend_on_threads() {
     for (root, by) in [("table", "hardware"), ("hlse", "hardware"), ("llp-ec", "ranges"), ("table", "postal")]
@@ -468,10 +486,28 @@ fn every_wrong_barrier_has_its_message_and_status_2() {
         let arguments = [&["run", "hpp-switch"], arguments].concat();
         assert_refused(&[(&arguments[..], says)]);
     }
-    assert_refused(&[(
-        &["run", "mesh-8x8", "--barrier", "all", "--by", "three-trips"],
-        &["--by", "up-down"],
-    )]);
+    assert_refused(&[
+        (&["run", "mesh-8x8", "--barrier", "all", "--by", "three-trips"], &["--by", "up-down"]),
+        (&["run", "hpp-switch", "--barrier", "all", "--by", "conditional"], &["--by", "qsnet2-64"]),
+        (&["run", "qsnet2-64", "--barrier", "all"], &["--barrier", "--by conditional"]),
+        (
+            &[
+                "run",
+                "qsnet2-64",
+                "--barrier",
+                "all",
+                "--by",
+                "conditional",
+                "--set",
+                "switch.answer.hold=false",
+            ],
+            &["--by", "switch.answer"],
+        ),
+        (
+            &["run", "qsnet2-64", "--barrier", "all", "--by", "conditional", "--set", "nic.model=bounded"],
+            &["--by", "nic.model=ideal"],
+        ),
+    ]);
     let shared = ["--set", "switch.barrier.dedicated=false", "--set", "switch.vcs=1"];
     let arguments = [&["run", "hpp-switch", "--barrier", "all", "--by", "three-trips"][..], &shared].concat();
     assert_refused(&[(&arguments[..], &["--by", "switch.vcs=2"])]);

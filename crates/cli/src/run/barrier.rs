@@ -72,6 +72,9 @@ pub(crate) fn header(session: &Session, workload: &BarrierWorkload, run: &Barrie
     // Writing to a string does not fail.
     let groups = plural(barrier.groups().len() as u32, "group", "s");
     let _ = write!(text, "\n{groups}; {:.1} members in the mean", barrier.members_mean());
+    if let Some(ranges) = run.plan().ranges_mean() {
+        let _ = write!(text, ", in {ranges:.1} ranges");
+    }
     text.push_str(&beside(workload.beside.as_ref(), &workload.written));
     let nanos = session.machine().clock.nanos(run.zero_load() as f64);
     let when = if run.plan().is_of_switches() {

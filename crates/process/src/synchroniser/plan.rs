@@ -185,6 +185,13 @@ impl BarrierPlan {
         &self.ranges[group as usize]
     }
 
+    /// Ranges of a group in the mean, where they are broadcast to.
+    #[must_use]
+    pub fn ranges_mean(&self) -> Option<f64> {
+        let all: usize = self.ranges.iter().map(Vec::len).sum();
+        self.broadcasts().then(|| all as f64 / self.ranges.len() as f64)
+    }
+
     /// Cycles to wait with a test that was false so often before.
     pub(super) fn wait(&self, times: u32) -> u64 {
         self.settings.ranges.map_or(0, |repeats| repeats.wait(times))

@@ -157,10 +157,10 @@ fn misfit(error: BarrierMisfit) -> Problem {
         BarrierMisfit::NoEngine { has_ranges: false } => Problem::new("by", message)
             .help("use `--by pairwise` or `--by central-counter`, which need nothing of the switches"),
         BarrierMisfit::NoTests => {
-            Problem::new("by", message).help("use `--by three-trips`, or `--set nic.kind=ideal`")
+            Problem::new("by", message).help("use `--by three-trips`, or `--set nic.model=ideal`")
         }
         BarrierMisfit::Plan(PlanError::NoAnswers) => Problem::new("by", message).help(
-            "use `--by pairwise` or `--by hardware`, or a machine of Elite4s with `switch.answer`, such as qsnet2-64",
+            "use `--by pairwise`, or a machine of Elite4s that hold paths (`switch.answer.hold = true`), such as qsnet2-64",
         ),
         BarrierMisfit::Plan(PlanError::RangesNeedTree) => {
             Problem::new("by", message).help("use `--set routing.algorithm=up-down`, or `--by pairwise`")
