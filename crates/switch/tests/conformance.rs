@@ -11,8 +11,8 @@ use flitway_switch::sp::{
     WormSettings,
 };
 use flitway_switch::tiled::{
-    AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
-    TrainingSettings,
+    AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline,
+    TiledSettings, TrainingSettings,
 };
 use flitway_test_kit::switch::conforms;
 use flitway_wiring::routing::Selection;
@@ -100,7 +100,7 @@ fn tiled_switches_conform() {
         columns: 4,
         vcs: 4,
         buffers: TiledBuffers { input: buffer(256, 9), row: buffer(64, 9), column: buffer(64, 9) },
-        arbiter: ArbiterKind::RoundRobin,
+        arbiter: Arbitration::ByGrants(ArbiterKind::RoundRobin),
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByFlow,
@@ -151,13 +151,14 @@ fn tiled_switches_conform() {
             columns: 1,
             vcs: 2,
             pipeline: shortest,
-            arbiter: ArbiterKind::Matrix,
+            arbiter: Arbitration::ByGrants(ArbiterKind::Matrix),
             lanes: LaneChoice::ByPacket,
             reply_lanes: ReplyLanes::Shared,
             ack: AckSettings { packets: 1, delay: 0 },
             retry: Some(RetrySettings { window: 2, sequence_bits: 2, timeout: 300, heartbeat: 50 }),
             ..plain.clone()
         },
+        TiledSettings { arbiter: Arbitration::ByAge, ..plain.clone() },
         TiledSettings { format: ONE_FLIT, ..plain },
     ]);
     assert!(mail.iter().eq(&["Ack", "GivenUp", "Pace", "Packet", "Signal"]), "{mail:?}");

@@ -13,8 +13,8 @@ use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Rate, ReplyLanes, Simulation};
 use flitway_switch::tiled::{
-    AckSettings, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline, TiledSettings,
-    TrainingSettings,
+    AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline,
+    TiledSettings, TrainingSettings,
 };
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{RoutingKind, Selection};
@@ -30,7 +30,7 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         columns,
         vcs,
         buffers: TiledBuffers { input: buffer, row: buffer, column: buffer },
-        arbiter: ArbiterKind::RoundRobin,
+        arbiter: Arbitration::ByGrants(ArbiterKind::RoundRobin),
         selection: Selection::First,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByPacket,
@@ -170,4 +170,33 @@ fn tiles_have_small_arbiters_and_a_crossbar_the_fewest_buffers() {
     assert_eq!(row, 24 * (32 + 24 * 2 + 2) * 1_024 * 8);
     assert_eq!(crossbar, 24 * 32 * 1_024 * 8);
     assert_eq!(chip(1, 8).costs().len(), 2, "one row is tiles and a buffer at each crosspoint");
+}
+
+/// A parking lot (Dally and Towles, section 15.4): all nodes of a chain send to its end, and at every switch those that have
+/// come far meet the next node. By who was granted before, each switch halves what is left for those behind it; by age, all
+/// packets take as long once they are in the network, and who comes far is not cut off.
+#[test]
+fn by_age_packets_from_far_take_as_long_as_those_from_near() {
+    let chain = TopologySettings::Mesh { dimensions: vec![6], nodes_per_switch: 1 };
+    let shares = |arbiter| -> (Vec<usize>, Vec<u64>) {
+        let switch = TiledSettings { arbiter, ..tiled((2, 2), 1, None) };
+        let fabric = fabric(&chain, RoutingKind::DimensionOrder, 5, switch);
+        let packets = |node: u32| (0..if node == 0 { 0 } else { 1_000 }).map(|tag| packet(0, tag)).collect();
+        let scripts = (0..6).map(|node| Script::new(packets(node))).collect();
+        let mut simulation = Simulation::<Tiled, _, _>::new(&fabric, scripts, 1, Deliveries::default);
+        // As long as all of them have packets.
+        assert_eq!(simulation.run_until(Cycle(10_000), &AtomicBool::new(false)), Outcome::Reached);
+        let delivered = simulation.gather_observers(|observer| observer.0.clone()).concat();
+        let from = |node: u32| delivered.iter().filter(move |it| it.source == NodeId(node));
+        let longest = |node: u32| from(node).map(|it| it.delivered.since(it.injected)).max().unwrap();
+        (1..6).map(|node| (from(node).count(), longest(node))).unzip()
+    };
+    let most_of_least = |of: &[u64]| of.iter().max().unwrap() / of.iter().min().unwrap();
+    let (halves, latencies) = shares(Arbitration::ByGrants(ArbiterKind::RoundRobin));
+    assert_eq!(halves, [114, 57, 28, 14, 14]);
+    assert_eq!(most_of_least(&latencies), 25, "{latencies:?}");
+    let (packets, latencies) = shares(Arbitration::ByAge);
+    assert!(latencies.iter().max().unwrap() - latencies.iter().min().unwrap() < 50, "{latencies:?}");
+    // Who comes far has buffers at more switches, all of which are served in turn.
+    assert!(packets.is_sorted() && packets[0] >= 25, "{packets:?}");
 }

@@ -93,13 +93,12 @@ pub(super) fn latencies(dice: &mut Dice, links: usize) -> Vec<u32> {
 mod tests {
     use super::super::text::{Choice, Data, Tree};
     use super::*;
-    use flitway_fabric::arbiter::ArbiterKind;
     use flitway_fabric::barrier::{DunStart, PacketKind, Root};
     use flitway_fabric::{LaneChoice, ReplyLanes};
     use flitway_switch::SwitchSettings;
     use flitway_switch::hpp::Gathering;
     use flitway_switch::sp::{NextPacket, Organisation, Replication, SpAscent, Store};
-    use flitway_switch::tiled::LaneOut;
+    use flitway_switch::tiled::{Arbitration, LaneOut};
     use flitway_wiring::multicast::Ascent;
     use flitway_wiring::routing::{RoutingKind, Selection};
     use flitway_wiring::topology::{Arrangement, TopologySettings};
@@ -126,7 +125,7 @@ mod tests {
             let case = Case { scripts: Vec::new(), ..case };
             case.write().visit("", &mut |field, name| _ = drawn.insert((field.to_owned(), name.to_owned())));
         }
-        let arbiters: Vec<&str> = ArbiterKind::ALL.iter().map(|kind| kind.name()).collect();
+        let arbiters = Arbitration::ALL.map(Arbitration::name);
         let choices: [(&str, &[&str]); 16] = [
             ("arbiter", &arbiters),
             ("gathering", Gathering::NAMES),

@@ -35,17 +35,19 @@ mod room;
 mod switch;
 mod training;
 
+use crate::arbiter::Arbiter;
 use crate::driver::Model;
 use crate::lanes::draw;
 use crate::record::Record;
 use channel::Channel;
 use flitway_engine::Cycle;
+use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::observer::{ComponentNumber, Loss, PacketName, component_at};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{
     BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, LossCause, Packet, Rate, Ticket,
 };
-use flitway_switch::tiled::TiledSettings;
+use flitway_switch::tiled::{Arbitration, TiledSettings};
 use flitway_wiring::routing::{Header, Routing};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
@@ -129,6 +131,20 @@ impl World {
         flit.index + 1 == self.flits_of(flit.packet)
     }
 
+    /// Among which of the packets that request an arbiter chooses: "among the oldest packets only", if by age.
+    fn of_age(&self, requests: &[Option<usize>]) -> Vec<bool> {
+        let first = self.oldest(requests).map(|packet| self.packets[packet].injected);
+        let is_left = |packet: usize| {
+            self.settings.arbiter != Arbitration::ByAge || Some(self.packets[packet].injected) == first
+        };
+        requests.iter().map(|request| request.is_some_and(is_left)).collect()
+    }
+
+    /// "Of a VC the oldest packet counts that requests."
+    fn oldest(&self, requests: &[Option<usize>]) -> Option<usize> {
+        requests.iter().flatten().copied().min_by_key(|&packet| self.packets[packet].injected)
+    }
+
     /// The tables of this cycle.
     fn routing(&self) -> &Routing {
         let written = self.later.iter().rfind(|(at, _)| *at <= self.now);
@@ -161,6 +177,15 @@ impl World {
         self.counters.packets_created += 1;
         self.packets.len() - 1
     }
+}
+
+/// An arbiter over so many inputs. By age, it is round robin among those that [`World::of_age`] leaves.
+fn arbiter(settings: &TiledSettings, inputs: usize) -> Arbiter {
+    let kind = match settings.arbiter {
+        Arbitration::ByGrants(kind) => kind,
+        Arbitration::ByAge => ArbiterKind::RoundRobin,
+    };
+    Arbiter::new(kind, inputs)
 }
 
 fn destination(packet: &Packet) -> NodeId {

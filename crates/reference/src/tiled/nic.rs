@@ -1,7 +1,7 @@
 //! A NIC port: a queue for each virtual channel on one side, a buffer that empties by itself, or is drained, on the other.
 
 use super::link::{Arrived, Port};
-use super::{Flit, World, destination};
+use super::{Flit, World, arbiter, destination};
 use crate::arbiter::Arbiter;
 use crate::lanes::lane;
 use flitway_engine::Cycle;
@@ -52,7 +52,7 @@ impl Nic {
             rail,
             port,
             waiting: vec![VecDeque::new(); vcs],
-            arbiter: Arbiter::new(settings.arbiter, vcs),
+            arbiter: arbiter(settings, vcs),
             sent: Vec::new(),
             kept: vec![Kept::default(); vcs],
             is_bounded: nic_ports == NicPorts::Bounded,

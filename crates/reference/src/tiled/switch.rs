@@ -11,7 +11,7 @@ use flitway_switch::tiled::{LaneOut, TiledSettings};
 use flitway_wiring::routing::{Arrival, Candidate, Selection};
 use flitway_wiring::{PortId, SwitchId};
 use std::collections::VecDeque;
-use tile::{Moving, Tile, Waiting};
+use tile::{Moving, Tile, Waiting, choose};
 
 #[derive(Debug)]
 pub(super) struct Switch {
@@ -251,21 +251,19 @@ impl Switch {
         if self.tiles[input].queues.iter().flatten().all(VecDeque::is_empty) {
             return;
         }
-        let requests = |vc: usize| -> Vec<bool> {
-            let requests = self.tiles[input].queues[vc].iter().map(|queue| {
-                queue.front().is_some_and(|first| {
-                    let (there, column) = self.row_buffer(first, world);
-                    let room = &self.tiles[there].row_buffers[column].room;
-                    room.has(vc, world.flits_of(first.packet))
-                })
-            });
-            requests.collect()
+        let has_room = |vc: usize, first: &Waiting| {
+            let (there, column) = self.row_buffer(first, world);
+            self.tiles[there].row_buffers[column].room.has(vc, world.flits_of(first.packet))
         };
-        let requests: Vec<Vec<bool>> = (0..world.vcs()).map(requests).collect();
+        let requests = |vc: usize| -> Vec<Option<usize>> {
+            let queues = self.tiles[input].queues[vc].iter();
+            let firsts = queues.map(|queue| queue.front().filter(|first| has_room(vc, first)));
+            firsts.map(|first| first.map(|first| first.packet)).collect()
+        };
+        let requests: Vec<Vec<Option<usize>>> = (0..world.vcs()).map(requests).collect();
         let tile = &mut self.tiles[input];
-        let of_vcs: Vec<bool> = requests.iter().map(|columns| columns.contains(&true)).collect();
-        let Some(vc) = tile.bus_arbiter.grant(&of_vcs) else { return };
-        let column = tile.column_arbiters[vc].grant(&requests[vc]).expect("a queue of the VC requests");
+        let chosen = choose(&mut tile.bus_arbiter, &mut tile.column_arbiters, &requests, world);
+        let Some((vc, column)) = chosen else { return };
         let first = tile.queues[vc][column].pop_front().expect("who requests has a packet");
         tile.on_bus = Some(Moving::of(first));
         let (there, column) = self.row_buffer(&first, world);
@@ -326,8 +324,9 @@ impl Switch {
                     && channel.moving.is_none()
                     && room.has(first.leaves, world.flits_of(first.packet))
             };
-            let requests: Vec<bool> =
-                buffer.queues.iter().map(|queue| queue.front().is_some_and(can_go)).collect();
+            let firsts = buffer.queues.iter().map(|queue| queue.front().filter(|first| can_go(first)));
+            let requests: Vec<Option<usize>> = firsts.map(|first| first.map(|first| first.packet)).collect();
+            let requests = world.of_age(&requests);
             // "What is not chosen was not offered": the arbiter remembers a grant only when the channel takes it.
             let vc = buffer.arbiter.clone().grant(&requests)?;
             Some((buffer.queues[vc][0], requests))
@@ -343,10 +342,12 @@ impl Switch {
         world: &mut World,
     ) {
         let columns = world.settings.columns as usize;
-        let is_for = |offer: &Option<(Waiting, Vec<bool>)>| {
-            offer.as_ref().is_some_and(|(waiting, _)| waiting.output / columns == row)
+        let for_row = |offer: &Option<(Waiting, Vec<bool>)>| {
+            let waiting = offer.as_ref().map(|(waiting, _)| waiting);
+            waiting.filter(|waiting| waiting.output / columns == row).map(|waiting| waiting.packet)
         };
-        let requests: Vec<bool> = offers.iter().map(is_for).collect();
+        let requests: Vec<Option<usize>> = offers.iter().map(for_row).collect();
+        let requests = world.of_age(&requests);
         let tile = &mut self.tiles[there];
         let Some(column) = tile.channels[row].arbiter.grant(&requests) else { return };
         let (packet, requests) = offers[column].as_ref().expect("what is chosen was offered");

@@ -108,6 +108,11 @@
 //! A packet is routed by those of the cycle in which it is accepted, and gets its header by those of the cycle in which it is
 //! created.
 //!
+//! **Age** ([`Arbitration::ByAge`]). Arbiters are round robin, and choose among the oldest packets only: of all that request
+//! those whose first flit was on the wire of their source in the earliest cycle. Of a VC the oldest packet counts that requests.
+//! A NIC port chooses round robin: what waits there has not entered the network. This is the age since injection of Dally and
+//! Towles (section 15.4) and of Abts and Weisser (SC 2007), whose packets carry it in their header.
+//!
 //! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
 //!
 //! 1. What the paragraph on *faults* says. *Acknowledgements* are heard, and then timers expire. Room that is given back in
@@ -156,6 +161,7 @@ mod cost;
 mod link;
 mod nic;
 mod packet_state;
+mod requests;
 mod room;
 pub mod settings;
 mod switch;
@@ -164,8 +170,8 @@ mod training;
 mod unreliable;
 
 pub use settings::{
-    AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
-    TrainingSettings,
+    AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline,
+    TiledSettings, TrainingSettings,
 };
 
 use flitway_engine::Cycle;

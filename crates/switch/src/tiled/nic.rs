@@ -73,7 +73,7 @@ impl Port {
             receiver: Receiver::default(),
             queues: vec![List::default(); shared.vcs].into(),
             waiting: 0,
-            arbiter: ArbiterBank::new(shared.settings.arbiter, 1, shared.vcs),
+            arbiter: ArbiterBank::new(shared.settings.arbiter.kind(), 1, shared.vcs),
             coming: List::default(),
             receives_at: Cycle::NEVER,
             from: Cycle::ZERO,

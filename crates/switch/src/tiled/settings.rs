@@ -24,7 +24,7 @@ pub struct TiledSettings {
     /// The three buffers that a packet crosses.
     pub buffers: TiledBuffers,
     /// The policy of all arbiters.
-    pub arbiter: ArbiterKind,
+    pub arbiter: Arbitration,
     /// How packets choose among the outputs that the routing names.
     pub selection: Selection,
     /// Which lane of an output they take.
@@ -62,6 +62,71 @@ impl TiledSettings {
     #[must_use]
     pub const fn ports(&self) -> u32 {
         self.rows * self.columns
+    }
+}
+
+/// Whom the arbiters of a chip choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbitration {
+    /// By who has been granted before.
+    ByGrants(ArbiterKind),
+    /// The packet that has been in the network for the longest time.
+    ///
+    /// Source: D. Abts and D. Weisser, Age-Based Packet Arbitration in Large-Radix k-ary n-cubes, SC 2007.
+    ByAge,
+}
+
+impl Arbitration {
+    /// All of them.
+    pub const ALL: [Arbitration; ArbiterKind::ALL.len() + 1] = {
+        let mut all = [Arbitration::ByAge; ArbiterKind::ALL.len() + 1];
+        let mut place = 0;
+        while place < ArbiterKind::ALL.len() {
+            all[place] = Arbitration::ByGrants(ArbiterKind::ALL[place]);
+            place += 1;
+        }
+        all
+    };
+
+    /// What it is called in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Arbitration::ByGrants(kind) => kind.name(),
+            Arbitration::ByAge => "age",
+        }
+    }
+
+    /// What it is, in a few sentences.
+    #[must_use]
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Arbitration::ByGrants(kind) => kind.doc(),
+            Arbitration::ByAge => {
+                "The packet that entered the network first, by when its first flit was on the wire of its NIC port; round \
+                 robin among those of one cycle. So a packet that has come far does not wait for one that has just set out."
+            }
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// The arbiters that choose among what is left: of the oldest packets.
+    pub(super) const fn kind(self) -> ArbiterKind {
+        match self {
+            Arbitration::ByGrants(kind) => kind,
+            Arbitration::ByAge => ArbiterKind::RoundRobin,
+        }
+    }
+
+    /// Whether older packets go first.
+    #[inline]
+    pub(super) const fn is_by_age(self) -> bool {
+        matches!(self, Arbitration::ByAge)
     }
 }
 

@@ -218,7 +218,7 @@ impl Switch {
             });
             Output { sender, load: [0; VCS_MAX], waiting: 0 }
         };
-        let bank = |arbiters, inputs| ArbiterBank::new(settings.arbiter, arbiters, inputs);
+        let bank = |arbiters, inputs| ArbiterBank::new(settings.arbiter.kind(), arbiters, inputs);
         let step_bits = ports.next_power_of_two().trailing_zeros();
         let mut it = Switch {
             number,

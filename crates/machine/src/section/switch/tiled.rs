@@ -3,15 +3,14 @@
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::Chip;
 use flitway_fabric::Rate;
-use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::headroom::Headroom;
 use flitway_fabric::link::lanes::{LANES_MAX, LaneError, LaneSettings, RATES_MAX};
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::settings::VCS_MAX;
 use flitway_switch::tiled::{
-    AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
-    TrainingSettings,
+    AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline,
+    TiledSettings, TrainingSettings,
 };
 use flitway_wiring::routing::Selection;
 
@@ -81,7 +80,7 @@ settings! {
         source("th-express-2.txt section 4.3.2 (P-TH-106)");
 
     /// Policy of all arbiters of the chip.
-    ARBITER = "switch.arbiter", choices_of!(ArbiterKind::ALL, kind => Choice { name: kind.name(), doc: kind.doc() }),
+    ARBITER = "switch.arbiter", choices_of!(Arbitration::ALL, it => Choice { name: it.name(), doc: it.doc() }),
         default("round-robin"), for TILED, source("OQ-T4");
 
     /// How packets choose among the outputs that the routing names.
@@ -228,7 +227,7 @@ fn build(
             ClassLimit { classes: VCS_MAX as u32, what: "as many virtual channels as a link can have" };
         check_vcs(values, &VCS, vcs, limit, surroundings, findings);
     }
-    let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
+    let arbiter = values.choice(&ARBITER).and_then(Arbitration::named);
     let selection = match values.choice(&SELECTION)? {
         LEAST_LOADED => Selection::LeastLoaded,
         _ => Selection::First,

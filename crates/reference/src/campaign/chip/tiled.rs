@@ -10,7 +10,7 @@ use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
 use crate::campaign::generate::traffic::Traffic;
 use crate::campaign::generate::{BUDGET, latencies, length, pauses, test_nics, threads};
-use crate::campaign::text::{choice, record};
+use crate::campaign::text::{Data, Tree, choice, record};
 use crate::tiled::Tiled;
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
@@ -21,8 +21,8 @@ use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Change, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::{
-    AckSettings, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline, TiledSettings,
-    TrainingSettings,
+    AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline,
+    TiledSettings, TrainingSettings,
 };
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::Topology;
@@ -72,6 +72,18 @@ record!(RetrySettings { window, sequence_bits, timeout, heartbeat });
 record!(AckSettings { packets, delay });
 record!(TrainingSettings { test, misses, give_up, lanes });
 record!(LaneSettings { lanes, discarded_max, rates });
+
+/// Its name in machine files.
+impl Data for Arbitration {
+    fn write(&self) -> Tree {
+        Tree::word(self.name())
+    }
+
+    fn read(tree: Tree) -> Result<Self, String> {
+        let name = tree.name();
+        Arbitration::named(name).ok_or_else(|| format!("there is no arbiter `{name}`"))
+    }
+}
 
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
@@ -144,7 +156,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32, slowest: u32) -> TiledSet
         columns,
         vcs,
         buffers,
-        arbiter: dice.pick(ArbiterKind::ALL),
+        arbiter: dice.pick(&Arbitration::ALL),
         selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
         lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),
@@ -323,7 +335,7 @@ fn pipeline(dice: &mut Dice) -> TiledPipeline {
 /// Changes that make the switches plainer.
 const CHANGES: &[fn(&mut TiledSettings)] = &[
     fewer_vcs,
-    |it| it.arbiter = ArbiterKind::RoundRobin,
+    |it| it.arbiter = Arbitration::ByGrants(ArbiterKind::RoundRobin),
     |it| it.selection = Selection::First,
     |it| it.lane = LaneOut::Kept,
     |it| it.lanes = LaneChoice::ByPacket,

@@ -4,7 +4,7 @@
 use crate::arbiter::Arbiter;
 use crate::tiled::link::Port;
 use crate::tiled::room::{Room, Store};
-use crate::tiled::{Flit, World};
+use crate::tiled::{Flit, World, arbiter};
 use flitway_fabric::LossCause;
 use flitway_fabric::observer::ComponentNumber;
 use flitway_switch::tiled::TiledSettings;
@@ -108,6 +108,20 @@ pub(super) struct ColumnBuffer {
     queues: Vec<VecDeque<Waiting>>,
 }
 
+/// "An arbiter chooses among the VCs, then one of that VC among the places." The packets that request stand by virtual channel
+/// and place.
+pub(super) fn choose(
+    of_vcs: &mut Arbiter,
+    of_places: &mut [Arbiter],
+    requests: &[Vec<Option<usize>>],
+    world: &World,
+) -> Option<(usize, usize)> {
+    let oldest: Vec<Option<usize>> = requests.iter().map(|places| world.oldest(places)).collect();
+    let vc = of_vcs.grant(&world.of_age(&oldest))?;
+    let place = of_places[vc].grant(&world.of_age(&requests[vc])).expect("a packet of the VC requests");
+    Some((vc, place))
+}
+
 impl RowBuffer {
     /// A packet begins to move there.
     pub(super) fn begin(&mut self, packet: Waiting, world: &World) {
@@ -127,7 +141,7 @@ impl ColumnBuffer {
 impl Tile {
     pub(super) fn new(settings: &TiledSettings, port: Option<Port>) -> Self {
         let (rows, columns, vcs) = (settings.rows as usize, settings.columns as usize, settings.vcs as usize);
-        let arbiter = |inputs| Arbiter::new(settings.arbiter, inputs);
+        let arbiter = |inputs| arbiter(settings, inputs);
         let [row, column] = [settings.buffers.row, settings.buffers.column];
         let row_buffer = RowBuffer {
             room: Room::new(row, vcs),
@@ -172,16 +186,21 @@ impl Tile {
         inputs.chain(rows).chain(columns).flatten().map(|waiting| waiting.packet)
     }
 
+    /// The first packets of the column buffers that can go, by virtual channel and row.
+    fn requests(&self, world: &World, can_go: impl Fn(usize, &Waiting) -> bool) -> Vec<Vec<Option<usize>>> {
+        let first = |vc: usize, buffer: &ColumnBuffer| {
+            buffer.queues[vc].front().filter(|first| can_go(vc, first)).map(|first| first.packet)
+        };
+        let of_vc = |vc: usize| self.column_buffers.iter().map(|buffer| first(vc, buffer)).collect();
+        (0..world.vcs()).map(of_vc).collect()
+    }
+
     /// "An end that is down takes the packets that its link would take, whatever room and window there are."
     pub(super) fn begin_discard(&mut self, number: ComponentNumber, world: &mut World) {
-        let requests = |vc: usize| -> Vec<bool> {
-            let buffers = self.column_buffers.iter();
-            buffers.map(|it| it.queues[vc].front().is_some_and(|first| first.since <= world.now)).collect()
+        let requests = self.requests(world, |_, first| first.since <= world.now);
+        let Some((vc, row)) = choose(&mut self.link_arbiter, &mut self.row_arbiters, &requests, world) else {
+            return;
         };
-        let requests: Vec<Vec<bool>> = (0..world.vcs()).map(requests).collect();
-        let of_vcs: Vec<bool> = requests.iter().map(|rows| rows.contains(&true)).collect();
-        let Some(vc) = self.link_arbiter.grant(&of_vcs) else { return };
-        let row = self.row_arbiters[vc].grant(&requests[vc]).expect("a packet of the VC requests");
         let first = self.column_buffers[row].queues[vc].pop_front().expect("who requests has a packet");
         let flits = world.flits_of(first.packet);
         self.port.as_mut().expect("it has a link").discard(flits, world.now);
@@ -195,18 +214,15 @@ impl Tile {
         if self.column_buffers.iter().flat_map(|buffer| &buffer.queues).all(VecDeque::is_empty) {
             return false;
         }
-        let port = self.port.as_mut().expect("packets leave by ports that are wired");
-        let requests = |vc: usize| -> Vec<bool> {
-            let can_go = |first: &Waiting| {
-                first.since <= world.now && port.takes(vc, world.flits_of(first.packet), world)
-            };
-            let buffers = self.column_buffers.iter();
-            buffers.map(|buffer| buffer.queues[vc].front().is_some_and(can_go)).collect()
+        let port = self.port.as_ref().expect("packets leave by ports that are wired");
+        let can_go = |vc: usize, first: &Waiting| {
+            first.since <= world.now && port.takes(vc, world.flits_of(first.packet), world)
         };
-        let requests: Vec<Vec<bool>> = (0..world.vcs()).map(requests).collect();
-        let of_vcs: Vec<bool> = requests.iter().map(|rows| rows.contains(&true)).collect();
-        let Some(vc) = self.link_arbiter.grant(&of_vcs) else { return false };
-        let row = self.row_arbiters[vc].grant(&requests[vc]).expect("a packet of the VC requests");
+        let requests = self.requests(world, can_go);
+        let Some((vc, row)) = choose(&mut self.link_arbiter, &mut self.row_arbiters, &requests, world) else {
+            return false;
+        };
+        let port = self.port.as_mut().expect("it was there");
         let first = self.column_buffers[row].queues[vc].pop_front().expect("who requests has a packet");
         self.leaves_row = Some(row);
         port.begin(first.packet, vc, first.ready, world);

@@ -181,7 +181,7 @@ impl Switch {
             return;
         }
         let vc = self.arbiters.output_vc.grant(output, requests.vcs);
-        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.rows[vc]);
+        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.places[vc]);
         let parts = cx.shared.parts.column;
         let slot =
             self.columns_in[output * self.rows + row].read(&mut cx.shared.pools.states, parts, now, vc);

@@ -1,22 +1,13 @@
 //! Outputs: from the column buffers to the link, and acknowledgements.
 
 use super::{Sender, Step, Switch};
-use crate::tiled::settings::VCS_MAX;
+use crate::tiled::requests::Requests;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::Slot;
 use flitway_wiring::PortId;
-
-/// What requests a link.
-pub(super) struct Requests {
-    pub(super) vcs: u64,
-    /// By virtual channel: rows of packets that request.
-    pub(super) rows: [u64; VCS_MAX],
-    /// When others may request, as far as known.
-    wake: Cycle,
-}
 
 impl Switch {
     /// The link of `output` begins a packet in cycle `now`, if it is free and one can go.
@@ -48,7 +39,7 @@ impl Switch {
             return;
         }
         let vc = self.arbiters.output_vc.grant(output, requests.vcs);
-        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.rows[vc]);
+        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.places[vc]);
         self.take_link(cx, now, output, vc, row);
     }
 
@@ -101,7 +92,7 @@ impl Switch {
 
     /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
     pub(super) fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests {
-        let mut requests = Requests { vcs: 0, rows: [0; VCS_MAX], wake: Cycle::NEVER };
+        let mut requests = Requests::none();
         let Some(sender) = &self.outputs[output].sender else { return requests };
         let is_down = sender.is_down();
         for (row, buffer) in self.column_buffers(output).iter().enumerate() {
@@ -111,13 +102,19 @@ impl Switch {
                 // Others come to their turn by themselves.
                 if state.at <= now {
                     if is_down || sender.takes(shared, vc, state.flits.into()) {
-                        requests.vcs |= 1 << vc;
-                        requests.rows[vc] |= 1 << row;
+                        requests.add(vc, row);
                     } else {
                         requests.wake = sender.hears_at(&shared.pools);
                     }
                 }
             }
+        }
+        if shared.settings.arbiter.is_by_age() {
+            let states = &shared.pools.states;
+            requests.keep_oldest(|vc, row| {
+                let queue = self.columns_in[output * self.rows + row].queues[vc];
+                states[states.head_of_ring(queue)].injected
+            });
         }
         requests
     }

@@ -1,21 +1,12 @@
 //! Row buses: from an input buffer to the row buffer in the column of the output.
 
 use super::{Step, Switch};
-use crate::tiled::settings::VCS_MAX;
+use crate::tiled::requests::Requests;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Observer, Passage};
 use flitway_wiring::PortId;
-
-/// What requests a row bus.
-struct Requests {
-    vcs: u64,
-    /// By virtual channel: columns of packets that request.
-    columns: [u64; VCS_MAX],
-    /// When others may request, as far as known.
-    wake: Cycle,
-}
 
 impl Switch {
     /// The row bus of `input` takes a packet in cycle `now`, if it is free and one has room.
@@ -36,14 +27,14 @@ impl Switch {
             return;
         }
         let vc = self.arbiters.bus_vc.grant(input, requests.vcs);
-        let column = self.arbiters.bus_column.grant(input * self.vcs + vc, requests.columns[vc]);
+        let column = self.arbiters.bus_column.grant(input * self.vcs + vc, requests.places[vc]);
         self.take_bus(cx, now, input, vc, column);
     }
 
     /// What requests the row bus of `input` in cycle `now`: the first packets of queues that have room in their row buffer.
     fn requests_of_row(&mut self, shared: &Shared, now: Cycle, input: usize) -> Requests {
         let (row, place) = self.place(input);
-        let mut requests = Requests { vcs: 0, columns: [0; VCS_MAX], wake: Cycle::NEVER };
+        let mut requests = Requests::none();
         for vc in 0..self.vcs {
             for column in bits(self.input_columns[input * self.vcs + vc]) {
                 let queue = self.input_queues[(input * self.vcs + vc) * self.columns + column];
@@ -51,12 +42,18 @@ impl Switch {
                 let flits = u32::from(states[states.head_of_ring(queue)].flits);
                 let buffer = &mut self.rows_in[(row * self.columns + column) * self.columns + place];
                 if buffer.has_room(shared.parts.row, now, vc, flits) {
-                    requests.vcs |= 1 << vc;
-                    requests.columns[vc] |= 1 << column;
+                    requests.add(vc, column);
                 } else {
                     requests.wake = requests.wake.min(buffer.room_at());
                 }
             }
+        }
+        if shared.settings.arbiter.is_by_age() {
+            let states = &shared.pools.states;
+            requests.keep_oldest(|vc, column| {
+                let queue = self.input_queues[(input * self.vcs + vc) * self.columns + column];
+                states[states.head_of_ring(queue)].injected
+            });
         }
         requests
     }

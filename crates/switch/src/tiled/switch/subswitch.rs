@@ -1,6 +1,7 @@
 //! Subswitches: from the row buffers of a tile over channels to the column buffers of the outputs in its column.
 
 use super::{Step, Switch};
+use crate::tiled::requests::oldest;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
@@ -34,7 +35,8 @@ impl Switch {
         let several = std::mem::take(&mut self.offers.several);
         for row in bits(rows) {
             let offered = std::mem::take(&mut self.offers.to[row]);
-            let place = self.arbiters.channel.grant(tile * self.rows + row, offered);
+            let place =
+                self.arbiters.channel.grant(tile * self.rows + row, self.of_age(cx.shared, tile, offered));
             let vc = usize::from(self.offers.vcs[place]);
             self.arbiters.buffer_vc.grant_only(tile * self.columns + place, vc);
             // Whoever was not chosen, or comes next, waits for the channel or the buffer; or it offers another one in the next
@@ -62,7 +64,7 @@ impl Switch {
             }
             let vcs = self.vcs_to_offer(shared, now, tile, number, &mut wake);
             if vcs != 0 {
-                let vc = self.arbiters.buffer_vc.choose(number, vcs);
+                let vc = self.arbiters.buffer_vc.choose(number, self.vcs_of_age(shared, number, vcs));
                 let head = shared.pools.states.head_of_ring(self.rows_in[number].queues[vc]);
                 let row = self.place(shared.pools.states[head].port.into()).0;
                 self.offers.to[row] |= 1 << place;
@@ -107,6 +109,29 @@ impl Switch {
             }
         }
         vcs
+    }
+
+    /// Those of the virtual channels `vcs` of row buffer `number` among which its arbiter chooses.
+    #[inline]
+    fn vcs_of_age(&self, shared: &Shared, number: usize, vcs: u64) -> u64 {
+        if !shared.settings.arbiter.is_by_age() {
+            return vcs;
+        }
+        let states = &shared.pools.states;
+        oldest(vcs, |vc| states[states.head_of_ring(self.rows_in[number].queues[vc])].injected)
+    }
+
+    /// Those of the places that are `offered` to a channel of `tile` among which its arbiter chooses.
+    #[inline]
+    fn of_age(&self, shared: &Shared, tile: usize, offered: u64) -> u64 {
+        if !shared.settings.arbiter.is_by_age() {
+            return offered;
+        }
+        let states = &shared.pools.states;
+        oldest(offered, |place| {
+            let vc = usize::from(self.offers.vcs[place]);
+            states[states.head_of_ring(self.rows_in[tile * self.columns + place].queues[vc])].injected
+        })
     }
 
     /// The first packet on `vc` of the row buffer in `place` of `tile` crosses to `row`. Returns when the channel is free
