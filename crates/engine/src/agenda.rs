@@ -214,7 +214,7 @@ impl Agenda {
     }
 
     /// The next slot before `until`, by (cycle, slot).
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, until: Cycle) -> Option<(Cycle, usize)> {
         let now = self.go_on(until)?;
         let row = now.0 % NEAR;
@@ -262,15 +262,22 @@ impl Agenda {
     }
 
     /// Takes the first slot out of `row`, which has one.
+    #[inline(always)]
     fn take_first_of(&mut self, row: u64) -> usize {
-        let mut words = self.bits.iter_mut().skip(row as usize).step_by(NEAR as usize);
-        let found = words.by_ref().enumerate().find(|(_, word)| **word != 0);
-        let (number, word) = found.expect("a row that is said to hold a bit holds one");
-        let slot = number * 64 + word.trailing_zeros() as usize;
-        *word &= word.wrapping_sub(1);
-        let is_empty = *word == 0 && words.all(|word| *word == 0);
-        self.near &= !(u64::from(is_empty) << row);
-        slot
+        // A row that is said to hold a bit holds one.
+        let mut place = row as usize;
+        while self.bits[place] == 0 {
+            place += NEAR as usize;
+        }
+        let word = self.bits[place];
+        let left = word & (word - 1);
+        self.bits[place] = left;
+        if left == 0
+            && !self.bits[place..].iter().skip(NEAR as usize).step_by(NEAR as usize).any(|word| *word != 0)
+        {
+            self.near &= !(1 << row);
+        }
+        place / NEAR as usize * 64 + word.trailing_zeros() as usize
     }
 
     /// Gives what is due in the 64 cycles from the first on that is due later rows of their own.
