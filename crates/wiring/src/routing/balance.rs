@@ -17,7 +17,7 @@ use crate::{NodeId, SwitchId};
 /// A hop from a state.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
-    port: u8,
+    port: u16,
     /// The state that it leads to.
     next: u32,
     /// The number of its channel among all.
@@ -118,7 +118,7 @@ impl Balance {
             let (kind, here) = (state / switches, state % switches);
             let edge = |(link, channel): (&Link, u32)| {
                 let next = follow(kind, here, link.next)? * switches + link.next;
-                Some(Edge { port: link.port.0 as u8, next: next as u32, channel })
+                Some(Edge { port: link.port.0 as u16, next: next as u32, channel })
             };
             let row: Vec<Edge> = links[here].iter().zip(first_channel[here]..).filter_map(edge).collect();
             row.iter().for_each(|edge| before[edge.next as usize].push(state as u32));
@@ -190,7 +190,7 @@ impl Balance {
     }
 
     /// Takes off what [`choose`](Balance::choose) has once put on the channels with these ports and the same weights.
-    pub(super) fn lift(&mut self, weights: &[u64], ports: &[u8]) {
+    pub(super) fn lift(&mut self, weights: &[u64], ports: &[u16]) {
         for stop in &self.stops {
             let ties = &self.ties[stop.first as usize..stop.end as usize];
             let port = ports[stop.state as usize];
@@ -215,7 +215,7 @@ impl Balance {
     }
 
     /// Every state on ways to the target, and the port by which ways go on from there.
-    pub(super) fn ports(&self) -> impl Iterator<Item = (usize, u8)> {
+    pub(super) fn ports(&self) -> impl Iterator<Item = (usize, u16)> {
         self.stops.iter().map(|stop| (stop.state as usize, self.chosen[stop.state as usize].port))
     }
 
@@ -236,6 +236,8 @@ impl Balance {
 pub(super) struct Table {
     states: usize,
     ports: Vec<u8>,
+    /// What is above their eight bits; empty if nothing is.
+    upper: Vec<u8>,
     /// The longest way of those that send, in switches.
     longest: u32,
 }
@@ -257,7 +259,10 @@ impl Table {
         let (switches, states) = (balance.switches, balance.distance.len());
         let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
         nodes.sort_by_key(|&node| topology.exit(node).0);
-        let mut table = Table { states, ports: vec![0; states * nodes.len()], longest: 1 };
+        let entries = states * nodes.len();
+        let upper = if topology.ports_max() > 256 { vec![0; entries] } else { Vec::new() };
+        let mut table = Table { states, ports: vec![0; entries], upper, longest: 1 };
+        let mut row = vec![0; states];
         let mut weights = vec![0; switches];
         for pass in 0..PASSES[usize::from(table.ports.len() >= LARGE)] {
             for group in nodes.chunk_by(|&one, &other| topology.exit(one).0 == topology.exit(other).0) {
@@ -265,12 +270,12 @@ impl Table {
                 for &node in group {
                     weight(node, &mut weights);
                     table.longest = table.longest.max(1 + balance.farthest(&weights));
-                    let row = table.row_mut(node);
                     if pass > 0 {
-                        balance.lift(&weights, row);
+                        table.read_row(node, &mut row);
+                        balance.lift(&weights, &row);
                     }
                     balance.choose(&weights);
-                    balance.ports().for_each(|(state, port)| row[state] = port);
+                    balance.ports().for_each(|(state, port)| table.set(node, state, port));
                 }
             }
         }
@@ -282,14 +287,25 @@ impl Table {
         self.longest
     }
 
-    fn row_mut(&mut self, node: NodeId) -> &mut [u8] {
-        &mut self.ports[self.states * node.index()..][..self.states]
+    fn read_row(&self, node: NodeId, row: &mut [u16]) {
+        row.iter_mut().enumerate().for_each(|(state, port)| *port = self.port(node, state).0 as u16);
+    }
+
+    fn set(&mut self, node: NodeId, state: usize, port: u16) {
+        let [lower, upper] = port.to_le_bytes();
+        let at = self.states * node.index() + state;
+        self.ports[at] = lower;
+        if let Some(place) = self.upper.get_mut(at) {
+            *place = upper;
+        }
     }
 
     /// The port by which packets for `node` leave `state`.
     #[inline]
     pub(super) fn port(&self, node: NodeId, state: usize) -> PortId {
-        PortId(self.ports[self.states * node.index() + state].into())
+        let at = self.states * node.index() + state;
+        let upper = self.upper.get(at).copied().unwrap_or(0);
+        PortId(u16::from_le_bytes([self.ports[at], upper]).into())
     }
 }
 

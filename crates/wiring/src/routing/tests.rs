@@ -265,6 +265,25 @@ fn up_down_uses_parallel_cables_alike() {
     assert_eq!(busiest(&routing(RoutingKind::UpDown, &graph)), 2.0);
 }
 
+/// A table holds a byte of a port, and of large switches another one.
+#[test]
+fn ports_beyond_a_byte_are_found_again() {
+    let end = |switch, port| End::Switch(SwitchId(switch), PortId(port));
+    let pairs = [
+        [End::Node(NodeId(0)), end(0, 511)],
+        [End::Node(NodeId(1)), end(2, 3)],
+        [end(0, 1), end(1, 4)],
+        [end(0, 300), end(2, 400)],
+    ];
+    let links = pairs.map(|ends| GraphLink { ends, length_mm: None }).to_vec();
+    let graph = TopologySettings::Graph(Graph { nodes: 2, switches: 3, links });
+    for kind in [RoutingKind::UpDown, RoutingKind::Minimal] {
+        let routing = routing(kind, &graph);
+        assert_eq!(routing.topology().ports_max(), 512);
+        assert_eq!([hops(&routing, 0, 1), hops(&routing, 1, 0)], [2, 2], "{kind:?}");
+    }
+}
+
 #[test]
 fn destination_tags_lead_through_all_stages_by_the_only_way() {
     for wiring in [StageWiring::Omega, StageWiring::Butterfly] {

@@ -234,6 +234,9 @@ impl std::fmt::Display for TopologyError {
 
 impl std::error::Error for TopologyError {}
 
+/// The most ports of a switch that topologies are for.
+pub const PORTS_MAX: u32 = 512;
+
 /// The most nodes or switches that can be built.
 pub const MAX_COMPONENTS: u64 = 1 << 24;
 
@@ -488,7 +491,7 @@ fn explicit(graph: &Graph) -> Result<Topology, TopologyError> {
         for end in link.ends {
             match end {
                 End::Node(node) if node.0 >= graph.nodes => return Err(TopologyError::Node(node)),
-                End::Switch(switch, port) if switch.0 >= graph.switches || port.0 >= 64 => {
+                End::Switch(switch, port) if switch.0 >= graph.switches || port.0 >= PORTS_MAX => {
                     return Err(TopologyError::Port(switch, port));
                 }
                 _ => {}
